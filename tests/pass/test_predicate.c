@@ -6,7 +6,7 @@
  */
 #include "unit.h"
 
-#include "pass/analysis/contract.h"
+#include "cfg/contract.h"
 #include "pass/fuse/predicate.h"
 
 #include <errno.h>
@@ -115,7 +115,7 @@ static void refused(void **state)
 		assert_string_equal(rewritten(stay[i]), "");
 }
 
-/* ---- what the assembler fuses (pass/analysis/contract.h) ---- */
+/* ---- what the assembler fuses (cfg/contract.h) ---- */
 #define FUSED(body)                                                                 \
 	KERNEL(".reg .f32 %f<8>; .reg .f64 %e<4>; ld.global.f32 %f1, [%d1];\n" body \
 	       "st.global.f32 [%d1], %f4;\nst.global.f32 [%d1+4], %f5;\n")

@@ -294,6 +294,13 @@ void vgpu_set_converge(enum vgpu_converge how)
 	converge_how = how;
 }
 
+static bool fuses_none;
+
+void vgpu_set_fma(enum vgpu_fma how)
+{
+	fuses_none = how == VF_NONE;
+}
+
 int vgpu_module_load(struct vgpu_mem *m, const char *ptx, size_t len, struct diag_list *diags,
 	struct vgpu_module **ret)
 {
@@ -304,9 +311,12 @@ int vgpu_module_load(struct vgpu_mem *m, const char *ptx, size_t len, struct dia
 		return -ENOMEM;
 	mod->mem = m;
 	mod->converge = converge_how;
+	mod->fuses_none = fuses_none;
+	pthread_mutex_init(&mod->fusing, NULL);
 	mod->text = malloc(len + 1);
 	mod->text_len = len;
 	if (!mod->text) {
+		pthread_mutex_destroy(&mod->fusing);
 		free(mod);
 		return -ENOMEM;
 	}
@@ -371,6 +381,8 @@ void vgpu_module_free(struct vgpu_module *mod)
 	VEC_FREE(&mod->funcs);
 	if (mod->ptx)
 		ptx_module_free(mod->ptx);
+	pthread_mutex_destroy(&mod->fusing);
+	free(mod->fused);
 	free(mod->lines);
 	free(mod->text);
 	free(mod);

@@ -120,6 +120,9 @@ struct vgpu_module {
 	struct vgpu_kernel *kernels;
 	unsigned n_kernels;
 	enum vgpu_converge converge;
+	bool fuses_none;
+	pthread_mutex_t fusing; /* guards fused, and the functions' bodies until they are fused */
+	bool *fused;            /* of funcs: vgpu_fuse has been there; NULL: nowhere */
 	VEC(struct vglobal) globals;
 	VEC(struct ptx_func *) funcs; /* a function's address: func_base + 16 * its index */
 };
@@ -134,6 +137,9 @@ struct vgpu_module {
 int vgpu_program_of(const struct vgpu_kernel *k, struct vprogram **ret);
 int vgpu_decode(struct vgpu_kernel *k, struct vprogram **ret);
 void vgpu_program_free(struct vprogram *p);
+/* fuse.c: products and sums of these functions that ptxas makes one instruction of. The module's
+ * `fusing` is held. */
+int vgpu_fuse(struct vgpu_module *mod, const ptx_func_list *funcs);
 struct vglobal *vgpu_global_of(struct vgpu_module *mod, const struct ptx_sym *sym);
 uint64_t vgpu_func_addr(const struct vgpu_module *mod, const struct ptx_func *f);
 int vgpu_init_globals(struct vgpu_module *mod, struct diag_list *diags);

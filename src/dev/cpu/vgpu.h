@@ -60,6 +60,12 @@ enum vgpu_converge {
 	VC_JOINS,   /* and wherever some of these ways meet: ptxas often adds such places */
 };
 void vgpu_set_converge(enum vgpu_converge how); /* of modules that are loaded from now on */
+/* Products and sums without a rounding modifier: PTX lets an assembler make one fma of them. */
+enum vgpu_fma {
+	VF_PTXAS, /* where ptxas does so (cfg/contract.h) */
+	VF_NONE,  /* nowhere: each is rounded */
+};
+void vgpu_set_fma(enum vgpu_fma how); /* of modules that are loaded from now on */
 /* In which order warps of a block have their turns, and how long: at random, from the seed and the
  * block's number; 0: one after the other. Ahead of all blocks. */
 void vgpu_set_turns(uint64_t seed);

@@ -10,7 +10,7 @@
  * what early returns need (rounds, tails) is found and done as for any kernel. So blocks of any
  * sizes go together, with barriers too (KernelMerge, section 2.4, has them deadlock). */
 #include "pass/fuse/guests.h"
-#include "pass/analysis/contract.h"
+#include "cfg/contract.h"
 #include "pass/virtual/emit.h"
 #include "pass/virtual/rounds.h"
 #include "ptx/target.h"

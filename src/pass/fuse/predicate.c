@@ -13,7 +13,7 @@
 #include "pass/fuse/predicate.h"
 
 #include "cfg/cfg.h"
-#include "pass/analysis/contract.h"
+#include "cfg/contract.h"
 #include "ptx/graft.h"
 
 #include <errno.h>

@@ -3,8 +3,8 @@
 
 /* A rewritten body as a flow (weave.h): what stays together, where runs are cut (adaptive slicing:
  * GoPTX, section III-C), what its branches are, and what of it cannot stand among other code. */
+#include "cfg/contract.h"
 #include "cfg/effects.h"
-#include "pass/analysis/contract.h"
 #include "pass/fuse/weave.h"
 
 #include <errno.h>

@@ -3,7 +3,7 @@
 
 /* Products and sums without a rounding modifier: what the assembler may fuse in the kernel it sees
  * as it was, and what it does not, it may not now (contract.h). */
-#include "pass/analysis/contract.h"
+#include "cfg/contract.h"
 #include "pass/verify/verify_private.h"
 
 /* Whether a statement of q ends a block of the assembler's, and what it comes from does not. */

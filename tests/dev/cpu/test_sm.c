@@ -65,10 +65,12 @@ static void parse(void **state)
 	assert_int_equal(c.converge, VC_NONE);
 	assert_int_equal(sm_config_parse("converge=postdom", &c), 0);
 	assert_int_equal(c.converge, VC_POSTDOM);
-	assert_int_equal(sm_config_parse("converge=joins,serial", &c), 0);
+	assert_int_equal(c.fma, VF_PTXAS);
+	assert_int_equal(sm_config_parse("fma=none,converge=joins,serial", &c), 0);
+	assert_int_equal(c.fma, VF_NONE);
 	assert_int_equal(c.converge, VC_JOINS);
-	static const char *const wrong[] = {"converge=", "converge=on", "sms=0", "sms=145",
-		"sms=1x", "sms=-1", "foo=1", "a/b", "a,b", "memory=99999999999999999999",
+	static const char *const wrong[] = {"converge=", "converge=on", "fma=on", "sms=0",
+		"sms=145", "sms=1x", "sms=-1", "foo=1", "a/b", "a,b", "memory=99999999999999999999",
 		"report="};
 	for (size_t i = 0; i < ARRAY_LEN(wrong); i++)
 		assert_int_equal(sm_config_parse(wrong[i], &c), -EINVAL);

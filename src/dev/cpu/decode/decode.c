@@ -628,7 +628,11 @@ int vgpu_decode(struct vgpu_kernel *k, struct vprogram **ret)
 	if (p)
 		arena_init(&p->arena, (size_t)1 << 30);
 	if (p && d) {
+		pthread_mutex_lock(&k->mod->fusing);
 		error = reach_all(k->mod, k->ptx, &funcs);
+		if (!error)
+			error = vgpu_fuse(k->mod, &funcs);
+		pthread_mutex_unlock(&k->mod->fusing);
 		d->k = k;
 		d->how = k->mod->converge;
 		d->p = p;

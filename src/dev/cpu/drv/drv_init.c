@@ -255,6 +255,7 @@ static CUresult init_device(void)
 			   "(heddle-environment(7) lists the words)\n",
 			options, drv.config.wrong);
 	vgpu_set_converge(drv.config.converge);
+	vgpu_set_fma(drv.config.fma);
 	vgpu_set_turns(drv.config.turns);
 	vgpu_set_garbage(drv.config.garbage);
 	vgpu_set_weak(drv.config.weak);

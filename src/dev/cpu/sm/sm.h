@@ -31,6 +31,7 @@ struct sm_config {
 	uint64_t memory_bytes;
 	uint32_t workers;     /* threads that step this process's blocks */
 	uint8_t converge;     /* enum vgpu_converge */
+	uint8_t fma;          /* enum vgpu_fma */
 	bool serial;          /* one thread, virtual clock, an instance of its own */
 	uint64_t turns;       /* vgpu_set_turns */
 	uint64_t garbage;     /* vgpu_set_garbage */

@@ -87,15 +87,13 @@ static bool set_number(struct sm_config *c, const char *key, const char *value)
 	return true;
 }
 
-static bool set_converge(struct sm_config *c, const char *value)
+/* The number of a name in a list that NULL ends. */
+static bool set_name(uint8_t *to, const char *const *names, const char *value)
 {
-	static const char *const names[] = {
-		[VC_NONE] = "none", [VC_POSTDOM] = "postdom", [VC_JOINS] = "joins"};
-
-	for (uint8_t i = 0; i < ARRAY_LEN(names); i++) {
+	for (uint8_t i = 0; names[i]; i++) {
 		if (strcmp(names[i], value))
 			continue;
-		c->converge = i;
+		*to = i;
 		return true;
 	}
 	return false;
@@ -108,6 +106,10 @@ static bool set_text(char *to, size_t size, const char *value)
 	snprintf(to, size, "%s", value);
 	return true;
 }
+
+static const char *const converge_names[] = {
+	[VC_NONE] = "none", [VC_POSTDOM] = "postdom", [VC_JOINS] = "joins", NULL};
+static const char *const fma_names[] = {[VF_PTXAS] = "ptxas", [VF_NONE] = "none", NULL};
 
 static bool set_word(struct sm_config *c, char *word)
 {
@@ -124,7 +126,9 @@ static bool set_word(struct sm_config *c, char *word)
 		if (!strcmp(word, "count"))
 			return set_text(c->count, sizeof(c->count), value);
 		if (!strcmp(word, "converge"))
-			return set_converge(c, value);
+			return set_name(&c->converge, converge_names, value);
+		if (!strcmp(word, "fma"))
+			return set_name(&c->fma, fma_names, value);
 		return set_number(c, word, value);
 	}
 	if (!strcmp(word, "serial")) {

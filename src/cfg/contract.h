@@ -8,7 +8,8 @@
  * compares forms):
  *   a product is fused if all that reads it are sums of its type, and it alone is what they read;
  *   with a constant or a parameter as factor with each of them; else if all of them are in one of
- *   the assembler's basic blocks with it. Of two products one is taken, by what else they are for;
+ *   the assembler's basic blocks with it. Of two products a sum takes the first, but the second if
+ *   it alone is read by nothing else; a product that one sum does not take is fused with none;
  *   a branch ends such a block, even around one instruction, and so does what becomes one: an
  *   access of memory under a guard, a division with a slow path, a fence. Arithmetic under a guard
  *   does not, but a product under a guard is not fused;
@@ -35,6 +36,9 @@ struct contract {
 	} * fused;
 	/* By statement: a product that is fused so. */
 	uint8_t *anywhere;
+	/* By statement: of a sum, what the assembler fuses it with as far as is known, in its block
+	 * or elsewhere, in the same terms. What a loop's next turn reads is left out. */
+	struct contract_fused *chosen;
 	/* A product of which it is not known what becomes of it: a sum in the loop's next turn
 	 * reads it, and nothing but sums, and it depends on how the loop is unrolled; or a sum has
 	 * two that may be fused so. CFG_NONE: there is none. */
@@ -55,5 +59,8 @@ bool contract_splits(const struct ptx_stmt *s);
  * what stands in its block is left to the assembler. -ENOMEM, -EINVAL with diags (a bug). */
 int contract_settle(
 	struct ptx_module *m, struct ptx_func *f, struct diag_list *diags, size_t *ret_n);
+/* As the assembler does: each sum that has a chosen product becomes one instruction; *ret_n rises
+ * by how many there are. For what computes as the PTX says, without an assembler. */
+int contract_fuse(struct ptx_module *m, struct ptx_func *f, struct diag_list *diags, size_t *ret_n);
 
 #endif

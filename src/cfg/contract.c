@@ -3,7 +3,7 @@
 
 /* Which products may be fused with which sums (contract.h). From each product on to all that reads
  * it, through moves and changes of sign, by definitions and uses. */
-#include "pass/analysis/contract.h"
+#include "cfg/contract.h"
 
 #include "cfg/chains.h"
 
@@ -14,10 +14,12 @@ struct finding {
 	const struct cfg *g;
 	const struct cfg_chains *c;
 	struct contract *ret;
-	VEC(uint32_t) todo;   /* nodes of chains */
-	VEC(uint32_t) sums;   /* statements that read the product in hand */
-	bool alone;           /* they read nothing else in its place */
-	uint32_t *seen, mark; /* by node */
+	VEC(uint32_t) todo;         /* nodes of chains */
+	VEC(uint32_t) sums;         /* statements that read the product in hand */
+	bool alone;                 /* they read nothing else in its place */
+	uint32_t *seen, mark;       /* by node */
+	struct contract_fused *may; /* of a sum, by statement, for each operand: what it may take */
+	uint32_t *readers, *takers; /* of a product, by statement: sums that may, and that do */
 	const struct ptx_mnem *asked[2];
 	bool may_take; /* asked[0] may take a product of asked[1] */
 };
@@ -314,6 +316,83 @@ static void note_elsewhere(struct finding *x, uint32_t product)
 	}
 }
 
+/* What the assembler may make a branch of stands between them, which are in one block. */
+static bool is_split(const struct finding *x, uint32_t product, uint32_t sum)
+{
+	for (uint32_t i = product + 1; i < sum; i++)
+		if (contract_splits(stmt(x, i)))
+			return true;
+	return false;
+}
+
+/* It holds at the sum what it held at the product. */
+static bool is_unchanged(
+	const struct finding *x, const struct ptx_opd *o, uint32_t product, uint32_t sum)
+{
+	if (o->kind != PTX_OPD_REG)
+		return true;
+	if (x->g->block_of[product] != x->g->block_of[sum])
+		return stays(x, o, product);
+	for (uint32_t i = x->c->defs_of_reg[o->reg]; i < x->c->defs_of_reg[o->reg + 1]; i++)
+		if (x->c->def[i].stmt >= product && x->c->def[i].stmt < sum)
+			return false;
+	return true;
+}
+
+static bool may_fuse(const struct finding *x, uint32_t product, uint32_t sum, bool is_constant,
+	struct contract_fused *ret)
+{
+	const struct ptx_stmt *p = stmt(x, product);
+
+	*ret = (struct contract_fused){.product = product};
+	for (uint8_t i = 1; i <= 2 && !ret->operand; i++)
+		if (leads_to(x, &stmt(x, sum)->opd[i], sum, product, &ret->negated))
+			ret->operand = i;
+	if (!ret->operand || comes_round(x, product, sum) ||
+		!is_unchanged(x, &p->opd[1], product, sum) ||
+		!is_unchanged(x, &p->opd[2], product, sum))
+		return false;
+	return is_constant ||
+	       (x->g->block_of[product] == x->g->block_of[sum] && !is_split(x, product, sum));
+}
+
+/* A product that all of its sums may take. */
+static void note_candidate(struct finding *x, uint32_t product)
+{
+	struct contract_fused f;
+	bool is_constant;
+
+	if (!x->alone || stmt(x, product)->mn->op != PTX_OP_mul)
+		return;
+	is_constant = has_constant(x, product);
+	for (size_t i = 0; i < x->sums.len; i++)
+		if (!may_fuse(x, product, x->sums.at[i], is_constant, &f))
+			return;
+	for (size_t i = 0; i < x->sums.len; i++) {
+		may_fuse(x, product, x->sums.at[i], is_constant, &f);
+		x->may[2 * (size_t)x->sums.at[i] + f.operand - 1] = f;
+	}
+	x->readers[product] = (uint32_t)x->sums.len;
+}
+
+static void choose(struct finding *x, uint32_t n)
+{
+	struct contract_fused *chosen = x->ret->chosen;
+
+	for (uint32_t i = 0; i < n; i++) {
+		const struct contract_fused *a = &x->may[2 * (size_t)i], *b = a + 1;
+
+		if (!a->operand ||
+			(b->operand && x->readers[a->product] > 1 && x->readers[b->product] == 1))
+			a = b;
+		chosen[i] = *a;
+		x->takers[a->product] += a->operand != 0;
+	}
+	for (uint32_t i = 0; i < n; i++)
+		if (x->takers[chosen[i].product] != x->readers[chosen[i].product])
+			chosen[i].operand = 0;
+}
+
 static int look_at(struct finding *x, uint32_t at)
 {
 	bool here = true;
@@ -326,6 +405,7 @@ static int look_at(struct finding *x, uint32_t at)
 			doubt(x, at);
 		here &= x->g->block_of[x->sums.at[i]] == x->g->block_of[at] && x->sums.at[i] > at;
 	}
+	note_candidate(x, at);
 	if (here)
 		note_here(x, at);
 	else
@@ -353,8 +433,9 @@ int contract_find(struct arena *a, const struct cfg *g, struct contract *ret)
 		.apart = arena_zalloc(a, body->len + 1),
 		.anywhere = arena_zalloc(a, body->len + 1),
 		.fused = arena_zalloc(a, (body->len + 1) * sizeof(*ret->fused)),
+		.chosen = arena_zalloc(a, (body->len + 1) * sizeof(*ret->chosen)),
 		.doubtful = CFG_NONE};
-	if (!ret->from || !ret->apart || !ret->anywhere || !ret->fused)
+	if (!ret->from || !ret->apart || !ret->anywhere || !ret->fused || !ret->chosen)
 		return -ENOMEM;
 	memset(ret->from, 0xff, (body->len + 1) * sizeof(*ret->from));
 	if (!any(g, contract_is_product) || !any(g, contract_is_sum))
@@ -364,12 +445,17 @@ int contract_find(struct arena *a, const struct cfg *g, struct contract *ret)
 	if (r == 0) {
 		x.c = c;
 		x.seen = arena_zalloc(&own, (size_t)c->n_nodes * sizeof(*x.seen));
-		r = x.seen ? 0 : -ENOMEM;
+		x.may = arena_zalloc(&own, 2 * (body->len + 1) * sizeof(*x.may));
+		x.readers = arena_zalloc(&own, (body->len + 1) * sizeof(*x.readers));
+		x.takers = arena_zalloc(&own, (body->len + 1) * sizeof(*x.takers));
+		r = x.seen && x.may && x.readers && x.takers ? 0 : -ENOMEM;
 	}
 	for (uint32_t i = 0; i < body->len && r == 0; i++)
 		if (contract_is_product(&body->at[i]) && body->at[i].guard == PTX_NO_REG &&
 			body->at[i].opd[0].kind == PTX_OPD_REG)
 			r = look_at(&x, i);
+	if (r == 0)
+		choose(&x, (uint32_t)body->len);
 	VEC_FREE(&x.todo);
 	VEC_FREE(&x.sums);
 	arena_finish(&own);

@@ -3,7 +3,7 @@
 
 /* What the assembler is known to decide, said by the instructions themselves (contract.h): then it
  * decides nothing else wherever they come to stand, and wherever parameters are. */
-#include "pass/analysis/contract.h"
+#include "cfg/contract.h"
 #include "ptx/edit.h"
 
 #include <errno.h>
@@ -93,8 +93,35 @@ static void round_alone(struct settling *x, struct ptx_stmt *s)
 	x->error = s->mn ? 0 : -ENOMEM;
 }
 
-int contract_settle(
-	struct ptx_module *m, struct ptx_func *f, struct diag_list *diags, size_t *ret_n)
+static bool settle_one(struct settling *x, const struct contract *c, size_t i)
+{
+	struct ptx_stmt s = x->f->body.at[i];
+
+	if (c->fused[i].operand) {
+		put_fused(x, &s, &c->fused[i]);
+		return true;
+	}
+	if (c->apart[i])
+		round_alone(x, &s);
+	if (!x->error && !VEC_PUSH(&x->out, s))
+		x->error = -ENOMEM;
+	return c->apart[i];
+}
+
+static bool fuse_one(struct settling *x, const struct contract *c, size_t i)
+{
+	const struct ptx_stmt *s = &x->f->body.at[i];
+
+	if (c->chosen[i].operand)
+		put_fused(x, s, &c->chosen[i]);
+	else if (!VEC_PUSH(&x->out, *s))
+		x->error = -ENOMEM;
+	return c->chosen[i].operand;
+}
+
+/* Each statement by `one`, which says whether it is another now. */
+static int rewrite(struct ptx_module *m, struct ptx_func *f, struct diag_list *diags,
+	bool (*one)(struct settling *x, const struct contract *c, size_t i), size_t *ret_n)
 {
 	struct settling x = {.m = m, .f = f, .diags = diags};
 	struct contract c;
@@ -106,19 +133,8 @@ int contract_settle(
 	x.error = cfg_build(&a, f, &g);
 	if (x.error == 0)
 		x.error = contract_find(&a, g, &c);
-	for (size_t i = 0; i < f->body.len && x.error == 0; i++) {
-		struct ptx_stmt s = f->body.at[i];
-
-		n += c.fused[i].operand || c.apart[i];
-		if (c.fused[i].operand) {
-			put_fused(&x, &s, &c.fused[i]);
-			continue;
-		}
-		if (c.apart[i])
-			round_alone(&x, &s);
-		if (!x.error && !VEC_PUSH(&x.out, s))
-			x.error = -ENOMEM;
-	}
+	for (size_t i = 0; i < f->body.len && x.error == 0; i++)
+		n += one(&x, &c, i);
 	arena_finish(&a);
 	if (x.error || !n) {
 		VEC_FREE(&x.out);
@@ -128,4 +144,15 @@ int contract_settle(
 	f->body = x.out;
 	*ret_n += n;
 	return 0;
+}
+
+int contract_settle(
+	struct ptx_module *m, struct ptx_func *f, struct diag_list *diags, size_t *ret_n)
+{
+	return rewrite(m, f, diags, settle_one, ret_n);
+}
+
+int contract_fuse(struct ptx_module *m, struct ptx_func *f, struct diag_list *diags, size_t *ret_n)
+{
+	return rewrite(m, f, diags, fuse_one, ret_n);
 }

@@ -1,0 +1,51 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * Copyright 2026 The heddle authors */
+
+/* Makes one fma of products and sums where ptxas does, in the parsed functions, before they are
+ * decoded. PTX leaves open whether that happens, and a fused pair is rounded once: a program's
+ * results are those of a GPU in their last bits, too, only if the same pairs are fused. Each
+ * function is looked at when the first kernel that reaches it is decoded. */
+#include "dev/cpu/code.h"
+
+#include "cfg/contract.h"
+
+#include <errno.h>
+#include <stdlib.h>
+
+#define LONGEST 100000 /* statements; longer functions stay as they are: it would take long */
+
+static int fuse_one(struct vgpu_module *mod, size_t i)
+{
+	struct ptx_func *f = mod->funcs.at[i];
+	struct diag_list diags;
+	struct arena a;
+	size_t n = 0;
+	int r;
+
+	if (mod->fused[i] || f->body.len >= LONGEST)
+		return 0;
+	arena_init(&a, 0);
+	diag_init(&diags, &a, "fused", NULL, 0);
+	r = contract_fuse(mod->ptx, f, &diags, &n);
+	arena_finish(&a);
+	mod->fused[i] = true;
+	/* Too many links of definitions and uses: it stays as it is. */
+	return r == -E2BIG ? 0 : r;
+}
+
+int vgpu_fuse(struct vgpu_module *mod, const ptx_func_list *funcs)
+{
+	int r = 0;
+
+	if (mod->fuses_none)
+		return 0;
+	if (!mod->fused)
+		mod->fused = calloc(mod->funcs.len, sizeof(*mod->fused));
+	if (!mod->fused)
+		return -ENOMEM;
+	for (size_t k = 0; k < funcs->len; k++)
+		for (size_t i = 0; i < mod->funcs.len && r == 0; i++)
+			if (mod->funcs.at[i] == funcs->at[k])
+				r = fuse_one(mod, i);
+	return r;
+}
