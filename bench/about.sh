@@ -2,8 +2,8 @@
 # Copyright 2026 The heddle authors
 # shellcheck shell=sh
 #
-# What was measured or tested, for scripts that keep it: they name HEDDLE, the program, and DEVICE, cuda or
-# cpu. Sourced.
+# Commit, device and driver of a measurement or test, for scripts that keep them. HEDDLE is the program, DEVICE
+# is cuda or cpu. Sourced.
 
 # about_commit HEDDLE: as `heddle version` has it; with "-dirty" where the tree had changes.
 about_commit() {

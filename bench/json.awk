@@ -12,7 +12,7 @@ function bad() {
 	exit 1
 }
 
-# What comes next, past white space.
+# The next character after white space.
 function peek() {
 	while (at <= length(text) && index(" \t\r\n", substr(text, at, 1)))
 		at++

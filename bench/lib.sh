@@ -2,9 +2,9 @@
 # Copyright 2026 The heddle authors
 # shellcheck shell=sh
 #
-# What benchmarks share that run programs under a daemon of their own. It is read with dist set: what
-# ./run dist made, or a build folder. Then there are: heddle, heddled, examples and benches, where these lie;
-# dir, a folder, which is removed at the end; daemon and high or low, what runs, which is ended then.
+# Functions of benchmarks that run programs under a daemon of their own. Set dist before: the folder that ./run
+# dist made, or a build folder. This file sets heddle, heddled, examples and benches, their paths; dir, a folder
+# that is removed at the end; daemon and high or low, processes that are ended then.
 # shellcheck disable=SC2034,SC2154
 heddle=$dist/bin/heddle heddled=$dist/bin/heddled
 examples=$dist/lib/heddle/examples benches=$dist/lib/heddle/bench

@@ -3,10 +3,10 @@
 # Copyright 2026 The heddle authors
 #
 # usage: bench/opaque-table.sh FILE...
-# What runs of opaque.sh say together (their lines, of any number of runs): for each way and period a
+# Summarizes runs of opaque.sh (their lines, of any number of runs): for each way and period a
 # table of the arrangements, medians with the least and the greatest of the runs; and with SVG=FILE a
 # picture: the 99th percentile against the training's share of what it does alone, heddle's settings
-# joined by lines, without MPS and with it. What stands below and to the right is better.
+# joined by lines, without MPS and with it. Lower and further right is better.
 set -eu
 [ $# -gt 0 ] || { sed -n 's/^# \{0,1\}//p' "$0" | sed -n '/^usage/,$p'; exit 2; }
 svg=${SVG:-/dev/null}

@@ -21,7 +21,7 @@ dir=$(mktemp -d)
 trap 'rm -rf "$dir"' EXIT
 
 cat >"$dir/read.awk" <<'AWK'
-# What ptxas -v says: name, registers, bytes spilled.
+# From the output of ptxas -v: name, registers, bytes spilled.
 /Compiling entry function/ { split($0, part, "\x27"); name = part[2] }
 /bytes spill stores/ { spilled = $0; sub(/ bytes spill stores.*/, "", spilled); sub(/.* /, "", spilled) }
 /: Used [0-9]+ registers/ && name != "" {
@@ -88,7 +88,7 @@ cat "$dir"/w.*.rows >"$dir/rows"
 cat "$dir"/w.*.times | awk '{ a += $1; b += $2; c += $3 }
 	END { printf "ptxas: %.1f s as they are, %.1f s first forms (%.2f times), %.1f s second ones (%.2f times in all)\n",
 		a, b, b / a, c, (b + c) / a }'
-# What is left where the second form is taken if it spills at most so many bytes more.
+# The result if the second form is chosen when it spills at most so many bytes more.
 for spill in none 0 16 64; do
 	awk -v spill="$spill" '
 		function step(n) { return int((n + 7) / 8) * 8 }

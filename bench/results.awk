@@ -3,7 +3,7 @@
 #
 # A part of doc/results.md from what bench/results.sh keeps: paths and values (json.awk), and what
 # is known of the run ("about.line", ...). part=head: of all tables, "TABLE<tab>commit<tab>...", what
-# is true of all of them. Else part is the table. What has no renderer is shown as it was printed.
+# is true of all of them. Else part is the table. A table without a renderer is shown as it was printed.
 # A cell is a value of the raw file, rounded; or, where the head of its column says so, one over another.
 part == "head" {
 	if (!(($2, $3) in seen)) {

@@ -140,7 +140,7 @@ measure() {
 	fi
 	echo "== $1: $line" >&2
 	since=$(date +%s) status=0
-	# What a line that was ended had written is there for it, at the same commit, forms and device.
+	# A line that was ended finds its own files again, at the same commit, forms and device.
 	keep=$(mkdir -p "$results/.part/$1" && cd "$results/.part/$1" && pwd)
 	if [ -n "${FORCE:-}" ] || ! echo "$commit $digest $device $line" | cmp -s - "$keep/.of"; then
 		rm -rf "$keep"

@@ -4,9 +4,9 @@
 #
 # usage: contrib/first-day.sh ROOT [SUITE...] >doc/first-day.txt
 # The typescript of a newcomer's first commands on a bare Debian 12, by script(1), as a user "you" who may
-# use sudo. ROOT: what debootstrap --variant=minbase bookworm ROOT made, or an empty or missing folder, where
-# that is done first. Root's work, with network; as long as ./run test takes twice. What is cloned is the
-# last commit of this tree. SUITEs: of the tests just these. Lines of installing and of tests that pass are left out, with a mark.
+# use sudo. ROOT: a folder that debootstrap --variant=minbase bookworm ROOT made; if it is empty or missing, this script
+# makes it. Needs root and the network, and takes twice as long as ./run test. It clones the last commit of this
+# tree. SUITEs: only these tests. Lines of installing and of tests that pass are left out, with a mark.
 set -eu
 here=$(cd "$(dirname "$0")/.." && pwd)
 root=$1
@@ -29,7 +29,7 @@ inside() { # COMMAND...: in ROOT, with processes, terminals and shared memory of
 		exec chroot "$root" "$@"' sh "$root" "$@"
 }
 
-# What a machine has that its owner set up: a user, sudo, git, and the project somewhere.
+# A machine as its owner sets it up: a user, sudo, git, and the project somewhere.
 cp /etc/resolv.conf "$root/etc/"
 inside sh -euc '
 	command -v sudo >/dev/null && command -v git >/dev/null || {
@@ -72,7 +72,7 @@ $(getconf _NPROCESSORS_ONLN) processors, shared with others (load $(cut -d' ' -f
 ${suites:+Of the tests only some suites were run; ./run test by itself runs all of them, and takes several times as long.
 }
 END
-# What stays on each line of the terminal; and without what is left out.
+# The final text of each line of the terminal, without the lines that are left out.
 awk '
 function leave_out() {
 	if (gone)

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  * Copyright 2026 The heddle authors */
 
-/* The control block: what a managed kernel and its host agree on (design: mechanism 2).
+/* The control block: what a managed kernel and its host agree on (doc/protocol.md).
  * Three structures: arguments by value (one appended parameter), a block in device memory that
  * resets itself, and a slot of host memory that one relay warp reads and workers report into.
  * Layouts are fixed: the preempt pass emits them as offsets, and processes of different builds

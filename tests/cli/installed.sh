@@ -12,7 +12,7 @@ source=$3
 prefix=$4
 dir=$(mktemp -d)
 daemon=''
-# What ninja uninstall removes shall stay what it was.
+# Keep the list of files that ninja uninstall removes.
 log=$build/meson-logs/install-log.txt
 [ ! -f "$log" ] || cp "$log" "$dir/install-log"
 end() {

@@ -4,7 +4,7 @@
 #
 # usage: json.sh BUILD verbs|demo|bench|share
 # Every verb's --json is JSON, and each of its keys is in the verb's help. verbs: those that are
-# quick; demo, bench, share: these, on the virtual GPU, whose results are looked at, too.
+# quick; demo, bench, share: these, on the virtual GPU, with a check of their results.
 set -eu
 build=$1
 what=$2
@@ -54,7 +54,7 @@ is_documented() {
 	echo "heddle $verb: $(wc -l <"$dir/keys") keys"
 }
 
-# Few tasks: each output is looked at, and on a virtual GPU there is no ratio.
+# Few tasks: each output is checked, and on a virtual GPU there is no ratio.
 narrow() {
 	[ -s "$build/kernels/nvcc/narrow.ptx" ] || [ -s "$build/kernels/clang/narrow.ptx" ] || return 0
 	check 0 "bench tasks" --device cpu --tasks 40 --streams 4
@@ -195,7 +195,7 @@ END
 	printf '%s\n' 'at 0ms join a' 'at 0ms join b' 'at 1ms launch a k blocks=9' >"$dir/t.trace"
 	check 0 sim --trace --policy ffs "$dir/t.trace"
 	check 0 doctor
-	# What goes wrong is told in the result, and nowhere else.
+	# Errors are in the result, and nowhere else.
 	for wrong in "1 ps" "1 profile" "1 status" "1 top" "1 set 1 -p low" "2 set x -p low" "2 ps --frob" \
 		"1 ptx+check /nonexistent" "1 sim /nonexistent" "1 exec --grid 1 --block 1 $dir/k.ptx nosuch" \
 		"2 corun -- $dir/k.ptx put --grid 4 --block 32 u32[128]:zero + $dir/k.ptx put --frob" \
@@ -278,7 +278,7 @@ assert [s["name"] for s in d["shares_summary"]] == ["1:1", "2:1", "5:1", "3:2:1"
 END
 }
 
-# What is computed of co-runs, from the times that are printed.
+# The figures of co-runs, computed again from the printed times.
 coruns() {
 	python3 - "$dir/json" <<'END'
 import json, sys
@@ -446,7 +446,7 @@ END
 }
 
 # The oracle: fixed divisions of an SM that fill it, measured and checked as the rest, and its figures by
-# the definition. What is kept is not measured again.
+# the definition. Kept results are not measured again.
 oracle_knows() {
 	check 0 "bench share" --device cpu --of mm,va --low va --rounds 2 --resume "$log" --oracle
 	python3 - "$dir/json" "$log" <<'END'

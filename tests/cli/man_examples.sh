@@ -136,7 +136,7 @@ for name in heddled.8 heddle.1 heddle-environment.7 heddle.3; do
 			continue
 		fi
 		sed "s|/tmp/|$dir&|g; s|/etc/heddle/|$dir&|g" "$block" >"$dir/block"
-		# What stays in the background is waited for, heddled is not.
+		# Wait for background programs, except heddled.
 		case $(cat "$block") in
 		heddled*'&') echo "echo \$! >'$dir/daemon'" >>"$dir/block" ;;
 		*) echo wait >>"$dir/block" ;;

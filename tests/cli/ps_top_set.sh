@@ -4,8 +4,8 @@
 #
 # usage: ps_top_set.sh BUILD
 # ps, top and set beside programs that run: times are the launch's own, however late the first look is;
-# what nobody knows is a dash; a priority that is changed counts at once; the log has a line for who
-# comes and goes.
+# what nobody knows is a dash; a priority that is changed counts at once; the log has a line for
+# each program that joins or leaves.
 set -eu
 build=$1
 for part in examples/nn examples/tick src/shim/libcuda.so.1 src/dev/cpu/libcuda.so.1; do

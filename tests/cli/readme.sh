@@ -5,8 +5,8 @@
 # usage: readme.sh MESON BUILD SOURCE PREFIX LIBDIR quick|full
 # Runs every command of README.md's code blocks, in its order, in a shell: in a folder that stands for a
 # checkout, and with what BUILD installs in a folder that stands for the root, on the virtual GPU. A command
-# that is not known below fails the test, and so does one that README.md no longer has. What cannot be
-# run here has a stand-in on the PATH, which checks what can be:
+# that is not known below fails the test, and so does one that README.md no longer has. A command
+# that cannot run here has a stand-in on the PATH, which checks its arguments:
 #   apt-get      nothing is installed
 #   sudo         runs the command as it is
 #   meson, ninja install and uninstall are theirs, in the other root; what builds is done already, and
@@ -77,7 +77,7 @@ commands() {
 }
 commands "$source/README.md" >"$dir/commands"
 
-# What it links to is there, and its picture is one.
+# The files that it links to exist, and its picture suits dark pages.
 grep -oE '\]\([^)]*\)' "$source/README.md" | sed 's/^](//; s/)$//' | sort -u >"$dir/links"
 while read -r link; do
 	case $link in http*) continue ;; esac

@@ -102,7 +102,7 @@ case $commit in *-dirty) ;; *)
 	;;
 esac
 
-# What fails leaves what was there.
+# A line that fails leaves the earlier results.
 cp -R "$RESULTS" "$dir/before"
 cp "$PAGE" "$dir/page.before"
 ! FORCE=1 MORE=--frob sh "$script" "$dist" extra 2>"$dir/log" || fail "a line that fails, and yet"
@@ -112,7 +112,7 @@ grep -q 'nosuch is not a table; these are: demo' "$dir/log" || fail "$(cat "$dir
 diff -r "$dir/before" "$RESULTS" || fail "what was kept"
 cmp "$dir/page.before" "$PAGE" || fail "the page"
 
-# What is not of one run, or of no commit, or in which runs failed, says so.
+# The page says so if tables are not of one run, are of no commit, or have failed runs.
 sed 's/^commit: .*/commit: 0123456789ab-dirty/' "$dir/before/extra.about" >"$RESULTS/extra.about"
 sed 's/"failures": 0/"failures": 3/' "$dir/before/pairs.json" >"$RESULTS/pairs.json"
 sh "$script" render
@@ -120,7 +120,7 @@ grep -q '^\*\*Not of one run\*\*: these tables are of 2 commits, 1 devices' "$PA
 grep -q '^\*\*0123456789ab-dirty\*\* had changes' "$PAGE" || fail "a tree with changes"
 grep -q '^\*\*3 of its runs failed\*\*' "$PAGE" || fail "failures"
 
-# What is cut off is no table.
+# A file that is cut off is no table.
 head -n 20 "$dir/before/pairs.json" >"$RESULTS/pairs.json"
 cp "$PAGE" "$dir/page.before"
 ! sh "$script" render 2>"$dir/log" || fail "half a file, and yet"

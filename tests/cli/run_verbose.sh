@@ -56,7 +56,7 @@ done
 [ "$(field waited_ns "$dir/low.err")" -gt 0 ] || fail "low lost no time: $(cat "$dir/low.err")"
 told=yes
 
-# What was loaded past the shim is counted apart.
+# Kernels that were loaded past the shim are counted separately.
 cat >"$dir/k.ptx" <<'END'
 .version 7.0
 .target sm_70
@@ -84,7 +84,7 @@ watch seven -- sh -c 'exit 7' || status=$?
 status=0
 watch nowhere -- "$dir/nowhere" || status=$?
 [ "$status" = 127 ] || fail "status $status, not 127"
-# What is sent to heddle is meant for the program.
+# A signal that heddle gets is for the program.
 "$heddle" run -v --device cpu -- sh -c 'trap "exit 9" TERM; echo ready; for _ in $(seq 600); do sleep 0.1; done' \
 	>"$dir/told.out" 2>"$dir/told.err" &
 pids="$pids $!"
@@ -165,7 +165,7 @@ if command -v cc >/dev/null; then
 	reach none -Wl,--disable-new-dtags,-rpath,/nonexistent
 	rm "$dir/libcuda.so.1"
 	reach none -O0
-	# What a library of the program's leads to: once it is the driver that needs it first.
+	# A library of the program that leads to another: once it is the driver that needs it first.
 	mkdir "$dir/own"
 	cc -shared -fPIC -Wl,-soname,libcuda.so.1 -x c /dev/null -o "$dir/own/libcuda.so.1"
 	with_library() { # C-TEXT OPTION...: libmine.so, and how it is linked
@@ -206,7 +206,7 @@ if command -v cc >/dev/null; then
 	}
 fi
 
-# What needs another user.
+# Cases that need another user.
 if [ "$(id -u)" != 0 ] || ! command -v setpriv >/dev/null; then
 	echo "not root: rights and setuid were not looked at"
 	exit 0

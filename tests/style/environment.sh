@@ -3,8 +3,8 @@
 # Copyright 2026 The heddle authors
 #
 # Every environment variable that the source names is in heddle-environment(7) and the other way
-# round, and there are at most 13. What enters other programs, set-uid ones too, reads none of them
-# with getenv. Any other variable that is read or set is on some page.
+# round, and there are at most 13. Libraries that enter other programs, set-uid ones too, read
+# none of them with getenv. Any other variable that is read or set is on some page.
 . "$(dirname "$0")/lib.sh"
 page=man/heddle-environment.7.scd
 {

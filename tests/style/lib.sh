@@ -2,7 +2,7 @@
 # Copyright 2026 The heddle authors
 # shellcheck shell=sh
 #
-# What the style tests share. Each is called with the tree's root, walks the files that belong to
+# Functions of the style tests. Each test is called with the tree's root, walks the files that belong to
 # the project, prints every violation as FILE:LINE: what, and fails when it printed any.
 cd "${1:?usage: CHECK ROOT}" || exit 1
 
