@@ -61,8 +61,8 @@ function share_curves(   i, k, most, line, p, row) {
 	print ""
 }
 
-function share(   i, n, p) {
-	title("Pairs that share SMs (SiM, section 4)")
+function share(heading,   i, n, p) {
+	title(heading)
 	share_programs()
 	share_curves()
 	print "STP: the time of one program after the other over the time until both are done; in brackets ANTT. Each is the"
