@@ -44,9 +44,9 @@ static uint32_t loops = 200, rounds = 3, contexts = 4, blocks, words, *host;
 static size_t bytes;
 static const char *until;
 static bool races, is_primary;
-static volatile bool ends;
+static _Atomic bool ends;
 
-static CUcontext context;
+static _Atomic(CUcontext) context; /* the other thread's, too */
 static CUlibrary library;
 static CUkernel stays, spins;
 static CUmodule module;
@@ -70,12 +70,15 @@ static void check(CUresult r, const char *what)
 
 static void open_context(void)
 {
+	CUcontext made;
+
 	if (is_primary) {
-		CHECK(cuDevicePrimaryCtxRetain(&context, 0));
-		CHECK(cuCtxSetCurrent(context));
+		CHECK(cuDevicePrimaryCtxRetain(&made, 0));
+		CHECK(cuCtxSetCurrent(made));
 	} else {
-		CHECK(cuCtxCreate(&context, 0, 0));
+		CHECK(cuCtxCreate(&made, 0, 0));
 	}
+	context = made;
 	CHECK(cuModuleLoadData(&module, ptx));
 	CHECK(cuModuleGetFunction(&fresh, module, "mix"));
 	CHECK(cuStreamCreate(&stream, CU_STREAM_NON_BLOCKING));
@@ -126,7 +129,7 @@ static void *race(void *arg)
 	while (!ends) {
 		void *params[] = {&loops};
 
-		if (cuCtxSetCurrent(*(CUcontext volatile *)&context) != CUDA_SUCCESS)
+		if (cuCtxSetCurrent(context) != CUDA_SUCCESS)
 			continue;
 		cuLaunchKernel((CUfunction)spins, 8, 1, 1, THREADS, 1, 1, 0, NULL, params, NULL);
 		cuCtxSynchronize();
