@@ -127,10 +127,10 @@ their blocks are on an SM. Of 512 threads with 80 registers there is one; 128 wo
   $ many() {
   >   echo '.version 6.0'; echo '.target sm_70'; echo '.address_size 64'
   >   echo '.visible .entry many(.param .u64 p)'; echo '{'
-  >   echo '.reg .b64 %a<3>; .reg .b32 %v<80>;'
-  >   echo 'ld.param.u64 %a1, [p]; mov.u32 %v70, %tid.x; mul.wide.u32 %a2, %v70, 4; add.u64 %a1, %a1, %a2;'
-  >   for i in $(seq 60); do echo "ld.global.u32 %v$i, [%a1+$((i * 4))];"; done
-  >   for i in $(seq 2 60); do echo "mad.lo.u32 %v1, %v1, %v$i, %v$i;"; done
+  >   echo '.reg .b64 %a<3>; .reg .b32 %v<99>;'
+  >   echo 'ld.param.u64 %a1, [p]; mov.u32 %v90, %tid.x; mul.wide.u32 %a2, %v90, 4; add.u64 %a1, %a1, %a2;'
+  >   for i in $(seq 76); do echo "ld.global.u32 %v$i, [%a1+$((i * 4))];"; done
+  >   for i in $(seq 2 76); do echo "mad.lo.u32 %v1, %v1, %v$i, %v$i;"; done
   >   echo 'st.global.u32 [%a1+4096], %v1; ret;'; echo '}'
   > }
   $ many > many.ptx
