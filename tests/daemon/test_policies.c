@@ -431,11 +431,11 @@ static void nonsense(void **state)
 	} rows[] = {
 		{"create=null", "policy bad: create returned NULL", 255},
 		{"200", "policy bad: a quota of 200 blocks", 255},
-		{"31", "policy bad: 31 blocks of a kernel", 2},
-		{"nobody", "policy bad: it gives nobody an SM", 255},
-		{"hold", "policy bad: it gives nobody an SM", 255},
-		{"soon", "policy bad: it wants to be asked again in less than 100 us", 255},
-		{"behind", "policy bad: it writes behind the arrays", 255},
+		{"31", "policy bad: a quota of 31 blocks", 2},
+		{"nobody", "policy bad: no launch got an SM", 255},
+		{"hold", "policy bad: no launch got an SM", 255},
+		{"soon", "policy bad: wake_ns is less than 100 us from now", 255},
+		{"behind", "policy bad: decide wrote beyond the arrays", 255},
 	};
 
 	for (unsigned i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
@@ -487,7 +487,7 @@ static void asked_again(void **state)
 	b = tenant_join(&d, 1);
 	run_one(&a, 0);
 	run_one(&b, 0);
-	log_await(&p, "policy bad: it never wants to be asked again");
+	log_await(&p, "policy bad: wake_ns is UNKNOWN although a launch waits");
 	tenant_leave(&a);
 	tenant_leave(&b);
 	assert_int_equal(daemon_stop(&d), 0);
