@@ -48,7 +48,7 @@ void hd_store_quotas(struct hd *d, struct hd_slot *s)
 /* True if no worker of the launch is on the device: its last grant is revoked before the tenant
  * launched workers for it. (If the tenant is just launching them, they see quotas of 0 and
  * leave; that counts as a drain that nothing waits for.) */
-static bool is_absent(const struct hd_slot *s, const struct wire_slot *w)
+static bool has_no_workers(const struct hd_slot *s, const struct wire_slot *w)
 {
 	return s->drains && __atomic_load_n(&w->launches, __ATOMIC_ACQUIRE) <= s->rounds + 1;
 }
@@ -59,7 +59,7 @@ static bool is_absent(const struct hd_slot *s, const struct wire_slot *w)
  * was dropped. */
 static bool drop_resize(struct hd_slot *s, const struct wire_slot *w)
 {
-	if (!s->resizes || !is_absent(s, w))
+	if (!s->resizes || !has_no_workers(s, w))
 		return false;
 	s->resizes = 0;
 	sched_absent(s->tenant->device->sched, s->launch);
@@ -129,7 +129,7 @@ static void preempt_launch(struct hd *d, struct hd_slot *s, struct wire_slot *w,
 	bool absent;
 
 	store_word(&w->granted, 0);
-	absent = is_absent(s, w);
+	absent = has_no_workers(s, w);
 	if (absent)
 		sched_absent(s->tenant->device->sched, s->launch);
 	hd_store_quotas(d, s);
@@ -174,7 +174,7 @@ static void apply_launch(struct hd *d, const struct sched_action *a)
 		/* Some workers may have seen quotas of 0 and left while others stayed, unless
 		 * all are known to have left. Nothing drains in that case, and too few workers
 		 * would go on; so request more. */
-		if (a->first || !is_absent(s, w))
+		if (a->first || !has_no_workers(s, w))
 			hd_ask_workers(s, w, 0);
 		hd_bounce_granted(d, s);
 		hd_store_quotas(d, s);
@@ -227,7 +227,7 @@ static void apply_tenant(struct hd *d, const struct sched_action *a)
 
 /* Returns bits for hd_tenant.seq. 1: a word changed; 2: the tenant has something to do or to
  * poll for; 4: one of its threads may sleep on hold. */
-static uint32_t news_of(
+static uint32_t wake_bits_of(
 	const struct hd *d, const struct hd_device *dev, enum sched_action_type type)
 {
 	switch (type) {
@@ -255,7 +255,7 @@ void hd_apply(struct hd *d, struct hd_device *dev)
 		struct hd_tenant *t = sched_tenant_user(a.tenant);
 
 		any = true;
-		t->seq |= news_of(d, dev, a.type);
+		t->seq |= wake_bits_of(d, dev, a.type);
 		if (a.type == SCHED_BEGIN)
 			apply_begin(d, t);
 		else if (a.launch)

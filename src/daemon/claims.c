@@ -64,7 +64,7 @@ void claims_asked(const struct watch *w)
 		close(fd);
 }
 
-static bool is_used(const struct server *s, const struct claim *c)
+static bool has_tenants(const struct server *s, const struct claim *c)
 {
 	for (const struct hd_device *d = s->hd->devices; d; d = d->next) {
 		if (!d->is_cpu && strcmp(d->name, c->gpu) == 0)
@@ -76,7 +76,7 @@ static bool is_used(const struct server *s, const struct claim *c)
 void claims_reap(struct server *s)
 {
 	for (struct claim **at = &s->claims, *c = *at; c; c = *at) {
-		if (is_used(s, c)) {
+		if (has_tenants(s, c)) {
 			at = &c->next;
 			continue;
 		}

@@ -123,7 +123,7 @@ static void remember_socket(struct server *s)
 	s->socket_ino = st.st_ino;
 }
 
-static bool is_still_there(const struct server *s)
+static bool is_socket_unchanged(const struct server *s)
 {
 	struct stat st;
 
@@ -164,7 +164,7 @@ int listen_open(struct server *s, pid_t *ret_pid)
 	if (r == 0 && listen(fd, 128) < 0)
 		r = -errno;
 	if (r < 0) {
-		if (is_still_there(s))
+		if (is_socket_unchanged(s))
 			unlink(s->config->socket);
 		close(fd);
 		return r;
@@ -175,7 +175,7 @@ int listen_open(struct server *s, pid_t *ret_pid)
 void listen_close(struct server *s)
 {
 	loop_unwatch(s, &s->listener);
-	if (!s->activated && is_still_there(s))
+	if (!s->activated && is_socket_unchanged(s))
 		unlink(s->config->socket);
 	if (s->lock >= 0)
 		/* the lock file stays: removing it would race with the next daemon */

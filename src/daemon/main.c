@@ -109,7 +109,7 @@ static void close_server(struct server *s)
 	policy_unload(s->policy, false);
 }
 
-static void say_of_greedy(void *user, const char *what)
+static void log_greedy_fault(void *user, const char *what)
 {
 	(void)user;
 	hd_log("policy greedy: %s", what);
@@ -143,7 +143,7 @@ int heddled_serve(
 	/* Timers of 50 us must not be rounded up by another 50 us. */
 	prctl(PR_SET_TIMERSLACK, 1000, 0, 0, 0);
 	s.max_conns = raise_limits();
-	sched_policy_greedy.planner->say = say_of_greedy;
+	sched_policy_greedy.planner->say = log_greedy_fault;
 	r = open_server(&s);
 	if (r)
 		return r;

@@ -117,7 +117,7 @@ static bool uses_folder(const struct mps_place *p, int pid)
 }
 
 /* The control daemon, its children, and MPS programs that use our pipe folder. */
-static bool is_ours(const struct server *s, const struct mps_place *p, int pid)
+static bool belongs_to_mps(const struct server *s, const struct mps_place *p, int pid)
 {
 	char path[48];
 	bool is_program;
@@ -147,7 +147,7 @@ static unsigned find_processes(const struct server *s, const struct mps_place *p
 		int fd = pid > 0 ? (int)syscall(SYS_pidfd_open, pid, 0) : -1;
 
 		/* Checked after opening, so that the descriptor belongs to the checked process. */
-		if (fd >= 0 && is_ours(s, p, pid))
+		if (fd >= 0 && belongs_to_mps(s, p, pid))
 			ret_fds[n++] = fd;
 		else if (fd >= 0)
 			close(fd);

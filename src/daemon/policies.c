@@ -156,7 +156,7 @@ static void on_leave(void *user)
 	watchdog_leave();
 }
 
-static void on_say(void *user, const char *what)
+static void on_fault(void *user, const char *what)
 {
 	const struct policy_loaded *p = user;
 
@@ -177,7 +177,7 @@ static int load_table(struct policy_loaded *p)
 			.options = p->options,
 			.enter = on_enter,
 			.leave = on_leave,
-			.say = on_say,
+			.say = on_fault,
 			.user = p,
 		};
 		p->policy = (struct sched_policy){
@@ -203,7 +203,7 @@ static bool is_same_policy(const struct policy_loaded *old, const struct policy_
 
 /* True if the note of an earlier heddled names this policy. The policy that is loaded now does
  * not count. */
-static bool is_feared(const struct policy_loaded *old, const struct policy_loaded *p)
+static bool is_suspect_policy(const struct policy_loaded *old, const struct policy_loaded *p)
 {
 	if ((old && strcmp(old->file.path, p->file.path) == 0) || !is_noted(p->note, p->file.path))
 		return false;
@@ -291,7 +291,7 @@ int policy_choose(struct hd_config *c, struct policy_loaded *old, struct policy_
 		c->policy = &old->policy;
 		return 0;
 	}
-	if (is_feared(old, p)) {
+	if (is_suspect_policy(old, p)) {
 		free_loaded(p);
 		c->policy = &sched_policy_none;
 		return 0;

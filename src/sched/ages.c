@@ -112,7 +112,7 @@ static bool is_steering(const struct age_launch *at, uint32_t n)
 }
 
 /* At least half of the blocks that it may have are on SMs. */
-static bool is_there(const struct age_launch *l, uint32_t n_sms)
+static bool is_on_sms(const struct age_launch *l, uint32_t n_sms)
 {
 	uint64_t on = l->started - MIN(l->finished, l->started);
 	uint64_t may = MIN((uint64_t)l->count * n_sms, l->blocks - MIN(l->finished, l->blocks));
@@ -231,7 +231,7 @@ static enum way best_way(const struct ages *a, const struct age_pair *p,
 }
 
 /* True if a launch is not on its SMs yet, and its time for that has not passed. */
-static bool is_early(
+static bool is_arrival_pending(
 	struct ages *a, uint64_t now_ns, const struct age_launch *const l[2], uint64_t *io_wake_ns)
 {
 	if (!a->late_ns)
@@ -246,12 +246,12 @@ static bool is_early(
 /* The launch that had to leave has left. It returns once the other one is on its SMs. True: not
  * yet. An SM divides its memory anew only when it has no block, so the order of arrival within a
  * few microseconds decides the division. */
-static bool is_awaited(struct ages *a, uint64_t now_ns, uint32_t n_sms,
+static bool is_return_pending(struct ages *a, uint64_t now_ns, uint32_t n_sms,
 	const struct age_launch *other, uint64_t *io_wake_ns)
 {
 	if (!a->late_ns)
 		a->late_ns = now_ns + LATE_NS;
-	if (is_there(other, n_sms) || now_ns >= a->late_ns)
+	if (is_on_sms(other, n_sms) || now_ns >= a->late_ns)
 		return false;
 	wake_at(io_wake_ns, MIN(a->late_ns, now_ns + LOOK_NS));
 	return true;
@@ -263,13 +263,13 @@ static uint32_t choose_way_for_pair(struct ages *a, uint64_t now_ns, uint32_t n_
 {
 	struct age_pair *p = find_pair(a, l[0]->code, l[1]->code);
 	uint32_t older = age_of(a, l[0]) > age_of(a, l[1]);
-	bool there = is_there(l[0], n_sms) && is_there(l[1], n_sms);
+	bool there = is_on_sms(l[0], n_sms) && is_on_sms(l[1], n_sms);
 	bool long_enough = a->from_ns || MIN(l[0]->left_ns, l[1]->left_ns) >= TRY_NS;
 	enum way way;
 
 	if (there)
 		a->late_ns = 0;
-	if (long_enough && (there || !is_early(a, now_ns, l, io_wake_ns)))
+	if (long_enough && (there || !is_arrival_pending(a, now_ns, l, io_wake_ns)))
 		measure_order(a, p, now_ns, n_sms, l, older, !there, io_wake_ns);
 	way = best_way(a, p, l, older, time_until_end(a, now_ns, l));
 	if (way == AS_NOW)
@@ -305,7 +305,7 @@ uint32_t ages_decide(struct ages *a, uint64_t now_ns, uint32_t n_sms, const stru
 	if (a->leaves) {
 		if (a->waits || l[a->leaver]->present || l[a->leaver]->leaving)
 			return a->leaver ^ swap;
-		if (is_awaited(a, now_ns, n_sms, l[!a->leaver], io_wake_ns))
+		if (is_return_pending(a, now_ns, n_sms, l[!a->leaver], io_wake_ns))
 			return a->leaver ^ swap;
 		a->leaves = a->measured = false;
 		a->from_ns = a->settled_ns = a->late_ns = 0;

@@ -59,8 +59,8 @@ struct sched_launch {
 	bool idle;     /* a pool of tasks without a task */
 	bool had_lane; /* it had a lane in the last decision */
 	bool stalled;  /* it is stalled: it makes no progress while equals wait */
-	uint64_t seen; /* finished blocks at the last progress, or the last grant of SMs */
-	uint64_t came_on_ns; /* time of the last progress, or the last grant of SMs */
+	uint64_t progress_finished; /* finished blocks at the last progress or grant of SMs */
+	uint64_t progress_ns;       /* time of that */
 };
 
 /* In the order of launch ids. */
@@ -112,7 +112,7 @@ struct sched_tenant {
 	uint64_t turn;       /* among equals with a stalled tenant, the smaller turn goes first */
 	uint64_t awaited_ns; /* since when an equal has waited for it; 0: no equal waits */
 	uint64_t used_ns, counted_ns; /* part of its turn during which an equal waited; as of */
-	uint64_t watched_ns, had_ns;  /* start of its starvation watch (0: none); service_ns then */
+	uint64_t watched_ns, watched_service_ns; /* start of its starvation watch, or 0 */
 	bool starved; /* it had little service for a while, and no launch of it has ended since */
 	bool stalled, in_turns, has_lane, waits;
 	/* In the present decision: its launch of the lowest lane, and that lane's quotas. */

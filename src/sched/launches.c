@@ -275,7 +275,7 @@ void sched_idle(struct sched *s, uint64_t now_ns, struct sched_launch *l, bool i
 	if (l->idle == idle)
 		return;
 	l->idle = idle;
-	l->came_on_ns = now_ns;
+	l->progress_ns = now_ns;
 	s->dirty = true;
 }
 

@@ -11,8 +11,8 @@
 
 #define PAIR_RATIOS 1024u
 
-/* All zero: nothing is known. The structure holds no pointers. A pair replaces another pair with
- * the same hash. */
+/* All zero: nothing is known. The structure holds no pointers. A pair replaces another pair at
+ * the same index. */
 struct pair_ratios {
 	struct pair_ratio {
 		uint64_t kernel, beside;

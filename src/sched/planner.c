@@ -23,7 +23,7 @@
 /* Bits of sched_planner.said. */
 enum complaint {
 	NOT_CREATED,
-	WROTE_BEHIND,
+	WROTE_BEYOND,
 	NO_QUOTA,
 	CLIPPED,
 	NO_ROOM,
@@ -271,7 +271,7 @@ static bool fill_view(struct sched *s, struct planning *p)
 
 /* ---- the plan ---- */
 
-static bool is_whole(const uint8_t *canary)
+static bool is_canary_intact(const uint8_t *canary)
 {
 	for (unsigned i = 0; i < CANARY_BYTES; i++) {
 		if (canary[i] != CANARY)
@@ -356,9 +356,10 @@ static bool ask_policy(
 	*out = asked.plan;
 	out->quota = quota;
 	out->held = held;
-	if (is_whole(p->plan) && is_whole(quota + rows) && is_whole(held + p->tenants.len))
+	if (is_canary_intact(p->plan) && is_canary_intact(quota + rows) &&
+		is_canary_intact(held + p->tenants.len))
 		return true;
-	report_fault(s, WROTE_BEHIND,
+	report_fault(s, WROTE_BEYOND,
 		"decide wrote beyond the arrays of its plan: every launch gets the whole device");
 	return false;
 }
@@ -497,7 +498,7 @@ static void set_held(struct sched *s, struct planning *p, const uint8_t *held)
 	}
 }
 
-static bool is_work(const struct sched *s)
+static bool has_work(const struct sched *s)
 {
 	for (size_t i = 0; i < s->view.len; i++) {
 		const struct sched_launch *l = sched_launch_of(s->view.at[i]);
@@ -519,9 +520,9 @@ static void set_quotas_and_holds(
 }
 
 /* False: no launch has had an SM for too long. */
-static bool somebody_runs(struct sched *s, struct planning *p, uint64_t now_ns)
+static bool is_any_launch_running(struct sched *s, struct planning *p, uint64_t now_ns)
 {
-	if (p->any || !is_work(s)) {
+	if (p->any || !has_work(s)) {
 		p->empty_ns = 0;
 		return true;
 	}
@@ -607,7 +608,7 @@ int planner_decide(struct sched *s, uint64_t now_ns)
 	if (taken) {
 		wake_ns = plan.wake_ns;
 		set_quotas_and_holds(s, p, &plan);
-		taken = somebody_runs(s, p, now_ns);
+		taken = is_any_launch_running(s, p, now_ns);
 	}
 	if (!taken)
 		set_quotas_and_holds(s, p, NULL);

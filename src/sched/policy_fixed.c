@@ -3,8 +3,8 @@
 
 /* Fixed numbers of blocks: the weight of a tenant (heddle run -w) is the number of blocks that
  * each of its launches may have on every SM, while another launch also has blocks to begin. A
- * launch alone may have all that fit. If the blocks do not fit together, earlier launches come
- * first. heddle bench share --oracle tries such divisions of an SM. */
+ * launch alone may have all that fit. Blocks that do not fit beside those of earlier launches
+ * get no room. heddle bench share --oracle tries such divisions of an SM. */
 #include "base/base.h"
 #include "planner.h"
 #include "policy.h"

@@ -40,8 +40,8 @@
  * smaller difference means nothing. This also keeps a running pair together while its
  * predictions vary around equality. */
 #define MARGIN 0.05
-/* Greedy waits for the last blocks of a launch if they take at most this part of another
- * launch's time, and at most this many durations of a block. */
+/* A launch waits for the last blocks of another one if a block takes at most END_PART of the
+ * waiting launch's own time. It waits at most END_TIMES durations of a block. */
 #define END_PART  0.05
 #define END_TIMES 2
 

@@ -30,7 +30,7 @@ struct profile_cost {
 	uint32_t ns[SAMPLES];
 };
 
-/* A kernel replaces another one with the same hash. n: samples of each count. */
+/* A kernel replaces another one at the same index. n: samples of each count. */
 struct profile_curve {
 	uint64_t kernel;
 	float ns[SCHED_PER_SM];

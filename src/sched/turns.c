@@ -59,17 +59,17 @@ bool sched_stays_away(const struct sched *s, const struct sched_launch *l, uint6
 static void check_launch_stalled(const struct sched *s, struct sched_launch *l, uint64_t now_ns)
 {
 	uint64_t awaited_ns = l->tenant->awaited_ns;
-	uint64_t since = MAX(MAX(awaited_ns, l->came_on_ns), s->left_ns);
+	uint64_t since = MAX(MAX(awaited_ns, l->progress_ns), s->left_ns);
 
 	if (!l->had_lane)
 		return;
-	if (l->idle || l->k.finished - l->seen >= MAX(l->k.total / STEPS, 1)) {
+	if (l->idle || l->k.finished - l->progress_finished >= MAX(l->k.total / STEPS, 1)) {
 		l->stalled = false;
-		l->seen = l->k.finished;
-		l->came_on_ns = now_ns;
+		l->progress_finished = l->k.finished;
+		l->progress_ns = now_ns;
 	} else if (awaited_ns && now_ns - since >= s->o.still_ns) {
 		l->stalled = true;
-		l->came_on_ns = now_ns; /* the next check is after the same time */
+		l->progress_ns = now_ns; /* the next check is after the same time */
 		l->tenant->used_ns = s->o.still_ns;
 	}
 }
@@ -139,7 +139,7 @@ void sched_turns(struct sched *s, uint64_t now_ns)
 	}
 }
 
-static bool is_awaited(const struct sched *s, const struct sched_tenant *t)
+static bool has_waiting_equal(const struct sched *s, const struct sched_tenant *t)
 {
 	if (!t->has_lane)
 		return false;
@@ -155,8 +155,8 @@ static void note_launch(struct sched_launch *l, uint64_t now_ns, bool *io_any)
 	bool has_lane = l->k.lane != SCHED_NO_LANE;
 
 	if (has_lane && !l->had_lane) {
-		l->came_on_ns = now_ns;
-		l->seen = l->k.finished;
+		l->progress_ns = now_ns;
+		l->progress_finished = l->k.finished;
 	}
 	l->had_lane = has_lane;
 	if (l->idle)
@@ -175,7 +175,7 @@ static uint64_t next_check_ns(const struct sched *s, const struct sched_tenant *
 		next = MAX(t->counted_ns, s->left_ns) - t->used_ns;
 	for (const struct sched_launch *l = t->arrived.first; l; l = l->next) {
 		if (l->had_lane && !l->idle)
-			next = MIN(next, MAX(since, l->came_on_ns));
+			next = MIN(next, MAX(since, l->progress_ns));
 	}
 	return next < UINT64_MAX - s->o.still_ns ? next + s->o.still_ns : UINT64_MAX;
 }
@@ -202,10 +202,10 @@ static void check_starved(struct sched *s, struct sched_tenant *t, uint64_t now_
 		return;
 	}
 	if (t->watched_ns && now_ns - t->watched_ns >= span)
-		t->starved |= t->service_ns - t->had_ns < span / STARVED_PART;
+		t->starved |= t->service_ns - t->watched_service_ns < span / STARVED_PART;
 	if (!t->watched_ns || now_ns - t->watched_ns >= span) {
 		t->watched_ns = MAX(now_ns, 1);
-		t->had_ns = t->service_ns;
+		t->watched_service_ns = t->service_ns;
 	}
 	if (t->watched_ns < UINT64_MAX - span)
 		s->deadline_ns = MIN(s->deadline_ns, t->watched_ns + span);
@@ -225,7 +225,7 @@ void sched_turns_note(struct sched *s, uint64_t now_ns)
 	}
 	for (struct sched_tenant *t = s->tenants; t; t = t->next) {
 		check_starved(s, t, now_ns);
-		if (!any || !is_awaited(s, t)) {
+		if (!any || !has_waiting_equal(s, t)) {
 			t->awaited_ns = 0;
 			continue;
 		}

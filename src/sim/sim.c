@@ -670,7 +670,7 @@ static void start_next(struct sim *s, const struct sim_launch *prev)
 
 /* True if the tenant exists at the event. Events after it has left are ignored; an event before
  * it has joined is an error of the file. */
-static bool is_there(struct sim *s, const struct sim_event *e, const struct sim_tenant *t)
+static bool has_joined(struct sim *s, const struct sim_event *e, const struct sim_tenant *t)
 {
 	if (t->handle)
 		return true;
@@ -717,7 +717,7 @@ void sim_submit(struct sim *s, const struct sim_event *e)
 		.user = l};
 	int r;
 
-	if (!is_there(s, e, t))
+	if (!has_joined(s, e, t))
 		return;
 	trace_line(s, "%s %s submitted", t->name, l->name);
 	l->id = info.id;
@@ -738,7 +738,7 @@ void sim_priority(struct sim *s, const struct sim_event *e)
 {
 	struct sim_tenant *t = e->tenant;
 
-	if (!is_there(s, e, t))
+	if (!has_joined(s, e, t))
 		return;
 	trace_line(s, "%s has priority %u", t->name, (unsigned)e->n);
 	t->priority = (int)e->n;
@@ -748,7 +748,7 @@ void sim_priority(struct sim *s, const struct sim_event *e)
 
 void sim_weight(struct sim *s, const struct sim_event *e)
 {
-	if (!is_there(s, e, e->tenant))
+	if (!has_joined(s, e, e->tenant))
 		return;
 	trace_line(s, "%s has weight %u", e->tenant->name, (unsigned)e->n);
 	e->tenant->weight = e->n;
@@ -783,7 +783,7 @@ void sim_leave(struct sim *s, const struct sim_event *e)
 {
 	struct sim_tenant *t = e->tenant;
 
-	if (!is_there(s, e, t))
+	if (!has_joined(s, e, t))
 		return;
 	trace_line(s, "%s is gone", t->name);
 	t->gone = true;
@@ -803,7 +803,7 @@ void sim_leave(struct sim *s, const struct sim_event *e)
 /* n: 1: opaque work begins; 0: it ends; 2: it ends, and the program does not wait for that. */
 void sim_opaque(struct sim *s, const struct sim_event *e)
 {
-	if (!is_there(s, e, e->tenant))
+	if (!has_joined(s, e, e->tenant))
 		return;
 	trace_line(s, "%s opaque work %s%s", e->tenant->name, e->n & 1 ? "begins" : "ends",
 		e->n & 2 ? ", not waited for" : "");
@@ -813,13 +813,13 @@ void sim_opaque(struct sim *s, const struct sim_event *e)
 
 void sim_copied(struct sim *s, const struct sim_event *e)
 {
-	if (is_there(s, e, e->tenant))
+	if (has_joined(s, e, e->tenant))
 		sched_copied(e->tenant->handle, s->now, s->now);
 }
 
 void sim_pin(struct sim *s, const struct sim_event *e)
 {
-	if (!is_there(s, e, e->tenant))
+	if (!has_joined(s, e, e->tenant))
 		return;
 	trace_line(s, "%s %s", e->tenant->name, e->n ? "pins what it runs" : "unpins");
 	sched_pin(s->sched, e->tenant->handle, e->n != 0);
@@ -828,14 +828,14 @@ void sim_pin(struct sim *s, const struct sim_event *e)
 
 void sim_idle(struct sim *s, const struct sim_event *e)
 {
-	if (!is_there(s, e, e->tenant) || !e->l->handle)
+	if (!has_joined(s, e, e->tenant) || !e->l->handle)
 		return;
 	trace_line(s, "%s %s has %s", e->tenant->name, e->l->name, e->n ? "no tasks" : "tasks");
 	sched_idle(s->sched, s->now, e->l->handle, e->n != 0);
 	decide_and_apply(s);
 }
 
-static void tick(struct sim *s, const struct sim_event *e)
+static void handle_deadline(struct sim *s, const struct sim_event *e)
 {
 	(void)e;
 	decide_and_apply(s);
@@ -853,7 +853,7 @@ static void plan_tick(struct sim *s)
 {
 	uint64_t deadline = s->sched ? sched_deadline(s->sched) : UINT64_MAX;
 	const struct sim_event *next = next_event(s);
-	struct sim_event e = {.fn = tick};
+	struct sim_event e = {.fn = handle_deadline};
 
 	if (deadline < (next ? next->t : UINT64_MAX))
 		sim_at(s, MAX(deadline, s->now), e);
