@@ -3,23 +3,24 @@
 
 /* For CUDA source: Pagoda's device API (PPoPP '17, table 1), for code that was written for it.
  *
- * There a task is a __device__ function whose address the host gives. Here it is a kernel, since
- * hosts name it (heddle_load), so such a function begins with PAGODA_TASK instead; its body stays.
- * What these functions give is the same in a task of a pool (heddle/task.h) and in a launch. All
- * threads of a block come to syncBlock, which needs no flag at spawning: whether a kernel has
- * barriers is seen in its code. The shared memory of a task is what its spawning asks for
- * (heddle_task.shared_bytes).
+ * In Pagoda a task is a __device__ function, and the host passes its address. Here a task is a
+ * kernel, because the host names it (heddle_load): begin such a function with PAGODA_TASK and
+ * keep its body. These functions return the same in a task of a pool (heddle/task.h) and in an
+ * ordinary launch. All threads of a block must reach syncBlock. Spawning needs no flag for it:
+ * heddle sees the barriers in the code. heddle_task.shared_bytes sets the size of a task's
+ * shared memory.
  *
- * Include it behind CUDA's own headers, or what declares their names. */
+ * Include this header after CUDA's own headers, or after another header that declares their
+ * names. */
 #ifndef HEDDLE_PAGODA_H
 #define HEDDLE_PAGODA_H
 
 #define PAGODA_TASK extern "C" __global__ void
 
-/* Behind what the task has of its own kind, __shared__ variables. */
+/* Dynamic shared memory, after the task's own __shared__ variables. */
 extern "C" __shared__ __attribute__((aligned(32))) char heddle_pagoda_shared[];
 
-/* The thread's number in its task, through all of its blocks: x first, in each dimension. */
+/* The thread's number among all threads of the task. x varies fastest, for blocks and threads. */
 static __device__ __forceinline__ int getTid(void)
 {
 	unsigned block = (blockIdx.z * gridDim.y + blockIdx.y) * gridDim.x + blockIdx.x;

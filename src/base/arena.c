@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  * Copyright 2026 The heddle authors */
 
-/* Memory freed all at once: chunks in a list, bump allocation within the newest. */
+/* Memory that is freed all at once: a list of chunks, with bump allocation in the newest. */
 #include "base.h"
 
 #include <stdarg.h>
@@ -38,8 +38,8 @@ void arena_finish(struct arena *a)
 	*a = (struct arena){.limit_bytes = a->limit_bytes};
 }
 
-/* Large chunks are asked for in huge pages: what is written once into a hundred megabytes of small
- * ones spends more time in page faults than in writing. */
+/* Large chunks use huge pages: writing a hundred megabytes of small pages once takes more time
+ * for page faults than for the writes. */
 static struct arena_chunk *new_chunk(size_t cap)
 {
 	size_t bytes = sizeof(struct arena_chunk) + cap;
@@ -61,7 +61,7 @@ void *arena_alloc_chunk(struct arena *a, size_t bytes)
 
 	if (bytes > SIZE_MAX - CHUNK_MIN_BYTES || need > allowed)
 		return NULL;
-	/* Doubling keeps the number of chunks small for large modules. */
+	/* Sizes double, so large modules need few chunks. */
 	cap = a->head ? MIN(a->head->cap * 2, CHUNK_MAX_BYTES) : CHUNK_MIN_BYTES;
 	cap = MAX(cap, need);
 	c = new_chunk(cap);

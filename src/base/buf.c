@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0
  * Copyright 2026 The heddle authors */
 
-/* Growing arrays and byte buffers. Sizes double, so n pushes cost O(n). A failed growth leaves the
- * object as it was; a strbuf remembers it, so that a writer checks once, at its end. */
+/* Growing arrays and byte buffers. Sizes double, so n pushes cost O(n). A failed growth leaves
+ * the object unchanged. A strbuf remembers the failure, so a writer checks only once, at the
+ * end. */
 #include "base.h"
 
 #include <stdarg.h>
@@ -81,7 +82,7 @@ void strbuf_printf(struct strbuf *b, const char *fmt, ...)
 	va_list ap, again;
 	int n;
 
-	/* Most writes fit what is there already: format once, measure at the same time. */
+	/* Most texts fit in the present room: format once, and measure at the same time. */
 	if (!strbuf_reserve(b, 1))
 		return;
 	va_start(ap, fmt);

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0
  * Copyright 2026 The heddle authors */
 
-/* A recursive descent over the grammar of mangled names. Everything that is built is in an arena
- * with a limit, and the depth is bounded: names that stand for endless text fail. A type is two
- * texts, what stands before a declared name and what stands behind it, for arrays and functions. */
+/* A recursive descent parser for the grammar of mangled names. All results are in an arena with
+ * a limit, and the depth is bounded, so names that expand without end fail. A type is two texts,
+ * before and after a declared name, because of arrays and functions. */
 #include "base/demangle.h"
 
 #include <ctype.h>
@@ -12,10 +12,10 @@
 
 #define LIMIT_BYTES (1u << 20)
 #define DEPTH       64
-#define MANY        256 /* substitutions, and template arguments */
+#define MANY        256 /* limit of substitutions, and of template arguments */
 
 struct text {
-	const char *l, *r; /* NULL l: it failed */
+	const char *l, *r; /* l NULL: the parser failed */
 };
 
 struct text_list {
@@ -24,14 +24,14 @@ struct text_list {
 };
 
 struct reader {
-	const char *at; /* in the symbol; ends with its NUL */
+	const char *at; /* position in the symbol, which ends with a NUL */
 	struct arena arena;
 	unsigned depth;
 	struct text subst[MANY];
 	unsigned n_subst;
 	struct text_list args; /* the last template argument list of a function's name */
-	bool is_template;      /* the name that was read last ends with arguments, */
-	bool is_const;         /* and is one of a const member function */
+	bool is_template;      /* the last name ends with template arguments, */
+	bool is_const;         /* and belongs to a const member function */
 };
 
 static const struct text none;
@@ -39,7 +39,7 @@ static struct text read_type(struct reader *x);
 static const char *read_name(struct reader *x);
 static const char *read_encoding(struct reader *x);
 
-static bool eat(struct reader *x, const char *word)
+static bool skip_word(struct reader *x, const char *word)
 {
 	size_t n = strlen(word);
 
@@ -49,24 +49,24 @@ static bool eat(struct reader *x, const char *word)
 	return true;
 }
 
-static const char *join(struct reader *x, const char *a, const char *b)
+static const char *join_texts(struct reader *x, const char *a, const char *b)
 {
 	return a && b ? arena_printf(&x->arena, "%s%s", a, b) : NULL;
 }
 
-static struct text plain(const char *l)
+static struct text plain_text(const char *l)
 {
 	return (struct text){l, ""};
 }
 
-static const char *whole(struct reader *x, struct text t)
+static const char *join_declaration(struct reader *x, struct text t)
 {
 	if (!t.l)
 		return NULL;
-	return join(x, t.l, *t.r == '(' ? join(x, " ", t.r) : t.r);
+	return join_texts(x, t.l, *t.r == '(' ? join_texts(x, " ", t.r) : t.r);
 }
 
-static struct text remember(struct reader *x, struct text t)
+static struct text remember_subst(struct reader *x, struct text t)
 {
 	if (!t.l || x->n_subst == MANY)
 		return none;
@@ -74,7 +74,7 @@ static struct text remember(struct reader *x, struct text t)
 	return t;
 }
 
-/* Decimal digits; false: none, or too many. */
+/* Reads decimal digits. False: there are none, or the number is too large. */
 static bool read_number(struct reader *x, size_t *ret)
 {
 	size_t n = 0;
@@ -90,7 +90,7 @@ static bool read_number(struct reader *x, size_t *ret)
 	return true;
 }
 
-/* "_" is 0, "0_" is 1, "Z_" is 36: of T and S, whose digits go up to `digits`. */
+/* Reads a sequence id, "_" = 0, "0_" = 1, "Z_" = 36, for T (base 10) and S (base 36). */
 static bool read_sequence(struct reader *x, unsigned base, size_t *ret)
 {
 	size_t n = 0;
@@ -127,7 +127,7 @@ static const char *read_source_name(struct reader *x)
 /* "[abi:cxx11]" */
 static const char *read_tags(struct reader *x, const char *name)
 {
-	while (name && eat(x, "B")) {
+	while (name && skip_word(x, "B")) {
 		const char *tag = read_source_name(x);
 
 		name = tag ? arena_printf(&x->arena, "%s[abi:%s]", name, tag) : NULL;
@@ -135,7 +135,7 @@ static const char *read_tags(struct reader *x, const char *name)
 	return name;
 }
 
-/* Types up to E, or to the end of the symbol, with commas between. */
+/* Types up to E or the end of the symbol, separated by commas. */
 static const char *read_types(struct reader *x)
 {
 	const char *all = "";
@@ -145,7 +145,7 @@ static const char *read_types(struct reader *x)
 		return all;
 	}
 	while (all && *x->at && *x->at != 'E') {
-		const char *t = whole(x, read_type(x));
+		const char *t = join_declaration(x, read_type(x));
 
 		if (t && *t)
 			all = *all ? arena_printf(&x->arena, "%s, %s", all, t) : t;
@@ -155,18 +155,18 @@ static const char *read_types(struct reader *x)
 	return all;
 }
 
-/* A lambda or a type without a name. */
+/* A lambda, or a type without a name. */
 static const char *read_unnamed(struct reader *x)
 {
 	const char *types = NULL;
 	size_t n;
-	bool lambda = eat(x, "Ul");
+	bool lambda = skip_word(x, "Ul");
 
-	if (!lambda && !eat(x, "Ut"))
+	if (!lambda && !skip_word(x, "Ut"))
 		return NULL;
 	if (lambda) {
 		types = read_types(x);
-		if (!types || !eat(x, "E"))
+		if (!types || !skip_word(x, "E"))
 			return NULL;
 	}
 	if (!read_sequence(x, 10, &n))
@@ -179,9 +179,9 @@ static const char *read_component(struct reader *x)
 {
 	if (*x->at == 'U')
 		return read_unnamed(x);
-	if (eat(x, "cl"))
+	if (skip_word(x, "cl"))
 		return "operator()";
-	eat(x, "L"); /* of internal linkage */
+	skip_word(x, "L"); /* marks internal linkage */
 	return read_tags(x, read_source_name(x));
 }
 
@@ -194,9 +194,9 @@ static const char *read_literal(struct reader *x)
 	char kind = *x->at;
 	const char *type, *from, *value;
 
-	if (eat(x, "_Z"))
+	if (skip_word(x, "_Z"))
 		return read_encoding(x);
-	type = whole(x, read_type(x));
+	type = join_declaration(x, read_type(x));
 	from = x->at;
 	while (*x->at && *x->at != 'E')
 		x->at++;
@@ -204,14 +204,14 @@ static const char *read_literal(struct reader *x)
 	if (!value)
 		return NULL;
 	if (*value == 'n')
-		value = join(x, "-", value + 1);
+		value = join_texts(x, "-", value + 1);
 	if (kind == 'b' && value && !strcmp(value, "0"))
 		return "false";
 	if (kind == 'b' && value && !strcmp(value, "1"))
 		return "true";
 	for (unsigned i = 0; i < ARRAY_LEN(suffixes); i++)
 		if (kind == *suffixes[i])
-			return join(x, value, written[i]);
+			return join_texts(x, value, written[i]);
 	return value ? arena_printf(&x->arena, "(%s)%s", type, value) : NULL;
 }
 
@@ -235,15 +235,15 @@ static bool list_add(struct reader *x, struct text_list *l, struct text t)
 	return true;
 }
 
-/* Arguments up to E, with commas between. */
+/* Arguments up to E, separated by commas. */
 static const char *read_arg_list(struct reader *x, struct text_list *ret)
 {
 	const char *all = "";
 
-	while (all && !eat(x, "E")) {
+	while (all && !skip_word(x, "E")) {
 		const char *arg = read_arg(x);
 
-		if (!arg || !list_add(x, ret, plain(arg)))
+		if (!arg || !list_add(x, ret, plain_text(arg)))
 			return NULL;
 		if (*arg)
 			all = *all ? arena_printf(&x->arena, "%s, %s", all, arg) : arg;
@@ -256,19 +256,19 @@ static const char *read_arg(struct reader *x)
 	struct text_list pack = {0};
 	const char *all = NULL;
 
-	if (eat(x, "L")) {
+	if (skip_word(x, "L")) {
 		all = read_literal(x);
-		return all && eat(x, "E") ? all : NULL;
+		return all && skip_word(x, "E") ? all : NULL;
 	}
-	if (!eat(x, "J"))
-		return whole(x, read_type(x));
+	if (!skip_word(x, "J"))
+		return join_declaration(x, read_type(x));
 	if (++x->depth < DEPTH)
 		all = read_arg_list(x, &pack);
 	x->depth--;
 	return all;
 }
 
-/* Behind the I. */
+/* After the I. */
 static const char *read_args(struct reader *x, const char *name)
 {
 	struct text_list args = {0};
@@ -282,9 +282,9 @@ static const char *read_args(struct reader *x, const char *name)
 		&x->arena, "%s<%s%s>", name, all, *all && all[strlen(all) - 1] == '>' ? " " : "");
 }
 
-/* ---- what stands for something ---- */
+/* ---- substitutions ---- */
 
-/* Behind the S. *ret_is_std: it is the namespace. */
+/* After the S. *ret_is_std: it is the namespace std. */
 static struct text read_substitution(struct reader *x, bool *ret_is_std)
 {
 	static const struct {
@@ -299,16 +299,16 @@ static struct text read_substitution(struct reader *x, bool *ret_is_std)
 	};
 	size_t n;
 
-	*ret_is_std = eat(x, "t");
+	*ret_is_std = skip_word(x, "t");
 	if (*ret_is_std)
-		return plain("std");
+		return plain_text("std");
 	for (unsigned i = 0; i < ARRAY_LEN(known); i++)
-		if (eat(x, known[i].code))
-			return plain(known[i].text);
+		if (skip_word(x, known[i].code))
+			return plain_text(known[i].text);
 	return read_sequence(x, 36, &n) && n < x->n_subst ? x->subst[n] : none;
 }
 
-/* Behind the T. */
+/* After the T. */
 static struct text read_param(struct reader *x)
 {
 	size_t n;
@@ -316,28 +316,28 @@ static struct text read_param(struct reader *x)
 	return read_sequence(x, 10, &n) && n < x->args.n ? x->args.at[n] : none;
 }
 
-/* Behind the N, up to and with its E. */
+/* After the N, up to and including its E. */
 static const char *read_nested(struct reader *x)
 {
 	const char *name = NULL;
 	bool is_std, is_const;
 
-	while (eat(x, "r") || eat(x, "V"))
+	while (skip_word(x, "r") || skip_word(x, "V"))
 		;
-	is_const = eat(x, "K");
-	if (!eat(x, "R"))
-		eat(x, "O");
+	is_const = skip_word(x, "K");
+	if (!skip_word(x, "R"))
+		skip_word(x, "O");
 	x->is_template = false;
-	while (!eat(x, "E")) {
+	while (!skip_word(x, "E")) {
 		bool is_subst = *x->at == 'S';
 		const char *part = NULL;
 
-		if (name && eat(x, "I")) {
+		if (name && skip_word(x, "I")) {
 			name = read_args(x, name);
-		} else if (!name && eat(x, "S")) {
-			name = whole(x, read_substitution(x, &is_std));
-		} else if (!name && eat(x, "T")) {
-			name = whole(x, read_param(x));
+		} else if (!name && skip_word(x, "S")) {
+			name = join_declaration(x, read_substitution(x, &is_std));
+		} else if (!name && skip_word(x, "T")) {
+			name = join_declaration(x, read_param(x));
 		} else {
 			part = read_component(x);
 			if (!part)
@@ -345,26 +345,26 @@ static const char *read_nested(struct reader *x)
 			name = name ? arena_printf(&x->arena, "%s::%s", name, part) : part;
 			x->is_template = false;
 		}
-		if (!name || (!is_subst && *x->at != 'E' && !remember(x, plain(name)).l))
+		if (!name || (!is_subst && *x->at != 'E' && !remember_subst(x, plain_text(name)).l))
 			return NULL;
 	}
 	x->is_const = is_const;
 	return name;
 }
 
-/* Behind the Z: what is declared in a function. */
+/* After the Z: an entity that is declared in a function. */
 static const char *read_local(struct reader *x)
 {
 	const char *function = read_encoding(x), *name;
 	size_t n;
 
-	if (!function || !eat(x, "E"))
+	if (!function || !skip_word(x, "E"))
 		return NULL;
-	if (eat(x, "d") && !read_sequence(x, 10, &n))
+	if (skip_word(x, "d") && !read_sequence(x, 10, &n))
 		return NULL;
-	name = eat(x, "s") ? "string literal" : read_name(x);
-	if (eat(x, "__")) {
-		if (!read_number(x, &n) || !eat(x, "_"))
+	name = skip_word(x, "s") ? "string literal" : read_name(x);
+	if (skip_word(x, "__")) {
+		if (!read_number(x, &n) || !skip_word(x, "_"))
 			return NULL;
 	} else if (*x->at == '_' && isdigit((unsigned char)x->at[1])) {
 		x->at += 2;
@@ -375,22 +375,22 @@ static const char *read_local(struct reader *x)
 static const char *read_unscoped(struct reader *x)
 {
 	const char *name;
-	bool is_std = false, is_subst = eat(x, "S");
+	bool is_std = false, is_subst = skip_word(x, "S");
 
 	x->is_template = x->is_const = false;
 	if (is_subst)
-		name = whole(x, read_substitution(x, &is_std));
+		name = join_declaration(x, read_substitution(x, &is_std));
 	else
 		name = read_component(x);
 	if (name && is_std) {
 		const char *part = read_component(x);
 
-		name = part ? join(x, "std::", part) : NULL;
+		name = part ? join_texts(x, "std::", part) : NULL;
 		is_subst = false;
 	}
 	if (!name || *x->at != 'I')
 		return name;
-	if (!is_subst && !remember(x, plain(name)).l)
+	if (!is_subst && !remember_subst(x, plain_text(name)).l)
 		return NULL;
 	x->at++;
 	return read_args(x, name);
@@ -401,9 +401,9 @@ static const char *read_name(struct reader *x)
 	const char *name = NULL;
 
 	if (++x->depth < DEPTH)
-		name = eat(x, "N")   ? read_nested(x)
-		       : eat(x, "Z") ? read_local(x)
-				     : read_unscoped(x);
+		name = skip_word(x, "N")   ? read_nested(x)
+		       : skip_word(x, "Z") ? read_local(x)
+					   : read_unscoped(x);
 	x->depth--;
 	return name;
 }
@@ -433,7 +433,7 @@ static const char *read_builtin(struct reader *x)
 	if (*x->at >= 'a' && *x->at <= 'z' && letters[*x->at - 'a'])
 		return letters[*x->at++ - 'a'];
 	for (unsigned i = 0; i < ARRAY_LEN(longer); i++)
-		if (eat(x, longer[i].code))
+		if (skip_word(x, longer[i].code))
 			return longer[i].text;
 	return NULL;
 }
@@ -446,8 +446,8 @@ static struct text read_pointer(struct reader *x, const char *sign)
 		return none;
 	if (*t.r)
 		return (struct text){
-			arena_printf(&x->arena, "%s (%s", t.l, sign), join(x, ")", t.r)};
-	return plain(join(x, t.l, sign));
+			arena_printf(&x->arena, "%s (%s", t.l, sign), join_texts(x, ")", t.r)};
+	return plain_text(join_texts(x, t.l, sign));
 }
 
 static struct text read_array(struct reader *x)
@@ -455,7 +455,7 @@ static struct text read_array(struct reader *x)
 	size_t n = 0;
 	struct text t;
 
-	if ((*x->at != '_' && !read_number(x, &n)) || !eat(x, "_"))
+	if ((*x->at != '_' && !read_number(x, &n)) || !skip_word(x, "_"))
 		return none;
 	t = read_type(x);
 	return t.l ? (struct text){t.l, arena_printf(&x->arena, " [%zu]%s", n, t.r)} : none;
@@ -466,17 +466,18 @@ static struct text read_function(struct reader *x)
 	struct text result;
 	const char *types;
 
-	eat(x, "Y");
+	skip_word(x, "Y");
 	result = read_type(x);
 	types = result.l ? read_types(x) : NULL;
-	if (!types || !eat(x, "E"))
+	if (!types || !skip_word(x, "E"))
 		return none;
-	return (struct text){whole(x, result), arena_printf(&x->arena, "(%s)", types)};
+	return (struct text){join_declaration(x, result), arena_printf(&x->arena, "(%s)", types)};
 }
 
 static struct text read_qualified(struct reader *x)
 {
-	bool restricted = eat(x, "r"), is_volatile = eat(x, "V"), is_const = eat(x, "K");
+	bool restricted = skip_word(x, "r"), is_volatile = skip_word(x, "V"),
+	     is_const = skip_word(x, "K");
 	struct text t = read_type(x);
 
 	if (!t.l)
@@ -486,47 +487,49 @@ static struct text read_qualified(struct reader *x)
 		t.r};
 }
 
-/* One that is remembered for later. */
+/* A type that later substitutions can refer to. */
 static struct text read_compound(struct reader *x)
 {
 	size_t n;
 
 	if (*x->at == 'r' || *x->at == 'V' || *x->at == 'K')
 		return read_qualified(x);
-	if (eat(x, "P"))
+	if (skip_word(x, "P"))
 		return read_pointer(x, "*");
-	if (eat(x, "R"))
+	if (skip_word(x, "R"))
 		return read_pointer(x, "&");
-	if (eat(x, "O"))
+	if (skip_word(x, "O"))
 		return read_pointer(x, "&&");
-	if (eat(x, "A"))
+	if (skip_word(x, "A"))
 		return read_array(x);
-	if (eat(x, "F"))
+	if (skip_word(x, "F"))
 		return read_function(x);
-	if (eat(x, "Dp"))
+	if (skip_word(x, "Dp"))
 		return read_type(x);
-	if (eat(x, "Dv")) {
-		const char *of = read_number(x, &n) && eat(x, "_") ? whole(x, read_type(x)) : NULL;
+	if (skip_word(x, "Dv")) {
+		const char *of = read_number(x, &n) && skip_word(x, "_")
+					 ? join_declaration(x, read_type(x))
+					 : NULL;
 
-		return plain(of ? arena_printf(&x->arena, "%s __vector(%zu)", of, n) : NULL);
+		return plain_text(of ? arena_printf(&x->arena, "%s __vector(%zu)", of, n) : NULL);
 	}
-	if (eat(x, "u"))
-		return plain(read_source_name(x));
-	return plain(read_name(x));
+	if (skip_word(x, "u"))
+		return plain_text(read_source_name(x));
+	return plain_text(read_name(x));
 }
 
-/* T and S, which may be templates that are given arguments here. */
+/* T and S: a template parameter or a substitution, which may take template arguments here. */
 static struct text read_reference(struct reader *x)
 {
-	bool is_param = eat(x, "T"), is_std = false;
+	bool is_param = skip_word(x, "T"), is_std = false;
 	struct text t;
 
 	x->at += !is_param;
 	t = is_param ? read_param(x) : read_substitution(x, &is_std);
 	if (is_param)
-		t = remember(x, t);
-	if (t.l && eat(x, "I"))
-		t = remember(x, plain(read_args(x, whole(x, t))));
+		t = remember_subst(x, t);
+	if (t.l && skip_word(x, "I"))
+		t = remember_subst(x, plain_text(read_args(x, join_declaration(x, t))));
 	return t;
 }
 
@@ -537,19 +540,19 @@ static struct text read_type(struct reader *x)
 	const char *builtin = read_builtin(x);
 
 	if (builtin)
-		return plain(builtin);
+		return plain_text(builtin);
 	if (++x->depth < DEPTH)
 		t = *x->at == 'T' || (*x->at == 'S' && x->at[1] != 't')
 			    ? read_reference(x)
-			    : remember(x, read_compound(x));
+			    : remember_subst(x, read_compound(x));
 	x->depth--;
-	x->args = args; /* those of a type's template are not what T means */
+	x->args = args; /* T does not refer to arguments of a type's own template */
 	return t;
 }
 
 /* ---- the symbol ---- */
 
-/* A function's name and parameters, up to the end or an E; or a name alone. */
+/* A function's name and parameters, up to the end or an E; or only a name. */
 static const char *read_encoding(struct reader *x)
 {
 	const char *name = NULL, *types;
@@ -587,9 +590,9 @@ bool demangle(const char *symbol, struct strbuf *out)
 	return ok;
 }
 
-/* ---- what a user means ---- */
+/* ---- matching a user's text ---- */
 
-/* Where the parameters begin: the first "(" outside "<...>" that is no part of a name. */
+/* The start of the parameters: the first "(" outside "<...>" that is not part of a name. */
 static size_t find_params(const char *s)
 {
 	size_t depth = 0, i = 0;
@@ -607,7 +610,7 @@ static size_t find_params(const char *s)
 	return i;
 }
 
-/* Equal but for spaces. */
+/* True if the texts differ at most in spaces. */
 static bool same_text(const char *a, size_t a_len, const char *b)
 {
 	const char *end = a + a_len;
@@ -641,7 +644,7 @@ static size_t without_args(const char *name, size_t len)
 	return len;
 }
 
-/* The name, or what stands behind one of its "::", is `wanted`. */
+/* True if the name, or the part after one of its "::", is `wanted`. */
 static bool tail_matches(const char *name, size_t len, const char *wanted)
 {
 	size_t depth = 0;
@@ -658,7 +661,7 @@ static bool tail_matches(const char *name, size_t len, const char *wanted)
 	return is;
 }
 
-/* A name in C++ with what a user wrote, which is taken apart in place. */
+/* Compares a C++ name with a user's text, which is modified. */
 static bool text_matches(const char *text, char *wanted)
 {
 	size_t name = find_params(text), wanted_name = find_params(wanted);

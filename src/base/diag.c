@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  * Copyright 2026 The heddle authors */
 
-/* Diagnostics as people read them: file:line:column, the source line, a caret, what to do. */
+/* Formats diagnostics for users: file:line:column, the source line, a caret, the next step. */
 #include "diag.h"
 
 #include <errno.h>
@@ -27,13 +27,13 @@ static const char *vformat(struct arena *a, const char *fmt, va_list ap)
 	const char *p = NULL;
 	int n = vsnprintf(line, sizeof(line), fmt, ap);
 
-	/* Longer messages carry a piece of the input: cut, for they are for people. */
+	/* A longer message includes a piece of the input; it is truncated. */
 	if (n >= 0)
 		p = arena_strndup(a, line, MIN((size_t)n, sizeof(line) - 1));
 	return p ? p : "(out of memory)";
 }
 
-static void add(struct diag_list *d, enum diag_level level, uint32_t line, uint32_t col,
+static void add_entry(struct diag_list *d, enum diag_level level, uint32_t line, uint32_t col,
 	uint32_t span, const char *fmt, va_list ap)
 {
 	d->errors += level == DIAG_ERROR;
@@ -56,7 +56,7 @@ void diag_add(struct diag_list *d, enum diag_level level, uint32_t line, uint32_
 	va_list ap;
 
 	va_start(ap, fmt);
-	add(d, level, line, col, span, fmt, ap);
+	add_entry(d, level, line, col, span, fmt, ap);
 	va_end(ap);
 }
 
@@ -65,7 +65,7 @@ int diag_line_error(struct diag_list *d, uint32_t line, const char *fmt, ...)
 	va_list ap;
 
 	va_start(ap, fmt);
-	add(d, DIAG_ERROR, line, 0, 1, fmt, ap);
+	add_entry(d, DIAG_ERROR, line, 0, 1, fmt, ap);
 	va_end(ap);
 	return -EINVAL;
 }
@@ -74,7 +74,7 @@ void diag_hint(struct diag_list *d, const char *fmt, ...)
 {
 	va_list ap;
 
-	/* The one it belongs to was dropped, or there is none. */
+	/* The entry was dropped, or there is none. */
 	if (!d->len || d->dropped)
 		return;
 	va_start(ap, fmt);
@@ -82,8 +82,8 @@ void diag_hint(struct diag_list *d, const char *fmt, ...)
 	va_end(ap);
 }
 
-/* Where a line starts; going on from an earlier line's start keeps rendering linear when entries
- * are in order. */
+/* The offset of a line. Searching from the last line found keeps rendering linear if entries are
+ * in order. */
 struct line_pos {
 	uint32_t line;
 	size_t offset;
@@ -121,7 +121,7 @@ static void render_source(
 		len--;
 	if (!e->col || col > len)
 		col = len;
-	/* Of a very long line, the part around the column. */
+	/* For a very long line, only the part around the column. */
 	if (col > LINE_SHOWN_MAX / 2 && len > LINE_SHOWN_MAX) {
 		size_t cut = col - LINE_SHOWN_MAX / 2;
 

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  * Copyright 2026 The heddle authors */
 
-/* Diagnostics: what is wrong, where, and what to do. Front ends collect them and go on; only the
- * command line prints. A list holds at most DIAG_MAX entries (further ones are counted). */
+/* Diagnostics: the error, its place, and the next step. Front ends collect them and continue;
+ * only the command line prints. A list holds at most DIAG_MAX entries; others are only counted. */
 #ifndef HEDDLE_DIAG_H
 #define HEDDLE_DIAG_H
 
@@ -16,13 +16,13 @@ struct diag {
 	uint32_t line, col; /* from 1; 0: the whole file */
 	uint32_t span;      /* characters to underline, at least 1 */
 	const char *message;
-	const char *hint; /* what to do, or NULL */
+	const char *hint; /* the next step, or NULL */
 };
 
 struct diag_list {
 	struct arena *arena;
 	const char *file; /* as shown */
-	const char *text; /* the source, for the line shown; may be NULL */
+	const char *text; /* the source, for printing the line; may be NULL */
 	size_t text_len;
 	struct diag at[DIAG_MAX];
 	unsigned len, errors, dropped;
@@ -35,10 +35,12 @@ void diag_add(struct diag_list *d, enum diag_level level, uint32_t line, uint32_
 /* Adds an error about a whole line of input. Returns -EINVAL. */
 int diag_line_error(struct diag_list *d, uint32_t line, const char *fmt, ...) HD_PRINTF(3, 4);
 void diag_hint(struct diag_list *d, const char *fmt, ...) HD_PRINTF(2, 3); /* for the last one */
-/* file:line:col: error: message / source line / caret / hint, for every entry, in order. */
+/* Appends "file:line:col: error: message", the source line, a caret and the hint, for every
+ * entry in order. */
 void diag_render(const struct diag_list *d, struct strbuf *out);
 
-/* Where libraries say what no return value can. Default: nowhere. Thread safe. */
+/* A log for libraries, for messages that no return value can carry (default: dropped). Thread
+ * safe. */
 typedef void log_fn(void *user, enum diag_level level, const char *message);
 void log_set(log_fn *fn, void *user);
 void log_printf(enum diag_level level, const char *fmt, ...) HD_PRINTF(2, 3);

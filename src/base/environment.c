@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  * Copyright 2026 The heddle authors */
 
-/* The table of environment variables, read. An empty variable is as good as none. */
+/* Reads the table of environment variables. An empty variable counts as not set. */
 #include "base/environment.h"
 #include "base/text.h"
 
@@ -49,7 +49,7 @@ uint64_t env_number(enum env_variable which)
 	return n;
 }
 
-/* Whether value is one of the words "a|b|N". */
+/* True if value is one of the words "a|b|N"; N stands for a number. */
 static bool is_word(const char *words, const char *value)
 {
 	size_t len = strlen(value);
@@ -72,7 +72,7 @@ const char *env_word(enum env_variable which)
 	return text && is_word(v->words, text) ? text : v->otherwise;
 }
 
-/* Writes to buf why the value of a variable from the table does not count. False: it counts. */
+/* Writes to buf why the value of a variable in the table is invalid. False: it is valid. */
 static bool is_wrong(const struct variable *v, const char *value, char *buf, size_t size)
 {
 	uint64_t n;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  * Copyright 2026 The heddle authors */
 
-/* What file.h says. */
+/* See file.h. */
 #include "base/file.h"
 
 #include <errno.h>

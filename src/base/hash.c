@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0
  * Copyright 2026 The heddle authors */
 
-/* Hashes: a fast one for tables within a process, SHA-256 for names that outlive it.
- * hash_bytes folds 128-bit products of the input with odd constants (the primes' square roots'
- * fractions); it differs between byte orders and must not reach files or other processes. */
+/* Hashes: a fast one for tables within a process, and SHA-256 for names that outlive it.
+ * hash_bytes folds 128-bit products of the input with odd constants (fractions of square roots
+ * of primes). Its result depends on the byte order, so it must not reach files or other
+ * processes. */
 #include "base.h"
 
 #include <string.h>
@@ -12,7 +13,7 @@
 #define K1 0x6a09e667f3bcc909u
 #define K2 0xbb67ae8584caa73bu
 
-static uint64_t fold(uint64_t a, uint64_t b)
+static uint64_t fold_product(uint64_t a, uint64_t b)
 {
 	unsigned __int128 p = (unsigned __int128)a * b;
 
@@ -42,7 +43,7 @@ uint64_t hash_bytes(const void *data, size_t len, uint64_t seed)
 	size_t left = len;
 
 	for (; left > 16; left -= 16, p += 16)
-		h = fold(load64(p) ^ K1, load64(p + 8) ^ h);
+		h = fold_product(load64(p) ^ K1, load64(p + 8) ^ h);
 	/* The last 1 to 16 bytes, read as two words that may overlap. */
 	if (left >= 8) {
 		a = load64(p);
@@ -53,8 +54,8 @@ uint64_t hash_bytes(const void *data, size_t len, uint64_t seed)
 	} else if (left) {
 		a = (uint64_t)p[0] << 16 | (uint64_t)p[left >> 1] << 8 | p[left - 1];
 	}
-	h = fold(a ^ K1, b ^ h);
-	return fold(h ^ K2, (uint64_t)len ^ K1);
+	h = fold_product(a ^ K1, b ^ h);
+	return fold_product(h ^ K2, (uint64_t)len ^ K1);
 }
 
 static const uint32_t sha_k[64] = {0x428a2f98, 0x71374491, 0xb5c0fbcf, 0xe9b5dba5, 0x3956c25b,
@@ -73,7 +74,7 @@ static uint32_t ror(uint32_t v, int n)
 	return v >> n | v << (32 - n);
 }
 
-/* One 64-byte block into the state (FIPS 180-4, 6.2.2). */
+/* Adds one 64-byte block to the state (FIPS 180-4, 6.2.2). */
 static void sha_block(uint32_t h[8], const uint8_t *p)
 {
 	uint32_t w[64], s[8];
@@ -112,7 +113,7 @@ void sha256(const void *data, size_t len, uint8_t ret_digest[32])
 
 	for (; left >= 64; left -= 64, p += 64)
 		sha_block(h, p);
-	/* What remains, a one bit, zeros, and the length in bits: one or two blocks. */
+	/* The rest of the data, a one bit, zeros, and the length in bits: one or two blocks. */
 	if (left)
 		memcpy(tail, p, left);
 	tail[left] = 0x80;

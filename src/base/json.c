@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  * Copyright 2026 The heddle authors */
 
-/* A streaming JSON writer (RFC 8259): two spaces a level, a newline behind the outermost value. */
+/* A streaming JSON writer (RFC 8259): two spaces for each level, a newline after the outermost
+ * value. */
 #include "json.h"
 
 #include <math.h>
@@ -14,7 +15,7 @@ void json_init(struct json *j, struct strbuf *out)
 	*j = (struct json){.out = out};
 }
 
-static void indent(struct json *j)
+static void write_indent(struct json *j)
 {
 	strbuf_puts(j->out, "\n");
 	for (unsigned i = 0; i < j->depth; i++)
@@ -41,7 +42,7 @@ static unsigned utf8_len(const unsigned char *s)
 	return n;
 }
 
-static void quoted(struct strbuf *out, const char *text)
+static void write_quoted(struct strbuf *out, const char *text)
 {
 	const unsigned char *s = (const unsigned char *)text;
 
@@ -68,8 +69,8 @@ static void quoted(struct strbuf *out, const char *text)
 	strbuf_puts(out, "\"");
 }
 
-/* What stands before every value: comma, line break, key. */
-static void lead(struct json *j, const char *key)
+/* Writes the text before a value: comma, line break, key. */
+static void begin_value(struct json *j, const char *key)
 {
 	uint64_t bit = (uint64_t)1 << (j->depth & 63);
 
@@ -77,15 +78,15 @@ static void lead(struct json *j, const char *key)
 		if (j->has_items & bit)
 			strbuf_puts(j->out, ",");
 		j->has_items |= bit;
-		indent(j);
+		write_indent(j);
 	}
 	if (key) {
-		quoted(j->out, key);
+		write_quoted(j->out, key);
 		strbuf_puts(j->out, ": ");
 	}
 }
 
-static void trail(struct json *j)
+static void end_value(struct json *j)
 {
 	if (!j->depth)
 		strbuf_puts(j->out, "\n");
@@ -93,7 +94,7 @@ static void trail(struct json *j)
 
 static void open_level(struct json *j, const char *key, const char *bracket)
 {
-	lead(j, key);
+	begin_value(j, key);
 	strbuf_puts(j->out, bracket);
 	j->depth++;
 	j->has_items &= ~((uint64_t)1 << (j->depth & 63));
@@ -115,43 +116,43 @@ void json_end(struct json *j, char close)
 
 	j->depth--;
 	if (any)
-		indent(j);
+		write_indent(j);
 	strbuf_add(j->out, &close, 1);
-	trail(j);
+	end_value(j);
 }
 
 void json_str(struct json *j, const char *key, const char *value)
 {
-	lead(j, key);
+	begin_value(j, key);
 	if (value)
-		quoted(j->out, value);
+		write_quoted(j->out, value);
 	else
 		strbuf_puts(j->out, "null");
-	trail(j);
+	end_value(j);
 }
 
 void json_int(struct json *j, const char *key, int64_t value)
 {
-	lead(j, key);
+	begin_value(j, key);
 	strbuf_printf(j->out, "%lld", (long long)value);
-	trail(j);
+	end_value(j);
 }
 
 void json_uint(struct json *j, const char *key, uint64_t value)
 {
-	lead(j, key);
+	begin_value(j, key);
 	strbuf_printf(j->out, "%llu", (unsigned long long)value);
-	trail(j);
+	end_value(j);
 }
 
 void json_num(struct json *j, const char *key, double value)
 {
 	char text[40];
 
-	lead(j, key);
+	begin_value(j, key);
 	if (isfinite(value)) {
-		/* The shortest of four that reads back equal; a locale's decimal comma is no JSON.
-		 */
+		/* The shortest text that reads back as the same value. A locale's decimal comma
+		 * is not valid JSON. */
 		for (int digits = 6; digits <= 17; digits += digits == 6 ? 9 : 1) {
 			snprintf(text, sizeof(text), "%.*g", digits, value);
 			if (strtod(text, NULL) == value)
@@ -164,12 +165,12 @@ void json_num(struct json *j, const char *key, double value)
 	} else {
 		strbuf_puts(j->out, "null");
 	}
-	trail(j);
+	end_value(j);
 }
 
 void json_bool(struct json *j, const char *key, bool value)
 {
-	lead(j, key);
+	begin_value(j, key);
 	strbuf_puts(j->out, value ? "true" : "false");
-	trail(j);
+	end_value(j);
 }

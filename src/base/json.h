@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  * Copyright 2026 The heddle authors */
 
-/* A streaming JSON writer (RFC 8259). Commas and indentation are its own affair; strings are
- * escaped, invalid UTF-8 becomes U+FFFD, non-finite numbers become null. */
+/* A streaming JSON writer (RFC 8259). It writes commas and indentation itself, escapes strings,
+ * writes invalid UTF-8 as U+FFFD and non-finite numbers as null. */
 #ifndef HEDDLE_JSON_H
 #define HEDDLE_JSON_H
 
@@ -11,11 +11,11 @@
 struct json {
 	struct strbuf *out;
 	unsigned depth;
-	uint64_t has_items; /* one bit a level */
+	uint64_t has_items; /* one bit for each level */
 };
 
 void json_init(struct json *j, struct strbuf *out);
-/* key is NULL inside arrays and at the top. */
+/* key is NULL in arrays and at the top level. */
 void json_begin_object(struct json *j, const char *key);
 void json_begin_array(struct json *j, const char *key);
 void json_end(struct json *j, char close /* '}' or ']' */);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  * Copyright 2026 The heddle authors */
 
-/* What measure.h says. */
+/* See measure.h. */
 #include "base/measure.h"
 
 #include <stdlib.h>

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  * Copyright 2026 The heddle authors */
 
-/* Counts with units, and words that are nearly known. No locale has a say in it. */
+/* Counts with units, and nearly matching words. Independent of the locale. */
 #include "base/text.h"
 
 #include <string.h>

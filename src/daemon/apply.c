@@ -1,15 +1,15 @@
 /* SPDX-License-Identifier: Apache-2.0
  * Copyright 2026 The heddle authors */
 
-/* Telling: the engine's decisions become words in tenants' pages. Stores first, system calls
- * after all stores, since somebody waits for the former. */
+/* Turns the engine's actions into words in tenants' pages. All stores come before the first
+ * system call, because launches wait for the stores. */
 #include "daemon.h"
 
 #include <string.h>
 
-#define EXPECTED_NS 1000000000ull /* so soon whoever had work is expected back */
+#define EXPECTED_NS 1000000000ull /* a tenant that had work is expected back within this time */
 
-static void store(uint32_t *p, uint32_t v)
+static void store_word(uint32_t *p, uint32_t v)
 {
 	__atomic_store_n(p, v, __ATOMIC_RELEASE);
 }
@@ -33,7 +33,8 @@ void hd_store_quotas(struct hd *d, struct hd_slot *s)
 	uint8_t quota[CTL_MAX_SMS];
 
 	sched_quotas(s->tenant->device->sched, s->launch, quota);
-	/* Exact, as what it takes is measured from here, and a turn may store many words. */
+	/* The clock is read again: the hand-over is measured from here, and a turn may store
+	 * many words. */
 	s->store_ns = s->asked_ns = hd_clock(d);
 	s->asked = 0;
 	s->sized = false;
@@ -44,20 +45,21 @@ void hd_store_quotas(struct hd *d, struct hd_slot *s)
 	ctl_tell(w->host.quota, &w->host.word, s->seq, quota);
 }
 
-/* A tenant that was granted its launch again but has launched no workers since will not, now that
- * the grant is withdrawn. (If it is just about to: those meet zeros, leave, and count as a drain
- * that nobody waits for.) */
-static bool is_absent(const struct hd_slot *s, const struct wire_slot *w)
+/* True if no worker of the launch is on the device: its last grant is revoked before the tenant
+ * launched workers for it. (If the tenant is just launching them, they see quotas of 0 and
+ * leave; that counts as a drain that nothing waits for.) */
+static bool has_no_workers(const struct hd_slot *s, const struct wire_slot *w)
 {
 	return s->drains && __atomic_load_n(&w->launches, __ATOMIC_ACQUIRE) <= s->rounds + 1;
 }
 
-/* A launch of the guard form that has left, and has not come again since it was told another count,
- * comes with that: it will not leave because of it. (If it is just about to come with the one
- * before, it leaves once more, and nobody waits for that.) */
+/* A launch of the guard form that has left and has not been launched again gets the new count at
+ * its next launch, so it need not leave for it. (If it is just being launched with the old
+ * count, it leaves once more; nothing waits for that.) Returns whether the change of the count
+ * was dropped. */
 static bool drop_resize(struct hd_slot *s, const struct wire_slot *w)
 {
-	if (!s->resizes || !is_absent(s, w))
+	if (!s->resizes || !has_no_workers(s, w))
 		return false;
 	s->resizes = 0;
 	sched_absent(s->tenant->device->sched, s->launch);
@@ -67,8 +69,8 @@ static bool drop_resize(struct hd_slot *s, const struct wire_slot *w)
 void hd_ask_workers(struct hd_slot *s, struct wire_slot *w, uint32_t n)
 {
 	s->awaited = __atomic_load_n(&w->launches, __ATOMIC_ACQUIRE);
-	store(&w->newcomers, n);
-	store(&w->grow, ++s->grow);
+	store_word(&w->newcomers, n);
+	store_word(&w->grow, ++s->grow);
 }
 
 uint32_t hd_missing_workers(const struct hd_slot *s, const struct wire_slot *w, uint32_t workers)
@@ -80,18 +82,18 @@ uint32_t hd_missing_workers(const struct hd_slot *s, const struct wire_slot *w, 
 	return want > present ? want - present : 0;
 }
 
-/* Whether a block of the launch has yet to begin: else more workers have nothing to do, and the
- * round in which they come keeps its stream until they, too, have found room. */
+/* True if a block of the launch has not begun. If all have, more workers have no work, and their
+ * round would keep its stream until they have found room. */
 static bool has_tickets(const struct hd_slot *s, const struct wire_slot *w)
 {
 	return __atomic_load_n(&w->host.ticket, __ATOMIC_ACQUIRE) < s->total;
 }
 
-/* Workers come to any SM that has room. Only where all SMs have the same quota, before and now, do
- * as many as are missing suffice; those beyond would find full SMs and leave. Workers that have not
- * noticed an earlier shrink are present, and stay if the new quota lets them; hd_count_workers asks
- * for more if they leave. */
-static void grow(struct hd *d, struct hd_slot *s, struct wire_slot *w, uint32_t workers)
+/* New workers go to any SM with room. If all SMs have the same quota before and now, a round of
+ * the missing workers is enough; more would find full SMs and leave. Workers that have not seen
+ * an earlier shrink count as present and may stay under the new quota. If they leave,
+ * request_missing_workers requests more. */
+static void grow_launch(struct hd *d, struct hd_slot *s, struct wire_slot *w, uint32_t workers)
 {
 	bool same = __atomic_load_n(&w->host.same, __ATOMIC_ACQUIRE) && !s->guard;
 	uint32_t missing = 0;
@@ -105,11 +107,11 @@ static void grow(struct hd *d, struct hd_slot *s, struct wire_slot *w, uint32_t 
 		hd_ask_workers(s, w, missing);
 }
 
-/* How many of it there are says when those that lost their SMs have left. A launch that does not
- * fill what it keeps (near its end) shows nothing. */
-static void shrink(struct hd *d, struct hd_slot *s, struct wire_slot *w, uint32_t workers)
+/* The number of present workers shows when those without a place have left. A launch with fewer
+ * workers than it may keep, such as near its end, shows nothing. */
+static void shrink_launch(struct hd *d, struct hd_slot *s, struct wire_slot *w, uint32_t workers)
 {
-	uint32_t may_stay = workers + 1; /* the relay stays wherever it is */
+	uint32_t may_stay = workers + 1; /* the relay stays on any SM */
 
 	s->may_stay = may_stay;
 	hd_store_quotas(d, s);
@@ -118,16 +120,16 @@ static void shrink(struct hd *d, struct hd_slot *s, struct wire_slot *w, uint32_
 			__atomic_load_n(&w->host.present, __ATOMIC_ACQUIRE) <= may_stay))
 		sched_absent(s->tenant->device->sched, s->launch);
 	s->tenant->device->told_ns = s->store_ns;
-	store(&w->preemptions, ++s->preemptions);
+	store_word(&w->preemptions, ++s->preemptions);
 	s->tenant->preemptions++;
 }
 
-static void give_up(struct hd *d, struct hd_slot *s, struct wire_slot *w, bool first)
+static void preempt_launch(struct hd *d, struct hd_slot *s, struct wire_slot *w, bool first)
 {
 	bool absent;
 
-	store(&w->granted, 0);
-	absent = is_absent(s, w);
+	store_word(&w->granted, 0);
+	absent = has_no_workers(s, w);
 	if (absent)
 		sched_absent(s->tenant->device->sched, s->launch);
 	hd_store_quotas(d, s);
@@ -136,11 +138,11 @@ static void give_up(struct hd *d, struct hd_slot *s, struct wire_slot *w, bool f
 	if (first)
 		return;
 	hd_bounce_taken(s);
-	store(&w->preemptions, ++s->preemptions);
+	store_word(&w->preemptions, ++s->preemptions);
 	s->tenant->preemptions++;
 }
 
-static void say_native(struct hd *d, const struct hd_slot *s)
+static void log_native_launch(struct hd *d, const struct hd_slot *s)
 {
 	enum launch_state from, to;
 
@@ -163,44 +165,45 @@ static void apply_launch(struct hd *d, const struct sched_action *a)
 
 	switch (a->type) {
 	case SCHED_PREEMPT:
-		give_up(d, s, w, a->first);
+		preempt_launch(d, s, w, a->first);
 		break;
 	case SCHED_SHRINK:
-		shrink(d, s, w, a->workers);
+		shrink_launch(d, s, w, a->workers);
 		break;
 	case SCHED_GRANT:
-		/* Unless all are known to have left, some workers may have met the zeros and left
-		 * while others stay: then nothing drains, and too few would go on. */
-		if (a->first || !is_absent(s, w))
+		/* Some workers may have seen quotas of 0 and left while others stayed, unless
+		 * all are known to have left. Nothing drains in that case, and too few workers
+		 * would go on; so request more. */
+		if (a->first || !has_no_workers(s, w))
 			hd_ask_workers(s, w, 0);
 		hd_bounce_granted(d, s);
 		hd_store_quotas(d, s);
-		store(&w->granted, 1);
+		store_word(&w->granted, 1);
 		break;
 	case SCHED_GROW:
 		hd_slot_index(s);
-		grow(d, s, w, a->workers);
-		store(&w->granted, 1);
+		grow_launch(d, s, w, a->workers);
+		store_word(&w->granted, 1);
 		break;
 	default:
-		say_native(d, s);
+		log_native_launch(d, s);
 		hd_slot_index(s);
 		hd_store_quotas(d, s);
 		drop_resize(s, w);
 		hd_ask_workers(s, w, 0);
-		store(&w->granted, 1);
+		store_word(&w->granted, 1);
 	}
 	hd_event_launch(
 		d, a->first && a->type == SCHED_PREEMPT ? "wait" : names[a->type], s, a->n_sms);
 }
 
-/* No SM has a bound. */
+/* True if no SM has a bound. */
 static bool is_free(const uint8_t quota[CTL_MAX_SMS])
 {
 	return quota[0] == CTL_NO_QUOTA && memcmp(quota, quota + 1, CTL_MAX_SMS - 1) == 0;
 }
 
-/* One word for all launches that are still to come. */
+/* Stores one word for all launches that arrive from now on. */
 static void apply_begin(struct hd *d, struct hd_tenant *t)
 {
 	struct ctl_tenant *b = &t->page->begin;
@@ -218,13 +221,13 @@ static void apply_tenant(struct hd *d, const struct sched_action *a)
 
 	t->hold = a->type == SCHED_HOLD;
 	hd_let_pass(t);
-	store(&t->page->hold, t->hold);
+	store_word(&t->page->hold, t->hold);
 	hd_event_tenant(d, t->hold ? "hold" : "release", t);
 }
 
-/* Bits of hd_tenant.seq. 1: a word changed; 2: the tenant has something to do, or to look out for;
- * 4: one of its threads may sleep on hold. */
-static uint32_t news_of(
+/* Returns bits for hd_tenant.seq. 1: a word changed; 2: the tenant has something to do or to
+ * poll for; 4: one of its threads may sleep on hold. */
+static uint32_t wake_bits_of(
 	const struct hd *d, const struct hd_device *dev, enum sched_action_type type)
 {
 	switch (type) {
@@ -252,7 +255,7 @@ void hd_apply(struct hd *d, struct hd_device *dev)
 		struct hd_tenant *t = sched_tenant_user(a.tenant);
 
 		any = true;
-		t->seq |= news_of(d, dev, a.type);
+		t->seq |= wake_bits_of(d, dev, a.type);
 		if (a.type == SCHED_BEGIN)
 			apply_begin(d, t);
 		else if (a.launch)
@@ -271,19 +274,19 @@ void hd_apply(struct hd *d, struct hd_device *dev)
 	}
 }
 
-static bool take_turns(const struct hd *d, const struct hd_device *dev)
+static bool tenants_take_turns(const struct hd *d, const struct hd_device *dev)
 {
 	return !d->config.mps && !dev->is_cpu;
 }
 
-/* Where tenants take turns, and for somebody above. */
+/* True if tenants take turns on the device, and another tenant has a higher priority. */
 static bool wants_gates(const struct hd *d, const struct hd_tenant *t)
 {
 	bool above = false;
 
 	for (const struct hd_tenant *o = t->device->tenants; o; o = o->next)
 		above |= o->priority > t->priority;
-	return above && d->config.gates && take_turns(d, t->device);
+	return above && d->config.gates && tenants_take_turns(d, t->device);
 }
 
 static bool has_lower(const struct hd_tenant *t)
@@ -295,7 +298,8 @@ static bool has_lower(const struct hd_tenant *t)
 	return false;
 }
 
-/* Where somebody waits for its end, or for its time. */
+/* Makes the tenant report the ends of its opaque work, if another tenant waits for them or they
+ * are bounded. */
 static void set_follow(struct hd *d, struct hd_tenant *t)
 {
 	uint32_t follow = has_lower(t) || wants_gates(d, t) || t->bound_us;
@@ -304,14 +308,15 @@ static void set_follow(struct hd *d, struct hd_tenant *t)
 		return;
 	t->follow = follow;
 	__atomic_store_n(&t->page->follow, follow, __ATOMIC_SEQ_CST);
-	if (follow) /* it finds out what is over of what was launched before */
+	if (follow) /* the tenant finds out which earlier work has ended */
 		d->io.wake(d->io.user, t, false);
 	hd_look_at_opaque(d, t);
 }
 
-/* When the tenant's time in flight is no longer bounded: so long after somebody above it had work.
- * Where they take turns, of itself only for the sake of work that can be steered: the device's own
- * turns do as well for what cannot, and cost the lower one less (doc/notebook.md, PyTorch). */
+/* Until when the tenant's opaque work in flight is bounded: EXPECTED_NS after a tenant of higher
+ * priority last had work. If tenants take turns, opaque_auto counts only managed work of that
+ * tenant: for opaque work the device's own time slices are as good, and cost the lower tenant
+ * less (doc/notebook.md, PyTorch). */
 static uint64_t bound_until(const struct hd *d, const struct hd_tenant *t)
 {
 	uint64_t until = 0;
@@ -319,8 +324,9 @@ static uint64_t bound_until(const struct hd *d, const struct hd_tenant *t)
 	if (!d->config.opaque_ns || d->config.policy == &sched_policy_none)
 		return 0;
 	for (const struct hd_tenant *o = t->device->tenants; o; o = o->next) {
-		uint64_t last = d->config.opaque_auto && take_turns(d, t->device) ? o->steered_ns
-										  : o->active_ns;
+		uint64_t last = d->config.opaque_auto && tenants_take_turns(d, t->device)
+					? o->steered_ns
+					: o->active_ns;
 
 		if (o->priority > t->priority && last)
 			until = MAX(until, last + EXPECTED_NS);
@@ -341,21 +347,21 @@ uint64_t hd_set_bounds(struct hd *d, struct hd_device *dev)
 		if (t->bound_us == us)
 			continue;
 		t->bound_us = us;
-		store(&t->page->bound_us, us);
+		store_word(&t->page->bound_us, us);
 		set_follow(d, t);
 		hd_event_tenant(d, us ? "bound" : "unbound", t);
 	}
 	return next;
 }
 
-/* Tenants tell of each launch only while there is somebody to share with, or the policy steers a
- * tenant that is alone. */
+/* Makes tenants report each launch if they share the device, or if the policy steers a single
+ * tenant, too. */
 void hd_watch(struct hd *d, struct hd_device *dev)
 {
 	bool shared = dev->n_tenants > 1 || d->config.policy->steers_one;
 
 	for (struct hd_tenant *t = dev->tenants; t; t = t->next) {
-		store(&t->page->gates, wants_gates(d, t));
+		store_word(&t->page->gates, wants_gates(d, t));
 		set_follow(d, t);
 		if (t->watch == shared)
 			continue;
@@ -363,7 +369,8 @@ void hd_watch(struct hd *d, struct hd_device *dev)
 		dev->unwatched_ns = d->now_ns;
 		__atomic_store_n(&t->page->watch, shared, __ATOMIC_SEQ_CST);
 		__atomic_thread_fence(__ATOMIC_SEQ_CST);
-		/* What it submitted just before it saw the word, and all that came earlier. */
+		/* Finds launches that the tenant submitted just before it saw the word, and
+		 * earlier ones. */
 		hd_scan_tenant(d, t, true);
 	}
 }

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  * Copyright 2026 The heddle authors */
 
-/* Programs whose grants are withdrawn before the device has noticed them, again and again, keep one
- * (bounce.c says why). */
+/* Revoked grants: if a program's grants are revoked again and again before the device has seen
+ * them, the program keeps a grant for a while (bounce.c has the reason). */
 #ifndef HEDDLE_DAEMON_BOUNCE_H
 #define HEDDLE_DAEMON_BOUNCE_H
 
@@ -13,19 +13,21 @@ struct hd;
 struct hd_slot;
 struct hd_tenant;
 
-/* Of a tenant. */
+/* The part of struct hd_tenant. */
 struct hd_bounce {
-	uint64_t id, seen_ns; /* of the launch that was granted last, and what it had noticed */
+	/* the launch that was granted last, and its host.seen_ns at that time */
+	uint64_t id, seen_ns;
 	uint32_t slot;
-	uint32_t n; /* grants in a row that were withdrawn before they were noticed */
+	uint32_t n; /* grants in a row that were revoked before the device saw them */
 	bool granted, noticed, kept;
-	uint64_t until_ns; /* kept: nothing is taken from it */
+	uint64_t until_ns; /* if kept: until when nothing is taken from the tenant */
 };
 
-/* Ahead of the word that grants a launch, and of what counts it as preempted. */
+/* Call these before the word that grants a launch, and before the launch is counted as
+ * preempted. */
 void hd_bounce_granted(struct hd *d, struct hd_slot *s);
 void hd_bounce_taken(struct hd_slot *s);
-/* Ahead of each decision. In how many ns it wants to look again; UINT64_MAX: it need not. */
+/* Call it before each decision. Returns the ns until its next call; UINT64_MAX: none is needed. */
 uint64_t hd_bounce_look(struct hd *d, struct hd_tenant *t);
 
 #endif

@@ -28,7 +28,7 @@ void hd_carveout_need(struct hd_tenant *t, const struct hd_slot *s)
 	t->shared_need = MAX(t->shared_need, (uint32_t)MIN(need, UINT32_MAX));
 }
 
-/* In percent of the shared memory that an SM can have; 0: each kernel as the driver likes. */
+/* In percent of the shared memory that an SM can have; 0: the driver decides for each kernel. */
 static uint32_t percent_of(const struct hd *d, const struct hd_device *dev)
 {
 	uint32_t need = 0, n = 0;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  * Copyright 2026 The heddle authors */
 
-/* What claim.h says. */
+/* See claim.h. */
 #include "claim.h"
 
 #include <errno.h>
@@ -15,7 +15,7 @@
 
 #define SYSTEM_DIR "/run/heddle"
 
-/* "GPU-" and a UUID. */
+/* True for "GPU-" and a UUID. */
 static bool is_gpu(const char *name)
 {
 	static const char form[] = "GPU-xxxxxxxx-xxxx-xxxx-xxxx-xxxxxxxxxxxx";
@@ -30,7 +30,7 @@ static bool is_gpu(const char *name)
 	return !name[i];
 }
 
-/* Only root can have made that folder. */
+/* Only root can have created that folder. */
 static bool is_system(uid_t uid)
 {
 	struct stat st;
@@ -38,8 +38,8 @@ static bool is_system(uid_t uid)
 	return uid == 0 || (lstat(SYSTEM_DIR, &st) == 0 && S_ISDIR(st.st_mode) && st.st_uid == uid);
 }
 
-/* A user's name holds its uid: nobody else's claim is in the way of one's own. */
-static socklen_t name_it(struct sockaddr_un *ret, bool system, const char *gpu)
+/* A user's name contains the uid, so claims of other users do not conflict with it. */
+static socklen_t fill_claim_name(struct sockaddr_un *ret, bool system, const char *gpu)
 {
 	size_t max = sizeof(ret->sun_path) - 1;
 	int n;
@@ -57,11 +57,11 @@ static int new_socket(void)
 	return socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
 }
 
-/* Who listens there. False: nobody who can be told. */
-static bool holder_of(bool system, const char *gpu, struct ucred *ret)
+/* Finds the process that listens there. False: it is not known. */
+static bool find_holder(bool system, const char *gpu, struct ucred *ret)
 {
 	struct sockaddr_un a;
-	socklen_t size = name_it(&a, system, gpu), len = sizeof(*ret);
+	socklen_t size = fill_claim_name(&a, system, gpu), len = sizeof(*ret);
 	int fd = new_socket();
 	bool is = fd >= 0 && connect(fd, (const struct sockaddr *)&a, size) == 0 &&
 		  getsockopt(fd, SOL_SOCKET, SO_PEERCRED, ret, &len) == 0;
@@ -71,10 +71,10 @@ static bool holder_of(bool system, const char *gpu, struct ucred *ret)
 	return is;
 }
 
-static int listen_there(bool system, const char *gpu, int *ret_fd)
+static int listen_on_claim(bool system, const char *gpu, int *ret_fd)
 {
 	struct sockaddr_un a;
-	socklen_t size = name_it(&a, system, gpu);
+	socklen_t size = fill_claim_name(&a, system, gpu);
 	int fd = new_socket(), r = 0;
 
 	if (fd < 0)
@@ -88,7 +88,7 @@ static int listen_there(bool system, const char *gpu, int *ret_fd)
 	return 0;
 }
 
-/* Any user can bind any name. Only these have a right to it. */
+/* Any user can bind any name. Only these users have a right to it. */
 static bool is_entitled(bool system, uid_t uid)
 {
 	return system ? is_system(uid) : uid == geteuid() || uid == 0;
@@ -103,15 +103,16 @@ int claim_take(const char *gpu, int *ret_fd, struct ucred *ret_holder)
 	*ret_fd = -1;
 	if (!is_gpu(gpu))
 		return 0;
-	if (!system && holder_of(true, gpu, &holder) && is_system(holder.uid)) {
+	if (!system && find_holder(true, gpu, &holder) && is_system(holder.uid)) {
 		*ret_holder = holder;
 		return -EBUSY;
 	}
-	r = listen_there(system, gpu, ret_fd);
+	r = listen_on_claim(system, gpu, ret_fd);
 	if (r != -EADDRINUSE)
 		return r;
-	/* A socket that does not listen, or that another user bound, claims nothing. */
-	if (!holder_of(system, gpu, &holder) || !is_entitled(system, holder.uid))
+	/* A socket that does not listen, or that a user without the right has bound, claims
+	 * nothing. */
+	if (!find_holder(system, gpu, &holder) || !is_entitled(system, holder.uid))
 		return 0;
 	*ret_holder = holder;
 	return -EBUSY;

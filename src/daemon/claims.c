@@ -14,11 +14,11 @@
 
 struct claim {
 	struct claim *next;
-	struct watch asked; /* -1: nobody asks */
+	struct watch asked; /* fd -1: no socket listens */
 	char gpu[64];
 };
 
-static struct claim *find(const struct server *s, const char *gpu)
+static struct claim *find_claim(const struct server *s, const char *gpu)
 {
 	struct claim *c = s->claims;
 
@@ -33,7 +33,7 @@ int claims_add(struct server *s, const struct wire_hello *h, char *ret_why, size
 	struct claim *c;
 	int fd, r;
 
-	if (h->is_cpu_device || find(s, h->device))
+	if (h->is_cpu_device || find_claim(s, h->device))
 		return 0;
 	r = claim_take(h->device, &fd, &holder);
 	if (r == -EBUSY)
@@ -64,7 +64,7 @@ void claims_asked(const struct watch *w)
 		close(fd);
 }
 
-static bool is_used(const struct server *s, const struct claim *c)
+static bool has_tenants(const struct server *s, const struct claim *c)
 {
 	for (const struct hd_device *d = s->hd->devices; d; d = d->next) {
 		if (!d->is_cpu && strcmp(d->name, c->gpu) == 0)
@@ -76,7 +76,7 @@ static bool is_used(const struct server *s, const struct claim *c)
 void claims_reap(struct server *s)
 {
 	for (struct claim **at = &s->claims, *c = *at; c; c = *at) {
-		if (is_used(s, c)) {
+		if (has_tenants(s, c)) {
 			at = &c->next;
 			continue;
 		}

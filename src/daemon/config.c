@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0
  * Copyright 2026 The heddle authors */
 
-/* Configuration, in the order that systemd has: the main file from /etc, else from /usr/lib; then
- * the drop-ins of both folders by name, where one in /etc hides its namesake. The command line
- * comes last. One section, [heddled]. */
+/* Reads the configuration in systemd's order: the main file from /etc, else from /usr/lib, then
+ * the drop-ins of both folders by name. A drop-in in /etc hides one of the same name in
+ * /usr/lib. The command line comes last. There is one section, [heddled]. */
 #include "server.h"
 
 #include <dirent.h>
@@ -66,7 +66,7 @@ static int set_number(uint64_t *ret, const char *value, uint64_t max, uint64_t u
 	return 0;
 }
 
-/* At least one: what costs nothing never happens. */
+/* At least 1: switching always costs something. */
 static int set_percent(uint32_t *ret_permille, const char *value)
 {
 	uint64_t n;
@@ -79,7 +79,7 @@ static int set_percent(uint32_t *ret_permille, const char *value)
 	return r;
 }
 
-/* In ms, a day at most; 0: for ever. */
+/* In ms, at most a day; 0: for ever. */
 static int set_time(uint64_t *ret_ns, const char *value)
 {
 	int r = set_number(ret_ns, value, 86400000, 1000000);
@@ -113,7 +113,7 @@ static int set_policy(struct hd_config *c, const char *value)
 {
 	const struct sched_policy *p = sched_policy_find(value);
 
-	/* What a path names is loaded when all is read (policies.c). */
+	/* The file of a path is loaded after the whole configuration has been read (policies.c). */
 	if (strchr(value, '/'))
 		return set_text(c->policy_file, sizeof(c->policy_file), value);
 	if (!p)
@@ -142,13 +142,13 @@ static int set_level(struct hd_config *c, const char *value)
 	return hd_log_level_parse(value, &c->log_level);
 }
 
-/* One that the system has: a name that is mistyped would shut its members out in silence. */
+/* The group must exist: a mistyped name would silently exclude its members. */
 static int set_group(char ret[64], const char *value)
 {
 	return *value && !getgrnam(value) ? -ESRCH : set_text(ret, 64, value);
 }
 
-/* Key, the values that it may have, and what sets it in c. */
+/* The key, its possible values, and the call that sets it in c. */
 #define KEYS(KEY)                                                                                  \
 	KEY(policy, "hpf|ffs|greedy|split|none|profile|fixed|./FILE", set_policy(c, value))        \
 	KEY(policy_options, "text", set_text(c->policy_options, sizeof(c->policy_options), value)) \
@@ -239,7 +239,7 @@ struct reading {
 	int line, status;
 };
 
-/* inih tells no lines, but takes what it reads from here. */
+/* inih reports no line numbers, but reads its lines through this function, which counts them. */
 static char *next_line(char *ret, int max, void *user)
 {
 	struct reading *r = user;
@@ -249,7 +249,7 @@ static char *next_line(char *ret, int max, void *user)
 	r->line += got != NULL;
 	if (*at == '[' && (at = strchr(at, ']')) && (at += 1 + strspn(at + 1, " \t\r\n"), *at) &&
 		*at != ';' && *at != '#') {
-		hd_log_at(HD_LOG_ERROR, "%s:%d: text behind the section's name: '%.*s'", r->path,
+		hd_log_at(HD_LOG_ERROR, "%s:%d: text after the section's name: '%.*s'", r->path,
 			r->line, (int)strcspn(at, "\r\n"), at);
 		r->status = -EINVAL;
 	}
@@ -277,8 +277,8 @@ static int on_key(void *user, const char *section, const char *key, const char *
 	return 1;
 }
 
-/* Only a file, or /dev/null, by which systems mask a drop-in: opening a FIFO would wait for its
- * writer. NULL with errno. */
+/* Opens only a regular file, or /dev/null, with which systems mask a drop-in. Opening a FIFO
+ * would wait for its writer. NULL: see errno. */
 static FILE *open_config(const char *path)
 {
 	int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
@@ -315,7 +315,7 @@ static int read_one(struct hd_config *c, const char *path)
 	line = ini_parse_stream(next_line, &r, on_key, &r);
 	fclose(r.file);
 	if (line > 0) {
-		hd_log_at(HD_LOG_ERROR, "%s:%d: not a line of a configuration", path, line);
+		hd_log_at(HD_LOG_ERROR, "%s:%d: neither KEY = VALUE nor [heddled]", path, line);
 		return -EINVAL;
 	}
 	return line < 0 ? -EINVAL : r.status;
@@ -353,7 +353,7 @@ static int read_drop_ins(struct hd_config *c, const char *root)
 		free(file);
 		i[k]++;
 		if (order == 0)
-			i[1]++; /* hidden by its namesake */
+			i[1]++; /* hidden by the file of the same name */
 	}
 	for (size_t k = 0; k < ARRAY_LEN(dirs); k++) {
 		for (int j = 0; j < n[k]; j++)

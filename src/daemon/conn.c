@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0
  * Copyright 2026 The heddle authors */
 
-/* Connections: who is there, what they ask, what they get. A connection that sends something
- * malformed or out of order is refused with a reason and closed, and so is one that is no tenant
- * and says nothing, or leaves its answer unread. A tenant is gone when its socket or its process
- * is. */
+/* Connections: accepts them, answers messages, and closes them. A connection is refused with a
+ * reason and closed if it sends something malformed or out of order. So is one that is no tenant
+ * and stays silent, or leaves its answer unread. A tenant ends when its socket closes or its
+ * process ends. */
 #include "server.h"
 
 #include <errno.h>
@@ -29,7 +29,7 @@ static void conn_free(struct server *s, struct conn *c)
 	loop_unwatch(s, &c->kick);
 	loop_unwatch(s, &c->pid);
 	if (c->tenant_event >= 0)
-		close(c->tenant_event); /* never watched */
+		close(c->tenant_event); /* this one is not watched */
 	*(c->prev ? &c->prev->next : &s->conns) = c->next;
 	if (c->next)
 		c->next->prev = c->prev;
@@ -53,21 +53,21 @@ void conn_reap(struct server *s)
 	claims_reap(s);
 }
 
-static int peer(int fd, struct ucred *ret)
+static int read_peer_cred(int fd, struct ucred *ret)
 {
 	socklen_t len = sizeof(*ret);
 
 	return getsockopt(fd, SOL_SOCKET, SO_PEERCRED, ret, &len) < 0 ? -errno : 0;
 }
 
-/* A peer may be refused as often as it likes, and fills no disk by that. */
+/* Limited, because a peer may cause refusals at will and must not fill the disk. */
 static void log_refused(struct server *s, const struct conn *c, const char *why)
 {
 	if (hd_log_may(&s->refusals, loop_now(s), HD_LOG_WARNING, "refused"))
 		hd_log("refused pid %d, uid %u: %s", (int)c->cred.pid, (unsigned)c->cred.uid, why);
 }
 
-static void refuse(struct server *s, struct conn *c, int error, const char *why)
+static void refuse_conn(struct server *s, struct conn *c, int error, const char *why)
 {
 	struct wire_refused m = {.error = -error};
 
@@ -79,9 +79,9 @@ static void refuse(struct server *s, struct conn *c, int error, const char *why)
 	conn_kill(c);
 }
 
-/* ---- who comes ---- */
+/* ---- new connections ---- */
 
-static uint32_t conns_of(const struct server *s, uid_t uid)
+static uint32_t count_user_conns(const struct server *s, uid_t uid)
 {
 	uint32_t n = 0;
 
@@ -90,8 +90,8 @@ static uint32_t conns_of(const struct server *s, uid_t uid)
 	return n;
 }
 
-/* What the user's connections have not taken yet. */
-static size_t unsent_of(const struct server *s, uid_t uid)
+/* Bytes that this user's connections have not read yet. */
+static size_t sum_unsent_bytes(const struct server *s, uid_t uid)
 {
 	size_t n = 0;
 
@@ -100,7 +100,7 @@ static size_t unsent_of(const struct server *s, uid_t uid)
 	return n;
 }
 
-static void expect_by(struct server *s, struct conn *c)
+static void set_expiry(struct server *s, struct conn *c)
 {
 	uint64_t now = loop_now(s);
 
@@ -122,7 +122,9 @@ uint64_t conn_expire(struct server *s, uint64_t now_ns)
 		if (c->dead)
 			continue;
 		if (now_ns >= c->until_ns)
-			refuse(s, c, -ETIMEDOUT, c->out.len ? "nobody takes the answer" : "silent");
+			refuse_conn(s, c, -ETIMEDOUT,
+				c->out.len ? "the answer was not read within silence_ms"
+					   : "no message within silence_ms");
 		else
 			next = MIN(next, c->until_ns);
 	}
@@ -131,11 +133,11 @@ uint64_t conn_expire(struct server *s, uint64_t now_ns)
 	return next;
 }
 
-static const char *may_stay(const struct server *s, const struct conn *c)
+static const char *check_conn_limits(const struct server *s, const struct conn *c)
 {
 	if (s->n_conns > s->max_conns)
 		return "too many connections";
-	if (conns_of(s, c->cred.uid) > hd_user_connections(s->config, s->max_conns))
+	if (count_user_conns(s, c->cred.uid) > hd_user_connections(s->config, s->max_conns))
 		return "too many connections of this user";
 	return NULL;
 }
@@ -145,7 +147,7 @@ void conn_add(struct server *s, int fd)
 	struct conn *c = calloc(1, sizeof(*c));
 	const char *why;
 
-	if (!c || peer(fd, &c->cred) < 0) {
+	if (!c || read_peer_cred(fd, &c->cred) < 0) {
 		free(c);
 		close(fd);
 		return;
@@ -157,12 +159,12 @@ void conn_add(struct server *s, int fd)
 		c->next->prev = c;
 	s->conns = c;
 	s->n_conns++;
-	expect_by(s, c);
+	set_expiry(s, c);
 	if (loop_watch(s, &c->socket, WATCH_CONN, fd, EPOLLIN) < 0)
 		conn_kill(c);
-	why = may_stay(s, c);
+	why = check_conn_limits(s, c);
 	if (why)
-		refuse(s, c, -EDQUOT, why);
+		refuse_conn(s, c, -EDQUOT, why);
 }
 
 void conn_accept(struct server *s)
@@ -173,7 +175,7 @@ void conn_accept(struct server *s)
 		s->short_of_fds = false;
 		conn_add(s, fd);
 	} else if (errno == EMFILE || errno == ENFILE || errno == ENOBUFS || errno == ENOMEM) {
-		loop_pause_listener(s); /* it stays readable: to be told again would not end */
+		loop_pause_listener(s); /* the listener stays readable, so watching it would loop */
 	}
 }
 
@@ -202,10 +204,10 @@ void conn_writable(struct server *s, struct conn *c)
 	if (c->out_at == c->out.len) {
 		strbuf_finish(&c->out);
 		from = c->out_at = 0;
-		expect_by(s, c);
+		set_expiry(s, c);
 	}
 	if (c->out_at != from)
-		expect_by(s, c);
+		set_expiry(s, c);
 	epoll_ctl(s->epoll, EPOLL_CTL_MOD, c->socket.fd, &ev);
 }
 
@@ -218,7 +220,7 @@ static size_t peer_groups(int fd, gid_t *ret, size_t max)
 	return getsockopt(fd, SOL_SOCKET, SO_PEERGROUPS, ret, &len) < 0 ? 0 : len / sizeof(gid_t);
 }
 
-static int welcome(struct server *s, struct conn *c, int page_fd)
+static int send_welcome(struct server *s, struct conn *c, int page_fd)
 {
 	const struct hd_config *cf = s->config;
 	struct wire_welcome m = {
@@ -237,7 +239,8 @@ static int welcome(struct server *s, struct conn *c, int page_fd)
 	return wire_send(c->socket.fd, &m, fds, 3);
 }
 
-/* Edge-triggered and never read: a kick costs the daemon no system call of its own. */
+/* The watch is edge-triggered and the eventfd is never read, so a kick costs the daemon no extra
+ * system call. */
 static int watch_tenant(struct server *s, struct conn *c)
 {
 	int kick = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK), pid, r;
@@ -250,16 +253,17 @@ static int watch_tenant(struct server *s, struct conn *c)
 	c->tenant_event = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
 	if (c->tenant_event < 0)
 		return -errno;
-	/* A child that inherited the socket would keep it open: the process itself counts. From
-	 * another namespace the pid is 0 and the socket alone has to do. */
+	/* Watch the process itself: a child that inherited the socket would keep it open. A
+	 * process of another pid namespace has pid 0; only the socket shows its end. */
 	pid = c->cred.pid > 0 ? (int)syscall(SYS_pidfd_open, c->cred.pid, 0) : -1;
 	if (pid >= 0)
 		return loop_watch(s, &c->pid, WATCH_PID, pid, EPOLLIN);
 	return c->cred.pid > 0 && errno == ESRCH ? -ESRCH : 0;
 }
 
-/* What the peer would be granted at most. */
-static void rights(struct server *s, struct conn *c, int *io_priority, uint32_t *io_weight)
+/* The most that the peer may be granted. */
+static void reduce_to_rights(
+	struct server *s, struct conn *c, int *io_priority, uint32_t *io_weight)
 {
 	gid_t groups[MAX_GROUPS];
 	size_t n = peer_groups(c->socket.fd, groups, MAX_GROUPS);
@@ -267,9 +271,9 @@ static void rights(struct server *s, struct conn *c, int *io_priority, uint32_t 
 	hd_rights(s->config, &c->cred, groups, n, io_priority, io_weight);
 }
 
-/* A page has one tenant: who brings one ends what that process was until now, of which this daemon
- * may not have heard yet. Those who came later stand ahead of c in the list. */
-static int take_from(struct server *s, struct conn *c)
+/* A page has one tenant. A process that brings a page ends its own earlier connection for this
+ * page, whose end this daemon may not have seen yet. The list has later connections before c. */
+static int end_earlier_conn(struct server *s, struct conn *c)
 {
 	bool later = true;
 
@@ -286,7 +290,7 @@ static int take_from(struct server *s, struct conn *c)
 	return 0;
 }
 
-/* Its own, where it brings one (*io_fd), else a new one. */
+/* Adopts the tenant's own page if it brings one (*io_fd), else creates one. */
 static int get_page(struct server *s, struct conn *c, int *io_fd)
 {
 	bool again = *io_fd >= 0;
@@ -296,20 +300,20 @@ static int get_page(struct server *s, struct conn *c, int *io_fd)
 	if (r == 0)
 		r = wire_page_number(*io_fd, &c->page_number);
 	if (r == 0 && again)
-		r = take_from(s, c);
+		r = end_earlier_conn(s, c);
 	if (r == 0 && again)
 		hd_page_renew(c->page);
 	return r;
 }
 
-/* page_fd: what came along, or -1; not closed. */
-static void hello(struct server *s, struct conn *c, const struct wire_hello *h, int page_fd)
+/* page_fd: the descriptor of the message, or -1; the caller closes it. */
+static void handle_hello(struct server *s, struct conn *c, const struct wire_hello *h, int page_fd)
 {
 	int priority = h->priority, given_fd = page_fd, r;
 	uint32_t weight = h->weight;
 	char why[128] = "another connection has this page";
 
-	rights(s, c, &priority, &weight);
+	reduce_to_rights(s, c, &priority, &weight);
 	r = claims_add(s, h, why, sizeof(why));
 	if (r == 0)
 		r = get_page(s, c, &page_fd);
@@ -318,20 +322,21 @@ static void hello(struct server *s, struct conn *c, const struct wire_hello *h, 
 	if (r == 0)
 		r = hd_tenant_add(s->hd, &c->cred, h, priority, weight, c->page, c, &c->tenant);
 	if (r == 0)
-		r = welcome(s, c, page_fd);
+		r = send_welcome(s, c, page_fd);
 	if (page_fd >= 0 && page_fd != given_fd)
 		close(page_fd);
-	expect_by(s, c);
+	set_expiry(s, c);
 	if (r == -EUSERS || r == -ENOSPC)
-		refuse(s, c, r, "too many tenants");
+		refuse_conn(s, c, r, "too many tenants");
 	else if (r == -EDQUOT)
-		refuse(s, c, r, "too many tenants or devices of this user");
+		refuse_conn(
+			s, c, r, "this user has as many tenants or devices as its limit allows");
 	else if (r == -EPROTO)
-		refuse(s, c, r, "what came with the message is no page of a tenant");
+		refuse_conn(s, c, r, "the file with the message is no page of a tenant");
 	else if (r == -EBUSY)
-		refuse(s, c, r, why);
+		refuse_conn(s, c, r, why);
 	else if (r < 0)
-		refuse(s, c, r, strerror(-r));
+		refuse_conn(s, c, r, strerror(-r));
 	else if (c->tenant->is_logged && (priority != h->priority || weight != h->weight))
 		hd_log("pid %d, uid %u asked for priority %s, weight %u: granted %s, %u",
 			(int)c->cred.pid, (unsigned)c->cred.uid,
@@ -350,12 +355,12 @@ void conn_wake(void *server, struct hd_tenant *t, bool hold)
 	if (hold)
 		syscall(SYS_futex, &t->page->hold, FUTEX_WAKE, INT32_MAX, NULL, NULL, 0);
 	n = write(c->tenant_event, &one, sizeof(one));
-	(void)n; /* full: it is readable already */
+	(void)n; /* the eventfd is full, so it is readable already */
 }
 
 /* ---- receiving ---- */
 
-static void bad_message(struct server *s, struct conn *c, int r)
+static void refuse_bad_message(struct server *s, struct conn *c, int r)
 {
 	s->hd->bad_messages++;
 	if (r == -EPROTO) {
@@ -363,17 +368,18 @@ static void bad_message(struct server *s, struct conn *c, int r)
 
 		snprintf(why, sizeof(why),
 			"another protocol version: this heddled speaks version %u", WIRE_PROTOCOL);
-		refuse(s, c, -EPROTO, why);
+		refuse_conn(s, c, -EPROTO, why);
 	} else {
-		refuse(s, c, -EBADMSG, "malformed message");
+		refuse_conn(s, c, -EBADMSG, "malformed message");
 	}
 }
 
-/* A list of tenants, or of what is known of kernels. */
-static void list(struct server *s, struct conn *c, enum wire_type what)
+/* Answers with the list of tenants, or of the records of kernels. */
+static void answer_list(struct server *s, struct conn *c, enum wire_type what)
 {
-	if (unsent_of(s, c->cred.uid) > SERVER_UNSENT) {
-		refuse(s, c, -EDQUOT, "this user leaves too much unread");
+	if (sum_unsent_bytes(s, c->cred.uid) > SERVER_UNSENT) {
+		refuse_conn(s, c, -EDQUOT,
+			"this user has left too many answers unread: read them first");
 		return;
 	}
 	if (what == WIRE_PROFILE)
@@ -381,15 +387,16 @@ static void list(struct server *s, struct conn *c, enum wire_type what)
 	else
 		hd_list(s->hd, &c->out);
 	if (c->out.failed) {
-		refuse(s, c, -ENOMEM, strerror(ENOMEM));
+		refuse_conn(s, c, -ENOMEM, strerror(ENOMEM));
 		return;
 	}
-	expect_by(s, c);
+	set_expiry(s, c);
 	conn_writable(s, c);
 }
 
-/* Who may stop a program may also say what it is worth, as far as is granted to who asks. */
-static void set(struct server *s, struct conn *c, const struct wire_set *m)
+/* A user who may kill a program may also change its priority and weight, within that user's own
+ * rights. */
+static void handle_set(struct server *s, struct conn *c, const struct wire_set *m)
 {
 	struct hd_tenant *t = hd_tenant_find(s->hd, m->tenant);
 	int priority = m->priority == WIRE_AS_IT_IS && t ? t->priority : m->priority;
@@ -398,14 +405,14 @@ static void set(struct server *s, struct conn *c, const struct wire_set *m)
 	uint32_t granted_weight = weight;
 	struct wire_head end;
 
-	rights(s, c, &granted, &granted_weight);
+	reduce_to_rights(s, c, &granted, &granted_weight);
 	if (!t) {
-		refuse(s, c, -ESRCH, "no such tenant");
+		refuse_conn(s, c, -ESRCH, "no such tenant");
 	} else if (c->cred.uid != 0 && c->cred.uid != geteuid() && c->cred.uid != t->cred.uid) {
-		refuse(s, c, -EPERM, "another user's tenant");
+		refuse_conn(s, c, -EPERM, "another user's tenant");
 	} else if (priority < 0 || priority > WIRE_HIGHEST || weight > WIRE_WEIGHT_MAX ||
 		   granted != priority || granted_weight != weight) {
-		refuse(s, c, -EPERM, "a priority or weight that is not granted to this user");
+		refuse_conn(s, c, -EPERM, "this user may not set this priority or weight");
 	} else {
 		hd_tenant_set(s->hd, t, priority, weight);
 		wire_head_init(&end, WIRE_END, sizeof(end));
@@ -414,8 +421,8 @@ static void set(struct server *s, struct conn *c, const struct wire_set *m)
 	}
 }
 
-/* fd: came along, or -1. */
-static void message(struct server *s, struct conn *c, const void *msg, int fd)
+/* fd: the descriptor of the message, or -1. */
+static void handle_message(struct server *s, struct conn *c, const void *msg, int fd)
 {
 	struct wire_status status;
 	struct wire_head head;
@@ -425,41 +432,41 @@ static void message(struct server *s, struct conn *c, const void *msg, int fd)
 	case WIRE_HELLO:
 		if (c->tenant)
 			break;
-		hello(s, c, msg, fd);
+		handle_hello(s, c, msg, fd);
 		return;
 	case WIRE_LIST:
 	case WIRE_PROFILE:
 		if (c->out.len)
-			break; /* the last answer first */
-		list(s, c, head.type);
+			break; /* the last answer must be read first */
+		answer_list(s, c, head.type);
 		return;
 	case WIRE_SET:
 		if (c->out.len || c->tenant)
 			break;
-		set(s, c, msg);
+		handle_set(s, c, msg);
 		return;
 	default:
 		break;
 	}
-	/* A question is a status message with nothing in it. */
+	/* A status message without contents is a question. */
 	if (head.type == WIRE_STATUS && c->out.len == 0) {
 		hd_status(s->hd, &status);
 		status.may_priority = WIRE_HIGHEST;
 		status.may_weight = 1000;
-		rights(s, c, &status.may_priority, &status.may_weight);
+		reduce_to_rights(s, c, &status.may_priority, &status.may_weight);
 		strbuf_add(&c->out, (const char *)&status, sizeof(status));
 		conn_writable(s, c);
 		return;
 	}
 	s->hd->bad_messages++;
-	refuse(s, c, -EBADMSG, "message out of order");
+	refuse_conn(s, c, -EBADMSG, "message out of order");
 }
 
 void conn_readable(struct server *s, struct conn *c)
 {
 	_Alignas(8) char msg[WIRE_MAX_BYTES];
 
-	/* A few at a time, so that nobody keeps the others waiting. */
+	/* At most a few messages at a time, so that no connection delays the others. */
 	for (unsigned i = 0; i < 8 && !c->dead; i++) {
 		unsigned n_fds = 0;
 		int fd = -1, n = wire_recv(c->socket.fd, msg, sizeof(msg), &fd, 1, &n_fds), r;
@@ -467,17 +474,17 @@ void conn_readable(struct server *s, struct conn *c)
 		if (n == -EAGAIN)
 			return;
 		if (n == -EMSGSIZE) {
-			bad_message(s, c, -EBADMSG);
+			refuse_bad_message(s, c, -EBADMSG);
 			return;
 		}
 		r = n > 0 ? wire_check(msg, (size_t)n) : 0;
 		if (n <= 0)
 			conn_kill(c);
 		else if (r < 0)
-			bad_message(s, c, r);
+			refuse_bad_message(s, c, r);
 		else
-			message(s, c, msg, fd);
-		if (n_fds) /* with an empty packet, too */
+			handle_message(s, c, msg, fd);
+		if (n_fds) /* also comes with an empty packet */
 			close(fd);
 	}
 }

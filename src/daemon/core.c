@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0
  * Copyright 2026 The heddle authors */
 
-/* Tenants and devices, and one turn of the crank. How often pages are looked at follows from what
- * there is to wait for: a launch on its way out, closely; one that others wait for, by how long it
- * may still take; nothing contended, not at all. */
+/* Tenants and devices, and one turn of the loop. The interval of scans depends on the launches
+ * that are awaited: short while a preempted launch is leaving; by the expected remaining time if
+ * others wait for a launch; none without competition. */
 #include "daemon.h"
 
 #include <errno.h>
@@ -16,7 +16,7 @@
 #define ALIVE_TICK_NS 100000000ull
 #define LOOK_AGAIN_NS 1000000000ull
 #define LEAVES_NS     100000000ull
-#define ACTIVE_NS     60000000000ull /* a tenant that had work this recently may launch at any time */
+#define ACTIVE_NS     60000000000ull /* a tenant with work since then may launch at any time */
 
 uint64_t hd_clock(struct hd *d)
 {
@@ -57,7 +57,7 @@ void hd_destroy(struct hd *d)
 	free(d);
 }
 
-/* But for the numbers of the device itself. */
+/* Without the limits of the device. */
 static struct sched_options options_for(const struct hd *d, bool is_cpu)
 {
 	const struct hd_config *c = &d->config;
@@ -81,7 +81,7 @@ static struct sched_options options_for(const struct hd *d, bool is_cpu)
 
 	o.opaque_free = !o.opaque_ns || (c->opaque_auto && !o.simultaneous);
 	if (is_cpu) {
-		/* Everything there takes longer, arriving included. */
+		/* On the virtual GPU everything takes longer, including arrival. */
 		o.grace_ns = o.grace_ns ? o.grace_ns : 20000000;
 		o.linger_max_ns = o.linger_max_ns ? o.linger_max_ns : 5000000;
 	}
@@ -159,7 +159,7 @@ static void drop_device(struct hd *d, struct hd_device *dev)
 	free(dev);
 }
 
-/* What tenants have had counts from when the last one came, left or was set. */
+/* Shares count from the last time that a tenant came, left or was changed. */
 static void count_shares_anew(struct hd_device *dev)
 {
 	for (struct hd_tenant *t = dev->tenants; t; t = t->next)
@@ -307,9 +307,9 @@ void hd_tenant_set(struct hd *d, struct hd_tenant *t, int priority, uint32_t wei
 	hd_watch(d, t->device);
 }
 
-/* There may be hundreds of launches to look at in the pages of those that a new one, or opaque
- * work, waits for: it does not wait for that as well. */
-static void serve_at_once(struct hd *d, struct hd_device *dev)
+/* Decides with the present knowledge. A new launch or opaque work must not wait for scans of
+ * other tenants' pages, which may hold hundreds of launches. */
+static void decide_at_once(struct hd *d, struct hd_device *dev)
 {
 	for (struct hd_tenant *t = dev->tenants; t; t = t->next)
 		hd_look_at_pin(d, t);
@@ -323,7 +323,7 @@ void hd_kicked(struct hd *d, struct hd_tenant *t)
 
 	hd_clock(d);
 	if (hd_look_at_opaque(d, t))
-		serve_at_once(d, t->device);
+		decide_at_once(d, t->device);
 	hd_scan_tenant(d, t, true);
 	if (t->launches == before)
 		return;
@@ -332,16 +332,17 @@ void hd_kicked(struct hd *d, struct hd_tenant *t)
 		if (o != t)
 			hd_scan_known(d, o);
 	}
-	serve_at_once(d, t->device);
+	decide_at_once(d, t->device);
 }
 
 bool hd_look_out(const struct hd *d, const struct hd_device *dev)
 {
-	return d->slow_wake && !dev->is_cpu; /* there the processors are the device */
+	/* for the virtual GPU, polling would take its processors */
+	return d->slow_wake && !dev->is_cpu;
 }
 
-/* Tenants that are held or preempted take the daemon for dead when this stands still. */
-static void say_alive(struct hd *d, uint64_t now)
+/* Tenants that are held or preempted take the daemon for dead if this time stands still. */
+static void store_alive_time(struct hd *d, uint64_t now)
 {
 	uint32_t ms = (uint32_t)(now / 1000000);
 
@@ -355,22 +356,21 @@ static void say_alive(struct hd *d, uint64_t now)
 	}
 }
 
-/* A launch that has not left by now may never: the daemon does not look for it as closely any more.
- */
+/* A launch that has not left by now may never leave, so the daemon polls for it less often. */
 static bool may_leave_soon(const struct hd_device *dev, uint64_t now)
 {
 	return now < dev->told_ns + LEAVES_NS;
 }
 
-/* A launch was told to leave, and others wait until it has. (Nobody waits for one that was held at
- * its start.) */
+/* A launch was preempted and others wait until it has left. (Nothing waits for a launch that
+ * began held.) */
 static bool is_in_handover(const struct hd_device *dev)
 {
 	return sched_count(dev->sched, LAUNCH_DRAINING) != 0;
 }
 
-/* How long until somebody who is waited for may be through. */
-static uint64_t tick_of(struct hd_device *dev, uint64_t now)
+/* Time until an awaited launch may have ended. */
+static uint64_t poll_interval_ns(struct hd_device *dev, uint64_t now)
 {
 	uint64_t least = TICK_MAX_NS * 8, floor = dev->is_cpu ? TICK_CPU_NS : TICK_MIN_NS;
 
@@ -381,9 +381,9 @@ static uint64_t tick_of(struct hd_device *dev, uint64_t now)
 	return MAX(floor, MIN(least / 8, TICK_MAX_NS));
 }
 
-/* A launch that began held, just before its tenant was released and told not to kick, is found by
- * looking a few times more (a tenant that keeps to page.h kicks for it, too). */
-static uint64_t look_again(struct hd *d, struct hd_device *dev)
+/* A launch may begin held just before its tenant is released and told not to kick. A few more
+ * scans find it. (A tenant that follows page.h also kicks for it.) */
+static uint64_t rescan_after_release(struct hd *d, struct hd_device *dev)
 {
 	uint64_t since = d->now_ns - dev->unwatched_ns;
 
@@ -393,22 +393,22 @@ static uint64_t look_again(struct hd *d, struct hd_device *dev)
 	return since < LOOK_AGAIN_NS / 10 ? LOOK_AGAIN_NS / 100 : LOOK_AGAIN_NS / 4;
 }
 
-/* As it ends, which nobody kicks for. */
-static void look_at_opaque(struct hd *d, struct hd_device *dev)
+/* Checks for the end of opaque work, for which no tenant kicks. */
+static void check_opaque_ends(struct hd *d, struct hd_device *dev)
 {
 	bool changed = false;
 
 	for (struct hd_tenant *t = dev->tenants; t; t = t->next)
 		changed |= t->opaque_active && hd_look_at_opaque(d, t);
 	if (changed)
-		serve_at_once(d, dev);
+		decide_at_once(d, dev);
 }
 
 static uint64_t run_device(struct hd *d, struct hd_device *dev)
 {
-	uint64_t next = look_again(d, dev), deadline;
+	uint64_t next = rescan_after_release(d, dev), deadline;
 
-	look_at_opaque(d, dev);
+	check_opaque_ends(d, dev);
 	for (struct hd_tenant *t = dev->tenants; t; t = t->next) {
 		if (t->n_known || t->opaque_active) {
 			hd_scan_tenant(d, t, false);
@@ -427,12 +427,12 @@ static uint64_t run_device(struct hd *d, struct hd_device *dev)
 	if (deadline != UINT64_MAX)
 		next = MIN(next, deadline > d->now_ns ? deadline - d->now_ns : 0);
 	if (sched_contended(dev->sched))
-		next = MIN(next, tick_of(dev, d->now_ns));
+		next = MIN(next, poll_interval_ns(dev, d->now_ns));
 	return next;
 }
 
-/* Somebody there waits for a word of ours. */
-static bool is_waited_for(const struct hd_device *dev)
+/* A program on the device waits for a word of the daemon. */
+static bool is_device_awaited(const struct hd_device *dev)
 {
 	if (sched_contended(dev->sched))
 		return true;
@@ -448,12 +448,12 @@ uint64_t hd_run(struct hd *d)
 	uint64_t next = UINT64_MAX, now = hd_clock(d);
 	bool waited_for = false;
 
-	/* Before anybody is held, so that nobody meets a hold beside an old sign of life. */
+	/* Before any hold, so that no tenant sees a hold beside an old alive_ms. */
 	if (now - d->last_alive_ns >= ALIVE_TICK_NS / 2)
-		say_alive(d, now);
+		store_alive_time(d, now);
 	for (struct hd_device *dev = d->devices; dev; dev = dev->next) {
 		next = MIN(next, run_device(d, dev));
-		waited_for |= is_waited_for(dev);
+		waited_for |= is_device_awaited(dev);
 	}
 	return waited_for ? MIN(next, ALIVE_TICK_NS) : next;
 }

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0
  * Copyright 2026 The heddle authors */
 
-/* The event log, one JSON object a line (doc/events.md). On the path of decisions an event is only
- * copied; lines are made and written once all has been told. A file that cannot be written (a full
- * disk) ends the log, with one line said, and nothing else. */
+/* The event log: one JSON object on each line (doc/events.md). On the path of decisions an event
+ * is only copied. Lines are formatted and written when all words have been stored. If the file
+ * cannot be written, such as on a full disk, the log ends with one message. */
 #include "base/json.h"
 #include "daemon.h"
 
@@ -19,14 +19,14 @@
 
 struct record {
 	uint64_t t_ns;
-	const char *what; /* a literal */
+	const char *what; /* a string literal */
 	bool of_launch, leaves;
 	/* tenant */
 	uint32_t tenant, weight;
 	int pid, priority;
 	char group[32], device[64];
 	uint32_t device_sms;
-	uint64_t launched[WIRE_REASONS]; /* of one that leaves */
+	uint64_t launched[WIRE_REASONS]; /* only for a leaving tenant */
 	/* launch */
 	uint64_t launch, total, submit_ns, store_ns;
 	uint32_t sms, blocks_per_sm, preemptions, seq, drained_seq, present, rounds,
@@ -34,10 +34,10 @@ struct record {
 	uint64_t arrived_ns, seen_ns, drained_ns, done_ns;
 	uint64_t handover_ns;
 	struct sched_info info;
-	uint64_t code; /* these five: of a launch that is first seen */
+	uint64_t code; /* these five: only for a launch that is first seen */
 	uint32_t threads, shared_bytes, counts;
 	bool guard;
-	char name[64]; /* of the program, or of the kernel */
+	char name[64]; /* of the program or the kernel */
 };
 
 struct hd_events {
@@ -78,7 +78,7 @@ static void tenant_fields(struct json *j, const struct record *r)
 	wire_reasons_json(r->launched, j);
 }
 
-/* As an array of numbers, of the bits that are set. */
+/* Writes the numbers of the set bits as an array. */
 static void counts_field(struct json *j, uint32_t counts)
 {
 	json_begin_array(j, "counts");
@@ -132,8 +132,8 @@ static void launch_fields(struct json *j, const struct record *r)
 	json_uint(j, "device_done_ns", r->done_ns);
 }
 
-/* The writer breaks lines and indents; here a line must be one. (Inside strings newlines are
- * escaped already.) */
+/* Joins the lines that the JSON writer breaks and indents. (Newlines inside strings are already
+ * escaped.) */
 static void add_line(struct strbuf *out, const struct strbuf *text)
 {
 	for (size_t i = 0; i < text->len; i++) {
@@ -149,7 +149,7 @@ static void add_line(struct strbuf *out, const struct strbuf *text)
 	strbuf_add(out, "\n", 1);
 }
 
-static void format(struct strbuf *out, const struct record *r)
+static void format_record(struct strbuf *out, const struct record *r)
 {
 	struct strbuf text = {0};
 	struct json j;
@@ -190,10 +190,10 @@ void hd_events_flush(struct hd_events *e)
 	if (!e || e->fd < 0 || (e->records.len == 0 && e->out.len == 0))
 		return;
 	for (size_t i = 0; i < e->records.len; i++)
-		format(&e->out, &e->records.at[i]);
+		format_record(&e->out, &e->records.at[i]);
 	e->records.len = 0;
 	if (!write_all(e->fd, e->out.at, e->out.len)) {
-		hd_log("the event log ends here: %s", strerror(errno));
+		hd_log("cannot write the event log, which ends: %s", strerror(errno));
 		close(e->fd);
 		e->fd = -1;
 	}
@@ -212,7 +212,7 @@ void hd_events_close(struct hd_events *e)
 	free(e);
 }
 
-static void add(struct hd_events *e, const struct record *r)
+static void add_record(struct hd_events *e, const struct record *r)
 {
 	if (e->records.len >= KEEP_RECORDS)
 		hd_events_flush(e);
@@ -237,7 +237,7 @@ void hd_event_tenant(struct hd *d, const char *what, const struct hd_tenant *t)
 	r.leaves = !strcmp(what, "leave");
 	if (r.leaves)
 		hd_launched(t, r.launched);
-	add(d->events, &r);
+	add_record(d->events, &r);
 }
 
 void hd_event_launch(struct hd *d, const char *what, const struct hd_slot *s, uint32_t n_sms)
@@ -276,5 +276,5 @@ void hd_event_launch(struct hd *d, const char *what, const struct hd_slot *s, ui
 	r.done_ns = __atomic_load_n(&h->done_ns, __ATOMIC_RELAXED);
 	memcpy(r.name, s->name, sizeof(r.name));
 	sched_launch_state(t->device->sched, r.t_ns, s->launch, &r.info);
-	add(d->events, &r);
+	add_record(d->events, &r);
 }

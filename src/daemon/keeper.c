@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  * Copyright 2026 The heddle authors */
 
-/* The loop and the thread share one batch: while `full` is set it is the
- * thread's, else the loop's. The store belongs to the thread from its start to its end. */
+/* The loop and the thread share one batch: the thread owns it while `full` is set, and the loop
+ * otherwise. The thread alone uses the store, from its start to its end. */
 #include "keeper.h"
 
 #include "model/kept.h"
@@ -14,30 +14,31 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define BATCH    8u            /* kernels; 15 us to copy */
-#define OFTEN_NS 2000000000ull /* between looks, */
-#define SOON_NS  100000000ull  /* and where more has changed than a batch holds */
+#define BATCH    8u            /* kernels; copying them takes 15 us */
+#define OFTEN_NS 2000000000ull /* interval of batches, */
+#define SOON_NS  100000000ull  /* and the interval if more has changed than one batch holds */
 
 struct keeper {
 	struct hd *hd;
 	struct model_store *store;
 	char path[4096];
-	uint64_t look_ns; /* not before; 0: at once */
+	uint64_t look_ns; /* time of the next batch; 0: none is planned */
 	pthread_t thread;
 	pthread_mutex_t lock;
 	pthread_cond_t changed;
-	bool full, stop; /* under the lock */
-	bool failed;     /* the last write did, as why says: the thread's while full */
-	bool said;       /* by the loop, once until one succeeds again */
+	bool full, stop; /* guarded by the lock */
+	/* the last write failed; why has the reason. The thread owns both while full is set. */
+	bool failed;
+	bool said; /* the loop has logged a failure since the last success */
 	char why[256];
 	unsigned n;
 	struct duration_kernel batch[BATCH];
 };
 
-/* Where the file is; "" if none is kept. -ENOENT: no folder is known; -ENAMETOOLONG. */
+/* The path of the file; "" if none is kept. -ENOENT: no folder is known; -ENAMETOOLONG. */
 static int keeper_path(const struct hd_config *c, char *buf, size_t size)
 {
-	const char *given = secure_getenv("STATE_DIRECTORY"); /* the service manager's */
+	const char *given = secure_getenv("STATE_DIRECTORY"); /* set by the service manager */
 	const char *folder = c->state[0]                                  ? c->state
 			     : given && given[0] == '/'                   ? given
 			     : strcmp(c->socket, WIRE_SYSTEM_SOCKET) == 0 ? KEPT_SYSTEM_FOLDER
@@ -62,7 +63,7 @@ static void write_batch(struct keeper *k)
 		snprintf(k->why, sizeof(k->why), "%s", model_store_why());
 }
 
-static void *keep(void *user)
+static void *keeper_thread(void *user)
 {
 	struct keeper *k = user;
 
@@ -83,24 +84,24 @@ static void *keep(void *user)
 
 /* ---- the loop ---- */
 
-static void restore(void *user, const struct duration_kernel *k)
+static void restore_record(void *user, const struct duration_kernel *k)
 {
 	durations_restore(user, k);
 }
 
 static int keeper_open(struct keeper *k)
 {
-	int r = kept_make_private(k->path); /* it has rows of all users */
+	int r = kept_make_private(k->path); /* the file has rows of all users */
 
 	if (r < 0) {
-		hd_log("what is learnt of kernels is not kept: %s: %s", k->path, strerror(-r));
+		hd_log("records of kernels are not saved: %s: %s", k->path, strerror(-r));
 		return r;
 	}
 	r = model_store_open(k->path, true, &k->store);
 	if (r == 0)
-		r = kept_each(k->store, DURATION_ANY, restore, k->hd->durations);
+		r = kept_each(k->store, DURATION_ANY, restore_record, k->hd->durations);
 	if (r < 0)
-		hd_log("what is learnt of kernels is not kept: %s", model_store_why());
+		hd_log("records of kernels are not saved: %s", model_store_why());
 	return r;
 }
 
@@ -110,7 +111,7 @@ struct keeper *keeper_start(const struct hd_config *c, struct hd *d)
 	int r = k ? keeper_path(c, k->path, sizeof(k->path)) : -ENOMEM;
 
 	if (r < 0)
-		hd_log("what is learnt of kernels is not kept: %s",
+		hd_log("records of kernels are not saved: %s",
 			r == -ENOENT ? "no folder for it is known; name one with --set state=DIR"
 				     : strerror(-r));
 	if (r < 0 || !k->path[0]) {
@@ -122,7 +123,7 @@ struct keeper *keeper_start(const struct hd_config *c, struct hd *d)
 	pthread_cond_init(&k->changed, NULL);
 	r = keeper_open(k);
 	if (r == 0)
-		r = -pthread_create(&k->thread, NULL, keep, k);
+		r = -pthread_create(&k->thread, NULL, keeper_thread, k);
 	if (r == 0)
 		return k;
 	model_store_close(k->store);
@@ -130,13 +131,13 @@ struct keeper *keeper_start(const struct hd_config *c, struct hd *d)
 	return NULL;
 }
 
-/* The thread is through with the batch. What it could not write is to be written again. */
-static void take_back(struct keeper *k)
+/* The thread has finished the batch. Marks records that it could not write as changed again. */
+static void finish_batch(struct keeper *k)
 {
 	if (!k->n)
 		return;
 	if (k->failed && !k->said)
-		hd_log("what is learnt of kernels is not kept for now: %s", k->why);
+		hd_log("records of kernels are not saved for now: %s", k->why);
 	k->said = k->failed;
 	for (unsigned i = 0; k->failed && i < k->n; i++)
 		durations_change(k->hd->durations, &k->batch[i]);
@@ -144,8 +145,8 @@ static void take_back(struct keeper *k)
 	k->n = 0;
 }
 
-/* Hands a batch to the thread. False: it has not written the last one yet. */
-static bool hand_over(struct keeper *k)
+/* Passes a batch to the thread. False: the thread has not written the last one yet. */
+static bool pass_batch(struct keeper *k)
 {
 	bool busy;
 
@@ -154,7 +155,7 @@ static bool hand_over(struct keeper *k)
 	pthread_mutex_unlock(&k->lock);
 	if (busy)
 		return false;
-	take_back(k);
+	finish_batch(k);
 	k->n = durations_changed(k->hd->durations, k->batch, BATCH);
 	if (!k->n)
 		return true;
@@ -165,7 +166,7 @@ static bool hand_over(struct keeper *k)
 	return true;
 }
 
-/* Something has changed, or a batch is with the thread, which may not be able to write it. */
+/* True if records have changed, or the thread has a batch, which it may be unable to write. */
 static bool keeper_has_work(struct keeper *k)
 {
 	return k->n || durations_has_changed(k->hd->durations);
@@ -175,11 +176,11 @@ uint64_t keeper_look(struct keeper *k, uint64_t now_ns)
 {
 	if (!k || !keeper_has_work(k))
 		return UINT64_MAX;
-	if (!k->look_ns) /* the first change in a while waits for others */
+	if (!k->look_ns) /* the first change waits, so that more changes share a batch */
 		k->look_ns = now_ns + OFTEN_NS;
 	if (now_ns < k->look_ns)
 		return k->look_ns;
-	if (hd_in_handover(k->hd) || !hand_over(k)) {
+	if (hd_in_handover(k->hd) || !pass_batch(k)) {
 		k->look_ns = now_ns + SOON_NS;
 		return k->look_ns;
 	}
@@ -197,12 +198,12 @@ void keeper_stop(struct keeper *k)
 	pthread_mutex_unlock(&k->lock);
 	pthread_join(k->thread, NULL);
 	do {
-		take_back(k);
+		finish_batch(k);
 		k->n = durations_changed(k->hd->durations, k->batch, BATCH);
 		if (k->n)
 			write_batch(k);
 	} while (k->n && !k->failed);
-	take_back(k);
+	finish_batch(k);
 	model_store_close(k->store);
 	pthread_mutex_destroy(&k->lock);
 	pthread_cond_destroy(&k->changed);

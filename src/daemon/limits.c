@@ -1,18 +1,18 @@
 /* SPDX-License-Identifier: Apache-2.0
  * Copyright 2026 The heddle authors */
 
-/* Counting is cheap beside a join: nothing is kept for it. */
+/* Nothing is stored for limits: counting is cheap compared with a join. */
 #include "daemon.h"
 
 #define PARTS  4u
-#define ALWAYS 32u /* connections, however few there may be in all */
+#define ALWAYS 32u /* connections, however few there are in all */
 
-static uint32_t limit(uint32_t given, uint32_t of)
+static uint32_t limit_or_part(uint32_t given, uint32_t of)
 {
 	return given ? given : MAX(of / PARTS, 1);
 }
 
-static uint32_t tenants_of(const struct hd *d, uid_t uid)
+static uint32_t count_user_tenants(const struct hd *d, uid_t uid)
 {
 	uint32_t n = 0;
 
@@ -25,7 +25,8 @@ static uint32_t tenants_of(const struct hd *d, uid_t uid)
 
 bool hd_user_may_join(const struct hd *d, uid_t uid)
 {
-	return tenants_of(d, uid) < limit(d->config.user_tenants, d->config.max_tenants);
+	return count_user_tenants(d, uid) <
+	       limit_or_part(d->config.user_tenants, d->config.max_tenants);
 }
 
 bool hd_user_may_add_device(const struct hd *d, uid_t uid)
@@ -34,7 +35,7 @@ bool hd_user_may_add_device(const struct hd *d, uid_t uid)
 
 	for (const struct hd_device *dev = d->devices; dev; dev = dev->next)
 		n += dev->uid == uid;
-	return n < limit(d->config.user_devices, HD_DEVICES);
+	return n < limit_or_part(d->config.user_devices, HD_DEVICES);
 }
 
 uint32_t hd_user_connections(const struct hd_config *c, uint32_t max)

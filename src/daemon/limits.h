@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  * Copyright 2026 The heddle authors */
 
-/* How much of the daemon one user may take. Who may connect is trusted with a part of it, not with
- * the whole: no user, whatever its programs say or leave unsaid, shuts the others out. Where the
- * configuration names no number it is a quarter of what there is. */
+/* Limits of what one user may take of the daemon, so that no user excludes the others, whatever
+ * its programs do. The configuration names the limits; the default is a quarter of the total. */
 #ifndef HEDDLE_DAEMON_LIMITS_H
 #define HEDDLE_DAEMON_LIMITS_H
 
@@ -16,7 +15,7 @@
 struct hd;
 bool hd_user_may_join(const struct hd *d, uid_t uid);
 bool hd_user_may_add_device(const struct hd *d, uid_t uid);
-/* How many connections, where there may be max in all. */
+/* This user's limit of connections, out of max in all. */
 uint32_t hd_user_connections(const struct hd_config *c, uint32_t max);
 
 #endif

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  * Copyright 2026 The heddle authors */
 
-/* The socket: from the service manager, or our own. A lock file beside it tells a running daemon
- * from the socket that a dead one left behind, and is held for life. */
+/* The socket: the service manager's, or heddled's own. A lock file beside the socket, held for
+ * the daemon's life, distinguishes a running daemon from a dead one's socket. */
 #include "server.h"
 
 #include <errno.h>
@@ -41,7 +41,7 @@ void notify(const char *state)
 }
 
 /* The socket that the service manager opened, or -1. */
-static int activated_fd(void)
+static int find_activated_fd(void)
 {
 	const char *pid = getenv("LISTEN_PID"), *fds = getenv("LISTEN_FDS");
 	int type = 0, listening = 0;
@@ -68,7 +68,8 @@ static int take_lock(struct server *s, pid_t *ret_pid)
 	fd = open(path, O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK, 0600);
 	if (fd < 0)
 		return errno == ELOOP || errno == ENXIO ? -EBADFD : -errno;
-	/* Where others may make files, theirs says nothing of a daemon of ours. */
+	/* In a folder where others may create files, another user's lock file does not belong to
+	 * a daemon of this user. */
 	if (fstat(fd, &st) < 0 || !S_ISREG(st.st_mode) || st.st_uid != geteuid()) {
 		close(fd);
 		return -EBADFD;
@@ -87,7 +88,7 @@ static int take_lock(struct server *s, pid_t *ret_pid)
 	return 0;
 }
 
-/* Group heddle's where there is one, else the owner's alone. */
+/* The group of c->group may connect if it exists, else only the owner. */
 int listen_give_rights(const struct hd_config *c)
 {
 	const struct group *g = c->group[0] ? getgrnam(c->group) : NULL;
@@ -95,13 +96,13 @@ int listen_give_rights(const struct hd_config *c)
 	if (g && chown(c->socket, (uid_t)-1, g->gr_gid) == 0)
 		return chmod(c->socket, 0660) < 0 ? -errno : 0;
 	if (g)
-		hd_log("cannot give %s to group %s: it is for this user alone", c->socket,
+		hd_log("%s: cannot give it to group %s: only this user can connect", c->socket,
 			c->group);
 	return chmod(c->socket, 0600) < 0 ? -errno : 0;
 }
 
-/* With the lock in hand, a socket that lies there is a dead daemon's; nothing else is. */
-static int remove_dead(const char *path)
+/* While the lock is held, a socket at this path belongs to a dead daemon. Anything else stays. */
+static int remove_dead_socket(const char *path)
 {
 	struct stat st;
 
@@ -122,7 +123,7 @@ static void remember_socket(struct server *s)
 	s->socket_ino = st.st_ino;
 }
 
-static bool is_still_there(const struct server *s)
+static bool is_socket_unchanged(const struct server *s)
 {
 	struct stat st;
 
@@ -133,7 +134,7 @@ static bool is_still_there(const struct server *s)
 int listen_open(struct server *s, pid_t *ret_pid)
 {
 	struct sockaddr_un a = {.sun_family = AF_UNIX};
-	int fd = activated_fd(), r;
+	int fd = find_activated_fd(), r;
 	mode_t mask;
 
 	s->lock = -1;
@@ -150,7 +151,7 @@ int listen_open(struct server *s, pid_t *ret_pid)
 	fd = socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
 	if (fd < 0)
 		return -errno;
-	r = remove_dead(s->config->socket);
+	r = remove_dead_socket(s->config->socket);
 	if (r == 0) {
 		mask = umask(0177);
 		r = bind(fd, (const struct sockaddr *)&a, sizeof(a)) < 0 ? -errno : 0;
@@ -163,7 +164,7 @@ int listen_open(struct server *s, pid_t *ret_pid)
 	if (r == 0 && listen(fd, 128) < 0)
 		r = -errno;
 	if (r < 0) {
-		if (is_still_there(s))
+		if (is_socket_unchanged(s))
 			unlink(s->config->socket);
 		close(fd);
 		return r;
@@ -174,8 +175,9 @@ int listen_open(struct server *s, pid_t *ret_pid)
 void listen_close(struct server *s)
 {
 	loop_unwatch(s, &s->listener);
-	if (!s->activated && is_still_there(s))
+	if (!s->activated && is_socket_unchanged(s))
 		unlink(s->config->socket);
 	if (s->lock >= 0)
-		close(s->lock); /* the file stays: removing it would race with the next daemon */
+		/* the lock file stays: removing it would race with the next daemon */
+		close(s->lock);
 }

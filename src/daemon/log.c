@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  * Copyright 2026 The heddle authors */
 
-/* One line a message on standard error, as service managers want it: where that is the journal,
- * with the level in front, as it takes it; else as a word, where it is worse than information. */
+/* Writes one line for each message to standard error. If that is the journal, the line begins
+ * with the journal's prefix of the level; if not, warnings and errors begin with a word. */
 #include "daemon.h"
 
 #include <errno.h>
@@ -16,7 +16,7 @@
 #define LIMIT_NS    1000000000u
 #define LIMIT_LINES 20u
 
-#define LINE_MAX_BYTES 8192 /* a path and what is wrong with it */
+#define LINE_MAX_BYTES 8192 /* enough for a path and an error text */
 
 static uint32_t most = HD_LOG_INFO;
 static const char *const words[] = {"error", "warning", "info", "debug"};
@@ -59,7 +59,7 @@ const char *hd_priority_name(int priority, char *buf)
 	return buf;
 }
 
-/* A whole line, with its end; its length. */
+/* Formats a whole line with its newline, and returns its length. */
 static size_t format_line(
 	char ret[LINE_MAX_BYTES], enum hd_log_level level, const char *fmt, va_list ap)
 {
@@ -72,7 +72,7 @@ static size_t format_line(
 		n = snprintf(ret, LINE_MAX_BYTES, "heddled: %s%s",
 			level < HD_LOG_INFO ? words[level] : "", level < HD_LOG_INFO ? ": " : "");
 	vsnprintf(ret + n, LINE_MAX_BYTES - 1 - (size_t)n, fmt, ap);
-	/* Names come from outside: nothing may look like a second line. */
+	/* Names come from outside, and must not be able to start a second line. */
 	for (char *c = ret; *c; c++) {
 		if ((unsigned char)*c < ' ' || *c == 127)
 			*c = '?';

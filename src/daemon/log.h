@@ -7,24 +7,25 @@
 
 #include "base/base.h"
 
-/* As words: error, warning, info, debug. */
+/* The words are error, warning, info and debug. */
 enum hd_log_level { HD_LOG_ERROR, HD_LOG_WARNING, HD_LOG_INFO, HD_LOG_DEBUG };
 
-/* Messages beyond this level are left out; info where nobody says. */
+/* Messages of higher levels are dropped (default: info). */
 void hd_log_set_level(uint32_t level);
 int hd_log_level_parse(const char *word, uint32_t *ret); /* 0 or -EINVAL */
 void hd_log_at(enum hd_log_level level, const char *fmt, ...) HD_PRINTF(2, 3);
-/* An error, from any thread, ahead of _exit: takes no locks, and is lost where it would wait. */
+/* Logs an error before _exit, from any thread. Takes no locks; drops the message rather than
+ * wait. */
 void hd_log_last(const char *fmt, ...) HD_PRINTF(1, 2);
-/* Of lines that others bring about as often as they like so many are logged a second. */
+/* Limits lines that other programs can cause at will to a number each second. */
 struct hd_log_limit {
 	uint64_t since_ns;
-	uint32_t n; /* since then there have been, or would have */
+	uint32_t n; /* lines since then, including dropped ones */
 };
-/* May this one be? Ahead of the next second's first, how many more there were is said: "WHAT N
- * more". */
+/* True if this line may be logged. Before the first line of a new second, logs how many were
+ * dropped: "WHAT N more". */
 bool hd_log_may(struct hd_log_limit *l, uint64_t now_ns, enum hd_log_level level, const char *what);
-/* "low", "normal", "high", or the number, in buf of 16 bytes, which is returned. */
+/* Returns buf (16 bytes) with "low", "normal", "high", or the number. */
 const char *hd_priority_name(int priority, char *buf);
 /* A warning. */
 #define hd_log(...) hd_log_at(HD_LOG_WARNING, __VA_ARGS__)

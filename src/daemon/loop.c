@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0
  * Copyright 2026 The heddle authors */
 
-/* The loop: sleeps in epoll until a kick, a message, a signal or the timer, then turns the crank.
- * Where there are processors to spare it looks on for a few microseconds after an event, since a
- * hand-over is shorter than a sleep; and for much longer where to be woken takes as long as a
- * hand-over (a halted virtual processor: 130 to 260 us seen) and the next launch may preempt. */
+/* The loop: sleeps in epoll until a kick, a message, a signal or the timer, then runs a turn. On
+ * systems with enough processors, it polls for a few microseconds after an event, because a
+ * hand-over is shorter than a sleep. It polls much longer if waking up takes as long as a
+ * hand-over (a halted virtual processor: 130 to 260 us) and the next launch may preempt. */
 #include "server.h"
 
 #include <errno.h>
@@ -20,9 +20,9 @@
 #define SPIN_NS      50000ull
 #define LONG_SPIN_NS 20000000ull
 #define SLOW_WAKE_NS 40000ull
-#define FLUSH_NS     200000ull /* so long after an event the log may be written meanwhile */
+#define FLUSH_NS     200000ull /* the log is written while polling if no event came for this time */
 #define MAX_EVENTS   64
-#define PAUSE_NS     100000000ull /* nobody is accepted, for want of descriptors */
+#define PAUSE_NS     100000000ull /* how long no connection is accepted, for lack of descriptors */
 
 int loop_watch(struct server *s, struct watch *w, enum watch_kind kind, int fd, uint32_t events)
 {
@@ -33,8 +33,8 @@ int loop_watch(struct server *s, struct watch *w, enum watch_kind kind, int fd, 
 	return epoll_ctl(s->epoll, EPOLL_CTL_ADD, fd, &ev) < 0 ? -errno : 0;
 }
 
-/* Closing alone ends no watch while somebody else has the same open file: a tenant its kick, the
- * service manager the listener, a child between fork and exec any. */
+/* close alone does not end a watch while another process has the same open file: a tenant its
+ * kick, the service manager the listener, a child between fork and exec any of them. */
 void loop_unwatch(struct server *s, struct watch *w)
 {
 	if (w->fd < 0)
@@ -69,7 +69,7 @@ uint64_t loop_now(const struct server *s)
 	return s->hd->now_ns;
 }
 
-/* slept: this event ended a sleep, and tells what being woken costs. */
+/* slept: this event ended a sleep, so its delay is the cost of waking up. */
 static void note_event(struct server *s, const struct conn *c, bool slept)
 {
 	uint64_t now = loop_now(s), kicked = __atomic_load_n(&c->page->kick_ns, __ATOMIC_RELAXED);
@@ -81,7 +81,7 @@ static void note_event(struct server *s, const struct conn *c, bool slept)
 	s->hd->slow_wake = s->may_spin && s->config->spin_ns && s->wake_ns > SLOW_WAKE_NS;
 }
 
-static void handle(struct server *s, const struct epoll_event *ev, bool slept)
+static void handle_event(struct server *s, const struct epoll_event *ev, bool slept)
 {
 	struct watch *w = ev->data.ptr;
 	uint64_t n;
@@ -127,7 +127,7 @@ static void handle(struct server *s, const struct epoll_event *ev, bool slept)
 	}
 }
 
-static void arm(struct server *s, uint64_t ns)
+static void arm_timer(struct server *s, uint64_t ns)
 {
 	struct itimerspec t = {0};
 
@@ -146,7 +146,7 @@ void loop_pause_listener(struct server *s)
 	if (epoll_ctl(s->epoll, EPOLL_CTL_MOD, s->listener.fd, &ev) < 0)
 		return;
 	if (!s->short_of_fds)
-		hd_log("no descriptors are left: who comes now waits");
+		hd_log("no file descriptors are left: new connections wait until others close");
 	s->short_of_fds = true;
 	s->listen_ns = loop_now(s) + PAUSE_NS;
 }
@@ -159,7 +159,7 @@ static void resume_listener(struct server *s)
 	epoll_ctl(s->epoll, EPOLL_CTL_MOD, s->listener.fd, &ev);
 }
 
-/* What is to be done at a time, apart from the core's. In how many ns there is more. */
+/* Runs the timed tasks of the server, apart from the core's. Returns the ns until the next one. */
 static uint64_t run_clocks(struct server *s)
 {
 	uint64_t now = loop_now(s), next = keeper_look(s->keeper, now);
@@ -175,12 +175,12 @@ static uint64_t run_clocks(struct server *s)
 	return next == UINT64_MAX ? next : next - MIN(now, next);
 }
 
-static uint64_t turn(struct server *s, const struct epoll_event *ev, int n, bool slept)
+static uint64_t run_turn(struct server *s, const struct epoll_event *ev, int n, bool slept)
 {
 	uint64_t next;
 
 	for (int i = 0; i < n; i++)
-		handle(s, &ev[i], slept);
+		handle_event(s, &ev[i], slept);
 	conn_reap(s);
 	mps_look(s);
 	next = hd_run(s->hd);
@@ -195,11 +195,11 @@ int loop_turn(struct server *s, bool wait, uint64_t *ret_next_ns)
 	hd_clock(s->hd);
 	if (n < 0 && errno != EINTR)
 		return -errno;
-	*ret_next_ns = turn(s, ev, n < 0 ? 0 : n, wait);
+	*ret_next_ns = run_turn(s, ev, n < 0 ? 0 : n, wait);
 	return 0;
 }
 
-/* Until when to look on, now. */
+/* Until when to poll, as of now. */
 static uint64_t spin_until(const struct server *s, uint64_t began)
 {
 	uint64_t ns = s->config->spin_ns, until = 0;
@@ -210,25 +210,25 @@ static uint64_t spin_until(const struct server *s, uint64_t began)
 		ns = s->wake_ns > SLOW_WAKE_NS ? LONG_SPIN_NS : 0;
 	if (ns && hd_may_preempt(s->hd))
 		until = s->event_ns + ns;
-	/* A hand-over can begin without an event, when a turn ends. */
+	/* The end of a turn can begin a hand-over without an event. */
 	return hd_in_handover(s->hd) ? MAX(until, began + MAX(ns, SPIN_NS)) : until;
 }
 
-static uint64_t spin(struct server *s, uint64_t next)
+static uint64_t poll_without_sleep(struct server *s, uint64_t next)
 {
 	uint64_t began = hd_clock(s->hd), now = began;
 
 	for (; !s->stop && now < spin_until(s, began); now = loop_now(s)) {
 		if (loop_turn(s, false, &next) < 0)
-			return 0; /* sleeping says why */
+			return 0; /* the next sleep reports the error */
 		if (now - s->event_ns > FLUSH_NS && !hd_in_handover(s->hd))
 			hd_events_flush(s->hd->events);
 	}
 	return next;
 }
 
-/* Of no meaning here, and not to end by: a timer or a limit that the parent left, a key too many.
- */
+/* Signals without a meaning for heddled, which must not end it: a timer or limit that the parent
+ * left, a wrong key. */
 static const int ignored[] = {
 	SIGALRM, SIGIO, SIGPIPE, SIGPROF, SIGUSR1, SIGUSR2, SIGVTALRM, SIGXFSZ};
 
@@ -243,7 +243,8 @@ void loop_block_signals(void)
 	sigaddset(&set, SIGTERM);
 	sigaddset(&set, SIGCHLD);
 	sigaddset(&set, SIGHUP);
-	signal(SIGHUP, SIG_DFL); /* who was started to outlive its terminal reads it anew, too */
+	/* a daemon started with nohup must also read its configuration again */
+	signal(SIGHUP, SIG_DFL);
 	sigprocmask(SIG_SETMASK, &set, NULL);
 }
 
@@ -284,10 +285,10 @@ int loop_run(struct server *s)
 		r = loop_turn(s, true, &next);
 		if (r < 0)
 			return r;
-		next = spin(s, next);
+		next = poll_without_sleep(s, next);
 		hd_events_flush(s->hd->events);
 		if (next != UINT64_MAX || armed != UINT64_MAX)
-			arm(s, next);
+			arm_timer(s, next);
 		armed = next;
 	}
 	return 0;

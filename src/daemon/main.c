@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  * Copyright 2026 The heddle authors */
 
-/* heddled: start, end. (Its command line is cli/heddled.c.) */
+/* heddled: start and end. (cli/heddled.c has its command line.) */
 #include "sched/planner.h"
 #include "server.h"
 
@@ -16,7 +16,7 @@
 #include <time.h>
 #include <unistd.h>
 
-static uint64_t now_ns(void *user)
+static uint64_t read_monotonic_ns(void *user)
 {
 	struct timespec t;
 
@@ -25,7 +25,7 @@ static uint64_t now_ns(void *user)
 	return (uint64_t)t.tv_sec * 1000000000 + (uint64_t)t.tv_nsec;
 }
 
-/* As many connections as there are descriptors for: four a tenant. */
+/* Returns the number of connections for which there are descriptors, at four for each tenant. */
 static uint32_t raise_limits(void)
 {
 	const rlim_t own = 64;
@@ -47,10 +47,10 @@ bool heddled_open_standard_fds(void)
 	return true;
 }
 
-/* 0: go on; else the exit status. */
+/* 0, or the exit status. */
 static int open_server(struct server *s)
 {
-	struct hd_io io = {now_ns, conn_wake, s};
+	struct hd_io io = {read_monotonic_ns, conn_wake, s};
 	pid_t other = 0;
 	int r;
 
@@ -75,7 +75,7 @@ static int open_server(struct server *s)
 		hd_log_at(HD_LOG_ERROR, "cannot listen on %s: %s", s->config->socket, strerror(-r));
 		return 1;
 	}
-	/* Once the lock says that no other heddled has the note. */
+	/* The lock is held now, so no other heddled uses the note. */
 	if (policy_choose(s->config, NULL, &s->policy) < 0) {
 		listen_close(s);
 		return 1;
@@ -109,7 +109,7 @@ static void close_server(struct server *s)
 	policy_unload(s->policy, false);
 }
 
-static void say_of_greedy(void *user, const char *what)
+static void log_greedy_fault(void *user, const char *what)
 {
 	(void)user;
 	hd_log("policy greedy: %s", what);
@@ -133,17 +133,17 @@ int heddled_serve(
 		r = wire_socket_path(config.socket, sizeof(config.socket), true);
 		if (r < 0) {
 			hd_log_at(HD_LOG_ERROR,
-				"no place for the socket: %s; name one with --socket",
+				"no path for the socket is known: %s; name one with --socket",
 				strerror(-r));
 			return 1;
 		}
 	}
 	loop_block_signals();
 	prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0);
-	/* Timers of fifty microseconds must not be rounded up by another fifty. */
+	/* Timers of 50 us must not be rounded up by another 50 us. */
 	prctl(PR_SET_TIMERSLACK, 1000, 0, 0, 0);
 	s.max_conns = raise_limits();
-	sched_policy_greedy.planner->say = say_of_greedy;
+	sched_policy_greedy.planner->say = log_greedy_fault;
 	r = open_server(&s);
 	if (r)
 		return r;
@@ -158,7 +158,7 @@ int heddled_serve(
 	notify("READY=1\nSTATUS=serving\n");
 	r = loop_run(&s);
 	if (r < 0)
-		hd_log_at(HD_LOG_ERROR, "cannot go on: %s", strerror(-r));
+		hd_log_at(HD_LOG_ERROR, "the event loop failed: %s", strerror(-r));
 	notify("STOPPING=1\n");
 	close_server(&s);
 	return r < 0;

@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0
  * Copyright 2026 The heddle authors */
 
-/* An MPS control daemon of our own, with pipe and log folders of its own, so that one that the
- * machine's owner runs stays untouched. Programs under MPS end with it: so it outlives a heddled
- * that is killed, or told to end while they run, and the next one takes it over (which it is says a
- * file beside its folders), unless the configuration says that it ends with us. What does not work
- * leaves MPS off, said in one line; tenants then take turns. */
+/* Runs an MPS control daemon with pipe and log folders of its own, so that one that the
+ * machine's owner runs is not touched. Programs under MPS end with its control daemon. So the
+ * control daemon outlives a heddled that is killed, or that ends while programs run; a file
+ * beside the folders identifies it, and the next heddled adopts it. The configuration can also
+ * make it end with heddled. If anything fails, MPS stays off and one line is logged; tenants
+ * then take turns. */
 #include "server.h"
 
 #include <errno.h>
@@ -25,9 +26,9 @@
 
 #define START_WAIT_MS 10000
 #define QUIT_WAIT_MS  5000
-/* Of programs that were killed the server keeps the connections (H200, driver 580: after some 60
- * of them it takes nobody new). So many are worth another one where nobody is there, and so many a
- * word where somebody is. */
+/* The MPS server keeps the connections of killed programs. After some 60 of them it accepts no
+ * new program (H200, driver 580). After KILLED_SOME, heddled restarts MPS if no program runs;
+ * after KILLED_MANY, it logs a warning if programs run. */
 #define KILLED_SOME   20u
 #define KILLED_MANY   40u
 #define LOOK_AGAIN_NS 1000000000u
@@ -40,7 +41,7 @@ static int make_dirs(const struct mps_place *p)
 	return 0;
 }
 
-static bool is_up(const struct mps_place *p)
+static bool is_control_up(const struct mps_place *p)
 {
 	char path[sizeof(p->pipe) + 16];
 
@@ -48,10 +49,10 @@ static bool is_up(const struct mps_place *p)
 	return access(path, F_OK) == 0;
 }
 
-/* ---- which it is ---- */
+/* ---- identity ---- */
 
-/* By the process itself, so that none runs that is in no file. */
-static void record(const struct mps_place *p)
+/* The process itself writes the record, so no control daemon runs without one. */
+static void write_record(const struct mps_place *p)
 {
 	int fd = open(p->record, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC | O_NOFOLLOW, 0600);
 	char state;
@@ -62,8 +63,8 @@ static void record(const struct mps_place *p)
 	close(fd);
 }
 
-/* 0: none, or none any more. */
-static pid_t recorded(const struct mps_place *p)
+/* The recorded control daemon; 0: there is none, or it has ended. */
+static pid_t read_record(const struct mps_place *p)
 {
 	int fd = open(p->record, O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK);
 	unsigned long long began = 0;
@@ -80,8 +81,8 @@ static pid_t recorded(const struct mps_place *p)
 	return pid > 0 && began && mps_start_of(pid, &state) == began && state != 'Z' ? pid : 0;
 }
 
-/* Told when it ends. 0 or negative errno. */
-static int watch(struct server *s, pid_t pid)
+/* Watches for its end. 0 or a negative errno. */
+static int watch_control(struct server *s, pid_t pid)
 {
 	int fd = (int)syscall(SYS_pidfd_open, pid, 0), r = fd < 0 ? -errno : 0;
 
@@ -98,7 +99,7 @@ void mps_forget(struct server *s, const struct mps_place *p)
 
 	loop_unwatch(s, &s->mps_answer);
 	loop_unwatch(s, &s->mps_end);
-	waitpid(s->mps, &status, WNOHANG); /* if it is a child of ours */
+	waitpid(s->mps, &status, WNOHANG); /* if it is a child of this process */
 	unlink(p->record);
 	s->mps = 0;
 }
@@ -112,9 +113,9 @@ void mps_ended(struct server *s)
 {
 	struct mps_place p;
 
-	if (!mps_await_end(s->mps_end.fd, 0)) /* that one is gone, and this another one */
+	if (!mps_await_end(s->mps_end.fd, 0)) /* the event is of an earlier one */
 		return;
-	hd_log("the MPS control daemon ended: tenants that come now take turns");
+	hd_log("the MPS control daemon ended: new tenants take turns");
 	if (mps_place(s->config, &p) == 0)
 		mps_forget(s, &p);
 	mps_off(s);
@@ -122,8 +123,8 @@ void mps_ended(struct server *s)
 
 /* ---- start ---- */
 
-/* A list of indices other than 0, 1, 2, ... The MPS server numbers the GPUs it sees from 0, so a
- * program with the same list finds other GPUs, or none. */
+/* True for a list of indices other than 0, 1, 2, ... The MPS server numbers the GPUs that it
+ * sees from 0, so a program with the same list finds other GPUs, or none. */
 static bool lists_other_indices(const char *devices)
 {
 	for (unsigned long i = 0; *devices >= '0' && *devices <= '9'; i++) {
@@ -154,16 +155,16 @@ const char *mps_start_control(struct server *s, const struct mps_place *p)
 
 	warn_of_indices();
 	snprintf(control, sizeof(control), "%s/control", p->pipe);
-	unlink(control); /* a dead one's */
+	unlink(control); /* a dead daemon's */
 	pid = fork();
 	if (pid < 0)
 		return strerror(errno);
 	if (pid == 0) {
 		if (s->config->mps_stays)
-			setsid(); /* what a terminal sends to heddled is not for it */
+			setsid(); /* a terminal's signals to heddled must not reach it */
 		else
 			prctl(PR_SET_PDEATHSIG, SIGTERM);
-		record(p);
+		write_record(p);
 		mps_become(p, "-f", -1, -1);
 	}
 	for (unsigned ms = 0; ms < START_WAIT_MS; ms += 20) {
@@ -173,32 +174,33 @@ const char *mps_start_control(struct server *s, const struct mps_place *p)
 				       ? MPS_CONTROL " is not installed"
 				       : MPS_CONTROL " ended at once";
 		}
-		if (is_up(p) && watch(s, pid) == 0)
+		if (is_control_up(p) && watch_control(s, pid) == 0)
 			return NULL;
 		mps_nap(20);
 	}
 	kill(pid, SIGTERM);
 	waitpid(pid, &status, 0);
 	unlink(p->record);
-	return MPS_CONTROL " does not come up";
+	return MPS_CONTROL " did not start within 10 s";
 }
 
-/* An earlier heddled's, as it is: programs may run under it. */
-static const char *adopt(struct server *s, const struct mps_place *p, pid_t pid)
+/* Adopts an earlier heddled's control daemon unchanged: programs may run under it. */
+static const char *adopt_control(struct server *s, const struct mps_place *p, pid_t pid)
 {
 	char answer[512];
 
 	if (mps_ask(p, "get_server_list", answer, sizeof(answer)) < 0)
 		return "the control daemon of an earlier heddled does not answer";
-	return watch(s, pid) < 0 ? strerror(errno) : NULL;
+	return watch_control(s, pid) < 0 ? strerror(errno) : NULL;
 }
 
-/* Orderly, as far as it listens. */
-static void quit(struct server *s, const struct mps_place *p)
+/* Ends the control daemon, in order if it still answers. */
+static void quit_control(struct server *s, const struct mps_place *p)
 {
 	char answer[512];
 
-	/* "quit" lets servers end in order; the signal is for when it does not listen. */
+	/* "quit" lets the servers end in order. The signals are for a daemon that does not
+	 * answer. */
 	mps_ask(p, "quit", answer, sizeof(answer));
 	if (!mps_await_end(s->mps_end.fd, QUIT_WAIT_MS / 2)) {
 		kill(s->mps, SIGTERM);
@@ -209,15 +211,16 @@ static void quit(struct server *s, const struct mps_place *p)
 	mps_forget(s, p);
 }
 
-/* MPS is not wanted: what an earlier heddled left goes, if nobody uses it. */
-static void end_left(struct server *s, const struct mps_place *p)
+/* MPS is not configured: ends the control daemon of an earlier heddled, unless a program uses
+ * it. */
+static void end_leftover_control(struct server *s, const struct mps_place *p)
 {
-	pid_t pid = recorded(p);
+	pid_t pid = read_record(p);
 
-	if (!pid || watch(s, pid) < 0)
+	if (!pid || watch_control(s, pid) < 0)
 		return;
 	if (!mps_has_clients(p)) {
-		quit(s, p);
+		quit_control(s, p);
 		return;
 	}
 	hd_log("MPS control daemon %d of an earlier heddled still serves programs: it stays", pid);
@@ -225,9 +228,9 @@ static void end_left(struct server *s, const struct mps_place *p)
 	s->mps = 0;
 }
 
-/* Before a program is let in, so that none is killed while its server starts: one (driver 580) was
- * once seen to deadlock at that, and all programs waited for it. */
-static void start_server(const struct mps_place *p)
+/* Starts the server before the first program comes, so that no program is killed while its
+ * server starts: a server (driver 580) once deadlocked then, and all programs waited for it. */
+static void start_first_server(const struct mps_place *p)
 {
 	int r = mps_start_server(p, p->answer_ms * SERVER_ANSWERS);
 
@@ -235,7 +238,7 @@ static void start_server(const struct mps_place *p)
 		return;
 	hd_log("MPS has no server for uid %u yet (%s): the first program starts it",
 		(unsigned)geteuid(),
-		r == -ENOENT  ? "none came"
+		r == -ENOENT  ? "none started"
 		: r == -EBUSY ? "it is still starting"
 		: r == -EIO   ? "the control daemon cannot start one"
 			      : strerror(-r));
@@ -250,23 +253,23 @@ void mps_start(struct server *s)
 
 	s->mps_end.fd = s->mps_answer.fd = -1;
 	if (!s->config->mps && r == 0)
-		end_left(s, &p);
+		end_leftover_control(s, &p);
 	if (!s->config->mps)
 		return;
 	memcpy(s->config->mps_pipe, p.pipe, sizeof(p.pipe));
 	if (r == 0)
 		r = make_dirs(&p);
-	pid = r < 0 ? 0 : recorded(&p);
+	pid = r < 0 ? 0 : read_record(&p);
 	if (r < 0)
 		why = strerror(-r);
 	else
-		why = pid ? adopt(s, &p, pid) : mps_start_control(s, &p);
+		why = pid ? adopt_control(s, &p, pid) : mps_start_control(s, &p);
 	if (why) {
-		hd_log("no MPS: %s; tenants take turns", why);
+		hd_log("MPS is off: %s; tenants take turns", why);
 		s->config->mps = false;
 		return;
 	}
-	start_server(&p);
+	start_first_server(&p);
 	hd_log_at(HD_LOG_INFO, "MPS control daemon %d%s serves %s", (int)s->mps,
 		pid ? " of an earlier heddled" : "", p.pipe);
 }
@@ -286,23 +289,23 @@ void mps_stop(struct server *s, bool somebody)
 		loop_unwatch(s, &s->mps_end);
 		return;
 	}
-	quit(s, &p);
+	quit_control(s, &p);
 }
 
-/* ---- a new one ---- */
+/* ---- restart ---- */
 
-static void renew(struct server *s, const struct mps_place *p, uint32_t killed)
+static void restart_control(struct server *s, const struct mps_place *p, uint32_t killed)
 {
 	const char *why;
 
-	hd_log_at(HD_LOG_INFO, "MPS is started again, as %u programs were killed under it", killed);
-	quit(s, p);
+	hd_log_at(HD_LOG_INFO, "MPS is restarted: %u programs were killed under it", killed);
+	quit_control(s, p);
 	why = mps_start_control(s, p);
 	if (!why) {
-		start_server(p);
+		start_first_server(p);
 		return;
 	}
-	hd_log("no MPS: %s; tenants take turns", why);
+	hd_log("MPS is off: %s; tenants take turns", why);
 	mps_off(s);
 }
 
@@ -312,11 +315,12 @@ void mps_look(struct server *s)
 	struct mps_place p;
 
 	if (s->mps <= 0 || killed < KILLED_SOME || loop_now(s) < s->mps_look_ns ||
-		s->hd->mps_silent) /* mps_health replaces that one */
+		s->hd->mps_silent) /* mps_health restarts this one */
 		return;
 	if (s->hd->n_tenants && killed >= KILLED_MANY && !s->mps_said) {
-		hd_log("%u programs were killed under MPS, which takes nobody new after some 60: "
-		       "it is started again as soon as no program runs",
+		hd_log("%u programs were killed under MPS, which accepts no new program after some "
+		       "60: "
+		       "heddled restarts it when no program runs",
 			killed);
 		s->mps_said = true;
 	}
@@ -325,7 +329,7 @@ void mps_look(struct server *s)
 	s->mps_look_ns = loop_now(s) + LOOK_AGAIN_NS;
 	if (mps_place(s->config, &p) < 0 || mps_has_clients(&p))
 		return;
-	renew(s, &p, killed);
+	restart_control(s, &p, killed);
 	s->mps_killed = s->hd->killed;
 	s->mps_said = false;
 }

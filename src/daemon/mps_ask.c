@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  * Copyright 2026 The heddle authors */
 
-/* What mps_ask.h says. */
+/* See mps_ask.h. */
 #include "mps_ask.h"
 
 #include "server.h"
@@ -18,7 +18,7 @@
 #include <time.h>
 #include <unistd.h>
 
-#define ASK_MS  5000u /* where the configuration sets no limit */
+#define ASK_MS  5000u /* used if the configuration sets no limit */
 #define POLL_MS 20u
 
 int mps_place(const struct hd_config *c, struct mps_place *ret)
@@ -54,7 +54,7 @@ void mps_become(const struct mps_place *p, const char *arg, int input, int outpu
 	loop_restore_signals();
 	dup2(input >= 0 ? input : null, 0);
 	dup2(output >= 0 ? output : null, 1);
-	if (output < 0) /* it may outlive whoever reads what heddled says */
+	if (output < 0) /* it may outlive the reader of heddled's messages */
 		dup2(null, 2);
 	setenv("CUDA_MPS_PIPE_DIRECTORY", p->pipe, 1);
 	setenv("CUDA_MPS_LOG_DIRECTORY", p->log, 1);
@@ -62,7 +62,7 @@ void mps_become(const struct mps_place *p, const char *arg, int input, int outpu
 	_exit(errno == ENOENT ? 127 : 126);
 }
 
-static unsigned since(const struct timespec *began)
+static unsigned elapsed_ms(const struct timespec *began)
 {
 	struct timespec now;
 
@@ -71,14 +71,14 @@ static unsigned since(const struct timespec *began)
 			  (now.tv_nsec - began->tv_nsec) / 1000000);
 }
 
-/* Until the end of the file, ms after began at the latest. */
-static int take_all(int fd, const struct timespec *began, unsigned ms, char *ret, size_t max)
+/* Reads until the end of the file, at most until ms after `began`. */
+static int read_answer(int fd, const struct timespec *began, unsigned ms, char *ret, size_t max)
 {
 	size_t len = 0;
 
 	for (;;) {
 		struct pollfd p = {fd, POLLIN, 0};
-		unsigned passed = since(began);
+		unsigned passed = elapsed_ms(began);
 		char rest[256];
 		ssize_t n;
 
@@ -94,12 +94,13 @@ static int take_all(int fd, const struct timespec *began, unsigned ms, char *ret
 	return 0;
 }
 
-/* A child that has closed its output ends soon, or is ended. Its status, or -ETIMEDOUT, -ECHILD. */
-static int take_end(pid_t pid, const struct timespec *began, unsigned ms, int *ret_status)
+/* Waits for a child that has closed its output, and kills it at the deadline. 0 and its status,
+ * or -ETIMEDOUT or -ECHILD. */
+static int reap_child(pid_t pid, const struct timespec *began, unsigned ms, int *ret_status)
 {
 	pid_t r = waitpid(pid, ret_status, WNOHANG);
 
-	while (r == 0 && since(began) < ms) {
+	while (r == 0 && elapsed_ms(began) < ms) {
 		mps_nap(1);
 		r = waitpid(pid, ret_status, WNOHANG);
 	}
@@ -111,7 +112,7 @@ static int take_end(pid_t pid, const struct timespec *began, unsigned ms, int *r
 	return r == pid ? 0 : -ECHILD;
 }
 
-/* in, out: a pipe each, both ends. */
+/* in, out: both ends of a pipe each. */
 static int ask_child(const struct mps_place *p, const char *command, int in[2], int out[2],
 	char *ret, size_t max)
 {
@@ -133,10 +134,10 @@ static int ask_child(const struct mps_place *p, const char *command, int in[2], 
 	dprintf(in[1], "%s\n", command);
 	close(in[1]);
 	in[1] = -1;
-	r = take_all(out[0], &began, p->answer_ms, ret, max);
+	r = read_answer(out[0], &began, p->answer_ms, ret, max);
 	if (r < 0)
 		kill(pid, SIGKILL);
-	ended = take_end(pid, &began, p->answer_ms, &status);
+	ended = reap_child(pid, &began, p->answer_ms, &status);
 	if (r < 0 || ended < 0)
 		return r < 0 ? r : ended;
 	return WIFEXITED(status) && WEXITSTATUS(status) == 0 ? 0 : -EIO;
@@ -192,16 +193,16 @@ bool mps_await_end(int pidfd, unsigned ms)
 	return poll(&p, 1, (int)ms) == 1;
 }
 
-/* Of killed ones the server keeps the connections: only who lives counts. One of another namespace
- * of processes is 0, and does. */
-static bool lives(pid_t pid)
+/* The server keeps the connections of killed processes, so only living ones count. A process of
+ * another pid namespace has pid 0 and counts. */
+static bool is_process_alive(pid_t pid)
 {
 	char state = 'Z';
 
 	return pid == 0 || (mps_start_of(pid, &state) && state != 'Z' && state != 'X');
 }
 
-/* The next whole number of the text; false: there is none. */
+/* Reads the next integer of the text. False: there is none. */
 static bool next_number(char **io_at, int *ret)
 {
 	char *word, *end;
@@ -230,15 +231,15 @@ bool mps_has_clients(const struct mps_place *p)
 			return true;
 		of = clients;
 		while (next_number(&of, &client)) {
-			if (lives(client))
+			if (is_process_alive(client))
 				return true;
 		}
 	}
 	return false;
 }
 
-/* Asks whether the server is still starting; its other states do not matter here. A control daemon
- * too old to know the question answers with an error. */
+/* Asks whether the server is still starting; its other states do not matter here. An old control
+ * daemon does not know this question and returns an error. */
 static int server_answers(const struct mps_place *p, int server)
 {
 	char answer[4096], command[48];
@@ -252,7 +253,7 @@ static int server_answers(const struct mps_place *p, int server)
 		return -EBUSY;
 	snprintf(command, sizeof(command), "get_client_list %d", server);
 	r = mps_ask(p, command, answer, sizeof(answer));
-	return r == -EIO ? 0 : r; /* that is an answer, too */
+	return r == -EIO ? 0 : r; /* an error is an answer, too */
 }
 
 int mps_answers(const struct mps_place *p, unsigned *ret_servers)
@@ -271,7 +272,7 @@ int mps_answers(const struct mps_place *p, unsigned *ret_servers)
 
 int mps_start_server(const struct mps_place *p, unsigned wait_ms)
 {
-	struct mps_place patient = *p; /* it may answer when the server has started */
+	struct mps_place patient = *p; /* the answer may come only when the server has started */
 	char answer[1024], command[48];
 	struct timespec began;
 	unsigned n = 0;
@@ -288,10 +289,10 @@ int mps_start_server(const struct mps_place *p, unsigned wait_ms)
 			return r;
 		r = mps_answers(p, &n);
 	}
-	/* The control daemon may answer nothing while a server starts. One that does not come at
-	 * all is not worth the whole wait. */
-	while (((r == -EBUSY || r == -ETIMEDOUT) && since(&began) < wait_ms) ||
-		(r == 0 && n == 0 && since(&began) < wait_ms / 4)) {
+	/* The control daemon may not answer while a server starts. A server that does not appear
+	 * at all is awaited for a shorter time. */
+	while (((r == -EBUSY || r == -ETIMEDOUT) && elapsed_ms(&began) < wait_ms) ||
+		(r == 0 && n == 0 && elapsed_ms(&began) < wait_ms / 4)) {
 		mps_nap(POLL_MS);
 		r = mps_answers(p, &n);
 	}

@@ -23,7 +23,7 @@
 
 #include "mps_ask.h"
 
-/* So many questions in a row without an answer end MPS. The limit is the higher one while tenants
+/* This many questions in a row without an answer end MPS. The higher limit applies while tenants
  * are connected, which may only be pausing, and while a server says that it is starting. */
 #define SILENT_MAX      3u
 #define SILENT_MAX_HIGH 9u
@@ -31,13 +31,13 @@
 #define END_WAIT_MS     500
 #define PROCESSES_MAX   64u
 
-/* The byte that the asking child writes; none if it got no answer in time. */
+/* The byte that the asking child writes. It writes none if it got no answer in time. */
 enum mps_answer { ANSWER_NONE, ANSWER_OK, ANSWER_STARTING };
 
 /* ---- asking ---- */
 
-/* In the child: closes all of heddled's descriptors but the pipe for the answer, which becomes 3.
- */
+/* In the child: closes all of heddled's descriptors but the pipe for the answer, which becomes
+ * descriptor 3. */
 static void keep_only(int fd)
 {
 	dup3(fd, 3, O_CLOEXEC);
@@ -49,7 +49,7 @@ static void keep_only(int fd)
 		close(i);
 }
 
-_Noreturn static void be_asker(const struct mps_place *p, bool starts, unsigned bound_ms, int fd)
+_Noreturn static void run_asker(const struct mps_place *p, bool starts, unsigned bound_ms, int fd)
 {
 	struct itimerval t = {.it_value = {bound_ms / 1000, (bound_ms % 1000) * 1000}};
 	char answer = ANSWER_NONE;
@@ -59,9 +59,9 @@ _Noreturn static void be_asker(const struct mps_place *p, bool starts, unsigned 
 	prctl(PR_SET_PDEATHSIG, SIGKILL);
 	keep_only(fd);
 	loop_restore_signals();
-	setitimer(ITIMER_REAL, &t, NULL); /* its signal ends this process, without an answer */
+	setitimer(ITIMER_REAL, &t, NULL); /* its signal ends this process without an answer */
 	r = starts ? mps_start_server(p, bound_ms) : mps_answers(p, &n);
-	/* A control daemon that starts no server now still starts one for a program. */
+	/* A control daemon that starts no server now may still start one for a program. */
 	if (r == 0 || (starts && r == -ENOENT))
 		answer = ANSWER_OK;
 	else if (r == -EBUSY)
@@ -69,8 +69,8 @@ _Noreturn static void be_asker(const struct mps_place *p, bool starts, unsigned 
 	_exit(write(3, &answer, 1) != 1);
 }
 
-/* starts: the child also has a server started, which may take longer. */
-static void ask(struct server *s, bool starts)
+/* starts: the child also makes MPS start a server, which may take longer. */
+static void ask_mps(struct server *s, bool starts)
 {
 	uint64_t now = loop_now(s);
 	struct mps_place p;
@@ -84,13 +84,13 @@ static void ask(struct server *s, bool starts)
 	bound_ms = p.answer_ms * (starts ? SERVER_ANSWERS : 1);
 	pid = fork();
 	if (pid == 0)
-		be_asker(&p, starts, bound_ms, fd[1]);
+		run_asker(&p, starts, bound_ms, fd[1]);
 	close(fd[1]);
 	if (pid < 0)
 		close(fd[0]);
 	else if (loop_watch(s, &s->mps_answer, WATCH_MPS_ANSWER, fd[0], EPOLLIN) < 0)
 		loop_unwatch(s, &s->mps_answer);
-	else /* the child ends by itself; this is for one that was stopped */
+	else /* the child ends by itself; this limit is for a stopped child */
 		s->mps_ask_ns = now + bound_ms * 2000000ull;
 }
 
@@ -117,7 +117,7 @@ static bool uses_folder(const struct mps_place *p, int pid)
 }
 
 /* The control daemon, its children, and MPS programs that use our pipe folder. */
-static bool is_ours(const struct server *s, const struct mps_place *p, int pid)
+static bool belongs_to_mps(const struct server *s, const struct mps_place *p, int pid)
 {
 	char path[48];
 	bool is_program;
@@ -128,13 +128,14 @@ static bool is_ours(const struct server *s, const struct mps_place *p, int pid)
 	f = fopen(path, "re");
 	if (!f)
 		return false;
-	/* Both programs are called so, in the 15 characters that the system keeps. */
+	/* The system keeps 15 characters of a name, and both programs have these. */
 	is_program = fscanf(f, "%*d (nvidia-cuda-mps) %*c %d", &parent) == 1;
 	fclose(f);
 	return is_program && (pid == s->mps || parent == s->mps || uses_folder(p, pid));
 }
 
-/* Descriptors of the processes, which the caller closes. A living control daemon is among them. */
+/* Returns descriptors of the processes, which the caller closes. They include a living control
+ * daemon. */
 static unsigned find_processes(const struct server *s, const struct mps_place *p, int ret_fds[])
 {
 	DIR *dir = opendir("/proc");
@@ -145,8 +146,8 @@ static unsigned find_processes(const struct server *s, const struct mps_place *p
 		int pid = atoi(e->d_name);
 		int fd = pid > 0 ? (int)syscall(SYS_pidfd_open, pid, 0) : -1;
 
-		/* Checked after opening, so that the descriptor is of the process checked. */
-		if (fd >= 0 && is_ours(s, p, pid))
+		/* Checked after opening, so that the descriptor belongs to the checked process. */
+		if (fd >= 0 && belongs_to_mps(s, p, pid))
 			ret_fds[n++] = fd;
 		else if (fd >= 0)
 			close(fd);
@@ -156,8 +157,8 @@ static unsigned find_processes(const struct server *s, const struct mps_place *p
 	return n;
 }
 
-/* The second look finds a server that the control daemon started before it ended. */
-static void end_all(struct server *s, const struct mps_place *p)
+/* The second round finds a server that the control daemon started before it ended. */
+static void kill_mps(struct server *s, const struct mps_place *p)
 {
 	int fds[PROCESSES_MAX];
 
@@ -176,7 +177,7 @@ static void end_all(struct server *s, const struct mps_place *p)
 	mps_forget(s, p);
 }
 
-static void give_up(struct server *s)
+static void restart_or_stop_mps(struct server *s)
 {
 	const char *why = NULL;
 	struct mps_place p;
@@ -185,29 +186,31 @@ static void give_up(struct server *s)
 		return;
 	s->mps_silent = 0;
 	if (s->mps_restarts == RESTARTS_MAX) {
-		hd_log("MPS does not answer, after %u restarts: it is off until heddled is started "
-		       "again; tenants take turns",
+		hd_log("MPS does not answer after %u restarts: it stays off until heddled is "
+		       "restarted; "
+		       "tenants take turns",
 			s->mps_restarts);
-		end_all(s, &p);
+		kill_mps(s, &p);
 		mps_off(s);
 		return;
 	}
-	hd_log("MPS does not answer: its server and control daemon are ended and started again "
-	       "(%u of %u times)",
+	hd_log("MPS does not answer: heddled restarts its server and control daemon (restart %u "
+	       "of %u)",
 		++s->mps_restarts, RESTARTS_MAX);
-	end_all(s, &p);
+	kill_mps(s, &p);
 	why = mps_start_control(s, &p);
 	if (!why) {
-		s->mps_killed = s->hd->killed; /* the new server keeps nothing of those */
+		/* the new server has no connections of killed programs */
+		s->mps_killed = s->hd->killed;
 		s->mps_said = false;
-		ask(s, true);
+		ask_mps(s, true);
 		return;
 	}
-	hd_log("no MPS: %s; tenants take turns", why);
+	hd_log("MPS is off: %s; tenants take turns", why);
 	mps_off(s);
 }
 
-/* ---- judging ---- */
+/* ---- evaluation ---- */
 
 static bool makes_progress(struct server *s)
 {
@@ -217,7 +220,7 @@ static bool makes_progress(struct server *s)
 	return s->mps_progress != before;
 }
 
-static void heard(struct server *s, enum mps_answer answer)
+static void handle_answer(struct server *s, enum mps_answer answer)
 {
 	uint64_t answer_ns = s->config->mps_answer_ns;
 	bool high = answer == ANSWER_STARTING || s->hd->n_tenants;
@@ -232,7 +235,7 @@ static void heard(struct server *s, enum mps_answer answer)
 	s->mps_silent++;
 	s->mps_ask_ns = loop_now(s) + answer_ns / 3;
 	if (s->mps_silent >= (high ? SILENT_MAX_HIGH : SILENT_MAX))
-		give_up(s);
+		restart_or_stop_mps(s);
 }
 
 void mps_answered(struct server *s)
@@ -243,7 +246,7 @@ void mps_answered(struct server *s)
 		return;
 	if (read(s->mps_answer.fd, &answer, 1) < 1)
 		answer = ANSWER_NONE;
-	heard(s, (enum mps_answer)answer);
+	handle_answer(s, (enum mps_answer)answer);
 }
 
 uint64_t mps_health(struct server *s)
@@ -253,10 +256,10 @@ uint64_t mps_health(struct server *s)
 	if (loop_now(s) < s->mps_ask_ns)
 		return s->mps_ask_ns;
 	if (s->mps_answer.fd >= 0)
-		heard(s, ANSWER_NONE);
+		handle_answer(s, ANSWER_NONE);
 	else if (!s->mps_ask_ns || (!s->hd->mps_silent && makes_progress(s)))
 		s->mps_ask_ns = loop_now(s) + s->config->mps_answer_ns * 5 / 3;
 	else
-		ask(s, false);
+		ask_mps(s, false);
 	return s->mps > 0 ? s->mps_ask_ns : UINT64_MAX;
 }

@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0
  * Copyright 2026 The heddle authors */
 
-/* The note, one line with the file's path, is on disk before any of the policy's code runs, and
- * removed when all of it has ended in order. A heddled that finds it at its start was ended by that
- * policy, as far as anybody knows, and does not load it again. It lies in the service manager's
- * state folder, else beside the socket. */
+/* The note is a line with the path of the policy's file. It is on disk before any of the
+ * policy's code runs, and is removed when all of that code has ended in order. A heddled that
+ * finds the note at its start assumes that this policy ended the earlier heddled, and does not
+ * load the file again. The note is in the service manager's state folder, or else beside the
+ * socket. */
 #include "policies.h"
 #include "log.h"
 #include "policy_file.h"
@@ -20,7 +21,7 @@
 #include <unistd.h>
 
 struct policy_loaded {
-	struct sched_policy policy; /* what the engines have */
+	struct sched_policy policy; /* for the engines */
 	struct sched_planner planner;
 	struct policy_file file;
 	char *options, *note;
@@ -28,7 +29,7 @@ struct policy_loaded {
 
 /* ---- the file ---- */
 
-/* Says why not. */
+/* Logs why, if this fails. */
 static int open_file(const char *given, struct policy_file *ret)
 {
 	struct strbuf err = {0};
@@ -40,7 +41,7 @@ static int open_file(const char *given, struct policy_file *ret)
 	return r;
 }
 
-/* Of a policy of the engine's own. Says what is wrong with them. */
+/* Checks the options of one of heddled's own policies. Logs errors. */
 static int check_options(const struct hd_config *c)
 {
 	char why[256];
@@ -94,7 +95,7 @@ static int sync_folder(const char *path)
 	return r;
 }
 
-/* On disk when this returns. 0 or negative errno. */
+/* The note is on disk when this returns. 0 or a negative errno. */
 static int write_note(const char *note, const char *policy)
 {
 	char *tmp = NULL;
@@ -127,7 +128,7 @@ static void remove_note(const char *note)
 		sync_folder(note);
 }
 
-/* Does the note name this policy? */
+/* True if the note names this policy. */
 static bool is_noted(const char *note, const char *policy)
 {
 	size_t n = strlen(policy);
@@ -155,14 +156,14 @@ static void on_leave(void *user)
 	watchdog_leave();
 }
 
-static void on_say(void *user, const char *what)
+static void on_fault(void *user, const char *what)
 {
 	const struct policy_loaded *p = user;
 
 	hd_log("policy %s: %s", p->file.name, what);
 }
 
-/* Runs its code for the first time. */
+/* Runs code of the policy for the first time. */
 static int load_table(struct policy_loaded *p)
 {
 	struct strbuf err = {0};
@@ -176,7 +177,7 @@ static int load_table(struct policy_loaded *p)
 			.options = p->options,
 			.enter = on_enter,
 			.leave = on_leave,
-			.say = on_say,
+			.say = on_fault,
 			.user = p,
 		};
 		p->policy = (struct sched_policy){
@@ -194,24 +195,26 @@ static void free_loaded(struct policy_loaded *p)
 	free(p);
 }
 
-static bool is_same(const struct policy_loaded *old, const struct policy_loaded *p)
+static bool is_same_policy(const struct policy_loaded *old, const struct policy_loaded *p)
 {
 	return old && old->file.st.st_dev == p->file.st.st_dev &&
 	       old->file.st.st_ino == p->file.st.st_ino && strcmp(old->options, p->options) == 0;
 }
 
-/* Of an earlier heddled's note: the one that is loaded now is not meant. */
-static bool is_feared(const struct policy_loaded *old, const struct policy_loaded *p)
+/* True if the note of an earlier heddled names this policy. The policy that is loaded now does
+ * not count. */
+static bool is_suspect_policy(const struct policy_loaded *old, const struct policy_loaded *p)
 {
 	if ((old && strcmp(old->file.path, p->file.path) == 0) || !is_noted(p->note, p->file.path))
 		return false;
-	hd_log("policy: %s: an earlier heddled ended while it was loaded: policy none instead; to "
-	       "try it again, remove %s and have the configuration read again (SIGHUP)",
+	hd_log("policy: %s: an earlier heddled ended while this policy was loaded, so policy none "
+	       "runs; "
+	       "to try it again, remove %s and send heddled SIGHUP",
 		p->file.path, p->note);
 	return true;
 }
 
-/* NULL: said. */
+/* NULL: failed, and logged. */
 static struct policy_loaded *open_policy(const struct hd_config *c)
 {
 	struct policy_loaded *p = calloc(1, sizeof(*p));
@@ -238,11 +241,12 @@ static int start_policy(struct policy_loaded *p, const struct policy_loaded *old
 
 	if (r < 0) {
 		hd_log_at(HD_LOG_ERROR,
-			"policy: %s: it is noted in %s before it is loaded, which fails: %s",
+			"policy: %s: not loaded, because its note %s cannot be written: %s",
 			p->file.path, p->note, strerror(-r));
 	} else if (!old && (r = watchdog_start()) < 0) {
-		hd_log_at(HD_LOG_ERROR, "policy: %s: no thread can look on: %s", p->file.path,
-			strerror(-r));
+		hd_log_at(HD_LOG_ERROR,
+			"policy: %s: not loaded, because its watchdog cannot start: %s",
+			p->file.path, strerror(-r));
 		remove_note(p->note);
 	} else {
 		r = load_table(p);
@@ -250,8 +254,8 @@ static int start_policy(struct policy_loaded *p, const struct policy_loaded *old
 	return r < 0 ? -EINVAL : 0;
 }
 
-/* A policy that was not taken leaves no trace. */
-static void give_up(struct policy_loaded *p, const struct policy_loaded *old)
+/* Cleans up after a policy that could not be loaded, and restores the note of the old one. */
+static void discard_policy(struct policy_loaded *p, const struct policy_loaded *old)
 {
 	char *note = strdup(p->note);
 	int r = 0;
@@ -264,7 +268,8 @@ static void give_up(struct policy_loaded *p, const struct policy_loaded *old)
 	else
 		remove_note(note);
 	if (r < 0)
-		hd_log("policy: %s: cannot be noted in %s: %s", old->file.path, note, strerror(-r));
+		hd_log("policy: %s: cannot write its note %s: %s", old->file.path, note,
+			strerror(-r));
 	if (!old)
 		watchdog_stop();
 	free(note);
@@ -280,19 +285,19 @@ int policy_choose(struct hd_config *c, struct policy_loaded *old, struct policy_
 	p = open_policy(c);
 	if (!p)
 		return -EINVAL;
-	if (is_same(old, p)) {
+	if (is_same_policy(old, p)) {
 		free_loaded(p);
 		*ret = old;
 		c->policy = &old->policy;
 		return 0;
 	}
-	if (is_feared(old, p)) {
+	if (is_suspect_policy(old, p)) {
 		free_loaded(p);
 		c->policy = &sched_policy_none;
 		return 0;
 	}
 	if (start_policy(p, old) < 0) {
-		give_up(p, old);
+		discard_policy(p, old);
 		return -EINVAL;
 	}
 	hd_log_at(HD_LOG_INFO, "policy %s: loaded from %s", p->file.name, p->file.path);

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0
  * Copyright 2026 The heddle authors */
 
-/* A policy runs with all rights of the caller. So its file must belong to this user or to root, and
- * no other user may be able to write to it or to replace it. It is opened once, checked, and loaded
- * through that descriptor. */
+/* A policy runs with all rights of its caller. So its file must belong to this user or to root,
+ * and no other user may be able to write to it or to replace it. The file is opened once,
+ * checked, and loaded through that descriptor. */
 #include "policy_file.h"
 
 #include <dlfcn.h>
@@ -16,8 +16,8 @@
 #include <string.h>
 #include <unistd.h>
 
-#define FOLDER_MAX 4096 /* of what realpath returns: PATH_MAX */
-/* As much of a table as has been there since this ABI number: later fields may be missing. */
+#define FOLDER_MAX 4096 /* the size of realpath's result: PATH_MAX */
+/* The part of a table that exists since this ABI number. Later fields may be missing. */
 #define TABLE_BYTES (offsetof(struct heddle_policy, decide) + sizeof(void (*)(void)))
 
 static void HD_PRINTF(2, 3) policy_error(struct strbuf *err, const char *fmt, ...)
@@ -50,7 +50,8 @@ static bool is_trusted(const struct stat *st)
 	return st->st_uid == 0 || st->st_uid == geteuid();
 }
 
-/* The folders above, from the file's own: who may rename what lies there may replace it. */
+/* Checks all folders above the file: a user who can rename entries of a folder can replace the
+ * file. */
 static int check_folders(const char *path, struct strbuf *err)
 {
 	char folder[FOLDER_MAX];
@@ -67,12 +68,13 @@ static int check_folders(const char *path, struct strbuf *err)
 			policy_error(err, "policy: %s: %s", folder, strerror(errno));
 			return -EINVAL;
 		}
-		/* In /tmp and its like nobody renames what is another's. */
+		/* In a sticky folder such as /tmp users cannot rename files of others. */
 		others = !own && st.st_mode & S_ISVTX ? 0 : st.st_mode & 022;
 		if (!is_trusted(&st) || others) {
 			policy_error(err,
-				"policy: %s: other users can replace what lies in the folder %s: "
-				"it must be this user's or root's, and writable by no one else",
+				"policy: %s: other users can replace files in the folder %s: it "
+				"must belong to "
+				"this user or root, and be writable by no one else",
 				path, folder);
 			return -EINVAL;
 		}
@@ -91,14 +93,13 @@ static int check_file(const char *path, const struct stat *st, struct strbuf *er
 	}
 	if (!is_trusted(st)) {
 		policy_error(err,
-			"policy: %s: it is the file of user %u: it must be this user's or root's",
+			"policy: %s: it belongs to user %u: it must belong to this user or root",
 			path, (unsigned)st->st_uid);
 		return -EINVAL;
 	}
 	if (st->st_mode & 022) {
 		policy_error(err,
-			"policy: %s: other users can write to it: take that right from them "
-			"(chmod go-w)",
+			"policy: %s: other users can write to it: remove that right (chmod go-w)",
 			path);
 		return -EINVAL;
 	}
@@ -141,7 +142,7 @@ static int check_table(
 	}
 	if (t->size < TABLE_BYTES) {
 		policy_error(err,
-			"policy: %s: its table has %u bytes, of at least %zu: set size to "
+			"policy: %s: its table has %u bytes, at least %zu are needed: set size to "
 			"sizeof(struct heddle_policy)",
 			p->path, t->size, TABLE_BYTES);
 		return -EINVAL;
@@ -168,7 +169,7 @@ int policy_file_load(struct policy_file *p, struct strbuf *err)
 		const char *why = dlerror();
 		size_t n = strlen(file);
 
-		/* The file has a name that says more. */
+		/* The text names /proc/self/fd; the policy's own path says more. */
 		why += strncmp(why, file, n) == 0 && strncmp(why + n, ": ", 2) == 0 ? n + 2 : 0;
 		policy_error(err, "policy: %s: it cannot be loaded: %s", p->path, why);
 		return -EINVAL;

@@ -1,15 +1,15 @@
 /* SPDX-License-Identifier: Apache-2.0
  * Copyright 2026 The heddle authors */
 
-/* The configuration, read again while tenants are there. What is wrong in it changes nothing: all
- * of it holds, or none. What takes another socket, MPS or state folder takes another daemon, which
- * no tenant notices much of; that is said. */
+/* Reads the configuration again while tenants run. An error anywhere in it changes nothing. A
+ * new socket, state folder or use of MPS takes effect only when heddled is restarted, which
+ * tenants hardly notice; this is logged. */
 #include "server.h"
 
 #include <string.h>
 
-/* Once. */
-static void name_what_stays(const struct server *s, const struct hd_config *now)
+/* Logs the keys that need a restart, once for each value. */
+static void log_ignored_keys(const struct server *s, const struct hd_config *now)
 {
 	bool mps = now->mps != s->given->mps && now->mps != s->read.mps;
 	bool socket = strcmp(now->socket, s->given->socket) != 0 &&
@@ -18,12 +18,12 @@ static void name_what_stays(const struct server *s, const struct hd_config *now)
 		strcmp(now->state, s->given->state) != 0 && strcmp(now->state, s->read.state) != 0;
 
 	if (mps || socket || state)
-		hd_log("%s%s%s%s%s: takes effect when heddled is started again", mps ? "mps" : "",
+		hd_log("%s%s%s%s%s: takes effect when heddled is restarted", mps ? "mps" : "",
 			mps && (socket || state) ? ", " : "", socket ? "socket" : "",
 			socket && state ? ", " : "", state ? "state" : "");
 }
 
-/* The socket stays, and with it the note's place. */
+/* The socket stays the same, and so does the place of the note. */
 static int choose_policy(
 	const struct server *s, struct hd_config *io_now, struct policy_loaded **ret)
 {
@@ -46,11 +46,11 @@ void server_reload(struct server *s)
 		return;
 	notify("RELOADING=1\n");
 	if (s->reread(&now, s->reread_user) < 0 || choose_policy(s, &now, &policy) < 0) {
-		hd_log_at(HD_LOG_ERROR, "the configuration stays as it was");
+		hd_log_at(HD_LOG_ERROR, "the configuration is unchanged");
 		notify("READY=1\n");
 		return;
 	}
-	name_what_stays(s, &now);
+	log_ignored_keys(s, &now);
 	s->read = now;
 	regroup = strcmp(now.group, s->config->group) != 0;
 	now.mps = s->config->mps;

@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0
  * Copyright 2026 The heddle authors */
 
-/* Who may have what. Who the peer is comes from the kernel (SO_PEERCRED, SO_PEERGROUPS), never from
- * a message. High priority and weight take from others, so they are for the daemon's owner, root,
- * and one group that the configuration names; everybody else is granted normal. */
+/* Decides the priority and weight that a peer may have. The kernel identifies the peer
+ * (SO_PEERCRED, SO_PEERGROUPS), not a message. A high priority or weight takes from other
+ * tenants, so only the daemon's owner, root and one configured group may have it. All others get
+ * at most normal. */
 #include "daemon.h"
 
 #include <grp.h>

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  * Copyright 2026 The heddle authors */
 
-/* What tools see: tenants, launches, figures. */
+/* Answers to tools: lists of tenants and launches, records, status. */
 #include "model/rows.h"
 #include "daemon.h"
 
@@ -13,7 +13,7 @@
 #define MAX_ROWS    8192u
 #define MAX_PROFILE ((size_t)4 << 20) /* bytes */
 
-static void add(struct strbuf *out, const void *msg, size_t bytes)
+static void add_packet(struct strbuf *out, const void *msg, size_t bytes)
 {
 	strbuf_add(out, msg, bytes);
 }
@@ -23,7 +23,7 @@ static bool has_arrived(const struct sched_info *i)
 	return !launch_is(i->state, LAUNCH_SUBMITTED);
 }
 
-static enum wire_row_state state_of(const struct sched_info *i)
+static enum wire_row_state row_state(const struct sched_info *i)
 {
 	if (launch_is(i->state, LAUNCH_LEAVES))
 		return WIRE_PREEMPTED;
@@ -52,7 +52,7 @@ static void add_launch(struct hd *d, const struct hd_slot *s, struct strbuf *out
 
 	sched_launch_state(s->tenant->device->sched, d->now_ns, s->launch, &i);
 	fill_common(&r, s->tenant);
-	r.state = state_of(&i);
+	r.state = row_state(&i);
 	r.preemptions = s->preemptions;
 	r.launches = 1;
 	r.finished = i.finished;
@@ -60,12 +60,13 @@ static void add_launch(struct hd *d, const struct hd_slot *s, struct strbuf *out
 	r.ran_ns = has_arrived(&i) ? i.ran_ns + s->unseen_ns : UINT64_MAX;
 	r.predicted_ns = i.predicted_ns;
 	r.remaining_ns = i.remaining_ns;
-	/* As the blocks so far went, and not only those that were looked at. */
+	/* At the pace of all finished blocks, including those from before the daemon saw the
+	 * launch. */
 	if (i.predicted_ns == SCHED_UNKNOWN && i.finished && has_arrived(&i))
 		r.remaining_ns = (uint64_t)((double)r.ran_ns * (double)(s->total - i.finished) /
 					    (double)i.finished);
 	memcpy(r.name, s->name, sizeof(r.name));
-	add(out, &r, sizeof(r));
+	add_packet(out, &r, sizeof(r));
 }
 
 static void fill_shares(const struct hd *d, const struct hd_tenant *t, struct wire_row *r)
@@ -105,10 +106,10 @@ static void add_tenant(struct hd *d, struct hd_tenant *t, struct strbuf *out, si
 		if (!t->slots[i].launch)
 			continue;
 		sched_launch_state(t->device->sched, d->now_ns, t->slots[i].launch, &info);
-		/* The one that says most: running, preempted, held, queued. */
+		/* Shows the most important state: running, preempted, held, queued. */
 		if (r.state != WIRE_RUNNING &&
-			(r.state == WIRE_IDLE || state_of(&info) != WIRE_QUEUED))
-			r.state = state_of(&info);
+			(r.state == WIRE_IDLE || row_state(&info) != WIRE_QUEUED))
+			r.state = row_state(&info);
 		if (has_arrived(&info))
 			r.ran_ns += info.ran_ns + t->slots[i].unseen_ns;
 		r.waited_ns += info.waited_ns;
@@ -116,8 +117,8 @@ static void add_tenant(struct hd *d, struct hd_tenant *t, struct strbuf *out, si
 	if (t->hold && r.state == WIRE_IDLE)
 		r.state = WIRE_HELD;
 	if (!r.launched[WIRE_WHY_WORKERS] && !r.launched[WIRE_WHY_GUARD_FORM] && !t->n_known)
-		r.ran_ns = UINT64_MAX; /* what is not managed reports nothing */
-	add(out, &r, sizeof(r));
+		r.ran_ns = UINT64_MAX; /* unmanaged launches report nothing */
+	add_packet(out, &r, sizeof(r));
 	++*io_rows;
 	for (uint32_t i = 0; i < WIRE_SLOTS && *io_rows < MAX_ROWS; i++) {
 		if (!t->slots[i].launch)
@@ -140,10 +141,10 @@ void hd_list(struct hd *d, struct strbuf *out)
 		}
 	}
 	wire_head_init(&end, WIRE_END, sizeof(end));
-	add(out, &end, sizeof(end));
+	add_packet(out, &end, sizeof(end));
 }
 
-/* A profile teaches a curve, and no launch. */
+/* True if there is anything to show. A profile has curves but no launches. */
 static bool is_learnt(const struct duration_kernel *k)
 {
 	bool any = k->launches > 0;
@@ -162,10 +163,10 @@ static void add_kernel(void *user, const struct duration_kernel *k)
 	if (!is_learnt(k) || out->len > MAX_PROFILE)
 		return;
 	rows_of_kernel(k, &row);
-	add(out, &row, sizeof(row));
+	add_packet(out, &row, sizeof(row));
 	for (unsigned i = 0; i < k->n_shapes; i++) {
 		rows_of_shape(&k->shape[i], &shape);
-		add(out, &shape, sizeof(shape));
+		add_packet(out, &shape, sizeof(shape));
 	}
 }
 
@@ -176,11 +177,11 @@ void hd_profile(struct hd *d, uint32_t uid, struct strbuf *out)
 	hd_clock(d);
 	for (struct hd_device *dev = d->devices; dev; dev = dev->next) {
 		for (struct hd_tenant *t = dev->tenants; t; t = t->next)
-			hd_scan_tenant(d, t, true); /* what has ended teaches */
+			hd_scan_tenant(d, t, true); /* learns from ended launches */
 	}
 	durations_each(d->durations, uid, add_kernel, out);
 	wire_head_init(&end, WIRE_END, sizeof(end));
-	add(out, &end, sizeof(end));
+	add_packet(out, &end, sizeof(end));
 }
 
 static int by_value(const void *a, const void *b)

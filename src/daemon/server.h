@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  * Copyright 2026 The heddle authors */
 
-/* heddled's outside: the socket, connections, the loop that waits. */
+/* heddled's server: the socket, the connections, and the loop. */
 #ifndef HEDDLE_DAEMON_SERVER_H
 #define HEDDLE_DAEMON_SERVER_H
 
@@ -9,10 +9,12 @@
 #include "keeper.h"
 #include "policies.h"
 
-#define SERVER_CONNS  4096u
-#define SERVER_UNSENT ((size_t)8 << 20) /* bytes that one user's connections may leave unread */
+#define SERVER_CONNS 4096u
+/* limit of bytes that one user's connections leave unread */
+#define SERVER_UNSENT ((size_t)8 << 20)
 
-/* What an epoll event is about: the first member of whatever its pointer leads to. */
+/* The source of an epoll event. struct watch begins with it, and the event's pointer leads to
+ * the watch. */
 enum watch_kind {
 	WATCH_LISTENER,
 	WATCH_SIGNAL,
@@ -34,121 +36,131 @@ struct watch {
 struct conn {
 	struct conn *prev, *next;
 	struct watch socket, kick, pid;
-	int tenant_event; /* written to wake the tenant; -1: none */
+	int tenant_event; /* an eventfd that wakes the tenant; -1: none */
 	struct hd_tenant *tenant;
 	struct wire_page *page;
 	uint64_t page_number; /* wire_page_number */
 	struct ucred cred;
-	struct strbuf out; /* packets that wait for the socket to take them */
+	struct strbuf out; /* packets that the socket has not taken yet */
 	size_t out_at;
-	uint64_t until_ns; /* closed then, unless it says or takes something; UINT64_MAX: never */
+	uint64_t until_ns; /* closed at this time, unless data moves; UINT64_MAX: never */
 	bool dead;
 };
 
 struct server {
 	struct hd *hd;
 	struct hd_config *config;
-	/* For SIGHUP: says what is wrong, and returns less than 0; NULL: there is nothing to read.
-	 */
+	/* Reads the configuration again, for SIGHUP. Logs errors and returns less than 0. NULL:
+	 * there is nothing to read. */
 	int (*reread)(struct hd_config *ret, void *user);
 	void *reread_user;
-	const struct hd_config *given; /* what it began with, */
-	struct hd_config read;         /* and what was read last */
+	const struct hd_config *given; /* the configuration at the start, */
+	struct hd_config read;         /* and the one that was read last */
 	struct watch listener, signal, timer;
 	struct conn *conns;
 	struct claim *claims;
-	struct keeper *keeper;        /* NULL: nothing is kept */
-	struct policy_loaded *policy; /* what config->policy is of; NULL: of ours */
+	struct keeper *keeper;        /* NULL: no records are kept */
+	struct policy_loaded *policy; /* the file of config->policy; NULL: it is heddled's own */
 	uint32_t n_conns, max_conns;
-	uint64_t expiry_ns; /* no connection has an earlier until_ns */
-	uint64_t listen_ns; /* for want of descriptors nobody is accepted until then; 0: all are */
+	uint64_t expiry_ns; /* lower bound of all connections' until_ns */
+	/* until when no connection is accepted, for lack of descriptors; 0: all are */
+	uint64_t listen_ns;
 	struct hd_log_limit refusals;
 	int epoll, lock;
-	dev_t socket_dev; /* what was made at config->socket */
+	dev_t socket_dev; /* identity of the socket file that was created at config->socket */
 	ino_t socket_ino;
-	bool activated; /* the socket is the service manager's: not ours to remove */
+	bool activated; /* the service manager owns the socket, so heddled does not remove it */
 	bool stop, may_spin, short_of_fds;
-	uint64_t event_ns; /* when somebody last had something to say */
-	uint64_t wake_ns;  /* from a tenant's kick to this process awake: the longest of late */
-	pid_t mps;         /* the control daemon, */
+	uint64_t event_ns; /* time of the last event of a tenant */
+	/* recent maximum of the time from a tenant's kick to this process running */
+	uint64_t wake_ns;
+	pid_t mps; /* the control daemon */
 	struct watch mps_end;
-	uint32_t mps_killed;  /* hd.killed as it was started, */
-	uint64_t mps_look_ns; /* and when to look at the next one at the earliest */
+	uint32_t mps_killed;  /* hd.killed when MPS was started, */
+	uint64_t mps_look_ns; /* and the earliest time of the next check */
 	bool mps_said;
-	struct watch mps_answer; /* mps_health.c: of the question on its way; fd -1: none */
-	uint64_t mps_ask_ns;   /* when to ask next, or to give up waiting for its answer; 0: not yet
-				  set */
-	uint64_t mps_progress; /* hd_progress at the last look */
-	uint32_t mps_silent;   /* questions in a row that had no answer */
-	uint32_t mps_restarts; /* of an MPS that did not answer, since heddled started */
+	/* mps_health.c: descriptor of the question in progress; fd -1: none */
+	struct watch mps_answer;
+	/* when to ask next, or to stop waiting for the answer; 0: not set yet */
+	uint64_t mps_ask_ns;
+	uint64_t mps_progress; /* hd_progress at the last check */
+	uint32_t mps_silent;   /* questions in a row without an answer */
+	uint32_t mps_restarts; /* restarts of an unresponsive MPS since heddled started */
 };
 
 /* ---- conn.c ---- */
 void conn_accept(struct server *s);
-void conn_add(struct server *s, int fd); /* a connected socket, which is the connection's then */
-/* Closes those that have been silent for too long. When to look again. */
+/* a connected socket; the connection owns it from now on */
+void conn_add(struct server *s, int fd);
+/* Closes connections that have been silent for too long. Returns when to check again. */
 uint64_t conn_expire(struct server *s, uint64_t now_ns);
 void conn_readable(struct server *s, struct conn *c);
 void conn_writable(struct server *s, struct conn *c);
-void conn_kill(struct conn *c); /* marks; conn_reap frees, once no event can name it */
+/* marks it; conn_reap frees it when no event can refer to it any more */
+void conn_kill(struct conn *c);
 void conn_reap(struct server *s);
 void conn_wake(void *server, struct hd_tenant *t, bool hold);
 /* ---- claims.c ---- */
-/* Of the GPU of who comes. -EBUSY: another heddled's, as ret_why says; or negative errno. */
+/* Claims the GPU of a new tenant. -EBUSY: another heddled serves it, as ret_why says; or a
+ * negative errno. */
 int claims_add(struct server *s, const struct wire_hello *h, char *ret_why, size_t max);
 void claims_asked(const struct watch *w);
-void claims_reap(struct server *s); /* of those that have no tenant any more; no event is left */
+/* releases GPUs that have no tenant any more; no event may be pending */
+void claims_reap(struct server *s);
 /* ---- listen.c ---- */
-/* 0; -EADDRINUSE: another one runs (ret_pid, 0 if it does not say); -ENOTSOCK: what lies there is
- * no socket of this user's; -EBADFD: the lock file beside it is not. */
+/* 0; -EADDRINUSE: another heddled runs (ret_pid; 0: not known); -ENOTSOCK: the path exists and
+ * is no socket of this user; -EBADFD: the lock file is no file of this user. */
 int listen_open(struct server *s, pid_t *ret_pid);
-int listen_give_rights(const struct hd_config *c); /* to the socket, by c->group */
+int listen_give_rights(const struct hd_config *c); /* sets the rights of the socket, by c->group */
 void listen_close(struct server *s);
-void notify(const char *state); /* sd_notify; nothing when no manager listens */
+void notify(const char *state); /* sd_notify; does nothing without a service manager */
 /* ---- loop.c ---- */
-/* The first thing of all: signals that end the daemon wait for the loop, others are ignored. */
+/* Call it first. Signals that end the daemon wait for the loop; others are ignored. */
 void loop_block_signals(void);
-void loop_restore_signals(void); /* in a child, ahead of exec */
+void loop_restore_signals(void); /* call it in a child before exec */
 int loop_run(struct server *s);
-/* Handles what there is, or, with wait, what comes next. In how many ns it wants to look again. */
+/* Handles pending events; with wait, waits for the next ones first. Returns the ns until the
+ * next turn. */
 int loop_turn(struct server *s, bool wait, uint64_t *ret_next_ns);
-/* For a while: there are no descriptors. */
+/* Pauses accepting connections for lack of descriptors. */
 void loop_pause_listener(struct server *s);
-uint64_t loop_now(const struct server *s); /* hd_clock's, of this turn */
-/* The descriptor is the watch's from then on, also when this fails. */
+uint64_t loop_now(const struct server *s); /* hd_clock's time of this turn */
+/* The watch owns the descriptor from now on, even if this call fails. */
 int loop_watch(struct server *s, struct watch *w, enum watch_kind kind, int fd, uint32_t events);
-/* Before w may be freed. Closes the descriptor; nothing when there is none (-1). */
+/* Call it before w is freed. Closes the descriptor, if there is one. */
 void loop_unwatch(struct server *s, struct watch *w);
 /* ---- reload.c ---- */
 void server_reload(struct server *s);
 /* ---- mps.c ---- */
-/* Starts an MPS control daemon of our own, or takes over that of an earlier heddled; config->mps
- * falls to false when that fails. Where it is not wanted, an earlier one's ends if nobody is there.
- */
+/* Starts an MPS control daemon, or adopts that of an earlier heddled. If this fails, sets
+ * config->mps to false. If MPS is not configured, ends the control daemon of an earlier heddled
+ * unless a program uses it. */
 void mps_start(struct server *s);
-void mps_stop(struct server *s, bool somebody); /* runs under it, as far as we know */
+/* somebody: a program runs under it, as far as heddled knows */
+void mps_stop(struct server *s, bool somebody);
 void mps_ended(struct server *s);
-/* After each turn: too many were killed under it. May take a while, when nobody runs. */
+/* Call it after each turn: restarts MPS if too many programs were killed under it. May take a
+ * while when no program runs. */
 void mps_look(struct server *s);
 /* ---- mps_health.c ---- */
-/* After each turn, when decisions are made: asks MPS by a child whether it is well, where no tenant
- * on a GPU gets on. An MPS that is not is ended and started again, which may take some seconds.
- * When to be called again, by loop_now; UINT64_MAX: MPS is off. */
+/* Call it after each turn. A child asks MPS whether it works if no tenant on a GPU makes
+ * progress. MPS is restarted if it does not, which may take seconds. Returns the time of the
+ * next call (loop_now); UINT64_MAX: MPS is off. */
 uint64_t mps_health(struct server *s);
-void mps_answered(struct server *s); /* s->mps_answer can be read */
+void mps_answered(struct server *s); /* s->mps_answer is readable */
 /* ---- config.c ---- */
 void config_defaults(struct hd_config *c);
-/* root: "" or a folder that stands for /, for tests. 0, or -EINVAL, said. */
+/* root: "", or for tests a folder that replaces /. 0, or -EINVAL: logged. */
 int config_read(struct hd_config *c, const char *root);
-/* One key as in the files; -EINVAL, -ENOENT: no such key, -ESRCH: no such group. */
+/* Sets one key, as a file does. -EINVAL; -ENOENT: no such key; -ESRCH: no such group. */
 int config_set(struct hd_config *c, const char *key, const char *value);
-/* What was wrong with it, and what may stand there; buf of 512 bytes holds all. */
+/* Writes why config_set failed, and the possible values. A buf of 512 bytes is large enough. */
 void config_explain(int error, const char *key, const char *value, char *buf, size_t size);
 /* ---- main.c ---- */
-/* The first thing of all, for whoever started it without: no file, no socket and no lock shall be
- * where messages are written. */
+/* Call it first. Opens missing standard descriptors, so that no file, socket or lock gets the
+ * descriptor of messages. */
 bool heddled_open_standard_fds(void);
-/* Until it is told to end: the exit status. reread: as in struct server. */
+/* Serves until heddled ends. Returns the exit status. reread: as in struct server. */
 int heddled_serve(const struct hd_config *config, int (*reread)(struct hd_config *ret, void *user),
 	void *user);
 

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  * Copyright 2026 The heddle authors */
 
-/* Counts its own ticks, not the clock: a process that was stopped, as by a debugger, has not spent
- * that time in the call. */
+/* Counts its own ticks instead of reading the clock: a process that was stopped, such as by a
+ * debugger, did not spend that time in the call. */
 #include "watchdog.h"
 #include "log.h"
 #include "policies.h"
@@ -12,15 +12,15 @@
 #include <time.h>
 #include <unistd.h>
 
-#define TICKS 10u /* of which a call lasts at most */
+#define TICKS 10u /* limit of a call, in ticks */
 
 static struct {
 	const char *name, *call;
-	uint32_t serial;     /* odd within a call */
-	uint32_t generation; /* a thread of another one ends */
+	uint32_t serial;     /* odd during a call */
+	uint32_t generation; /* threads of other generations end */
 } dog;
 
-static void watchdog_bite(void)
+static void watchdog_end_process(void)
 {
 	hd_log_last("policy %s: %s has not returned for a second: heddled ends; programs run on "
 		    "without it",
@@ -29,7 +29,7 @@ static void watchdog_bite(void)
 	_exit(1);
 }
 
-static void *watchdog_look(void *arg)
+static void *watchdog_thread(void *arg)
 {
 	const struct timespec tick = {.tv_nsec = POLICY_CALL_MAX_NS / TICKS};
 	uint32_t own = (uint32_t)(uintptr_t)arg, seen = 0, ticks = 0;
@@ -42,7 +42,7 @@ static void *watchdog_look(void *arg)
 		ticks = now == seen && now & 1 ? ticks + 1 : 0;
 		seen = now;
 		if (ticks == TICKS)
-			watchdog_bite();
+			watchdog_end_process();
 	}
 	return NULL;
 }
@@ -56,10 +56,10 @@ int watchdog_start(void)
 
 	sigfillset(&all);
 	pthread_sigmask(SIG_SETMASK, &all, &was);
-	r = pthread_create(&thread, NULL, watchdog_look, (void *)own);
+	r = pthread_create(&thread, NULL, watchdog_thread, (void *)own);
 	pthread_sigmask(SIG_SETMASK, &was, NULL);
 	if (r == 0)
-		pthread_detach(thread); /* nobody waits a tick for its end */
+		pthread_detach(thread); /* no caller waits a tick for its end */
 	return -r;
 }
 

@@ -1,18 +1,18 @@
 /* SPDX-License-Identifier: Apache-2.0
  * Copyright 2026 The heddle authors */
 
-/* Ends the process when a call into foreign code takes too long. A thread of its own looks on, as
- * such code may block signals. One at a time. */
+/* Ends the process if a call into foreign code takes too long. A separate thread checks this,
+ * because such code may block signals. It watches one call at a time. */
 #ifndef HEDDLE_DAEMON_WATCHDOG_H
 #define HEDDLE_DAEMON_WATCHDOG_H
 
 #include "base/base.h"
 
-/* From here on calls are looked at, until watchdog_stop. 0 or negative errno. */
+/* Starts to watch calls, until watchdog_stop. 0 or a negative errno. */
 int watchdog_start(void);
 void watchdog_stop(void);
-/* Around each call. name: of the policy; call: what it is, a literal. Both are for the message, and
- * valid until watchdog_leave. */
+/* Put these around each call. name: the policy; call: a literal that names the call. The message
+ * uses both, so they must be valid until watchdog_leave. */
 void watchdog_enter(const char *name, const char *call);
 void watchdog_leave(void);
 

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  * Copyright 2026 The heddle authors */
 
-/* The little of ELF that is needed: sections by name, the architecture and the kernels of a cubin.
- * 64-bit little-endian only. Every offset comes from outside and is checked before use. */
+/* The parts of ELF that are needed: sections by name, and the architecture and kernels of a
+ * cubin. Only 64-bit little-endian. Every offset is untrusted and checked before use. */
 #include "image/image.h"
 
 #include <elf.h>
@@ -10,7 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define STO_CUDA_ENTRY 0x10 /* in st_other: a kernel, not a device function */
+#define STO_CUDA_ENTRY 0x10 /* in st_other: a kernel rather than a device function */
 
 struct sections {
 	struct image_bytes elf;
@@ -19,7 +19,7 @@ struct sections {
 	struct image_bytes names;
 };
 
-static bool slice(struct image_bytes b, uint64_t at, uint64_t len, struct image_bytes *ret)
+static bool slice_bytes(struct image_bytes b, uint64_t at, uint64_t len, struct image_bytes *ret)
 {
 	if (at > b.len || len > b.len - at)
 		return false;
@@ -27,17 +27,17 @@ static bool slice(struct image_bytes b, uint64_t at, uint64_t len, struct image_
 	return true;
 }
 
-static bool section(const struct sections *s, unsigned i, Elf64_Shdr *ret)
+static bool read_section(const struct sections *s, unsigned i, Elf64_Shdr *ret)
 {
 	struct image_bytes row;
 
-	if (i >= s->n || !slice(s->elf, s->at + (uint64_t)i * s->size, sizeof(*ret), &row))
+	if (i >= s->n || !slice_bytes(s->elf, s->at + (uint64_t)i * s->size, sizeof(*ret), &row))
 		return false;
 	memcpy(ret, row.at, sizeof(*ret));
 	return true;
 }
 
-/* NUL-terminated string at `at` of a string table; NULL: runs out. */
+/* The string at `at` of a string table. NULL: it is not terminated. */
 static const char *string_at(struct image_bytes table, uint64_t at)
 {
 	if (at >= table.len || !memchr(table.at + at, 0, table.len - at))
@@ -59,8 +59,8 @@ static int sections_open(struct image_bytes elf, struct sections *s)
 	if (h.e_shnum && (h.e_shentsize < sizeof(Elf64_Shdr) || h.e_shoff > elf.len))
 		return -EBADMSG;
 	*s = (struct sections){elf, h.e_shoff, h.e_shnum, h.e_shentsize, {0}};
-	if (section(s, h.e_shstrndx, &names))
-		slice(elf, names.sh_offset, names.sh_size, &s->names);
+	if (read_section(s, h.e_shstrndx, &names))
+		slice_bytes(elf, names.sh_offset, names.sh_size, &s->names);
 	return 0;
 }
 
@@ -71,13 +71,13 @@ int image_elf_sections(struct image_bytes elf, const char *name, image_section_f
 	unsigned i;
 	int r = sections_open(elf, &s);
 
-	for (i = 0; r == 0 && section(&s, i, &h); i++) {
+	for (i = 0; r == 0 && read_section(&s, i, &h); i++) {
 		const char *own = string_at(s.names, h.sh_name);
 		struct image_bytes b;
 
 		if (!own || strcmp(own, name) || h.sh_type == SHT_NOBITS)
 			continue;
-		r = slice(elf, h.sh_offset, h.sh_size, &b) ? fn(user, b) : -EBADMSG;
+		r = slice_bytes(elf, h.sh_offset, h.sh_size, &b) ? fn(user, b) : -EBADMSG;
 	}
 	return r;
 }
@@ -88,7 +88,7 @@ static int keep_first(void *user, struct image_bytes section)
 	return section.len ? 1 : 0;
 }
 
-/* A line ends in a NUL there, and is empty where a comment or a .loc was. */
+/* Lines end with NULs in that section. Lines with a comment or .loc are empty. */
 int image_elf_ptx(struct image_bytes cubin, char **ret, size_t *ret_len)
 {
 	struct image_bytes section = {0};
@@ -122,7 +122,7 @@ int image_elf_arch(struct image_bytes cubin, uint32_t *ret_arch, char *ret_varia
 	if (cubin.len < sizeof(h))
 		return -EBADMSG;
 	memcpy(&h, cubin.at, sizeof(h));
-	/* CUDA 13 moved the architecture from the low byte of the flags to the second. */
+	/* CUDA 13 moved the architecture from the lowest byte of the flags to the second. */
 	*ret_arch = h.e_ident[EI_OSABI] == 0x41 ? h.e_flags >> 8 & 0xffff : h.e_flags & 0xff;
 	*ret_variant = h.e_ident[EI_OSABI] != 0x41 && h.e_flags & 0x800 ? 'a' : 0;
 	return 0;
@@ -135,15 +135,15 @@ int image_elf_kernels(struct image_bytes cubin, image_name_fn *fn, void *user)
 	unsigned i;
 	int r = sections_open(cubin, &s);
 
-	for (i = 0; r == 0 && section(&s, i, &h); i++) {
+	for (i = 0; r == 0 && read_section(&s, i, &h); i++) {
 		struct image_bytes syms, strings = {0};
 		Elf64_Shdr link;
 		size_t at;
 
-		if (h.sh_type != SHT_SYMTAB || !slice(cubin, h.sh_offset, h.sh_size, &syms))
+		if (h.sh_type != SHT_SYMTAB || !slice_bytes(cubin, h.sh_offset, h.sh_size, &syms))
 			continue;
-		if (!section(&s, h.sh_link, &link) ||
-			!slice(cubin, link.sh_offset, link.sh_size, &strings))
+		if (!read_section(&s, h.sh_link, &link) ||
+			!slice_bytes(cubin, link.sh_offset, link.sh_size, &strings))
 			continue;
 		for (at = 0; r == 0 && syms.len - at >= sizeof(Elf64_Sym);
 			at += sizeof(Elf64_Sym)) {

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0
  * Copyright 2026 The heddle authors */
 
-/* Containers of device code: headers, entries, and which entry a device takes. Fields are read with
- * memcpy at fixed offsets (little-endian hosts only, as CUDA's are), and every length is checked
- * against what is left before it is used. */
+/* Containers of device code: headers, entries, and the entry for a device. memcpy reads fields
+ * at fixed offsets (little-endian hosts only, like CUDA). Every length is checked against the
+ * remaining bytes before use. */
 #include "image/image.h"
 
 #include <errno.h>
@@ -28,7 +28,7 @@ struct wrapper {
 	const void *more; /* version 2: NULL-terminated array of prelinked containers */
 };
 
-static uint64_t get(const uint8_t *p, unsigned bytes)
+static uint64_t read_field(const uint8_t *p, unsigned bytes)
 {
 	uint64_t v = 0;
 
@@ -49,15 +49,15 @@ static int parse_entry(struct image_bytes rest, struct image_entry *e, size_t *r
 
 	if (rest.len < ENTRY_BYTES)
 		return -EBADMSG;
-	head = get(rest.at + 4, 4);
-	size = get(rest.at + 8, 8);
+	head = read_field(rest.at + 4, 4);
+	size = read_field(rest.at + 8, 8);
 	if (head < ENTRY_BYTES || head > rest.len || size > rest.len - head)
 		return -EBADMSG;
-	packed = get(rest.at + 16, 4);
-	flags = get(rest.at + 40, 8);
+	packed = read_field(rest.at + 16, 4);
+	flags = read_field(rest.at + 40, 8);
 	*e = (struct image_entry){
-		.kind = (enum image_kind)get(rest.at, 2),
-		.arch = (uint32_t)get(rest.at + 28, 4),
+		.kind = (enum image_kind)read_field(rest.at, 2),
+		.arch = (uint32_t)read_field(rest.at + 28, 4),
 		.variant = flags & ENTRY_ARCH_ONLY ? 'a'
 			   : flags & ENTRY_FAMILY  ? 'f'
 						   : 0,
@@ -71,14 +71,14 @@ static int parse_entry(struct image_bytes rest, struct image_entry *e, size_t *r
 	else if (flags & ENTRY_OLD_PACKING)
 		e->packing = IMAGE_PACKED_OLD;
 	if (e->packing != IMAGE_PLAIN) {
-		e->full_bytes = get(rest.at + 56, 8);
+		e->full_bytes = read_field(rest.at + 56, 8);
 		if (packed > size)
 			return -EBADMSG;
 		if (packed) /* the rest is padding */
 			e->bytes.len = (size_t)packed;
 	}
-	name_off = get(rest.at + 32, 4);
-	name_len = get(rest.at + 36, 4);
+	name_off = read_field(rest.at + 32, 4);
+	name_len = read_field(rest.at + 36, 4);
 	if (name_off >= ENTRY_BYTES && name_off <= head && name_len <= head - name_off)
 		e->name = (struct image_bytes){rest.at + name_off, (size_t)name_len};
 	*ret_whole = (size_t)(head + size);
@@ -94,11 +94,11 @@ static int walk_container(
 
 	if (rest.len < 16)
 		return -EBADMSG;
-	head = get(rest.at + 6, 2);
-	size = get(rest.at + 8, 8);
+	head = read_field(rest.at + 6, 2);
+	size = read_field(rest.at + 8, 8);
 	if (head < 16 || head > rest.len)
 		return -EBADMSG;
-	/* Entries that are whole are told even when the container is cut. */
+	/* Report complete entries even if the container is truncated. */
 	end = (size_t)head + (size_t)MIN(size, rest.len - head);
 	for (at = (size_t)head; at < end;) {
 		struct image_entry e;
@@ -126,7 +126,7 @@ struct walk {
 	unsigned containers;
 };
 
-/* Containers back to back, 8-byte aligned, with zeros between them. */
+/* Walks consecutive containers, 8-byte aligned, with zeros between them. */
 static int walk_section(void *user, struct image_bytes b)
 {
 	struct walk *w = user;
@@ -136,7 +136,7 @@ static int walk_section(void *user, struct image_bytes b)
 		size_t whole;
 		int r;
 
-		if ((uint32_t)get(b.at + at, 4) != CONTAINER_MAGIC) {
+		if ((uint32_t)read_field(b.at + at, 4) != CONTAINER_MAGIC) {
 			at += 8 - at % 8;
 			if (at > b.len)
 				break;
@@ -152,7 +152,7 @@ static int walk_section(void *user, struct image_bytes b)
 	return 0;
 }
 
-/* ".target sm_90a" of PTX text; 0: none found in its first 64 KiB. */
+/* The architecture in ".target sm_90a" of PTX text; 0: none in its first 64 KiB. */
 static uint32_t ptx_target(struct image_bytes b, char *ret_variant)
 {
 	size_t len = MIN(b.len, (size_t)65536);
@@ -201,10 +201,10 @@ int image_walk(struct image_bytes b, image_entry_fn *fn, void *user)
 	struct image_entry e = {.bytes = b, .full_bytes = b.len};
 	int r;
 
-	if (b.len >= 16 && (uint32_t)get(b.at, 4) == CONTAINER_MAGIC)
+	if (b.len >= 16 && (uint32_t)read_field(b.at, 4) == CONTAINER_MAGIC)
 		return walk_section(&w, b);
 	if (is_elf(b)) {
-		if (get(b.at + 18, 2) == 190) { /* EM_CUDA */
+		if (read_field(b.at + 18, 2) == 190) { /* EM_CUDA */
 			e.kind = IMAGE_ELF;
 			r = image_elf_arch(b, &e.arch, &e.variant);
 			return r < 0 ? r : fn(user, &e);
@@ -226,23 +226,25 @@ int image_walk(struct image_bytes b, image_entry_fn *fn, void *user)
 
 static size_t elf_span(const uint8_t *p)
 {
-	uint64_t end = get(p + 52, 2), at;
+	uint64_t end = read_field(p + 52, 2), at;
 	unsigned i;
 	const struct {
 		unsigned off, size, n, file_off, file_size;
 	} tables[2] = {{32, 54, 56, 8, 32}, {40, 58, 60, 24, 32}};
 
-	/* The header tables, and what program headers and sections name. */
+	/* The header tables, and the data of program headers and sections. */
 	for (i = 0; i < 2; i++) {
-		uint64_t off = get(p + tables[i].off, 8), size = get(p + tables[i].size, 2);
-		uint64_t n = get(p + tables[i].n, 2), j;
+		uint64_t off = read_field(p + tables[i].off, 8),
+			 size = read_field(p + tables[i].size, 2);
+		uint64_t n = read_field(p + tables[i].n, 2), j;
 
 		end = n ? MAX(end, off + size * n) : end;
 		for (j = 0; j < n && size >= 56; j++) {
 			const uint8_t *row = p + off + size * j;
-			bool nobits = i == 1 && get(row + 4, 4) == 8;
+			bool nobits = i == 1 && read_field(row + 4, 4) == 8;
 
-			at = get(row + tables[i].file_off, 8) + get(row + tables[i].file_size, 8);
+			at = read_field(row + tables[i].file_off, 8) +
+			     read_field(row + tables[i].file_size, 8);
 			end = nobits ? end : MAX(end, at);
 		}
 	}
@@ -255,9 +257,10 @@ static int bare_span(const void *image, struct image_bytes *ret)
 
 	if (*p == 0)
 		return -ENOENT;
-	/* Byte by byte: text may be shorter than four bytes. */
+	/* Compare byte by byte: text may be shorter than four bytes. */
 	if (p[0] == 0x50 && p[1] == 0xed && p[2] == 0x55 && p[3] == 0xba) {
-		*ret = (struct image_bytes){p, (size_t)(get(p + 6, 2) + get(p + 8, 8))};
+		*ret = (struct image_bytes){
+			p, (size_t)(read_field(p + 6, 2) + read_field(p + 8, 8))};
 		return 0;
 	}
 	if (!memcmp(p, "\177ELF", MIN((size_t)4, strnlen(image, 4)))) {
@@ -272,7 +275,8 @@ static const struct wrapper *as_wrapper(const void *image)
 {
 	const uint8_t *p = image;
 
-	/* A first byte that matches cannot be text or anything shorter than a wrapper. */
+	/* If the first byte matches, the image is neither text nor anything shorter than a
+	 * wrapper. */
 	if (p[0] != 0xb1 || p[1] != 0x43 || p[2] != 0x62 || p[3] != 0x46)
 		return NULL;
 	return image;
@@ -312,7 +316,7 @@ int image_prelinked(const void *image, unsigned index, struct image_bytes *ret)
 	return bare_span(((const void *const *)w->more)[index], ret);
 }
 
-/* ---- picking ---- */
+/* ---- choosing an entry ---- */
 
 struct picking {
 	uint32_t cc;
@@ -339,7 +343,7 @@ static bool sass_fits(const struct picking *p, const struct image_entry *e)
 	return e->arch <= p->cc && e->arch / 10 == p->cc / 10;
 }
 
-static int consider(void *user, const struct image_entry *e)
+static int consider_entry(void *user, const struct image_entry *e)
 {
 	struct picking *p = user;
 
@@ -363,7 +367,7 @@ int image_pick(struct image_bytes image, uint32_t cc, size_t max_bytes, struct i
 {
 	struct image_pick out = {0};
 	struct picking p = {.cc = cc, .out = &out};
-	int r = image_walk(image, consider, &p);
+	int r = image_walk(image, consider_entry, &p);
 
 	if (r < 0)
 		return r;

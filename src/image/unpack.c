@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  * Copyright 2026 The heddle authors */
 
-/* Unpacks one entry of a container. What the entry says about its unpacked size is a claim: it
- * bounds the memory taken, and data that unpacks to anything else is refused. */
+/* Unpacks one entry of a container. The unpacked size in the entry is untrusted: it bounds the
+ * memory, and data that unpacks to another size is refused. */
 #include "image/image.h"
 
 #include <errno.h>
@@ -40,7 +40,7 @@ int image_unpack(const struct image_entry *e, size_t max_bytes, char **ret, size
 		return -ENOTSUP;
 	if (e->full_bytes > (max_bytes ? max_bytes : DEFAULT_MAX))
 		return -E2BIG;
-	/* LZ4 packs 255 to 1 at best: a larger claim is a lie that would cost memory. */
+	/* LZ4 compresses at most 255 to 1. A larger size is wrong and would waste memory. */
 	if (e->packing == IMAGE_LZ4 && full / 256 > e->bytes.len)
 		return -EBADMSG;
 	out = malloc(full + 1);

@@ -1,17 +1,17 @@
 /* SPDX-License-Identifier: Apache-2.0
  * Copyright 2026 The heddle authors */
 
-/* A launch of a shape that has run is predicted by the mean of its last
- * launches. Any other launch is predicted by the kernel's ridge regression, of the logarithm of the
- * time, over logarithms of the features: times are products of powers of sizes, and what matters is
- * the relative error. Over eight kernels the mean error was 4.5 %; with raw features and times 31
- * %, with the relative error minimized 16 %, and 9 % with products of features as well. Beside the
- * paper's features stands the number of blocks that the busiest SM runs, rounded up: times rise in
- * steps with it, and without it the error was 8.6 %.
+/* For a known shape, the prediction is the moving mean of its launches. For another shape, it is
+ * the kernel's ridge regression of the logarithm of the time over logarithms of the features:
+ * times are products of powers of sizes, and the relative error matters. Over eight kernels the
+ * mean error was 4.5 %. With raw features and times it was 31 %, with the relative error
+ * minimized 16 %, and with products of features 9 %. The paper's features are extended by the
+ * number of blocks that the busiest SM runs, rounded up: times rise in steps with it, and
+ * without it the error was 8.6 %.
  *
- * The regression fits the time of such a round, so that its penalty pulls towards times in
- * proportion to rounds, and one launch is enough for a first guess. After five launches the error
- * was 17 %, in place of 25 % with a penalty that pulls towards times in proportion to blocks. */
+ * The regression fits the time of such a round. Its penalty therefore pulls towards times in
+ * proportion to rounds, and one launch is enough for a first guess. After five launches the
+ * error was 17 %, and 25 % with a penalty that pulls towards times in proportion to blocks. */
 #include "model/durations.h"
 #include "sched/pair.h"
 
@@ -20,17 +20,18 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define BUCKETS        1024u
-#define MOVING         8u /* launches that a moving mean is of, about */
-#define CURVE_MOVING   32u
-#define SLACK_NS       1000u               /* least margin of that limit */
-#define LONGEST_NS     1000000000000000ull /* eleven days: longer is a wrong clock */
+#define BUCKETS      1024u
+#define MOVING       8u /* approximate number of launches in a moving mean */
+#define CURVE_MOVING 32u
+#define SLACK_NS     1000u /* smallest margin of the limit in learned_duration */
+/* eleven days: a longer duration comes from a wrong clock */
+#define LONGEST_NS     1000000000000000ull
 #define GREATEST_INPUT 1e18f
-#define MOST           (UINT64_MAX / 4) /* of what is counted */
+#define MOST           (UINT64_MAX / 4) /* limit of counters */
 
 struct entry {
-	struct entry *chain;       /* of its bucket */
-	struct entry *prev, *next; /* prev: used later */
+	struct entry *chain;       /* in the same bucket */
+	struct entry *prev, *next; /* prev was used later */
 	uint64_t number;
 	bool changed;
 	struct duration_kernel k;
@@ -39,11 +40,11 @@ struct entry {
 struct durations {
 	struct entry *bucket[BUCKETS], *newest, *oldest;
 	unsigned n, n_changed;
-	uint64_t clock;           /* launches learnt */
-	struct pair_ratios pairs; /* not stored: learnt again by each heddled */
+	uint64_t clock;           /* number of learned launches */
+	struct pair_ratios pairs; /* not stored: each heddled learns them again */
 };
 
-#define ROUNDS 1 /* this feature: the blocks that the busiest SM runs */
+#define ROUNDS 1 /* index of a feature: the blocks that the busiest SM runs */
 
 _Static_assert(RIDGE_FEATURES == 4 + SCHED_INPUTS, "features_of fills all of them");
 
@@ -108,8 +109,8 @@ static void entry_free(struct durations *d, struct entry *e)
 	free(e);
 }
 
-/* The entry that leaves for one of this user's: the user's own oldest if the user has its quarter
- * or more, else the oldest of all. */
+/* The entry to replace by one of this user: the user's own oldest if the user has a quarter or
+ * more, else the oldest of all. */
 static struct entry *entry_to_leave(const struct durations *d, uint32_t uid)
 {
 	struct entry *own = NULL;
@@ -124,7 +125,7 @@ static struct entry *entry_to_leave(const struct durations *d, uint32_t uid)
 	return n >= DURATION_KERNELS / 4 ? own : d->oldest;
 }
 
-/* In its bucket, in no order yet. NULL: out of memory. */
+/* Adds an entry to its bucket; the caller links it. NULL: out of memory. */
 static struct entry *entry_make(struct durations *d, uint64_t number, uint32_t uid)
 {
 	struct entry *e;
@@ -266,7 +267,7 @@ static struct duration_shape *shape_make(struct duration_kernel *k, const struct
 	return at;
 }
 
-static uint64_t moved(uint64_t mean, uint64_t sample, uint64_t n)
+static uint64_t move_mean(uint64_t mean, uint64_t sample, uint64_t n)
 {
 	return (uint64_t)((int64_t)mean + ((int64_t)sample - (int64_t)mean) / (int64_t)n);
 }
@@ -280,18 +281,19 @@ static void note_error(struct duration_errors *e, uint64_t predicted_ns, uint64_
 	e->n += e->n < DURATION_ERRORS;
 }
 
-/* The same shape over and over teaches less and less: else the regression forgets the others. */
-static bool teaches(const struct duration_shape *at)
+/* Repeated launches of one shape teach less and less often. Otherwise the regression would
+ * forget other shapes. */
+static bool teaches_regression(const struct duration_shape *at)
 {
 	return at->n <= MOVING || (at->n & (at->n - 1)) == 0;
 }
 
 /* The duration to learn from a launch; 0: none. Two kinds of launches are outliers:
  * - A preempted launch took longer than alone. After MOVING launches it is used only if it was
- * faster than known, or over twice as slow: then the kernel does other work than before.
+ *   faster than known, or over twice as slow: then the kernel does other work than before.
  * - An undisturbed launch sometimes takes twice its usual time, as the first of a process does. So
  *   any duration is limited to 1.5 times the known one. */
-static uint64_t taught_by(const struct duration_shape *at, uint64_t ran_ns, bool disturbed)
+static uint64_t learned_duration(const struct duration_shape *at, uint64_t ran_ns, bool disturbed)
 {
 	uint64_t known = at->moving_ns, most = known + MAX(known / 2, SLACK_NS);
 
@@ -302,8 +304,8 @@ static uint64_t taught_by(const struct duration_shape *at, uint64_t ran_ns, bool
 	return MIN(ran_ns, most);
 }
 
-/* The first launch of the shape was such an outlier. */
-static bool was_slow(const struct duration_shape *at, uint64_t ran_ns)
+/* True if the first launch of the shape was such an outlier. */
+static bool was_first_outlier(const struct duration_shape *at, uint64_t ran_ns)
 {
 	return at->n == 1 && ran_ns + ran_ns / 2 < at->moving_ns;
 }
@@ -329,15 +331,15 @@ static void duration_learn(
 		at->predicted_ns = predicted;
 		at->first_ns = ran_ns;
 	}
-	taught = taught_by(at, ran_ns, disturbed);
-	if (was_slow(at, ran_ns))
+	taught = learned_duration(at, ran_ns, disturbed);
+	if (was_first_outlier(at, ran_ns))
 		at->moving_ns = ran_ns;
 	at->n++;
-	at->mean_ns = moved(at->mean_ns, ran_ns, at->n);
+	at->mean_ns = move_mean(at->mean_ns, ran_ns, at->n);
 	if (taught)
-		at->moving_ns = moved(at->moving_ns, taught, MIN(at->n, MOVING));
+		at->moving_ns = move_mean(at->moving_ns, taught, MIN(at->n, MOVING));
 	at->used = ++d->clock;
-	if (taught && teaches(at)) {
+	if (taught && teaches_regression(at)) {
 		features_of(s, feature);
 		ridge_learn(&e->k.ridge, feature, log2((double)taught) - feature[ROUNDS]);
 	}
@@ -426,7 +428,7 @@ const struct sched_model model_durations = {
 	.learn_pair = duration_learn_pair,
 };
 
-/* ---- looking, and keeping ---- */
+/* ---- queries, and records from files ---- */
 
 bool duration_error(const struct duration_kernel *k, double *ret_mean, double *ret_worst)
 {

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0
  * Copyright 2026 The heddle authors */
 
-/* A row of `kernel` and its rows of `shape` are replaced together. Figures that
- * only heddled can make use of are bytes as it has them in memory, and a file stays on its machine;
- * what is read is checked whole (duration_is_sane). A number of 64 bits is stored as SQLite's
- * signed one. */
+/* A row of `kernel` and its rows of `shape` are replaced together. Values that only heddled uses
+ * are stored as bytes in memory format; a file stays on its machine. A record that is read is
+ * checked as a whole (duration_is_sane). Unsigned 64-bit numbers are stored as SQLite's signed
+ * ones. */
 #include "model/kept.h"
 
 #include "model/plain.h"
@@ -41,7 +41,7 @@ static sqlite3_stmt *kept_prepare(struct model_store *s, const char *sql)
 	return sqlite3_prepare_v2(s->db, sql, -1, &q, NULL) == SQLITE_OK ? q : NULL;
 }
 
-/* The parameters ?1 to ?5. */
+/* Binds the parameters ?1 to ?5. */
 static void bind_key(sqlite3_stmt *q, const struct duration_kernel *k)
 {
 	sqlite3_bind_int64(q, 1, k->owner.uid);
@@ -122,7 +122,7 @@ static int put_kernel(struct model_store *s, const struct duration_kernel *k)
 	return r;
 }
 
-/* Of each user, and of all. */
+/* For each user, and for all users together. */
 static int drop_oldest(struct model_store *s)
 {
 	char sql[512];
@@ -194,7 +194,7 @@ static bool take_blob(sqlite3_stmt *q, int column, void *ret, size_t size)
 	return true;
 }
 
-/* A number that fits 32 bits. */
+/* Reads a number. False: it does not fit in 32 bits. */
 static bool take_32(sqlite3_stmt *q, int column, uint32_t *ret)
 {
 	sqlite3_int64 v = sqlite3_column_int64(q, column);
@@ -208,7 +208,7 @@ static uint64_t take_64(sqlite3_stmt *q, int column)
 	return (uint64_t)sqlite3_column_int64(q, column);
 }
 
-/* Of the row of `kernel` that q stands at. */
+/* Reads the present row of `kernel`. */
 static bool take_kernel(sqlite3_stmt *q, struct duration_kernel *ret)
 {
 	memset(ret, 0, sizeof(*ret));
@@ -241,7 +241,7 @@ static bool take_shape(sqlite3_stmt *q, struct duration_shape *ret)
 	       take_blob(q, 3, ret->input, sizeof(ret->input));
 }
 
-/* 0, *io_ok false if one of them is nonsense; -EIO. */
+/* 0, with *io_ok false if a row is invalid; or -EIO. */
 static int read_shapes(
 	struct model_store *s, sqlite3_int64 kernel, struct duration_kernel *ret, bool *io_ok)
 {
@@ -295,8 +295,8 @@ int kept_each(struct model_store *s, uint32_t uid, durations_fn *fn, void *user)
 
 /* ---- curves alone ---- */
 
-/* The curve that the store has of it; no point where it has no row, or one that is not sane. 1: it
- * has a row; 0; -EIO. */
+/* Reads the kernel's curve; empty if there is no row, or an invalid one. 1: there is a row; 0:
+ * there is none; -EIO. */
 static int find_curve(
 	struct model_store *s, const struct duration_kernel *k, struct duration_kernel *ret)
 {
@@ -332,7 +332,7 @@ static int update_curve(struct model_store *s, const struct duration_kernel *k)
 	return store_step(s, q);
 }
 
-/* whole: room for a kernel. */
+/* whole: room for a record. */
 static int put_curve(
 	struct model_store *s, const struct duration_kernel *k, struct duration_kernel *whole)
 {

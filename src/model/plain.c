@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  * Copyright 2026 The heddle authors */
 
-/* STORE.ways/HASH, a line with the way. It is written to STORE.ways/HASH.XXXXXX and renamed. */
+/* The file STORE.ways/HASH has one line with the way. It is written as STORE.ways/HASH.XXXXXX
+ * and renamed. */
 #include "model/plain.h"
 
 #include <ctype.h>
@@ -16,7 +17,7 @@
 #include <unistd.h>
 
 #define HASH_DIGITS 64
-#define OLD_S       60 /* a file that is still being written is younger */
+#define OLD_S       60 /* unfinished files of this age were abandoned */
 
 int model_default_path(char *buf, size_t size)
 {
@@ -83,7 +84,7 @@ int model_plain_path(const char *store, const struct model_together *t, char *bu
 	return n < 0 || (size_t)n >= size - used ? -ENAMETOOLONG : 0;
 }
 
-/* HASH.XXXXXX, as model_plain_put names a file until it is complete. */
+/* True for HASH.XXXXXX, the name of a file that model_plain_put has not completed. */
 static bool is_unfinished(const char *name)
 {
 	const char *end = name + HASH_DIGITS;
@@ -97,7 +98,7 @@ static bool is_unfinished(const char *name)
 	return !*end;
 }
 
-/* A process that was killed while it wrote has left its file behind. */
+/* Removes files of processes that were killed while they wrote. */
 static void remove_unfinished(const char *path)
 {
 	const char *slash = strrchr(path, '/');
@@ -155,7 +156,8 @@ int model_plain_get(const char *path, char ret_way[MODEL_WAY_MAX])
 {
 	char line[MODEL_WAY_MAX + 1];
 	int fd =
-		open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK); /* never waits for a FIFO's writer */
+		/* does not wait for a FIFO's writer */
+		open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
 	struct stat st;
 	ssize_t n;
 

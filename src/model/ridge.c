@@ -1,25 +1,25 @@
 /* SPDX-License-Identifier: Apache-2.0
  * Copyright 2026 The heddle authors */
 
-/* What ridge.h says. The matrix of sums is positive semidefinite, and the penalty on its diagonal
- * makes it definite, so a Cholesky decomposition always exists; if rounding has it otherwise, the
- * coefficients stay those of the last time. Terms that have never differed from 0 are left out:
- * most kernels have five features that vary, and take a twentieth of the time of all. */
+/* See ridge.h. The matrix of sums is positive semidefinite, and the penalty on its diagonal
+ * makes it definite, so a Cholesky decomposition always exists. If it fails because of rounding,
+ * the previous coefficients stay. Terms that have always been 0 are left out: most kernels have
+ * five features that vary, and need a twentieth of the time for all features. */
 #include "model/ridge.h"
 
 #include <math.h>
 #include <string.h>
 
-/* By tests/model/held_out.c, of eight kernels. With a tenth or ten times this penalty the mean
- * error is 4.1 % in place of 4.0 % after 100 launches of other sizes, and 6.2 or 5.6 % in place
- * of 5.4 % after 20. A square's penalty is 256 times as high as its feature's, so that few samples
- * bend little. */
+/* Chosen with tests/model/held_out.c, for eight kernels. With a tenth of or ten times this
+ * penalty the mean error is 4.1 % instead of 4.0 % after 100 launches of other sizes, and 6.2 or
+ * 5.6 % instead of 5.4 % after 20. A square's penalty is 256 times that of its feature, so few
+ * samples bend the curve little. */
 #define PENALTY      0.03
 #define SQUARE_SCALE (1.0 / 16)
 #define FREE         1e-6 /* the penalty of the constant */
 #define KEPT         0.998
 #define BOUND        1e6
-#define MARGIN       1.0 /* beyond the samples squares go on by so much */
+#define MARGIN       1.0 /* beyond the samples the squares grow for this distance */
 
 static bool is_usable(const double feature[RIDGE_FEATURES], double value)
 {
@@ -77,8 +77,8 @@ static double sum_at(const struct ridge *r, unsigned i, unsigned j)
 	return r->sum[i * (i + 1) / 2 + j];
 }
 
-/* The lower triangle of the decomposition, over the terms in use. False: it has none. */
-static bool decompose(
+/* Computes the lower triangle of the decomposition, over the terms in use. False: there is none. */
+static bool decompose_sums(
 	const struct ridge *r, const unsigned *used, unsigned n, double l[][RIDGE_TERMS])
 {
 	for (unsigned i = 0; i < n; i++) {
@@ -107,7 +107,7 @@ static void ridge_solve(struct ridge *r)
 		if (sum_at(r, i, i) > 0)
 			used[n++] = i;
 	}
-	if (!decompose(r, used, n, l))
+	if (!decompose_sums(r, used, n, l))
 		return;
 	for (unsigned i = 0; i < n; i++) {
 		x[i] = r->value[used[i]];
@@ -144,7 +144,7 @@ double ridge_predict(struct ridge *r, const double feature[RIDGE_FEATURES])
 static bool all_within(const double *at, unsigned n, double bound)
 {
 	for (unsigned i = 0; i < n; i++) {
-		if (!(fabs(at[i]) <= bound)) /* a NaN is not, either */
+		if (!(fabs(at[i]) <= bound)) /* also rejects NaN */
 			return false;
 	}
 	return true;
@@ -152,7 +152,7 @@ static bool all_within(const double *at, unsigned n, double bound)
 
 bool ridge_is_sane(const struct ridge *r)
 {
-	/* Sums of up to 1 / (1 - KEPT) samples. */
+	/* Bounds for sums of up to 1 / (1 - KEPT) samples. */
 	double most = 4 * BOUND * BOUND * SQUARE_SCALE;
 	bool ok = r->solved <= 1 && all_within(&r->first, 1, BOUND) &&
 		  all_within(r->origin, RIDGE_FEATURES, BOUND) &&

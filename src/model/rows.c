@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  * Copyright 2026 The heddle authors */
 
-/* What rows.h says. */
+/* See rows.h. */
 #include "model/rows.h"
 
 #include <string.h>

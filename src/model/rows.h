@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  * Copyright 2026 The heddle authors */
 
-/* Records of a kernel as messages: heddled answers lists with them, and the tool makes them from a
- * store while no heddled runs. */
+/* Converts records of kernels to messages: heddled answers lists with them, and the tool makes
+ * them from a store while no heddled runs. */
 #ifndef HEDDLE_MODEL_ROWS_H
 #define HEDDLE_MODEL_ROWS_H
 
@@ -10,7 +10,7 @@
 #include "wire/wire.h"
 
 void rows_of_kernel(const struct duration_kernel *k, struct wire_kernel *ret);
-/* at: one of k's shapes. */
+/* at: a shape of a record. */
 void rows_of_shape(const struct duration_shape *at, struct wire_shape *ret);
 
 #endif

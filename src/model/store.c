@@ -1,14 +1,15 @@
 /* SPDX-License-Identifier: Apache-2.0
  * Copyright 2026 The heddle authors */
 
-/* One file, four tables: sets of kernels by the digest of what identifies them, and the ways that
- * each was run; kernels by user and device, and the shapes of their launches (kept.c).
- * user_version says the layout; a later one is left alone, an earlier one is brought up to date by
- * the first that writes. `heddle tune` and heddled have a file each, of the same layout.
+/* One file with four tables: sets of kernels, by the digest of their description, and the ways
+ * in which each set was run; kernels by user and device, and the shapes of their launches
+ * (kept.c). user_version is the version of the layout. A later version is not touched; the first
+ * writer updates an earlier one. `heddle tune` and heddled use separate files with the same
+ * layout.
  *
- * A rollback journal, no write-ahead log: who changes a file to the latter has to have it alone,
- * and is refused at once where another writer is. After a writer was killed, whoever reads first
- * takes back what it had begun, so readers open the file for writing, too. */
+ * The file uses a rollback journal, not a write-ahead log: changing a file to the latter needs
+ * exclusive access, and fails at once if there is another writer. After a writer was killed, the
+ * next reader rolls back its transaction, so readers open the file for writing, too. */
 #include "model/store.h"
 
 #include "model/plain.h"
@@ -30,7 +31,7 @@ const char *model_store_why(void)
 	return why;
 }
 
-static int say(int r, const char *path, const char *text)
+static int set_why(int r, const char *path, const char *text)
 {
 	snprintf(why, sizeof(why), "%s: %s", path, text);
 	return r;
@@ -38,7 +39,7 @@ static int say(int r, const char *path, const char *text)
 
 int store_failed(const struct model_store *s)
 {
-	return say(-EIO, sqlite3_db_filename(s->db, "main"), sqlite3_errmsg(s->db));
+	return set_why(-EIO, sqlite3_db_filename(s->db, "main"), sqlite3_errmsg(s->db));
 }
 
 int model_store_path(char *buf, size_t size)
@@ -46,8 +47,8 @@ int model_store_path(char *buf, size_t size)
 	int r = model_default_path(buf, size);
 
 	if (r == -ENOENT)
-		return say(r, "measured.db", "neither XDG_STATE_HOME nor HOME names a folder");
-	return r < 0 ? say(r, "measured.db", "the path is too long") : 0;
+		return set_why(r, "measured.db", "neither XDG_STATE_HOME nor HOME names a folder");
+	return r < 0 ? set_why(r, "measured.db", "the path is too long") : 0;
 }
 
 /* ---- layout ---- */
@@ -104,12 +105,12 @@ int store_in_one(struct model_store *s, int (*fn)(struct model_store *s, void *u
 	r = fn(s, user);
 	if (r == 0)
 		r = store_run(s, "COMMIT");
-	if (r < 0) /* what failed is said already */
+	if (r < 0) /* the reason is already stored */
 		sqlite3_exec(s->db, "ROLLBACK", NULL, NULL, NULL);
 	return r;
 }
 
-static int prepare(struct model_store *s, bool write)
+static int prepare_layout(struct model_store *s, bool write)
 {
 	int layout = 0, r;
 
@@ -118,16 +119,16 @@ static int prepare(struct model_store *s, bool write)
 	if (r < 0)
 		return r;
 	if (layout > STORE_LAYOUT)
-		return say(-EPROTO, sqlite3_db_filename(s->db, "main"),
+		return set_why(-EPROTO, sqlite3_db_filename(s->db, "main"),
 			"written by a later version of heddle");
 	s->layout = layout;
 	if (!write)
 		return layout ? 0
-			      : say(-ENOENT, sqlite3_db_filename(s->db, "main"),
+			      : set_why(-ENOENT, sqlite3_db_filename(s->db, "main"),
 					"holds nothing yet");
 	if (layout < STORE_LAYOUT) {
 		r = store_run(s, tables);
-		if (r < 0) /* left open by what failed */
+		if (r < 0) /* the failed statement left a transaction open */
 			sqlite3_exec(s->db, "ROLLBACK", NULL, NULL, NULL);
 		layout = STORE_LAYOUT;
 	}
@@ -148,13 +149,13 @@ int model_store_open(const char *path, bool write, struct model_store **ret)
 		path = own;
 	}
 	if (r == 0 && !write && stat(path, &st) < 0)
-		r = say(-ENOENT, path, "nothing has been measured yet");
+		r = set_why(-ENOENT, path, "nothing has been measured yet");
 	if (r == 0 && write)
 		model_make_folders(path);
 	if (r == 0 && sqlite3_open_v2(path, &s->db, flags, NULL) != SQLITE_OK)
-		r = say(-EIO, path, s->db ? sqlite3_errmsg(s->db) : "out of memory");
+		r = set_why(-EIO, path, s->db ? sqlite3_errmsg(s->db) : "out of memory");
 	if (r == 0)
-		r = prepare(s, write);
+		r = prepare_layout(s, write);
 	if (r < 0)
 		model_store_close(s);
 	else
@@ -169,25 +170,25 @@ void model_store_close(struct model_store *s)
 	free(s);
 }
 
-/* ---- what identifies a set ---- */
+/* ---- identity of a set ---- */
 struct key {
 	struct strbuf text;
 	uint8_t digest[32];
 };
 
-static int key_of(const struct model_together *t, struct key *ret)
+static int make_key(const struct model_together *t, struct key *ret)
 {
 	*ret = (struct key){0};
 	model_describe(t, &ret->text);
 	if (ret->text.failed)
-		return say(-ENOMEM, "measured.db", "out of memory");
+		return set_why(-ENOMEM, "measured.db", "out of memory");
 	sha256(ret->text.at, ret->text.len, ret->digest);
 	return 0;
 }
 
 /* ---- statements ---- */
 
-/* Prepares, and binds the key to the first parameter. NULL: failed. */
+/* Prepares a statement and binds the key to its first parameter. NULL: failed. */
 static sqlite3_stmt *with_key(struct model_store *s, const struct key *k, const char *sql)
 {
 	sqlite3_stmt *q = NULL;
@@ -254,7 +255,7 @@ int model_ways_put(struct model_store *s, const struct model_together *t,
 	const struct model_way *ways, unsigned n)
 {
 	struct putting p = {.ways = ways, .n = n};
-	int r = key_of(t, &p.key);
+	int r = make_key(t, &p.key);
 
 	if (r == 0)
 		r = store_in_one(s, put_all, &p);
@@ -266,7 +267,7 @@ int model_ways_chosen(struct model_store *s, const struct model_together *t, str
 {
 	sqlite3_stmt *q;
 	struct key k;
-	int r = key_of(t, &k), step = SQLITE_ERROR;
+	int r = make_key(t, &k), step = SQLITE_ERROR;
 
 	if (r < 0)
 		return r;
@@ -283,7 +284,7 @@ int model_ways_chosen(struct model_store *s, const struct model_together *t, str
 		ret->runs = (unsigned)sqlite3_column_int64(q, 3);
 		ret->chosen = true;
 	} else if (step == SQLITE_DONE) {
-		r = say(-ENOENT, sqlite3_db_filename(s->db, "main"),
+		r = set_why(-ENOENT, sqlite3_db_filename(s->db, "main"),
 			"these kernels, launched so, have not been measured on this device");
 	} else {
 		r = store_failed(s);

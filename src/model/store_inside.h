@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  * Copyright 2026 The heddle authors */
 
-/* What the files of the store share. All return 0 or a negative errno, with the reason said at
- * model_store_why. */
+/* Shared by the files of the store. All functions return 0 or a negative errno; model_store_why
+ * has the reason. */
 #ifndef HEDDLE_MODEL_STORE_INSIDE_H
 #define HEDDLE_MODEL_STORE_INSIDE_H
 
@@ -17,11 +17,11 @@ struct model_store {
 	int layout; /* of the file */
 };
 
-int store_failed(const struct model_store *s); /* -EIO, for what SQLite says */
+int store_failed(const struct model_store *s); /* -EIO, with SQLite's message */
 int store_run(struct model_store *s, const char *sql);
-/* Runs a statement that gives no rows, and ends it. q NULL: it could not be prepared. */
+/* Runs and finalizes a statement without result rows. q NULL: it could not be prepared. */
 int store_step(struct model_store *s, sqlite3_stmt *q);
-/* Runs fn in a transaction, which holds if fn returns 0. */
+/* Runs fn in a transaction. Commits if fn returns 0. */
 int store_in_one(struct model_store *s, int (*fn)(struct model_store *s, void *user), void *user);
 
 #endif

@@ -1,15 +1,16 @@
 /* SPDX-License-Identifier: Apache-2.0
  * Copyright 2026 The heddle authors */
 
-/* The books: what tenants have had of the device, and how long each launch waited, ran, and has
- * left (FLEP, section 5.1). */
+/* Accounting: the service of tenants, and for each launch how long it waited, ran, and will
+ * still run (FLEP, section 5.1). */
 #include "engine.h"
 
 /* The tenant's service since served_ns, while no launch is leaving. Unmanaged work that was
  * submitted while its tenant was held is waiting, so it is no service. The time from a grant to the
  * first block is charged to no tenant: otherwise tenants with short turns would pay most for
  * changes. */
-static uint64_t served(const struct sched *s, const struct sched_tenant *t, uint64_t now_ns)
+static uint64_t compute_service(
+	const struct sched *s, const struct sched_tenant *t, uint64_t now_ns)
 {
 	bool opaque = t->opaque_active && !t->opaque_waits;
 	uint64_t from = s->served_ns;
@@ -27,7 +28,7 @@ void sched_serve(struct sched *s, uint64_t now_ns)
 	bool leaving = s->n_in[LAUNCH_HELD] || s->n_in[LAUNCH_DRAINING];
 
 	for (struct sched_tenant *t = s->tenants; t && passed; t = t->next) {
-		uint64_t ns = !leaving ? served(s, t, now_ns) : t->n_leave ? passed : 0;
+		uint64_t ns = !leaving ? compute_service(s, t, now_ns) : t->n_leave ? passed : 0;
 
 		t->service_ns += ns;
 		t->work_ns += t->n_unpredicted || !(t->n_there + t->n_leave) ? ns : 0;
@@ -48,12 +49,12 @@ void sched_work(struct sched_launch *l)
 	}
 }
 
-static uint64_t remaining(const struct sched_launch *l)
+static uint64_t compute_remaining(const struct sched_launch *l)
 {
 	uint64_t left = l->k.total - l->k.finished;
 	double ns;
 
-	/* From finished blocks, not from elapsed time. */
+	/* Uses finished blocks, not elapsed time. */
 	if (l->k.predicted_ns != SCHED_UNKNOWN)
 		ns = (double)l->k.predicted_ns * (double)left / (double)l->k.total;
 	else if (l->k.finished)
@@ -69,11 +70,12 @@ static uint64_t sms_used(const struct sched_launch *l)
 	return (l->k.total + l->k.workers_per_sm - 1) / l->k.workers_per_sm;
 }
 
-/* In time on the whole device: what passed on half of the SMs that it could use counts half. */
-static uint64_t ran(const struct sched_launch *l, uint64_t passed)
+/* Converts to time on the whole device: time on half of the SMs that the launch could use counts
+ * half. */
+static uint64_t scale_to_device(const struct sched_launch *l, uint64_t passed)
 {
 	uint64_t can_use = sms_used(l);
-	/* Exact where it is whole SMs. */
+	/* Fractions of an SM count by the workers that may stay on it. */
 	double has = (double)quota_workers(&l->allowed, l->k.workers_per_sm) / l->k.workers_per_sm;
 
 	if (launch_is(l->state, LAUNCH_LEAVES) || has >= (double)MIN(can_use, l->device_sms))
@@ -83,12 +85,12 @@ static uint64_t ran(const struct sched_launch *l, uint64_t passed)
 
 static void add_time(struct sched_launch *l, uint64_t passed)
 {
-	uint64_t ns = ran(l, passed);
+	uint64_t ns = scale_to_device(l, passed);
 
 	l->partial |= ns < passed;
 	l->ran_ns += ns;
 	l->sm_ns += ns * MIN(sms_used(l), l->device_sms);
-	/* A launch that is on its way out has its SMs until it is gone. */
+	/* A launch that is leaving keeps its SMs until it has left. */
 	if (!launch_is(l->state, LAUNCH_LEAVES)) {
 		l->spell.n_sms = quota_count(&l->allowed);
 		l->spell.workers = quota_workers(&l->allowed, l->k.workers_per_sm);
@@ -106,5 +108,5 @@ void sched_account(struct sched_launch *l, uint64_t now_ns)
 		l->k.waited_ns += passed;
 	}
 	l->since_ns = MAX(l->since_ns, now_ns);
-	l->k.remaining_ns = remaining(l);
+	l->k.remaining_ns = compute_remaining(l);
 }

@@ -1,23 +1,24 @@
 /* SPDX-License-Identifier: Apache-2.0
  * Copyright 2026 The heddle authors */
 
-/* Measures the two orders of a pair of launches, and tells the older one to leave, or the younger
- * one to wait, where that pays. */
+/* Measures both orders of a pair of launches. Makes the older one leave, or the younger one
+ * wait, if that pays. */
 #include "ages.h"
 
 #include <string.h>
 
-#define SETTLE_NS  1000000u   /* since both have blocks on SMs, before they are measured */
-#define WINDOW_NS  4000000u   /* an order is measured for so long, */
-#define LONGEST_NS 20000000u  /* or up to this, until each SM has ended a block of both */
-#define LATE_NS    5000000u   /* who has found no room by then does not in this order */
-#define LOOK_NS    200000u    /* until the next look whether it has */
-#define TRY_NS     20000000.0 /* both must have so much left before an unknown order is tried, */
-#define TRY_PART   0.1        /* and leaving must cost no more than this part of it */
-#define MARGIN     0.05       /* a difference of rates below this part is none */
-#define MOVING     8u
-#define SWAPS      2u  /* of a pair of launches: there, and back */
-#define ANEW       32u /* after one has waited so often, both orders are measured again */
+#define SETTLE_NS  1000000u  /* wait before measuring, after both launches have blocks on SMs */
+#define WINDOW_NS  4000000u  /* length of a measurement, */
+#define LONGEST_NS 20000000u /* or up to this, until each SM has ended a block of both launches */
+#define LATE_NS    5000000u  /* a launch that got no SM in this time gets none in this order */
+#define LOOK_NS    200000u   /* interval of checks for that */
+/* shortest remaining time of both for which an unknown order is tried, */
+#define TRY_NS   20000000.0
+#define TRY_PART 0.1  /* and the greatest part of that time that leaving may cost */
+#define MARGIN   0.05 /* smaller relative differences of rates do not count */
+#define MOVING   8u
+#define SWAPS    2u  /* for a pair of launches: there and back */
+#define ANEW     32u /* waits after which both orders are measured again */
 
 /* ---- ages ---- */
 
@@ -34,7 +35,7 @@ static const struct age *find_age(const struct ages *a, const struct age_launch 
 	return NULL;
 }
 
-/* One that is not there is younger than all. */
+/* A launch without SMs is younger than all others. */
 static uint64_t age_of(const struct ages *a, const struct age_launch *l)
 {
 	const struct age *age = find_age(a, l);
@@ -42,7 +43,7 @@ static uint64_t age_of(const struct ages *a, const struct age_launch *l)
 	return age ? age->seq : UINT64_MAX;
 }
 
-/* A launch is as old as its workers: it begins anew whenever it comes again. */
+/* A launch is as old as its workers: when it returns, its age begins anew. */
 static void note_ages(struct ages *a, const struct age_launch *at, uint32_t n)
 {
 	struct age next[AGES_LAUNCHES];
@@ -59,7 +60,7 @@ static void note_ages(struct ages *a, const struct age_launch *at, uint32_t n)
 	a->len = len;
 }
 
-/* ---- what is known of two kernels ---- */
+/* ---- measurements of two kernels ---- */
 
 static struct age_pair *find_pair(struct ages *a, uint64_t first, uint64_t second)
 {
@@ -79,7 +80,7 @@ static struct age_pair *find_pair(struct ages *a, uint64_t first, uint64_t secon
 	return oldest;
 }
 
-static void learn(struct age_pair *p, uint32_t older, bool swapped, double rate)
+static void learn_rate(struct age_pair *p, uint32_t older, bool swapped, double rate)
 {
 	uint32_t *n = &p->n[older][swapped];
 
@@ -87,7 +88,7 @@ static void learn(struct age_pair *p, uint32_t older, bool swapped, double rate)
 	p->rate[older][swapped] += (rate - p->rate[older][swapped]) / *n;
 }
 
-/* Of this order, reached by a swap. Below 0: not known. */
+/* The rate of this order, preferably after a swap. Below 0: not known. */
 static double swapped_rate(const struct age_pair *p, uint32_t older)
 {
 	return p->n[older][1] ? p->rate[older][1] : p->n[older][0] ? p->rate[older][0] : -1;
@@ -111,7 +112,7 @@ static bool is_steering(const struct age_launch *at, uint32_t n)
 }
 
 /* At least half of the blocks that it may have are on SMs. */
-static bool is_there(const struct age_launch *l, uint32_t n_sms)
+static bool is_on_sms(const struct age_launch *l, uint32_t n_sms)
 {
 	uint64_t on = l->started - MIN(l->finished, l->started);
 	uint64_t may = MIN((uint64_t)l->count * n_sms, l->blocks - MIN(l->finished, l->blocks));
@@ -119,7 +120,7 @@ static bool is_there(const struct age_launch *l, uint32_t n_sms)
 	return l->present && !l->leaving && 2 * on >= MAX(may, 1u);
 }
 
-/* The part of its blocks that it has ended since measuring began. */
+/* The fraction of its blocks that have ended since measuring began. */
 static double part_done(const struct ages *a, const struct age_launch *const l[2], uint32_t i)
 {
 	return (double)(l[i]->finished - a->from[i].finished) / (double)MAX(l[i]->blocks, 1u);
@@ -130,7 +131,7 @@ static void wake_at(uint64_t *io_wake_ns, uint64_t ns)
 	*io_wake_ns = MIN(*io_wake_ns, ns);
 }
 
-/* Measuring begins, again if a count has changed, once the launches have settled. */
+/* Begins to measure once the launches have settled, and again if a count has changed. */
 static void begin_measuring(
 	struct ages *a, uint64_t now_ns, const struct age_launch *const l[2], uint64_t *io_wake_ns)
 {
@@ -145,8 +146,8 @@ static void begin_measuring(
 	wake_at(io_wake_ns, a->from_ns ? now_ns + WINDOW_NS : a->settled_ns);
 }
 
-/* The order of now, once for these two launches. late: one of them finds no room. */
-static void measure(struct ages *a, struct age_pair *p, uint64_t now_ns, uint32_t n_sms,
+/* Measures the present order, once for these two launches. late: one of them finds no room. */
+static void measure_order(struct ages *a, struct age_pair *p, uint64_t now_ns, uint32_t n_sms,
 	const struct age_launch *const l[2], uint32_t older, bool late, uint64_t *io_wake_ns)
 {
 	uint64_t since = now_ns - a->from_ns;
@@ -169,12 +170,13 @@ static void measure(struct ages *a, struct age_pair *p, uint64_t now_ns, uint32_
 			since < WINDOW_NS ? a->from_ns + WINDOW_NS : now_ns + WINDOW_NS / 2);
 		return;
 	}
-	learn(p, older, a->swaps > 0, rate / (double)since);
+	learn_rate(p, older, a->swaps > 0, rate / (double)since);
 	a->measured = true;
 }
 
-/* Until the first of both ends, if they go on as now. */
-static double both_ns(const struct ages *a, uint64_t now_ns, const struct age_launch *const l[2])
+/* Time until the first of the two ends, at their present pace. */
+static double time_until_end(
+	const struct ages *a, uint64_t now_ns, const struct age_launch *const l[2])
 {
 	double ns = MIN(l[0]->left_ns, l[1]->left_ns);
 
@@ -188,7 +190,7 @@ static double both_ns(const struct ages *a, uint64_t now_ns, const struct age_la
 	return ns;
 }
 
-static void forget(struct age_pair *p)
+static void forget_rates(struct age_pair *p)
 {
 	p->apart = 0;
 	memset(p->n, 0, sizeof(p->n));
@@ -196,16 +198,15 @@ static void forget(struct age_pair *p)
 
 enum way { AS_NOW, OTHER_ORDER, APART };
 
-/* The time that a rate saves until the first of both ends, without what the swaps on the way to it
- * cost. */
-static double saving(double both, double now, double rate, double cost_ns)
+/* The time that a rate saves until the first of the two ends, minus the cost of the swaps. */
+static double compute_saving(double both, double now, double rate, double cost_ns)
 {
 	return rate > now * (1 + MARGIN) ? both * (1 - now / rate) - cost_ns : 0;
 }
 
-/* The way from which most time is saved until the first of both ends. A launch that leaves costs
- * its time twice: until it is gone, and until it is back. After two swaps the order is the one of
- * now, but the younger launch has found its room on empty SMs: that may be better than both. */
+/* The way that saves most time until the first launch ends. Each leave counts twice: for leaving
+ * and for returning. After two swaps the order is the present one, but the younger launch has
+ * got its room on empty SMs, which may be better than both orders. */
 static enum way best_way(const struct ages *a, const struct age_pair *p,
 	const struct age_launch *const l[2], uint32_t older, double both)
 {
@@ -219,18 +220,18 @@ static enum way best_way(const struct ages *a, const struct age_pair *p,
 	if (can_change && other < 0 && both >= TRY_NS && cost_ns <= both * TRY_PART)
 		return OTHER_ORDER;
 	if (can_change)
-		saved = saving(both, now, other, 2 * cost_ns);
+		saved = compute_saving(both, now, other, 2 * cost_ns);
 	if (!swapped && p->n[older][1])
-		saved = MAX(saved,
-			saving(both, now, p->rate[older][1], 2 * (cost_ns + l[!older]->cost_ns)));
-	apart = saving(both, now, 1, 2 * wait_ns);
+		saved = MAX(saved, compute_saving(both, now, p->rate[older][1],
+					   2 * (cost_ns + l[!older]->cost_ns)));
+	apart = compute_saving(both, now, 1, 2 * wait_ns);
 	if (saved <= 0 && apart <= 0)
 		return AS_NOW;
 	return saved >= apart ? OTHER_ORDER : APART;
 }
 
-/* Both, or one of them, are not on their SMs yet: they get some time for it. */
-static bool is_early(
+/* True if a launch is not on its SMs yet, and its time for that has not passed. */
+static bool is_arrival_pending(
 	struct ages *a, uint64_t now_ns, const struct age_launch *const l[2], uint64_t *io_wake_ns)
 {
 	if (!a->late_ns)
@@ -242,35 +243,35 @@ static bool is_early(
 	return true;
 }
 
-/* The one that was to leave has left: it comes again once the other one is on its SMs. An SM's
- * memory is split anew only when no block is left on it, so a few microseconds decide who gets it.
- */
-static bool is_awaited(struct ages *a, uint64_t now_ns, uint32_t n_sms,
+/* The launch that had to leave has left. It returns once the other one is on its SMs. True: not
+ * yet. An SM divides its memory anew only when it has no block, so the order of arrival within a
+ * few microseconds decides the division. */
+static bool is_return_pending(struct ages *a, uint64_t now_ns, uint32_t n_sms,
 	const struct age_launch *other, uint64_t *io_wake_ns)
 {
 	if (!a->late_ns)
 		a->late_ns = now_ns + LATE_NS;
-	if (is_there(other, n_sms) || now_ns >= a->late_ns)
+	if (is_on_sms(other, n_sms) || now_ns >= a->late_ns)
 		return false;
 	wake_at(io_wake_ns, MIN(a->late_ns, now_ns + LOOK_NS));
 	return true;
 }
 
-/* An index of l. */
-static uint32_t decide(struct ages *a, uint64_t now_ns, uint32_t n_sms,
+/* Returns an index of l, or AGES_NOBODY. */
+static uint32_t choose_way_for_pair(struct ages *a, uint64_t now_ns, uint32_t n_sms,
 	const struct age_launch *const l[2], uint64_t *io_wake_ns)
 {
 	struct age_pair *p = find_pair(a, l[0]->code, l[1]->code);
 	uint32_t older = age_of(a, l[0]) > age_of(a, l[1]);
-	bool there = is_there(l[0], n_sms) && is_there(l[1], n_sms);
+	bool there = is_on_sms(l[0], n_sms) && is_on_sms(l[1], n_sms);
 	bool long_enough = a->from_ns || MIN(l[0]->left_ns, l[1]->left_ns) >= TRY_NS;
 	enum way way;
 
 	if (there)
 		a->late_ns = 0;
-	if (long_enough && (there || !is_early(a, now_ns, l, io_wake_ns)))
-		measure(a, p, now_ns, n_sms, l, older, !there, io_wake_ns);
-	way = best_way(a, p, l, older, both_ns(a, now_ns, l));
+	if (long_enough && (there || !is_arrival_pending(a, now_ns, l, io_wake_ns)))
+		measure_order(a, p, now_ns, n_sms, l, older, !there, io_wake_ns);
+	way = best_way(a, p, l, older, time_until_end(a, now_ns, l));
 	if (way == AS_NOW)
 		return AGES_NOBODY;
 	a->leaves = true;
@@ -279,7 +280,7 @@ static uint32_t decide(struct ages *a, uint64_t now_ns, uint32_t n_sms,
 	a->leaver = a->waits ? !older : older;
 	a->swaps += !a->waits;
 	if (a->waits && ++p->apart > ANEW)
-		forget(p);
+		forget_rates(p);
 	return a->leaver;
 }
 
@@ -304,12 +305,12 @@ uint32_t ages_decide(struct ages *a, uint64_t now_ns, uint32_t n_sms, const stru
 	if (a->leaves) {
 		if (a->waits || l[a->leaver]->present || l[a->leaver]->leaving)
 			return a->leaver ^ swap;
-		if (is_awaited(a, now_ns, n_sms, l[!a->leaver], io_wake_ns))
+		if (is_return_pending(a, now_ns, n_sms, l[!a->leaver], io_wake_ns))
 			return a->leaver ^ swap;
 		a->leaves = a->measured = false;
 		a->from_ns = a->settled_ns = a->late_ns = 0;
 	}
-	leaver = decide(a, now_ns, n_sms, l, io_wake_ns);
+	leaver = choose_way_for_pair(a, now_ns, n_sms, l, io_wake_ns);
 	return leaver == AGES_NOBODY ? AGES_NOBODY : leaver ^ swap;
 }
 

@@ -13,7 +13,7 @@ uint32_t curve_most(uint32_t blocks_per_sm, uint64_t left, uint32_t n_sms)
 }
 
 /* The bits of i in reverse order, where i has n of them. */
-static uint32_t reversed(uint32_t i, uint32_t n)
+static uint32_t reverse_bits(uint32_t i, uint32_t n)
 {
 	uint32_t r = 0;
 
@@ -31,10 +31,10 @@ uint32_t curve_turn(uint32_t most, uint32_t step)
 		return step ? 1 : most;
 	while (1u << bits < most)
 		bits++;
-	/* The two ends have had their turns. */
+	/* The first two steps took the two ends. */
 	step--;
 	for (uint32_t i = 1;; i++) {
-		below = reversed(i, bits);
+		below = reverse_bits(i, bits);
 		if (below + 1 < most && --step == 0)
 			return most - below;
 	}

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  * Copyright 2026 The heddle authors */
 
-/* Configurations of a kernel: how many of its blocks may stay on each SM, and how long it takes
- * with so many (Adaptive simultaneous multi-tenancy, section 3.5). Policy greedy chooses among the
+/* Configurations of a kernel: how many of its blocks may stay on each SM, and its duration with
+ * that many (Adaptive simultaneous multi-tenancy, section 3.5). Policy greedy chooses among the
  * configurations that pruning keeps; heddle profile measures and shows all of them. */
 #ifndef HEDDLE_SCHED_CURVE_H
 #define HEDDLE_SCHED_CURVE_H
@@ -12,9 +12,9 @@
 /* The largest count that a grid can use: an SM holds blocks_per_sm blocks (0 counts as 1), and
  * `left` blocks of the grid are left for n_sms SMs. At least 1. */
 uint32_t curve_most(uint32_t blocks_per_sm, uint64_t left, uint32_t n_sms);
-/* The count that a profile measures in this step, from 0: the first `most` steps have each count
- * from 1 to most (1 or more) once: the largest, then 1, then such that a few steps are spread over
- * all. Later steps begin again. */
+/* The count that a profile measures in this step, from 0. The first `most` steps visit each
+ * count from 1 to most (at least 1) once: the largest, then 1, then the others in an order that
+ * spreads the first few over the range. Later steps repeat this order. */
 uint32_t curve_turn(uint32_t most, uint32_t step);
 /* The smallest count above `count` with a shorter duration than at `count`; count 0: the smallest
  * with any duration. ns[n]: duration with n blocks on each SM, for n from 1 to most, in any unit;

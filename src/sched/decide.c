@@ -1,16 +1,16 @@
 /* SPDX-License-Identifier: Apache-2.0
  * Copyright 2026 The heddle authors */
 
-/* Decisions: gathers what competes (gather.c), asks the policy (lanes.c; planner.c), and
- * tells what differs from before (tell.c). Launches that others must leave alone keep what they
- * have, whatever the policy says. */
+/* Decisions: gathers the competing work (gather.c), asks the policy (lanes.c or planner.c), and
+ * issues actions for what has changed (tell.c). Pinned launches keep their quotas, whatever the
+ * policy says. */
 #include "engine.h"
 #include "planner.h"
 
 #include <limits.h>
 
-/* Submitted launches that were let go and still do not arrive lose their claim. Nobody's time runs
- * while somebody is still on the way out. */
+/* A submitted launch that has SMs but does not arrive within grace_ns makes its tenant late: the
+ * tenant loses its claim. No time counts while a preempted launch is still leaving. */
 static void check_grace(struct sched *s, uint64_t now_ns)
 {
 	bool leaving = s->n_in[LAUNCH_HELD] || s->n_in[LAUNCH_DRAINING];
@@ -31,7 +31,7 @@ static void check_grace(struct sched *s, uint64_t now_ns)
 	}
 }
 
-/* Somebody has less than the whole device. */
+/* True if some launch has less than the whole device. */
 static bool is_contended(const struct sched *s)
 {
 	for (const struct sched_tenant *t = s->tenants; t; t = t->next) {
@@ -54,7 +54,7 @@ static void keep_launch(const struct sched *s, struct sched_launch *l)
 		l->next_allowed = l->allowed;
 }
 
-/* Others may be given the same SMs, and share them as they would without us. */
+/* Other launches may get the same SMs and share them, as they would without heddle. */
 static void keep_pinned(struct sched *s)
 {
 	for (struct sched_tenant *t = s->tenants; t; t = t->next) {
@@ -69,7 +69,7 @@ static void keep_pinned(struct sched *s)
 	}
 }
 
-static int decide_once(struct sched *s, uint64_t now_ns)
+static int gather_and_decide(struct sched *s, uint64_t now_ns)
 {
 	int r, hold_below = INT_MIN;
 
@@ -90,16 +90,16 @@ int sched_decide(struct sched *s, uint64_t now_ns)
 {
 	int r = 0;
 
-	/* What has been decided must be told before more is. */
+	/* The caller must fetch all actions before the next decision. */
 	if ((!s->dirty && now_ns < s->deadline_ns) || s->next_action < s->actions.len)
 		return 0;
 	s->next_action = s->actions.len = 0;
 	s->stats.decisions++;
-	r = decide_once(s, now_ns);
+	r = gather_and_decide(s, now_ns);
 	s->dirty = r < 0 || s->n_in[LAUNCH_STRAY];
 	if (r < 0)
 		return r;
-	check_grace(s, now_ns); /* for those let go just now */
+	check_grace(s, now_ns); /* for launches that have just got SMs */
 	sched_learn_beside(s);
 	s->contended = is_contended(s);
 	return 0;
@@ -111,7 +111,7 @@ bool sched_next(struct sched *s, struct sched_action *ret)
 		const struct sched_action *a = &s->actions.at[s->next_action++];
 
 		if (!a->tenant)
-			continue; /* gone meanwhile */
+			continue; /* the tenant or launch has gone since */
 		*ret = *a;
 		return true;
 	}

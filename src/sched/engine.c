@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  * Copyright 2026 The heddle authors */
 
-/* The engine, its policy and its tenants: they come, change and go. Each event only changes the
- * books and marks that there is something to decide. */
+/* The engine, its policy and its tenants: creation, changes, end. An event only updates the
+ * state and requests a decision. */
 #include "engine.h"
 #include "planner.h"
 
@@ -44,7 +44,7 @@ static void free_model(struct sched *s)
 		s->o.model->destroy(s->model_state);
 }
 
-/* False: they are too long, and stay as they were. */
+/* False: the options are too long, and stay as they were. */
 static bool copy_options(struct sched *s, const char *options)
 {
 	size_t n = options ? strlen(options) : 0;
@@ -56,8 +56,8 @@ static bool copy_options(struct sched *s, const char *options)
 	return true;
 }
 
-/* The one before, if any, ends once the new one has begun: a policy's file may be loaded for both.
- */
+/* Creates the new policy's state before it destroys the old one: both may use the same shared
+ * object, which then stays loaded. */
 static void change_policy(struct sched *s, const struct sched_policy *p)
 {
 	void *state = p->planner ? planner_create(s, p->planner) : NULL;
@@ -195,7 +195,8 @@ void sched_leave(struct sched *s, uint64_t now_ns, struct sched_tenant *t)
 
 void sched_set_priority(struct sched *s, struct sched_tenant *t, int priority)
 {
-	if (priority != t->priority) /* behind those that it comes to, as who joins */
+	/* after the tenants that already have this priority, as a new tenant */
+	if (priority != t->priority)
 		t->turn = sched_last_turn(s, priority);
 	t->priority = t->opaque.priority = t->linger.priority = priority;
 	for (struct sched_launch *l = t->arrived.first; l; l = l->next)

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  * Copyright 2026 The heddle authors */
 
-/* The engine's own state, and what its files have of each other. */
+/* The engine's own state, and the functions that its files share. */
 #ifndef HEDDLE_SCHED_ENGINE_H
 #define HEDDLE_SCHED_ENGINE_H
 
@@ -13,147 +13,146 @@
 
 #define SCHED_STREAM_RANKS 16
 
-/* What a launch has had of SMs since its curve was last learnt from. */
+/* SM time and blocks of a spell, the time since the model last learned from the launch. */
 struct sched_spell {
-	uint64_t sm_ns;          /* SMs times the time on them */
-	uint64_t finished;       /* blocks that had finished before */
-	uint32_t n_sms, workers; /* that it had last, and what they hold; 0: none since */
+	uint64_t sm_ns;          /* sum over its SMs of the time on them */
+	uint64_t finished;       /* blocks that had finished before the spell */
+	uint32_t n_sms, workers; /* its last SMs, and the workers that fit on them; 0: none yet */
 };
 
-/* What else has SMs while a launch has some. */
+/* The company of a launch: which other work has SMs while the launch has some. */
 struct sched_beside {
-	uint64_t kernel;      /* the only other launch's code; count 0: there is none */
-	uint32_t count, most; /* of its blocks, on an SM */
-	uint32_t own_count;   /* of the launch's own */
-	bool several;         /* several launches, or work that cannot be steered */
+	uint64_t kernel;      /* code of the only other launch; count 0: there is none */
+	uint32_t count, most; /* its blocks on an SM: now, and at most */
+	uint32_t own_count;   /* blocks of the launch itself on an SM */
+	bool several;         /* there are several launches, or unmanaged work */
 };
 
 struct sched_launch {
 	struct sched_kernel k;            /* as the policy sees it */
-	struct sched_launch *prev, *next; /* in its list */
+	struct sched_launch *prev, *next; /* in the list of its state */
 	struct sched_tenant *tenant;
 	void *user;
-	struct sched_shape shape; /* as the model sees it */
+	struct sched_shape shape; /* the launch as the model sees it */
 	uint32_t regs, stream_priority, device_sms;
-	enum launch_state state;                    /* sched_to alone changes it */
+	enum launch_state state;                    /* changed only by sched_to */
 	enum launch_state refused_from, refused_to; /* in LAUNCH_ASTRAY */
-	/* What it may use; some SM if it is in LAUNCH_HAS_SMS, every SM of a native one. NEXT: what
-	 * it would begin with. QUEUED: what it would have begun with when it was NEXT, or none. */
+	/* Quotas that the launch obeys: not all zero in LAUNCH_HAS_SMS, without bounds for a
+	 * native launch. NEXT: those that it would begin with. QUEUED: those that it had as
+	 * NEXT, or none. */
 	struct quota allowed, next_allowed;
 	struct sms reserved;
-	uint64_t submit_ns, since_ns; /* since: T_w, T_r, ran_ns are accounted up to here */
-	uint64_t preempt_ns; /* of the last PREEMPT or SHRINK that it has not answered; else 0 */
+	uint64_t submit_ns, since_ns; /* since: times are up to date to this point */
+	uint64_t preempt_ns;          /* of the last PREEMPT or SHRINK without an answer; else 0 */
 	uint64_t ran_ns, grace_ns;
-	uint64_t sm_ns;     /* SM time, from the SMs that it had and could use */
-	uint64_t work_ns;   /* its part of the tenant's work_ns */
-	uint64_t coming_ns; /* when it was granted SMs on which it has begun nothing yet; or 0 */
+	uint64_t sm_ns;     /* SM time, over the SMs that it was allowed and could use */
+	uint64_t work_ns;   /* its contribution to the tenant's work_ns */
+	uint64_t coming_ns; /* time of the grant of SMs on which no block has begun yet; or 0 */
 	uint64_t started;   /* blocks that have begun */
 	struct sched_spell spell;
-	struct sched_beside beside; /* during the spell; where s->pairs is set */
-	bool shared;                /* something was beside it since it arrived; likewise */
+	struct sched_beside beside; /* in this spell; only if s->pairs is set */
+	bool shared;                /* it has had company since it arrived; likewise */
 	uint32_t preemptions;       /* and shrinks, so far */
 	struct sched_guard guard;
-	/* turns.c. What it does on its SMs is apart from whether it has any. */
-	bool partial;  /* since it arrived, it waited or had fewer workers than it could use */
-	bool idle;     /* a pool of tasks that has none */
-	bool had_lane; /* in the last decision */
-	bool still;    /* gets nowhere while equals wait */
-	uint64_t seen,
-		came_on_ns; /* finished when it last came on, or was given SMs; when that was */
+	/* turns.c. Whether the launch makes progress is independent of whether it has SMs. */
+	bool partial;  /* since it arrived, it has waited or had fewer workers than it could use */
+	bool idle;     /* a pool of tasks without a task */
+	bool had_lane; /* it had a lane in the last decision */
+	bool stalled;  /* it is stalled: it makes no progress while equals wait */
+	uint64_t progress_finished; /* finished blocks at the last progress or grant of SMs */
+	uint64_t progress_ns;       /* time of that */
 };
 
-/* In the order of ids. */
+/* In the order of launch ids. */
 struct sched_launches {
 	struct sched_launch *first, *last;
 };
 
 struct sched_tenant {
 	struct sched_tenant *prev, *next;
-	/* A queue may hold hundreds that have not arrived: only the oldest of them, and that only
-	 * while nothing has arrived, takes part in decisions, which must not cost more for the
-	 * rest. The state of a launch says which list it is in. */
+	/* Only a tenant's oldest submitted launch takes part in decisions, and only while none
+	 * has arrived: the cost of a decision must not depend on hundreds of others. */
 	struct sched_launches arrived, submitted, native;
-	struct sched_launch *head;                   /* the one that is NEXT, or NULL */
+	struct sched_launch *head;                   /* the launch in LAUNCH_NEXT, or NULL */
 	uint32_t n_submitted_of[SCHED_STREAM_RANKS]; /* by stream priority */
 	struct sched_kernel opaque, linger;          /* pseudo launches */
 	uint64_t service_ns;                         /* sched_service */
-	uint64_t sm_ns;                              /* of launches that are gone */
+	uint64_t sm_ns;                              /* of launches that have ended */
 	uint64_t work_ns;                            /* struct heddle_policy_tenant */
-	uint64_t coming_until_ns;  /* until when those count as such that have coming_ns: */
-	uint32_t n_coming;         /* so many of those that are there */
-	uint32_t n_there, n_leave; /* launches in LAUNCH_HAS_SMS or NATIVE, and in LAUNCH_LEAVES */
-	uint32_t n_unpredicted;    /* of both, those without a prediction */
+	uint64_t coming_until_ns;  /* launches with coming_ns count as coming until this time */
+	uint32_t n_coming;         /* launches of n_there with coming_ns */
+	uint32_t n_there, n_leave; /* launches in LAUNCH_HAS_SMS or NATIVE; in LAUNCH_LEAVES */
+	uint32_t n_unpredicted;    /* launches of both sets without a prediction */
 	void *user;
 	uint32_t id, weight, n_launches;
 	int priority;
-	int64_t submitted_priority; /* highest stream's of what has not arrived; -1: nothing */
+	int64_t submitted_priority; /* highest one of submitted launches; -1: there are none */
 	bool opaque_active;
-	bool opaque_waits;    /* submitted while the tenant was held, which it still is */
-	bool held, next_held; /* it starts nothing, whatever its priority */
-	bool continues; /* its opaque work has come to an end that the program did not wait for */
-	uint64_t burst_ns; /* when its opaque work began that is one burst with what there is now */
-	bool busy, worked; /* has work now; ever had */
-	bool late;         /* what it submitted did not arrive in time: counts again when it does */
-	bool pinned;       /* nothing is taken from its launches, */
-	bool kept;         /* nor from those that begin now */
-	/* Under MPS %smid is no SM's name (seen on an H200): a program that has nothing on the
-	 * device numbers what it comes upon then from 0 on, TPC by TPC, and keeps those numbers
-	 * until nothing of it is left. Whoever began on an empty device has them as they are; for
-	 * one that found others there, which is this, sets of SMs say how many alone. */
+	bool opaque_waits;    /* opaque work was submitted during the present hold */
+	bool held, next_held; /* it may start nothing, whatever its priority */
+	bool continues; /* its opaque work has ended, and the program did not wait for this end */
+	uint64_t burst_ns; /* start of the present burst of opaque work */
+	bool busy, worked; /* it has work now; it has had work */
+	bool late;         /* a submitted launch did not arrive in time, and no launch has since */
+	bool pinned;       /* heddled takes nothing from its launches, */
+	bool kept;         /* nor from launches that begin now */
+	/* Under MPS %smid does not identify an SM (seen on an H200). The SMs of a program that
+	 * starts work are numbered from 0, TPC by TPC, and keep these numbers until it has no
+	 * work left. They are the physical numbers only if the device was empty. This flag marks
+	 * a program that started beside others: its sets of SMs only say how many SMs it has. */
 	bool renumbered;
-	uint64_t idle_since_ns, gap_ns; /* moving mean of the pauses between its work */
+	uint64_t idle_since_ns, gap_ns; /* gap_ns: moving mean of the pauses between its work */
 	uint32_t gaps;
 	uint64_t busy_since_ns, copied_ns, last_copy_ns;
-	uint32_t copies; /* how sure it is that a copy comes right behind its work */
+	uint32_t copies; /* confidence that a copy follows right after its work */
 	uint64_t linger_until_ns;
-	struct sms linger_sms;          /* what its work had reserved last */
-	struct quota begin, next_begin; /* what its launches begin with */
+	struct sms linger_sms;          /* the SMs that its work reserved last */
+	struct quota begin, next_begin; /* the quotas that new launches begin with */
 	/* turns.c */
-	uint64_t turn;       /* among equals of which one stands still: smaller goes first */
-	uint64_t awaited_ns; /* since when an equal has waited for it; 0: none does */
-	uint64_t used_ns, counted_ns; /* of its turn, as far as it was awaited; up to when */
-	uint64_t watched_ns, had_ns;  /* since when it has work, 0: it has none; what it
-					 had had of the device by then */
-	bool starved; /* it had little of it in a while, and no launch of it has ended since */
-	bool still, in_turns, has_lane, waits;
-	/* In the present decision: of the lowest lane, and what that lane may use. */
+	uint64_t turn;       /* among equals with a stalled tenant, the smaller turn goes first */
+	uint64_t awaited_ns; /* since when an equal has waited for it; 0: no equal waits */
+	uint64_t used_ns, counted_ns; /* part of its turn during which an equal waited; as of */
+	uint64_t watched_ns, watched_service_ns; /* start of its starvation watch, or 0 */
+	bool starved; /* it had little service for a while, and no launch of it has ended since */
+	bool stalled, in_turns, has_lane, waits;
+	/* In the present decision: its launch of the lowest lane, and that lane's quotas. */
 	const struct sched_launch *best;
 	struct quota best_avail;
 };
 
-/* What planner.c needs for a decision, and keeps until the next one. */
+/* Buffers and state of planner.c; they last from decision to decision. */
 struct planning {
 	VEC(struct heddle_policy_kernel) kernels;
 	VEC(struct heddle_policy_tenant) tenants;
-	uint8_t *now;  /* rows of the quotas that kernels have */
+	uint8_t *now;  /* rows of the kernels' present quotas */
 	uint8_t *plan; /* canary, rows of quotas, canary, held, canary */
 	size_t plan_bytes, now_bytes;
-	uint64_t empty_ns; /* since when nobody has an SM; 0: somebody has */
-	uint64_t ask_ns;   /* when it is asked again though it did not want to be; 0: not at all */
-	bool any;          /* in the present plan, somebody is given an SM */
-	bool waits;        /* or somebody is not, or is held */
+	uint64_t empty_ns; /* since when no launch has had an SM; 0: some launch has one */
+	uint64_t ask_ns;   /* when to ask a policy with no wake time again; 0: never */
+	bool any;          /* in the present plan, some launch gets an SM */
+	bool waits;        /* in the present plan, some launch gets no SM, or a tenant is held */
 };
 
 struct sched {
 	struct sched_options o;
 	const struct sched_policy *policy;
-	void *policy_state; /* of a policy with a planner */
+	void *policy_state; /* the state of a policy with a planner */
 	struct planning planning;
 	struct sched_tenant *tenants;
 	void *model_state; /* of o.model */
 	struct sched_stats stats;
-	uint32_t n_in[LAUNCH_STATES]; /* launches in each state */
+	uint32_t n_in[LAUNCH_STATES]; /* number of launches in each state */
 	uint64_t order, deadline_ns;
-	uint64_t served_ns; /* tenants' service is accounted up to here */
-	uint64_t change_ns; /* moving mean of what a change of launches took; 0: none was seen */
-	uint64_t decided;   /* launches of a smaller order were there when it was last decided */
+	uint64_t served_ns; /* the service of all tenants is up to date to this time */
+	uint64_t change_ns; /* moving mean of the length of a change of launches; 0: none seen */
+	uint64_t decided;   /* launches with a smaller order existed at the last decision */
 	struct sms all;
 	struct quota everywhere;            /* no bound on any SM */
-	const struct sched_tenant *door[2]; /* late tenants of the highest priorities */
-	uint64_t left_ns;                   /* turns.c: when somebody was last on the way out */
+	const struct sched_tenant *late[2]; /* the two late tenants of the highest priorities */
+	uint64_t left_ns;                   /* turns.c: when a launch was last seen leaving */
 	bool dirty, contended;
-	bool turns; /* somebody stands still */
-	bool pairs; /* the policy asks the model of pairs, so that is taught */
+	bool turns; /* some tenant is stalled or starved */
+	bool pairs; /* the policy asks the model of pairs, so the engine teaches that model */
 	char policy_options[SCHED_POLICY_OPTIONS];
 	VEC(struct sched_kernel *) view;
 	VEC(struct sched_action) actions;
@@ -161,12 +160,12 @@ struct sched {
 };
 
 /* ---- launches.c ---- */
-/* The one way to change a launch's state: moves it to the list and the count of its new state. An
- * illegal transition makes it STRAY, and asks for a decision; false then. */
+/* The only function that changes a launch's state: moves the launch to the list and count of its
+ * new state. An illegal transition makes it STRAY and requests a decision; then false. */
 bool sched_to(struct sched *s, struct sched_launch *l, enum launch_state to);
 /* Forgets all launches of a list. */
 void sched_drop_all(struct sched *s, struct sched_launches *list);
-/* Something of the tenant's comes to the device: whose numbers it has from then on. */
+/* Work of the tenant reaches the device: decides how its SMs are numbered. */
 void sched_number(const struct sched *s, struct sched_tenant *t);
 static inline struct sched_launch *sched_launch_of(struct sched_kernel *k)
 {
@@ -174,74 +173,75 @@ static inline struct sched_launch *sched_launch_of(struct sched_kernel *k)
 }
 
 /* ---- account.c ---- */
-/* A launch that begins no block for longer than this after a grant is delayed by something other
- * than the change between launches. */
+/* If a launch begins no block for longer than this after a grant, the cause is not the change
+ * between launches. */
 #define SCHED_CHANGE_MAX_NS 20000000u
 /* The launch was granted SMs and has not begun a block on them yet. */
 void sched_comes(struct sched *s, struct sched_launch *l, uint64_t now_ns);
-/* Brings what each tenant has had of the device up to now: before anything changes. */
+/* Updates the service of all tenants to now. Call this before any change. */
 void sched_serve(struct sched *s, uint64_t now_ns);
-/* learn.c: what the model is taught. A preempted launch, with its last word; a launch that ended,
- * and how long it ran undisturbed (0: it did not). */
+/* learn.c teaches the model. sched_learn_way_out: a preempted launch has left. sched_learn_end:
+ * a launch has ended; undisturbed_ns is its undisturbed duration, or 0. */
 void sched_learn_way_out(struct sched *s, uint64_t now_ns, struct sched_launch *l);
 void sched_learn_spell(struct sched *s, struct sched_launch *l);
-/* After a decision: notes what is beside each launch, where s->pairs is set. A launch that has
- * other company than before ends its spell. */
+/* After a decision: notes the company of each launch, if s->pairs is set. A change of company
+ * ends a launch's spell. */
 void sched_learn_beside(struct sched *s);
 void sched_learn_end(struct sched *s, struct sched_launch *l, uint64_t undisturbed_ns);
 struct sched_shape sched_shape_of(const struct sched *s, const struct sched_launch_info *i);
-/* How many blocks an SM holds at once. */
+/* How many of its blocks fit on an SM. */
 uint32_t sched_workers(const struct sched_options *o, const struct sched_launch_info *i);
 /* Adds the predicted time of newly finished blocks to the tenant's work_ns. */
 void sched_work(struct sched_launch *l);
-/* Brings waited, ran and remaining up to now. */
+/* Updates the waited, ran and remaining times to now. */
 void sched_account(struct sched_launch *l, uint64_t now_ns);
 
 /* ---- gather.c ---- */
-/* Fills s->view with what competes. 0 or -ENOMEM. */
+/* Fills s->view with the work that competes. 0 or -ENOMEM. */
 int sched_gather(struct sched *s, uint64_t now_ns);
-/* Appends to s->view, without an answer yet. False: out of memory. */
+/* Appends to s->view, with no lane. False: out of memory. */
 bool sched_add_kernel(struct sched *s, struct sched_kernel *k);
-/* The tenant's oldest launch, while none has arrived; NULL: one has, or it is late. */
+/* The tenant's oldest submitted launch, if none has arrived. NULL: one has arrived, or the
+ * tenant is late. */
 struct sched_launch *sched_arriving(const struct sched_tenant *t);
-/* It has come since the last decision. */
+/* True if the launch was submitted after the last decision. */
 bool sched_is_new(const struct sched *s, const struct sched_launch *l);
 
 /* ---- pauses.c ---- */
 /* The tenant has work again. */
 void sched_came_back(const struct sched *s, struct sched_tenant *t, uint64_t now_ns);
-/* Appends the tenant's pseudo launch to s->view, if it pays to wait for the end of its pause.
+/* Appends the tenant's pseudo launch to s->view if it pays to wait for the tenant's return.
  * False: out of memory. */
 bool sched_linger(struct sched *s, struct sched_tenant *t, uint64_t now_ns);
 
 /* ---- lanes.c ---- */
-/* Asks a policy of the engine's own, and sets what each launch and tenant gets: next_allowed,
- * next_begin, next_held; lowers deadline_ns. Behind sched_gather. *ret_hold_below as in struct
- * sched_view. 0 or -ENOMEM. (planner.h: the same of other people's.) */
+/* Asks a policy that answers in lanes, and sets next_allowed, next_begin and next_held of each
+ * launch and tenant; lowers deadline_ns. Call it after sched_gather. *ret_hold_below: as in
+ * struct sched_view. 0 or -ENOMEM. (planner.h does the same for policies that answer in plans.) */
 int sched_lanes(struct sched *s, uint64_t now_ns, int *ret_hold_below);
 
 /* ---- tell.c ---- */
-/* Appends actions for what differs from before, and makes it the present. 0 or -ENOMEM: nothing
- * changed. */
+/* Appends an action for each difference between the next and the present quotas, and makes the
+ * next ones present. 0, or -ENOMEM: nothing changed. */
 int sched_tell(struct sched *s, uint64_t now_ns, int hold_below);
 
-/* ---- begin.c: where others keep out while a tenant's launch does not arrive ---- */
-/* Ahead of the others: for whom. */
-void sched_doors_find(struct sched *s);
-/* Takes the SM from what the launch may use, where somebody else needs it. */
-void sched_door_leave(
+/* ---- begin.c: keeps an SM free for a launch that has not arrived yet ---- */
+/* Finds the late tenants for which an SM stays free. Call it before the others. */
+void sched_find_late_tenants(struct sched *s);
+/* Removes that SM from the quotas of the launch, if a late tenant needs it. */
+void sched_leave_arrival_sm(
 	const struct sched *s, const struct sched_launch *l, struct quota *io_allowed);
-/* Sets what launches begin with that arrive after this decision: what the tenant's best one has,
- * and all that is left over where it has none. */
+/* Sets the quotas of launches that arrive after this decision: those of the tenant's best
+ * launch, or all that is left if the tenant has none. */
 void sched_begin_place(
 	struct sched *s, struct sched_tenant *t, bool held, const struct quota *left);
 
 /* ---- turns.c ---- */
-/* Ahead of the policy: who stands still, and whose turn it is. */
+/* Before the policy: finds stalled tenants, and gives turns. */
 void sched_turns(struct sched *s, uint64_t now_ns);
-/* Behind it: who waits for whom, and when to look at that again (deadline_ns). */
+/* After the policy: notes which tenants wait, and lowers deadline_ns to the next check. */
 void sched_turns_note(struct sched *s, uint64_t now_ns);
-/* Told to leave long ago, and still there: nobody waits for it. */
+/* True if the launch was preempted long ago and is still there. Decisions ignore such a launch. */
 bool sched_stays_away(const struct sched *s, const struct sched_launch *l, uint64_t now_ns);
 uint64_t sched_last_turn(const struct sched *s, int priority);
 

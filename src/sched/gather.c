@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0
  * Copyright 2026 The heddle authors */
 
-/* Gathers what competes for the device:
- * - of a tenant's launches those that have arrived; while none has, the oldest submitted one counts
- *   as about to, for a while (no worker of it can say that it is there as long as others fill the
- *   device);
- * - opaque work, as one pseudo launch a tenant. */
+/* Gathers the work that competes for the device:
+ * - of each tenant, the launches that have arrived. If none has, the oldest submitted one
+ *   competes for a while, because its workers cannot report its arrival as long as others fill
+ *   the device;
+ * - opaque work, as one pseudo launch for each tenant. */
 #include "engine.h"
 
 #include <errno.h>
@@ -20,23 +20,24 @@ static bool fills_device(const struct sched *s, const struct sched_launch *l)
 	return l->k.total - l->k.finished >= (uint64_t)s->o.n_sms * l->k.workers_per_sm;
 }
 
-/* Relays of those that are to make room for it stay where they are: the first blocks of their
- * grids, which the hardware puts on the last SMs of a device that is empty. In workers of this one.
- * Of equals only those that fill the device count: beside smaller ones there may be room. */
+/* Relays of preempted launches stay on the device. A relay is the first block of a grid, and the
+ * hardware puts it on the last SMs of an empty device. Returns the number of places that relays
+ * of other tenants take, in workers of l. Of equals, only launches that fill the device count:
+ * beside smaller ones there may be room. */
 static uint64_t relays_below(const struct sched *s, const struct sched_launch *l)
 {
 	uint64_t n = 0;
 
 	if (sms_any(&l->reserved))
-		return 0; /* room was made for it before */
+		return 0; /* a past decision made room for it */
 	for (const struct sched_tenant *t = s->tenants; t; t = t->next) {
 		bool equal = t->priority == l->tenant->priority;
 		uint64_t most = 0;
 
 		if (t == l->tenant || t->priority > l->tenant->priority)
 			continue;
-		/* One a tenant: its launches follow one another as a rule, and the end of one is
-		 * often seen after the next has come. */
+		/* One relay for each tenant: its launches usually run one after another, and
+		 * heddled often sees the end of one after the arrival of the next. */
 		for (const struct sched_launch *o = t->arrived.first; o; o = o->next) {
 			uint64_t relay = divide_up(l->k.workers_per_sm, o->k.workers_per_sm);
 
@@ -50,7 +51,7 @@ static uint64_t relays_below(const struct sched *s, const struct sched_launch *l
 
 static uint32_t need_sms(const struct sched *s, const struct sched_launch *l)
 {
-	/* Its own relay takes a place, too. */
+	/* one place for the launch's own relay */
 	uint64_t places = l->k.total - l->k.finished + 1 + relays_below(s, l), n;
 
 	n = divide_up(places, l->k.workers_per_sm) + s->o.extra_sms;
@@ -74,7 +75,7 @@ bool sched_is_new(const struct sched *s, const struct sched_launch *l)
 	return l->k.order >= s->decided;
 }
 
-/* Its time counts from here on, and that of the one before no longer. */
+/* From now on the time of the new head counts, and the time of the old one does not. */
 static void change_head(struct sched *s, struct sched_tenant *t, uint64_t now_ns)
 {
 	struct sched_launch *head = sched_arriving(t);
@@ -93,7 +94,7 @@ static void change_head(struct sched *s, struct sched_tenant *t, uint64_t now_ns
 	}
 }
 
-/* It holds SMs, but no block of it has begun on them, or other launches are still leaving them. */
+/* It has SMs, but no block of it has begun on them, or other launches are still leaving them. */
 static bool is_to_begin(const struct sched *s, const struct sched_launch *l)
 {
 	bool leaving = s->n_in[LAUNCH_HELD] || s->n_in[LAUNCH_DRAINING];

@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0
  * Copyright 2026 The heddle authors */
 
-/* Launches of the guard form (ctl/control.h) have one count of blocks on all their SMs, and only
- * some counts can be had. Another count drains the launch, and its tenant launches the rest anew:
- * each such grid gets at least one block done. A launch keeps its count until it has left because
- * of the last change, so that a policy that changes its mind all the time cannot keep it from
- * coming again. */
+/* Launches of the guard form (ctl/control.h) have the same count of blocks on all their SMs, and
+ * only some counts are possible. For another count the launch drains and its tenant launches the
+ * rest again; each such grid finishes at least one block. A launch keeps its count until all
+ * blocks of the last change have left, so a policy that changes its mind often cannot keep it
+ * from running. */
 #include "engine.h"
 
-#define LOOK_NS 1000000u /* a launch that keeps its count for now is looked at again */
+#define LOOK_NS 1000000u /* interval of checks for a launch that keeps its count for now */
 
 static uint8_t least_of(const struct quota *q)
 {
@@ -21,8 +21,8 @@ static uint8_t least_of(const struct quota *q)
 	return least;
 }
 
-/* The count that the launch can have: the next smaller one, or else the smallest. The shim finds
- * the same (shim/pads.c). */
+/* The count that a quota leads to: the next smaller possible one, or else the smallest.
+ * shim/pads.c has the same rule. */
 static uint8_t count_for(const struct sched_launch *l, uint8_t quota)
 {
 	uint32_t below;
@@ -62,8 +62,8 @@ static bool resizes_next(const struct sched_launch *l)
 	return l->guard.is && now && next && now != next;
 }
 
-/* The blocks that were there at the last change have left. More have finished than were there, in
- * any case. */
+/* True if all blocks of the last count have left. That is certain once more blocks have finished
+ * than were on the device. */
 static bool is_resized(const struct sched *s, const struct sched_launch *l)
 {
 	uint64_t there = (uint64_t)l->k.workers_per_sm * s->o.n_sms;

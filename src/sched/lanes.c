@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  * Copyright 2026 The heddle authors */
 
-/* The helper of the engine's own policies, which answer in lanes: asks one, and picks the SMs. SMs
- * are given away from the last one down, so that what lower lanes may use is mostly the first so
- * many (engine.h, renumbered). */
+/* Helper for policies that answer in lanes: asks one, and picks the SMs. Lanes get SMs from the
+ * last one down, so the SMs of lower lanes are mostly the first ones (engine.h: renumbered). */
 #include "engine.h"
 
 #include <errno.h>
@@ -20,7 +19,7 @@ static int by_lane(const void *pa, const void *pb)
 }
 
 struct claims {
-	uint32_t lane[CTL_MAX_SMS]; /* the lowest that had it reserved so far */
+	uint32_t lane[CTL_MAX_SMS]; /* the lowest lane that has reserved this SM so far */
 	struct sms used;
 };
 
@@ -38,8 +37,8 @@ static int by_disturbance(const void *pa, const void *pb)
 	return a->sm > b->sm ? -1 : 1;
 }
 
-/* Up to want SMs of avail, those first that it disturbs least to take: the lane's own, then those
- * that nobody uses, then those of the lanes that come last; of equals the last. */
+/* Picks up to `want` SMs of avail, in the order of least disturbance: the lane's own SMs, then
+ * unused ones, then those of the last lanes; among equals the last SM. */
 static struct sms pick_sms(
 	const struct sms *avail, const struct sms *own, const struct claims *c, uint32_t want)
 {
@@ -64,7 +63,7 @@ static struct sms pick_sms(
 	return got;
 }
 
-static void find_claims(const struct sched *s, struct claims *ret)
+static void collect_claims(const struct sched *s, struct claims *ret)
 {
 	memset(ret->lane, 0xff, sizeof(ret->lane));
 	ret->used = (struct sms){0};
@@ -83,7 +82,7 @@ static void find_claims(const struct sched *s, struct claims *ret)
 	}
 }
 
-/* One lane, members [from, to) of the view. Returns what it reserves. */
+/* Places one lane, members [from, to) of the view. Returns the SMs that it reserves. */
 static struct sms place_lane(
 	struct sched *s, size_t from, size_t to, struct sms avail, const struct claims *claims)
 {
@@ -102,8 +101,8 @@ static struct sms place_lane(
 		else if (k->kind == SCHED_LINGER)
 			before = sms_plus(before, &t->linger_sms);
 	}
-	/* What is reserved stays so while the lane lasts: blocks that finish do not make it
-	 * narrower with each decision. */
+	/* A lane keeps what it has reserved: finishing blocks do not make it narrower with each
+	 * decision. */
 	want = MAX(want, sms_count(&before));
 	reserved = pick_sms(&avail, &before, claims, (uint32_t)MIN(want, s->o.n_sms));
 	for (size_t i = from; i < to; i++) {
@@ -113,7 +112,7 @@ static struct sms place_lane(
 			continue;
 		l->next_allowed = quota;
 		l->reserved = reserved;
-		sched_door_leave(s, l, &l->next_allowed);
+		sched_leave_arrival_sm(s, l, &l->next_allowed);
 		if (!l->tenant->best) {
 			l->tenant->best = l;
 			l->tenant->best_avail = quota;
@@ -129,8 +128,8 @@ static void place_lanes(struct sched *s, int hold_below)
 	struct quota left;
 	size_t to;
 
-	sched_doors_find(s);
-	find_claims(s, &claims);
+	sched_find_late_tenants(s);
+	collect_claims(s, &claims);
 	for (size_t i = 0; i < s->view.len; i++) {
 		struct sched_launch *l = sched_launch_of(s->view.at[i]);
 

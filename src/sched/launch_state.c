@@ -25,9 +25,9 @@
  *
  *   RUNNING -> RUNNING: grow. SHRINKING -> SHRINKING: shrink again.
  *   Any -> NONE: the launch ends, or its tenant leaves.
- *   Any -> STRAY: somebody asked for a transition that is not listed. STRAY -> NATIVE: the next
- *   decision gives the launch the whole device for good, since nothing known of it can be relied
- *   on. It runs as it would without heddle, and no event but its end changes anything.
+ *   Any -> STRAY: a caller asked for a transition that the table does not list. The launch's real
+ *   state is unknown. STRAY -> NATIVE: the next decision gives the launch the whole device for
+ *   good. It runs as it would without heddle, and only its end changes its state.
  */
 #define TO(state) LAUNCH_SET_OF(LAUNCH_##state)
 

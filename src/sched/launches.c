@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  * Copyright 2026 The heddle authors */
 
-/* Launches: from submission to end. Each event brings the books up to date (FLEP, section 5.1), and
- * marks that there is something to decide. */
+/* Launches, from submission to end. Each event updates the times of the launch (FLEP, section
+ * 5.1) and requests a decision. */
 #include "engine.h"
 
 #include <errno.h>
@@ -35,7 +35,7 @@ static void list_remove(struct sched_launches *list, struct sched_launch *l)
 	*(l->next ? &l->next->prev : &list->last) = l->prev;
 }
 
-/* Nobody shall act on what was decided for it. */
+/* Cancels the actions that were decided for the launch. */
 static void withdraw_actions(struct sched *s, const struct sched_launch *l)
 {
 	for (size_t i = s->next_action; i < s->actions.len; i++) {
@@ -53,7 +53,7 @@ void sched_comes(struct sched *s, struct sched_launch *l, uint64_t now_ns)
 	l->tenant->coming_until_ns = now_ns + SCHED_CHANGE_MAX_NS;
 }
 
-static void comes_no_more(struct sched_launch *l)
+static void clear_coming(struct sched_launch *l)
 {
 	l->tenant->n_coming -= l->coming_ns > 0;
 	l->coming_ns = 0;
@@ -82,7 +82,7 @@ bool sched_to(struct sched *s, struct sched_launch *l, enum launch_state to)
 		t->n_unpredicted -= launch_is(from, LAUNCH_THERE | LAUNCH_LEAVES);
 	}
 	if (!launch_is(l->state, LAUNCH_THERE))
-		comes_no_more(l);
+		clear_coming(l);
 	if (l->state == LAUNCH_NEXT)
 		t->head = l;
 	else if (t->head == l)
@@ -187,7 +187,7 @@ int sched_submit(struct sched *s, uint64_t now_ns, struct sched_tenant *t,
 	return 0;
 }
 
-static bool is_there(const struct sched_tenant *t)
+static bool has_work_on_device(const struct sched_tenant *t)
 {
 	for (const struct sched_launch *l = t->arrived.first; l; l = l->next) {
 		if (l->state != LAUNCH_WAITING)
@@ -200,10 +200,10 @@ void sched_number(const struct sched *s, struct sched_tenant *t)
 {
 	bool others = false;
 
-	if (is_there(t))
+	if (has_work_on_device(t))
 		return;
 	for (const struct sched_tenant *o = s->tenants; o; o = o->next)
-		others |= o != t && is_there(o);
+		others |= o != t && has_work_on_device(o);
 	t->renumbered = s->o.renumbers && others;
 }
 
@@ -214,10 +214,12 @@ void sched_arrive(struct sched *s, uint64_t now_ns, struct sched_launch *l, enum
 		return;
 	sched_account(l, now_ns);
 	sched_number(s, l->tenant);
-	/* One of the guard form may run on a part of these SMs alone. */
+	/* A launch of the guard form that begins with uneven quotas may run on a part of these
+	 * SMs only, so it needs a word. */
 	if (began == SCHED_BEGAN_TOLD && l->guard.is && !sched_guard_is_even(&l->tenant->begin))
 		began = SCHED_BEGAN_UNKNOWN;
-	/* What was decided for it meanwhile is told now, where it is something else. */
+	/* Decisions since the submission may differ from this; the next decision sends the
+	 * difference. */
 	l->allowed = began == SCHED_BEGAN_FREE   ? s->everywhere
 		     : began == SCHED_BEGAN_TOLD ? l->tenant->begin
 						 : (struct quota){0};
@@ -239,16 +241,16 @@ void sched_progress(struct sched *s, struct sched_launch *l, uint64_t finished)
 	sched_work(l);
 }
 
-#define CHANGE_PART 8 /* of the mean that a sample replaces */
+#define CHANGE_PART 8 /* a sample replaces 1/8 of the mean */
 
-/* A change is over. */
-static void has_come(struct sched *s, uint64_t now_ns, struct sched_launch *l)
+/* The launch has begun a block on its new SMs: the change is over. */
+static void end_change(struct sched *s, uint64_t now_ns, struct sched_launch *l)
 {
 	uint64_t ns = MIN(now_ns - l->coming_ns, SCHED_CHANGE_MAX_NS);
 
 	sched_serve(s, now_ns);
-	comes_no_more(l);
-	/* Until now no block ran: that must not count as a slow pair. */
+	clear_coming(l);
+	/* No block ran until now. This time must not make the pair look slow. */
 	if (s->pairs) {
 		sched_account(l, now_ns);
 		l->spell = (struct sched_spell){.finished = l->k.finished};
@@ -262,7 +264,7 @@ void sched_started(struct sched *s, uint64_t now_ns, struct sched_launch *l, uin
 	uint64_t before = l->started;
 
 	if (l->coming_ns && started > before)
-		has_come(s, now_ns, l);
+		end_change(s, now_ns, l);
 
 	l->started = MAX(before, MIN(started, l->k.total));
 	s->dirty |= s->policy->planner && before < l->k.total && l->started == l->k.total;
@@ -273,7 +275,7 @@ void sched_idle(struct sched *s, uint64_t now_ns, struct sched_launch *l, bool i
 	if (l->idle == idle)
 		return;
 	l->idle = idle;
-	l->came_on_ns = now_ns;
+	l->progress_ns = now_ns;
 	s->dirty = true;
 }
 
@@ -326,7 +328,7 @@ void sched_end(
 	if (completed) {
 		sched_progress(s, l, l->k.total);
 		sched_learn_end(s, l, l->preemptions || l->partial ? 0 : ran_ns);
-		/* A completed launch proves that its tenant's streams move. */
+		/* A completed launch proves that its tenant's streams make progress. */
 		l->tenant->late = false;
 	}
 	l->tenant->starved = false;

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  * Copyright 2026 The heddle authors */
 
-/* Teaches the model of durations: how long launches ran, how long preempting them took, and how
- * fast blocks finish, by how many share an SM, and beside which kernel. */
+/* Teaches the model of durations: how long launches ran, how long preemptions took, and how fast
+ * blocks finish, by the number of blocks on an SM and the kernel beside them. */
 #include "engine.h"
 
 #include <string.h>
@@ -21,7 +21,8 @@ struct sched_shape sched_shape_of(const struct sched *s, const struct sched_laun
 	return shape;
 }
 
-/* Blocks of a grid that an SM holds, if n_sms SMs hold so many workers. At most SCHED_PER_SM. */
+/* Blocks of a grid on each SM, if n_sms SMs hold this many workers together. At most
+ * SCHED_PER_SM. */
 static uint32_t blocks_on_sm(uint32_t workers, uint32_t n_sms, uint64_t total)
 {
 	uint64_t n = MIN((workers + n_sms - 1) / n_sms, (total + n_sms - 1) / n_sms);
@@ -29,7 +30,7 @@ static uint32_t blocks_on_sm(uint32_t workers, uint32_t n_sms, uint64_t total)
 	return (uint32_t)MIN(n, SCHED_PER_SM);
 }
 
-/* workers: that these SMs hold. */
+/* workers: the number that n_sms SMs hold together. */
 static void learn_curve(struct sched *s, const struct sched_shape *shape, uint32_t workers,
 	uint32_t n_sms, uint64_t blocks, uint64_t sm_ns)
 {
@@ -46,7 +47,7 @@ static uint32_t most_on_sm(const struct sched_launch *l)
 	return MIN(MAX(l->k.workers_per_sm, 1u), SCHED_PER_SM);
 }
 
-/* 0: it has none, or no worker of it is there. */
+/* Blocks of the launch on each of its SMs. 0: it has no SM, or none of its workers is there. */
 static uint32_t count_of(const struct sched_launch *l)
 {
 	uint32_t n_sms = quota_count(&l->allowed);
@@ -76,7 +77,7 @@ static struct sched_beside beside_of(const struct sched *s, const struct sched_l
 	return b;
 }
 
-static bool is_same(const struct sched_beside *a, const struct sched_beside *b)
+static bool is_same_company(const struct sched_beside *a, const struct sched_beside *b)
 {
 	return a->own_count == b->own_count && a->several == b->several &&
 	       (a->several || (a->kernel == b->kernel && a->count == b->count));
@@ -92,7 +93,7 @@ void sched_learn_beside(struct sched *s)
 				continue;
 			b = beside_of(s, l);
 			l->shared |= b.count || b.several;
-			if (is_same(&l->beside, &b))
+			if (is_same_company(&l->beside, &b))
 				continue;
 			sched_learn_spell(s, l);
 			l->beside = b;
@@ -100,8 +101,9 @@ void sched_learn_beside(struct sched *s)
 	}
 }
 
-/* False: the spell was alone, beside several, or the model cannot use it: it teaches the curve. A
- * spell of fewer blocks than are there at once is mostly its two ends, and teaches nothing. */
+/* Teaches the model of pairs. False: the launch was alone or beside several others, or the model
+ * cannot use the spell; the caller then teaches the curve. A spell with fewer finished blocks
+ * than run at once consists mostly of its two ends, and teaches nothing. */
 static bool learn_pair(struct sched *s, const struct sched_launch *l)
 {
 	uint64_t blocks = l->k.finished - l->spell.finished;
@@ -116,7 +118,7 @@ static bool learn_pair(struct sched *s, const struct sched_launch *l)
 	return s->o.model->learn_pair(s->model_state, &p, blocks, l->spell.sm_ns);
 }
 
-/* A launch that had the whole device from its start to its end. */
+/* For a launch that had the whole device from start to end. */
 static void learn_whole(
 	struct sched *s, const struct sched_shape *shape, uint32_t per_sm, uint64_t ran_ns)
 {
@@ -135,7 +137,8 @@ void sched_learn_spell(struct sched *s, struct sched_launch *l)
 	l->spell = (struct sched_spell){.finished = l->k.finished};
 }
 
-/* What others wait for when they are given its SMs, and what it takes to be back on them. */
+/* The cost of a preemption: the time until other launches get the SMs, and the time of the
+ * return. */
 void sched_learn_way_out(struct sched *s, uint64_t now_ns, struct sched_launch *l)
 {
 	if (!l->preempt_ns)

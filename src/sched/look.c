@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  * Copyright 2026 The heddle authors */
 
-/* Looking at the engine, which changes nothing. */
+/* Queries of the engine's state. They change nothing. */
 #include "engine.h"
 
 #include <string.h>
@@ -21,8 +21,9 @@ void *sched_launch_user(const struct sched_launch *l)
 	return l->user;
 }
 
-/* Of the bytes that are not 0, which SMs they are for does not matter to a renumbered one. */
-static void quotas_of(const struct sched *s, const struct quota *q, bool renumbered,
+/* Copies the quotas. For a renumbered tenant only the number of SMs with each quota matters, so
+ * the bytes other than 0 come first. */
+static void copy_quotas(const struct sched *s, const struct quota *q, bool renumbered,
 	uint8_t ret_quota[CTL_MAX_SMS])
 {
 	uint32_t n = s->o.n_sms, at = 0;
@@ -37,7 +38,7 @@ static void quotas_of(const struct sched *s, const struct quota *q, bool renumbe
 		memset(ret_quota + n, q->at[0], CTL_MAX_SMS - n);
 }
 
-/* What it may use; of one that is only submitted: what it would begin with. */
+/* The quotas of the launch; for a queued one, those that it would begin with. */
 static const struct quota *sched_allowed(const struct sched_launch *l)
 {
 	return l->state == LAUNCH_QUEUED ? &l->tenant->begin : &l->allowed;
@@ -46,15 +47,15 @@ static const struct quota *sched_allowed(const struct sched_launch *l)
 void sched_quotas(
 	const struct sched *s, const struct sched_launch *l, uint8_t ret_quota[CTL_MAX_SMS])
 {
-	quotas_of(s, sched_allowed(l), l->tenant->renumbered, ret_quota);
+	copy_quotas(s, sched_allowed(l), l->tenant->renumbered, ret_quota);
 }
 
 void sched_begin_quotas(
 	const struct sched *s, const struct sched_tenant *t, uint8_t ret_quota[CTL_MAX_SMS])
 {
-	/* By then nothing is left of the launch before, as a rule (streams side by side: it is),
-	 * and SMs are numbered anew. */
-	quotas_of(s, &t->begin, s->o.renumbers, ret_quota);
+	/* The SMs are numbered anew for a new launch, because its tenant usually has no other
+	 * work left by then (except with concurrent streams). */
+	copy_quotas(s, &t->begin, s->o.renumbers, ret_quota);
 }
 
 enum launch_state sched_state(const struct sched_launch *l)
@@ -77,7 +78,7 @@ uint32_t sched_count(const struct sched *s, enum launch_state state)
 void sched_launch_state(
 	struct sched *s, uint64_t now_ns, const struct sched_launch *l, struct sched_info *ret)
 {
-	struct sched_launch now = *l; /* looking changes nothing */
+	struct sched_launch now = *l; /* sched_account changes the copy only */
 	const struct quota *allowed = sched_allowed(l);
 
 	(void)s;

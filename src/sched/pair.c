@@ -1,26 +1,29 @@
 /* SPDX-License-Identifier: Apache-2.0
  * Copyright 2026 The heddle authors */
 
-/* With T(n) = 1 / curve(n), the blocks that an SM finishes per time while it holds n of them, the
- * saturation s(n) = T(n) / max T is the part that n blocks use of the resource that bounds the
- * kernel. Side by side demands add up. With a blocks of kernel A and b of kernel B on each SM:
+/* Let T(n) = 1 / curve(n): the blocks that an SM finishes per unit of time while it holds n of
+ * them. The saturation s(n) = T(n) / max T is the part that n blocks use of the resource that
+ * limits the kernel. Demands of two kernels side by side add up. With a blocks of kernel A and b
+ * blocks of kernel B on each SM:
  *
- *	time of A = curve_A(a) * max(1, s_A(a) + s_B(b)) * ratio(A, B), and likewise for B.
+ * time of A = curve_A(a) * max(1, s_A(a) + s_B(b)) * ratio(A, B), and likewise for B.
  *
- * Assumption: the same resource bounds both kernels. This is conservative: kernels that different
- * resources bound slow each other less. The assumption does not cover caches, which kernels can
- * spoil for each other. ratio(A, B) corrects both: a moving mean of measured by predicted times.
+ * Assumption: the same resource limits both kernels. This is conservative: kernels with
+ * different limits slow each other less. The assumption ignores caches, where kernels can evict
+ * each other's data. ratio(A, B) corrects both errors: it is a moving mean of measured divided
+ * by predicted times.
  *
- * Counts that were not measured: T is linear between the nearest measured counts, and in proportion
- * to the count below the smallest and above the greatest one, as policy greedy assumes, too. */
+ * For counts that were not measured, T is linear between the nearest measured counts, and
+ * proportional to the count below the smallest and above the greatest one. Policy greedy makes
+ * the same assumption. */
 #include "pair.h"
 
 #include <errno.h>
 
-#define MOVING   8u  /* spells that a ratio is a mean of, about */
-#define MOST_OFF 8.0 /* a spell that is further off than this factor counts as this far off */
+#define MOVING   8u  /* weight of a ratio's mean, in spells */
+#define MOST_OFF 8.0 /* a spell that differs by a greater factor counts as this factor */
 
-/* Blocks per ns. Some count must be measured. */
+/* Blocks per ns. At least one count must be measured. */
 static double throughput(const float curve[SCHED_PER_SM], uint32_t count)
 {
 	uint32_t below = MIN(count, SCHED_PER_SM), above = below;
@@ -57,8 +60,9 @@ static bool is_known(const float curve[SCHED_PER_SM], uint32_t most)
 	return n >= 2 || (n == 1 && most == 1);
 }
 
-/* By the formula alone. */
-static int predict(const struct sched_pair *p, const float curve[2][SCHED_PER_SM], double ret_ns[2])
+/* The prediction of the formula, without the ratio. */
+static int predict_pair(
+	const struct sched_pair *p, const float curve[2][SCHED_PER_SM], double ret_ns[2])
 {
 	double sum = 0;
 
@@ -73,7 +77,7 @@ static int predict(const struct sched_pair *p, const float curve[2][SCHED_PER_SM
 	return 0;
 }
 
-static uint32_t place_of(uint64_t kernel, uint64_t beside)
+static uint32_t find_entry_index(uint64_t kernel, uint64_t beside)
 {
 	uint64_t parts[2] = {kernel, beside};
 
@@ -82,7 +86,7 @@ static uint32_t place_of(uint64_t kernel, uint64_t beside)
 
 static double ratio_of(const struct pair_ratios *r, uint64_t kernel, uint64_t beside)
 {
-	const struct pair_ratio *at = &r->at[place_of(kernel, beside)];
+	const struct pair_ratio *at = &r->at[find_entry_index(kernel, beside)];
 
 	return at->n && at->kernel == kernel && at->beside == beside ? (double)at->ratio : 1;
 }
@@ -91,7 +95,7 @@ int pair_ask(const struct pair_ratios *r, const struct sched_pair *p,
 	const float curve[2][SCHED_PER_SM], float ret_ns[2])
 {
 	double ns[2];
-	int status = predict(p, curve, ns);
+	int status = predict_pair(p, curve, ns);
 
 	for (unsigned i = 0; status == 0 && i < 2; i++)
 		ret_ns[i] = (float)(ns[i] * ratio_of(r, p->kernel[i], p->kernel[!i]));
@@ -101,17 +105,17 @@ int pair_ask(const struct pair_ratios *r, const struct sched_pair *p,
 bool pair_teach(struct pair_ratios *r, const struct sched_pair *p,
 	const float curve[2][SCHED_PER_SM], uint64_t blocks, uint64_t sm_ns)
 {
-	struct pair_ratio *at = &r->at[place_of(p->kernel[0], p->kernel[1])];
+	struct pair_ratio *at = &r->at[find_entry_index(p->kernel[0], p->kernel[1])];
 	double ns[2], off;
 
-	if (!blocks || !sm_ns || predict(p, curve, ns) < 0 || !(curve[0][p->count[0] - 1] > 0))
+	if (!blocks || !sm_ns || predict_pair(p, curve, ns) < 0 || !(curve[0][p->count[0] - 1] > 0))
 		return false;
 	if (!at->n || at->kernel != p->kernel[0] || at->beside != p->kernel[1])
 		*at = (struct pair_ratio){
 			.kernel = p->kernel[0], .beside = p->kernel[1], .ratio = 1};
 	off = (double)sm_ns / (double)blocks / ns[0];
 	off = MIN(MAX(off, 1 / MOST_OFF), MOST_OFF);
-	/* The formula counts as one spell, so that a single odd one does not decide alone. */
+	/* The formula counts as one spell, so one odd measurement does not decide alone. */
 	at->n = MIN(at->n + 1, MOVING);
 	at->ratio += ((float)off - at->ratio) / (float)(at->n + 1);
 	return true;

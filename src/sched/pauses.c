@@ -1,15 +1,16 @@
 /* SPDX-License-Identifier: Apache-2.0
  * Copyright 2026 The heddle authors */
 
-/* Pauses of programs: how long they last, as a rule, and whether it pays to wait for their end. The
- * engine's own policies wait in a pseudo launch; those of other people see the pauses alone. */
+/* Pauses between a program's work: how long they usually are, and whether it pays to wait for
+ * their end. The engine's own policies wait by a pseudo launch; policies of users see only the
+ * pauses. */
 #include "engine.h"
 
-/* Copies are not the engine's to grant; but where tenants take turns each copy that follows a
- * launch soon, as that of its results does, costs the device two more changes between them (H200:
- * 140 us each), unless whoever stands below is let wait that long. */
+/* heddled does not schedule copies. But if tenants take turns on the device, each copy shortly
+ * after a launch, such as the copy of its results, costs two more changes between tenants (H200:
+ * 140 us each), unless lower tenants wait for that time. */
 #define COPY_NS       30000u
-#define ALL_COPIES_NS 150000u /* one behind the other, at most */
+#define ALL_COPIES_NS 150000u /* limit for several copies in a row */
 #define COPIES_ENOUGH 2u
 #define COPIES_MAX    8u
 
@@ -30,7 +31,7 @@ static bool others_have_work(const struct sched *s, const struct sched_tenant *t
 	return false;
 }
 
-/* Pauses within a burst say nothing of those between bursts. */
+/* Learns from the pauses between bursts, and ignores pauses within a burst. */
 void sched_came_back(const struct sched *s, struct sched_tenant *t, uint64_t now_ns)
 {
 	uint64_t gap = now_ns - t->idle_since_ns;
@@ -41,11 +42,11 @@ void sched_came_back(const struct sched *s, struct sched_tenant *t, uint64_t now
 	if (!t->idle_since_ns || !t->worked)
 		return;
 	learn_copies(t);
-	/* The mean moves by a quarter of a sample, and a sample is at most four times the limit, so
-	 * that one long pause does not matter for long. If others had the device in the pause, the
-	 * program may only have waited for them (without MPS even a memset does). Such a sample
-	 * lowers the mean, or heddled would never again keep the device for this tenant. (hpf
-	 * keeps the rule that its tables were measured with.) */
+	/* A sample moves the mean by a quarter and counts as at most four times linger_max_ns,
+	 * so one long pause has little effect. If other tenants had the device during the pause,
+	 * the program may only have waited for them (without MPS even a memset does). Such a
+	 * sample lowers the mean; otherwise heddled would never keep the device for this tenant
+	 * again. (hpf keeps the rule with which its tables were measured.) */
 	gap = MIN(gap, 4 * s->o.linger_max_ns);
 	if (s->policy->planner && t->gaps && t->linger_until_ns <= t->idle_since_ns &&
 		others_have_work(s, t))
@@ -54,11 +55,11 @@ void sched_came_back(const struct sched *s, struct sched_tenant *t, uint64_t now
 	t->gaps += t->gaps < 1000;
 }
 
-/* Resuming the lower ones pays when the tenant stays away longer than taking the device from them
- * again would cost. Whoever comes back sooner as a rule is waited for, twice its usual pause at
- * most; whoever does not, is not waited for at all. So pauses that could have been used are at most
- * as long as what using them would have cost. A program that did not wait for the end of its work
- * is about to launch more. 0: not waited for. */
+/* Until when to wait for the tenant's return; 0: do not wait. Resuming lower work pays if the
+ * tenant stays away longer than it costs to take the device back. So the engine waits for a
+ * tenant that usually returns sooner, at most twice its usual pause, and for no other tenant.
+ * The device is idle at most as long as the switch would have cost. A tenant that did not wait
+ * for the end of its work will launch more soon. */
 static uint64_t comes_back_until(const struct sched *s, const struct sched_tenant *t)
 {
 	uint64_t bounce = 0;

@@ -1,13 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0
  * Copyright 2026 The heddle authors */
 
-/* Makes views for a policy, and quotas of its plans. Whatever it answers, nobody waits for ever
- * because of it:
- * - a plan that was written behind its arrays, or does not come (create failed), gives the device
- *   to everyone, as natively; so does one that has given nobody an SM for PLANNER_EMPTY_NS;
- * - a value that is no quota is no bound; bounded quotas are clipped to what fits an SM;
- * - while a kernel has no SM or a tenant is held, the policy is asked again after PLANNER_ASK_NS.
- * Each is said once. */
+/* Makes views for a policy, and quotas from its plans. No answer of a policy makes a launch wait
+ * for ever:
+ * - the device goes to every launch, as without heddle, if the policy writes beyond its arrays,
+ *   if create failed, or if no launch has got an SM for PLANNER_EMPTY_NS;
+ * - an invalid quota is taken as no bound; bounded quotas are clipped to what fits on an SM;
+ * - while a kernel has no SM or a tenant is held, the policy is asked again after
+ *   PLANNER_ASK_NS.
+ * Each kind of fault is reported once. */
 #include "planner.h"
 #include "engine.h"
 
@@ -22,7 +23,7 @@
 /* Bits of sched_planner.said. */
 enum complaint {
 	NOT_CREATED,
-	WROTE_BEHIND,
+	WROTE_BEYOND,
 	NO_QUOTA,
 	CLIPPED,
 	NO_ROOM,
@@ -31,7 +32,7 @@ enum complaint {
 	NEVER_WAKES,
 };
 
-static void complain(const struct sched *s, enum complaint which, const char *what)
+static void report_fault(const struct sched *s, enum complaint which, const char *what)
 {
 	struct sched_planner *f = s->policy->planner;
 
@@ -42,13 +43,13 @@ static void complain(const struct sched *s, enum complaint which, const char *wh
 		f->say(f->user, what);
 }
 
-static void enter(const struct sched_planner *f, const char *call)
+static void enter_policy(const struct sched_planner *f, const char *call)
 {
 	if (f->enter)
 		f->enter(f->user, call);
 }
 
-static void leave(const struct sched_planner *f)
+static void leave_policy(const struct sched_planner *f)
 {
 	if (f->leave)
 		f->leave(f->user);
@@ -77,20 +78,20 @@ void *planner_create(const struct sched *s, const struct sched_planner *f)
 
 	if (!f->policy->create)
 		return NULL;
-	enter(f, "create");
+	enter_policy(f, "create");
 	state = f->policy->create(&device, f->options ? f->options : s->policy_options);
-	leave(f);
+	leave_policy(f);
 	return state;
 }
 
 void planner_destroy(const struct sched_planner *f, void *state)
 {
-	/* NULL: create failed, or there is none. */
+	/* state NULL: create failed, or the policy has none. */
 	if ((f->policy->create && !state) || !f->policy->destroy)
 		return;
-	enter(f, "destroy");
+	enter_policy(f, "destroy");
 	f->policy->destroy(state);
-	leave(f);
+	leave_policy(f);
 }
 
 void planner_free(struct planning *p)
@@ -120,8 +121,8 @@ static int by_arrival(const void *pa, const void *pb)
 	return a->order < b->order ? -1 : a->order > b->order;
 }
 
-/* The model knows an SM's time for a block; a whole launch takes that of its share of the blocks.
- */
+/* Converts an SM's time for a block to the duration of the launch: an SM runs its share of the
+ * blocks. */
 static uint64_t whole_launch(const struct sched *s, const struct sched_launch *l, double block_ns)
 {
 	double ns = block_ns * (double)l->k.total / (double)MIN(l->k.total, s->o.n_sms);
@@ -212,7 +213,7 @@ static uint32_t index_of(const struct sched *s, const struct sched_tenant *t)
 	return i;
 }
 
-/* Pointers into p->now are set once it does not move any more. */
+/* Grows the buffers. Pointers into p->now are set only after this, because it may move. */
 static bool make_room(struct planning *p, size_t n_sms)
 {
 	size_t rows = p->kernels.len * n_sms;
@@ -270,7 +271,7 @@ static bool fill_view(struct sched *s, struct planning *p)
 
 /* ---- the plan ---- */
 
-static bool is_whole(const uint8_t *canary)
+static bool is_canary_intact(const uint8_t *canary)
 {
 	for (unsigned i = 0; i < CANARY_BYTES; i++) {
 		if (canary[i] != CANARY)
@@ -279,13 +280,13 @@ static bool is_whole(const uint8_t *canary)
 	return true;
 }
 
-/* A plan that the policy fills, and the engine that it belongs to. */
+/* A plan for the policy to fill, and its engine. */
 struct asked {
 	struct heddle_policy_plan plan;
 	struct sched *s;
 };
 
-/* The hook of the plan: struct heddle_policy_plan, ask. */
+/* The function heddle_policy_plan.ask. */
 static int ask_pair(const struct heddle_policy_plan *plan, const uint32_t kernel[2],
 	const uint8_t quota[2], uint64_t ret_ns[2])
 {
@@ -310,8 +311,8 @@ static int ask_pair(const struct heddle_policy_plan *plan, const uint32_t kernel
 	return r;
 }
 
-/* False: its answer is none. */
-static bool ask(
+/* False: there is no valid answer. */
+static bool ask_policy(
 	struct sched *s, struct planning *p, uint64_t now_ns, struct heddle_policy_plan *out)
 {
 	struct asked asked = {.s = s};
@@ -334,7 +335,8 @@ static bool ask(
 	uint8_t *quota = p->plan + CANARY_BYTES, *held = quota + rows + CANARY_BYTES;
 
 	if (f->policy->create && !s->policy_state) {
-		complain(s, NOT_CREATED, "create returned NULL; the device goes to everyone");
+		report_fault(
+			s, NOT_CREATED, "create returned NULL: every launch gets the whole device");
 		return false;
 	}
 	memset(p->plan, CANARY, rows + p->tenants.len + 3 * CANARY_BYTES);
@@ -348,20 +350,21 @@ static bool ask(
 		.wake_ns = HEDDLE_POLICY_UNKNOWN,
 		.ask = s->o.model->pair ? ask_pair : NULL,
 	};
-	enter(f, "decide");
+	enter_policy(f, "decide");
 	f->policy->decide(s->policy_state, &in, &asked.plan);
-	leave(f);
+	leave_policy(f);
 	*out = asked.plan;
 	out->quota = quota;
 	out->held = held;
-	if (is_whole(p->plan) && is_whole(quota + rows) && is_whole(held + p->tenants.len))
+	if (is_canary_intact(p->plan) && is_canary_intact(quota + rows) &&
+		is_canary_intact(held + p->tenants.len))
 		return true;
-	complain(s, WROTE_BEHIND,
-		"it writes behind the arrays of its plan; such plans give the device to everyone");
+	report_fault(s, WROTE_BEYOND,
+		"decide wrote beyond the arrays of its plan: every launch gets the whole device");
 	return false;
 }
 
-/* Room left on an SM beside the bounded kernels placed so far. */
+/* Free resources of an SM, beside the bounded kernels placed so far. */
 struct room {
 	uint32_t threads, blocks, regs, shared;
 };
@@ -387,7 +390,7 @@ static void take_room(struct room *r, const struct sched_launch *l, uint32_t n)
 	r->shared -= MIN(r->shared, n * l->shape.shared_bytes);
 }
 
-/* A quota as it can be, of what the policy wrote. */
+/* A valid quota for what the policy wrote. */
 static uint8_t checked_quota(
 	struct sched *s, const struct sched_launch *l, uint8_t q, struct room *r)
 {
@@ -398,24 +401,23 @@ static uint8_t checked_quota(
 		return q;
 	if (q > QUOTA_MAX) {
 		snprintf(what, sizeof(what),
-			"a quota of %u blocks: 0 to %u, or %u for no bound, are possible; taken as "
-			"no "
-			"bound",
+			"a quota of %u blocks: 0 to %u are possible, or %u for no bound; taken as "
+			"no bound",
 			q, QUOTA_MAX, CTL_NO_QUOTA);
-		complain(s, NO_QUOTA, what);
+		report_fault(s, NO_QUOTA, what);
 		return CTL_NO_QUOTA;
 	}
 	fit = blocks_that_fit(r, l);
-	/* An SM of its own holds one block, whatever is said of its size. */
+	/* An empty SM holds one block, even if the stated size does not fit. */
 	if (!fit && r->blocks == s->o.blocks_per_sm)
 		fit = 1;
 	if (q > fit) {
 		snprintf(what, sizeof(what),
-			"%u blocks of a kernel of %u threads on an SM: beside what it gave others "
-			"there %u fit; clipped",
+			"a quota of %u blocks of %u threads on an SM: beside the quotas of earlier "
+			"kernels %u fit; clipped",
 			q, l->k.threads, fit);
 		if (fit || !(s->policy->planner->said >> NO_ROOM & 1))
-			complain(s, CLIPPED, what);
+			report_fault(s, CLIPPED, what);
 		q = (uint8_t)fit;
 	}
 	take_room(r, l, q);
@@ -427,7 +429,7 @@ static void set_row(
 {
 	uint32_t n = s->o.n_sms;
 
-	/* The whole device or none of it, as most rows are. */
+	/* Most rows give the whole device or nothing. */
 	if ((row[0] == 0 || row[0] == CTL_NO_QUOTA) && memcmp(row, row + 1, n - 1) == 0) {
 		memcpy(l->next_allowed.at, row, n);
 		return;
@@ -436,8 +438,8 @@ static void set_row(
 		l->next_allowed.at[sm] = checked_quota(s, l, row[sm], &room[sm]);
 }
 
-/* Says so if an SM has no room for a block of each launch that the plan gives blocks there. The
- * hardware, or a clipped quota, makes one wait until others end. */
+/* Reports an SM without room for one block of each launch that the plan gives blocks there. Then
+ * a launch waits until another one ends, because of the hardware or of a clipped quota. */
 static void check_room(struct sched *s, const uint8_t *plan)
 {
 	struct room room = {
@@ -452,16 +454,17 @@ static void check_room(struct sched *s, const uint8_t *plan)
 		if (!blocks_that_fit(&room, l) && room.blocks < s->o.blocks_per_sm) {
 			snprintf(what, sizeof(what),
 				"a block of %u threads, %u registers a thread and %u bytes of "
-				"shared memory has no room on an SM beside one of each other "
-				"launch: launches wait until others end",
+				"shared memory does not fit on an SM beside one block of each "
+				"other "
+				"launch: some launches wait until others end",
 				l->k.threads, l->regs, l->shape.shared_bytes);
-			complain(s, NO_ROOM, what);
+			report_fault(s, NO_ROOM, what);
 		}
 		take_room(&room, l, 1);
 	}
 }
 
-/* Every launch gets what the plan says, or, plan NULL, every SM. */
+/* Sets the quotas of every launch: from the plan, or every SM if plan is NULL. */
 static void set_quotas(struct sched *s, struct planning *p, const uint8_t *plan)
 {
 	struct room room[CTL_MAX_SMS];
@@ -495,7 +498,7 @@ static void set_held(struct sched *s, struct planning *p, const uint8_t *held)
 	}
 }
 
-static bool is_work(const struct sched *s)
+static bool has_work(const struct sched *s)
 {
 	for (size_t i = 0; i < s->view.len; i++) {
 		const struct sched_launch *l = sched_launch_of(s->view.at[i]);
@@ -506,7 +509,8 @@ static bool is_work(const struct sched *s)
 	return false;
 }
 
-static void set_all(struct sched *s, struct planning *p, const struct heddle_policy_plan *plan)
+static void set_quotas_and_holds(
+	struct sched *s, struct planning *p, const struct heddle_policy_plan *plan)
 {
 	p->any = p->waits = false;
 	if (plan)
@@ -515,10 +519,10 @@ static void set_all(struct sched *s, struct planning *p, const struct heddle_pol
 	set_held(s, p, plan ? plan->held : NULL);
 }
 
-/* False: nobody has had an SM for too long. */
-static bool somebody_runs(struct sched *s, struct planning *p, uint64_t now_ns)
+/* False: no launch has had an SM for too long. */
+static bool is_any_launch_running(struct sched *s, struct planning *p, uint64_t now_ns)
 {
-	if (p->any || !is_work(s)) {
+	if (p->any || !has_work(s)) {
 		p->empty_ns = 0;
 		return true;
 	}
@@ -527,9 +531,9 @@ static bool somebody_runs(struct sched *s, struct planning *p, uint64_t now_ns)
 		s->deadline_ns = MIN(s->deadline_ns, p->empty_ns + PLANNER_EMPTY_NS);
 		return true;
 	}
-	complain(s, NOBODY,
-		"it gives nobody an SM though there is work, for 100 ms; such plans give the "
-		"device to everyone");
+	report_fault(s, NOBODY,
+		"no launch got an SM for 100 ms although there is work: every launch gets the "
+		"whole device");
 	return false;
 }
 
@@ -539,34 +543,34 @@ static void set_deadline(struct sched *s, struct planning *p, uint64_t now_ns, u
 	uint64_t soonest = now_ns + HEDDLE_POLICY_MIN_WAKE;
 
 	if (wake_ns < soonest)
-		complain(s, WAKES_SOON,
-			"it wants to be asked again in less than 100 us; asked after 100 us");
+		report_fault(s, WAKES_SOON,
+			"wake_ns is less than 100 us from now; it is asked after 100 us");
 	if (!never)
 		s->deadline_ns = MIN(s->deadline_ns, MAX(wake_ns, soonest));
-	/* Nothing has happened since: who waits would have waited on. */
+	/* Nothing has happened since the last plan, so the waiting work would have waited on. */
 	if (never && p->waits && p->ask_ns && now_ns >= p->ask_ns && !s->dirty)
-		complain(s, NEVER_WAKES,
-			"it never wants to be asked again though somebody waits; asked each "
-			"second");
+		report_fault(s, NEVER_WAKES,
+			"wake_ns is UNKNOWN although a launch waits; it is asked every second");
 	p->ask_ns = p->waits && never ? now_ns + PLANNER_ASK_NS : 0;
 	if (p->waits)
 		s->deadline_ns = MIN(s->deadline_ns, now_ns + PLANNER_ASK_NS);
 }
 
-/* Takes the SMs of the row from *io. */
+/* Clears the quotas in *io on the SMs where the row is not 0. */
 static void take_sms(struct quota *io, const uint8_t *row, uint32_t n_sms)
 {
 	for (uint32_t sm = 0; sm < n_sms; sm++)
 		io->at[sm] = row[sm] ? 0 : io->at[sm];
 }
 
-/* Launches that are still to come begin with the quotas of their tenant's oldest launch, or, of a
- * held tenant, with no SM. plan: for the rows of opaque and expected work. */
-static void place_all(struct sched *s, struct planning *p, const struct heddle_policy_plan *plan)
+/* Sets the quotas for new launches: those of their tenant's oldest launch, or no SM if the
+ * tenant is held. plan: for the rows of opaque and expected work. */
+static void place_new_launches(
+	struct sched *s, struct planning *p, const struct heddle_policy_plan *plan)
 {
 	struct quota left = s->everywhere, none = {0};
 
-	sched_doors_find(s);
+	sched_find_late_tenants(s);
 	for (size_t i = 0; i < s->view.len; i++) {
 		struct sched_launch *l = sched_launch_of(s->view.at[i]);
 
@@ -579,8 +583,8 @@ static void place_all(struct sched *s, struct planning *p, const struct heddle_p
 			l->tenant->best_avail = l->next_allowed;
 		}
 		take_sms(&left, l->next_allowed.at, s->o.n_sms);
-		sched_door_leave(s, l, &l->next_allowed);
-		/* It may have had that SM alone. */
+		sched_leave_arrival_sm(s, l, &l->next_allowed);
+		/* That SM may have been its only one. */
 		p->waits |= !l->idle && !quota_any(&l->next_allowed);
 	}
 	for (struct sched_tenant *t = s->tenants; t; t = t->next)
@@ -600,15 +604,15 @@ int planner_decide(struct sched *s, uint64_t now_ns)
 	}
 	if (!fill_view(s, p))
 		return -ENOMEM;
-	taken = ask(s, p, now_ns, &plan);
+	taken = ask_policy(s, p, now_ns, &plan);
 	if (taken) {
 		wake_ns = plan.wake_ns;
-		set_all(s, p, &plan);
-		taken = somebody_runs(s, p, now_ns);
+		set_quotas_and_holds(s, p, &plan);
+		taken = is_any_launch_running(s, p, now_ns);
 	}
 	if (!taken)
-		set_all(s, p, NULL);
-	place_all(s, p, taken ? &plan : NULL);
+		set_quotas_and_holds(s, p, NULL);
+	place_new_launches(s, p, taken ? &plan : NULL);
 	set_deadline(s, p, now_ns, wake_ns);
 	return 0;
 }

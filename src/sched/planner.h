@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0
  * Copyright 2026 The heddle authors */
 
-/* Policies that answer in plans (heddle/policy.h) under the engine: all of other people's, and of
- * the engine's own those that need no lanes. The one place where the public view and plan meet the
- * engine's own structures; believes nothing of a plan before it has looked. */
+/* Runs policies that answer in plans (heddle/policy.h): all policies that users load, and those
+ * of the engine's own that need no lanes. planner.c alone converts between the public view and
+ * plan and the engine's structures. It checks every value of a plan before use. */
 #ifndef HEDDLE_SCHED_PLANNER_H
 #define HEDDLE_SCHED_PLANNER_H
 
@@ -12,33 +12,36 @@
 struct planning;
 struct sched;
 
-#define PLANNER_EMPTY_NS 100000000ull  /* nobody has an SM for so long though there is work */
-#define PLANNER_ASK_NS   1000000000ull /* asked again though it did not want to be */
+/* limit for plans that give no launch an SM although there is work */
+#define PLANNER_EMPTY_NS 100000000ull
+/* interval of asking a policy that does not want to be asked */
+#define PLANNER_ASK_NS 1000000000ull
 
-/* A policy, and who calls it; struct sched_policy points to it. All engines of a process may share
- * one. */
+/* A policy and its callbacks; struct sched_policy points to it. All engines of a process may
+ * share one. */
 struct sched_planner {
 	const struct heddle_policy *policy;
-	const char *options; /* the caller's; NULL: those of struct sched_options */
-	/* All of these may be NULL. Around each call into the policy, for a watchdog; call:
-	 * "create", "decide", "destroy". */
+	const char *options; /* the policy's options; NULL: those of struct sched_options */
+	/* Each callback may be NULL. enter and leave surround each call of the policy, for a
+	 * watchdog. call: "create", "decide" or "destroy". */
 	void (*enter)(void *user, const char *call);
 	void (*leave)(void *user);
-	/* What is wrong with its answers, as a sentence without its name; once a kind. */
+	/* Reports a fault of the policy's answers, as a sentence without the policy's name. Once
+	 * for each kind of fault. */
 	void (*say)(void *user, const char *what);
 	void *user;
-	uint32_t said; /* kinds, as bits: 0 beforehand */
+	uint32_t said; /* kinds already reported, as bits; initially 0 */
 };
 
-/* The policy's state for this engine's device. NULL: it has none, or it failed; planner_decide then
- * gives the device to everyone. */
+/* Creates the policy's state for this engine's device. NULL: the policy has no state, or create
+ * failed; planner_decide then gives the device to every launch. */
 void *planner_create(const struct sched *s, const struct sched_planner *f);
 /* Frees what planner_create returned for this policy. */
 void planner_destroy(const struct sched_planner *f, void *state);
 /* Frees what p holds, not p itself. */
 void planner_free(struct planning *p);
-/* Asks the policy, and sets what each launch and tenant gets: next_allowed, next_begin, next_held;
- * lowers deadline_ns. Behind sched_gather. 0 or -ENOMEM. */
+/* Asks the policy, and sets next_allowed, next_begin and next_held of each launch and tenant;
+ * lowers deadline_ns. Call it after sched_gather. 0 or -ENOMEM. */
 int planner_decide(struct sched *s, uint64_t now_ns);
 
 #endif

@@ -1,40 +1,41 @@
 /* SPDX-License-Identifier: Apache-2.0
  * Copyright 2026 The heddle authors */
 
-/* Fairness first (FLEP, section 5.2.2): weighted rounds. In each round a tenant with work has the
- * device for an epoch of T x its weight, where T is the smallest for which
+/* Fairness first (FLEP, section 5.2.2): weighted rounds. In each round a tenant with work has
+ * the device for an epoch of T x its weight, where T is the smallest for which
  *
- *	sum of O_i  /  (T x sum of W_i)  <=  max_overhead,
+ * sum of O_i  /  (T x sum of W_i)  <=  max_overhead,
  *
- * where O_i is the time that a turn of tenant i loses: at least the cost of preempting its kernel,
- * and at least the change to the next tenant. A turn also loses time to cold caches; ffs measures
- * that at the end of the turn, as its length minus the predicted time of the work done in it. In
- *the paper each priority has a weight and each program one kernel. Here each tenant has a weight,
- * priorities do not count, and all launches of a tenant share its epoch.
+ * where O_i is the time that a turn of tenant i loses: at least the cost of preempting its
+ * kernel, and at least the change to the next tenant. A turn also loses time to cold caches; ffs
+ * measures that at the end of the turn, as its length minus the predicted time of the work done
+ * in it. In the paper each priority has a weight and each program one kernel. Here each tenant
+ * has a weight, priorities do not count, and all launches of a tenant share its epoch.
  *
  * Epochs vary in length: begun blocks run to their end, draining takes time, and programs pause
- * between kernels. So ffs keeps a virtual time for each tenant, as in fair queueing (Goyal, Vin and
- * Cheng, 1996): the work done, divided by the weight. The tenant with the least virtual time has
- *the next turn, and a turn ends early when another tenant with work is an epoch behind. If all
- *tenants always have work, this gives the paper's rounds. A tenant that returns from a longer
- *absence is at most one epoch behind, because an idle tenant must not save up time. */
+ * between kernels. So ffs keeps a virtual time for each tenant, as in fair queueing (Goyal, Vin
+ * and Cheng, 1996): the work done, divided by the weight. The tenant with the least virtual time
+ * has the next turn, and a turn ends early when another tenant with work is an epoch behind. If
+ * all tenants always have work, this gives the paper's rounds. A tenant that returns from a
+ * longer absence is at most one epoch behind, because an idle tenant must not save up time. */
 #include "planner.h"
 #include "policy.h"
 
 #include <stdlib.h>
 #include <string.h>
 
-#define EPOCH_MIN_NS 100000u /* T at least */
-#define COST_MIN_NS  10000u  /* what a preemption is taken to cost at least */
-#define AHEAD_MAX    64      /* epochs: a tenant that cannot be stopped is not barred for good */
-#define LOST_MAX     4       /* limit of a turn's loss, in multiples of its known costs */
-#define LOST_PART    8       /* a turn replaces 1/8 of the mean loss */
+#define EPOCH_MIN_NS 100000u /* lower limit of T */
+#define COST_MIN_NS  10000u  /* lower limit of a preemption's cost */
+/* most epochs that a tenant can be in advance: one that cannot be stopped is not barred for good */
+#define AHEAD_MAX 64
+#define LOST_MAX  4 /* limit of a turn's loss, in multiples of its known costs */
+#define LOST_PART 8 /* a turn replaces 1/8 of the mean loss */
 
 struct entry {
 	uint32_t tenant, weight;
 	uint64_t served_ns, worked_ns; /* service_ns and work_ns as of the last decision, */
 	uint64_t service_ns, work_ns;  /* and now */
-	uint64_t virtual_ns;           /* what it has had, by its weight */
+	uint64_t virtual_ns;           /* charged service divided by the weight */
 	/* Of the present turn; between turns, of the last one. */
 	uint64_t turn_ns;       /* charged in all */
 	uint64_t turn_pause_ns; /* pauses in which other tenants waited */
@@ -43,21 +44,21 @@ struct entry {
 	bool turn_awaited;                     /* other tenants waited throughout */
 	uint64_t lost_ns;                      /* moving mean of a turn's loss; 0: none yet */
 	uint64_t cost_ns;                      /* O_i */
-	bool here;                             /* in this view */
-	bool wants;                            /* it has something to do */
+	bool here;                             /* it is in this view */
+	bool wants;                            /* it has work */
 	uint64_t away_ns;                      /* start of its absence; 0: it has work */
 	bool is_back;                          /* it returns from an absence longer than an epoch */
-	bool expected;                         /* nothing now, but more is about to come */
+	bool expected;                         /* it has no work now, but more is about to come */
 };
 
 struct ffs {
 	VEC(struct entry) row;
-	uint32_t current; /* the tenant whose turn it is; meaningful if it is in the row */
-	bool waits;       /* that one had nothing to do at the last decision, and kept its turn */
-	uint64_t decided_ns; /* when that was */
+	uint32_t current;    /* the tenant whose turn it is; meaningful if it is in the row */
+	bool waits;          /* that tenant had no work at the last decision, and kept its turn */
+	uint64_t decided_ns; /* time of the last decision */
 };
 
-static struct entry *find(struct ffs *f, uint32_t tenant)
+static struct entry *find_entry(struct ffs *f, uint32_t tenant)
 {
 	for (size_t i = 0; i < f->row.len; i++) {
 		if (f->row.at[i].tenant == tenant)
@@ -66,8 +67,8 @@ static struct entry *find(struct ffs *f, uint32_t tenant)
 	return NULL;
 }
 
-/* The row gets newcomers at its end, and loses who is gone. */
-static bool look_at_tenants(struct ffs *f, const struct heddle_policy_view *v)
+/* Appends new tenants to the row, and removes those that are gone. */
+static bool update_tenants(struct ffs *f, const struct heddle_policy_view *v)
 {
 	size_t kept = 0;
 
@@ -75,7 +76,7 @@ static bool look_at_tenants(struct ffs *f, const struct heddle_policy_view *v)
 		f->row.at[i].here = false;
 	for (uint32_t i = 0; i < v->n_tenants; i++) {
 		const struct heddle_policy_tenant *t = heddle_policy_tenant_at(v, i);
-		struct entry *e = find(f, t->id);
+		struct entry *e = find_entry(f, t->id);
 		struct entry fresh = {.tenant = t->id,
 			.served_ns = t->service_ns,
 			.worked_ns = t->work_ns,
@@ -104,11 +105,11 @@ static uint32_t owner_of(const struct heddle_policy_view *v, uint32_t i)
 	return heddle_policy_tenant_at(v, heddle_policy_kernel_at(v, i)->tenant_index)->id;
 }
 
-static void look_at_kernels(struct ffs *f, const struct heddle_policy_view *v)
+static void update_wants(struct ffs *f, const struct heddle_policy_view *v)
 {
 	for (uint32_t i = 0; i < v->n_kernels; i++) {
 		const struct heddle_policy_kernel *k = heddle_policy_kernel_at(v, i);
-		struct entry *e = find(f, owner_of(v, i));
+		struct entry *e = find_entry(f, owner_of(v, i));
 
 		if (!e || k->idle)
 			continue;
@@ -174,12 +175,12 @@ static void begin_turn(struct entry *e, uint64_t now_ns)
 	e->turn_awaited = true;
 }
 
-/* What each has had since the last decision. */
-static void charge(struct ffs *f, const struct heddle_policy_view *v)
+/* Charges each tenant for its service since the last decision. */
+static void charge_tenants(struct ffs *f, const struct heddle_policy_view *v)
 {
-	struct entry *now = find(f, f->current);
+	struct entry *now = find_entry(f, f->current);
 
-	/* A pause in which others waited for it was part of its turn. */
+	/* The tenant paused while others waited for it: the pause is part of its turn. */
 	if (now && f->waits) {
 		add_service(now, v->now_ns - f->decided_ns);
 		now->turn_pause_ns += v->now_ns - f->decided_ns;
@@ -188,9 +189,9 @@ static void charge(struct ffs *f, const struct heddle_policy_view *v)
 		add_work(&f->row.at[i]);
 }
 
-/* Of those with work the one that has had least; of equals the first behind `last` in the row, so
- * that turns go round. NULL: nobody has any. */
-static struct entry *least(struct ffs *f, const struct entry *last)
+/* The tenant with work that has had the least service. Among equals, the first one after `last`
+ * in the row, so turns go round. NULL: no tenant has work. */
+static struct entry *find_least_served(struct ffs *f, const struct entry *last)
 {
 	size_t from = last ? (size_t)(last - f->row.at) + 1 : 0;
 	struct entry *least = NULL;
@@ -213,10 +214,10 @@ static void note_away(struct entry *e, uint64_t now_ns, uint64_t epoch_ns)
 		e->away_ns = MAX(now_ns, 1);
 }
 
-/* A new or returning tenant is at most one epoch behind those present, and no tenant is too far
- * ahead. A pause between two kernels is no absence: otherwise each pause would cancel what the
- * others owe. */
-static void bound(struct ffs *f, uint64_t now_ns, uint64_t epoch_ns)
+/* A new or returning tenant is at most one epoch behind the others, and no tenant is more than
+ * AHEAD_MAX epochs in advance. A pause between two kernels is no absence: otherwise each pause
+ * would cancel what the tenant is owed. */
+static void bound_virtual_times(struct ffs *f, uint64_t now_ns, uint64_t epoch_ns)
 {
 	uint64_t there = UINT64_MAX;
 
@@ -236,7 +237,7 @@ static void bound(struct ffs *f, uint64_t now_ns, uint64_t epoch_ns)
 	}
 }
 
-/* How long its turn may still last; 0: it is over. */
+/* Remaining time of its turn; 0: the turn is over. */
 static uint64_t turn_left(const struct ffs *f, const struct entry *e, uint64_t epoch_ns)
 {
 	uint64_t all = epoch_ns * e->weight, left = all - MIN(e->turn_ns, all);
@@ -261,7 +262,7 @@ static unsigned count_wanting(const struct ffs *f)
 	return n;
 }
 
-static void give(const struct heddle_policy_view *v, struct heddle_policy_plan *out,
+static void give_device(const struct heddle_policy_view *v, struct heddle_policy_plan *out,
 	const struct entry *to, bool others_wait)
 {
 	for (uint32_t i = 0; i < v->n_kernels; i++) {
@@ -273,13 +274,14 @@ static void give(const struct heddle_policy_view *v, struct heddle_policy_plan *
 		out->held[i] = others_wait && heddle_policy_tenant_at(v, i)->id != to->tenant;
 }
 
-/* Everybody, as natively. */
-static void give_all(const struct heddle_policy_view *v, struct heddle_policy_plan *out)
+/* Gives the device to every launch, as without heddle. */
+static void give_device_to_all(const struct heddle_policy_view *v, struct heddle_policy_plan *out)
 {
 	memset(out->quota, HEDDLE_POLICY_UNBOUNDED, (size_t)v->n_kernels * v->device->n_sms);
 }
 
-static void decide(void *state, const struct heddle_policy_view *v, struct heddle_policy_plan *out)
+static void ffs_decide(
+	void *state, const struct heddle_policy_view *v, struct heddle_policy_plan *out)
 {
 	struct ffs *f = state;
 	struct entry *now;
@@ -287,48 +289,48 @@ static void decide(void *state, const struct heddle_policy_view *v, struct heddl
 	unsigned wanting;
 	bool others;
 
-	if (!look_at_tenants(f, v)) {
-		give_all(v, out);
+	if (!update_tenants(f, v)) {
+		give_device_to_all(v, out);
 		return;
 	}
-	look_at_kernels(f, v);
-	charge(f, v);
+	update_wants(f, v);
+	charge_tenants(f, v);
 	wanting = count_wanting(f);
-	now = find(f, f->current);
+	now = find_entry(f, f->current);
 	epoch_ns = epoch_of(f, v->device->overhead_permille);
-	bound(f, v->now_ns, epoch_ns);
+	bound_virtual_times(f, v->now_ns, epoch_ns);
 	f->decided_ns = v->now_ns;
 	f->waits = false;
 	others = wanting > (now && now->wants);
 	if (now)
 		now->turn_awaited &= others;
 	if (!wanting) {
-		give_all(v, out);
+		give_device_to_all(v, out);
 		return;
 	}
 	if (!now || (!now->wants && !now->expected) ||
 		(others && turn_left(f, now, epoch_ns) == 0)) {
 		if (now)
 			now->turn_ended_ns = v->now_ns;
-		now = least(f, now);
+		now = find_least_served(f, now);
 		begin_turn(now, v->now_ns);
 		others = wanting > 1;
 	}
 	f->current = now->tenant;
 	f->waits = !now->wants;
-	give(v, out, now, others);
+	give_device(v, out, now, others);
 	if (others)
 		out->wake_ns = v->now_ns + MAX(turn_left(f, now, epoch_ns), HEDDLE_POLICY_MIN_WAKE);
 }
 
-static void *create(const struct heddle_policy_device *device, const char *options)
+static void *ffs_create(const struct heddle_policy_device *device, const char *options)
 {
 	(void)device;
 	(void)options;
 	return calloc(1, sizeof(struct ffs));
 }
 
-static void destroy(void *state)
+static void ffs_destroy(void *state)
 {
 	struct ffs *f = state;
 
@@ -340,9 +342,9 @@ static const struct heddle_policy table = {
 	.size = sizeof(table),
 	.abi = HEDDLE_POLICY_ABI,
 	.name = "ffs",
-	.create = create,
-	.destroy = destroy,
-	.decide = decide,
+	.create = ffs_create,
+	.destroy = ffs_destroy,
+	.decide = ffs_decide,
 };
 static struct sched_planner planner = {.policy = &table};
 

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0
  * Copyright 2026 The heddle authors */
 
-/* Fixed numbers of blocks: each launch may have as many blocks on every SM as the weight of its
- * tenant says (heddle run -w), for as long as another launch has blocks to begin, too; else all
- * that fit. Blocks that do not fit beside those of earlier launches are left out. heddle bench
- * share --oracle tries such divisions of an SM. */
+/* Fixed numbers of blocks: the weight of a tenant (heddle run -w) is the number of blocks that
+ * each of its launches may have on every SM, while another launch also has blocks to begin. A
+ * launch alone may have all that fit. Blocks that do not fit beside those of earlier launches
+ * get no room. heddle bench share --oracle tries such divisions of an SM. */
 #include "base/base.h"
 #include "planner.h"
 #include "policy.h"
@@ -16,7 +16,8 @@ static bool competes(const struct heddle_policy_kernel *k)
 	return k->kind == HEDDLE_POLICY_MANAGED && !k->idle && k->started < k->blocks;
 }
 
-static void decide(void *state, const struct heddle_policy_view *in, struct heddle_policy_plan *out)
+static void fixed_decide(
+	void *state, const struct heddle_policy_view *in, struct heddle_policy_plan *out)
 {
 	uint32_t n = 0;
 
@@ -38,7 +39,7 @@ static void decide(void *state, const struct heddle_policy_view *in, struct hedd
 }
 
 static const struct heddle_policy table = {
-	.size = sizeof(table), .abi = HEDDLE_POLICY_ABI, .name = "fixed", .decide = decide};
+	.size = sizeof(table), .abi = HEDDLE_POLICY_ABI, .name = "fixed", .decide = fixed_decide};
 static struct sched_planner planner = {.policy = &table};
 
 const struct sched_policy sched_policy_fixed = {

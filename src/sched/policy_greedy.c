@@ -2,21 +2,23 @@
  * Copyright 2026 The heddle authors */
 
 /* Adaptive simultaneous multi-tenancy, section 3.6, algorithm 1: every kernel stays on every SM,
- * with so many blocks that the greatest remaining time is as small as it can be. All begin with the
- * fewest blocks; the kernel that would take longest gets more, as long as all fit an SM together.
- * (Line 5 of the listing goes one past the end of its list: < is meant, not <=.)
+ * with the numbers of blocks that make the greatest remaining time as small as possible. Each
+ * kernel begins with the fewest blocks. The kernel with the longest remaining time gets more, as
+ * long as all fit on an SM together. (Line 5 of the listing goes one past the end of its list: <
+ * is meant, not <=.)
  *
- * A kernel's configurations are the counts of blocks at which it was seen to run faster than at any
- * smaller count (section 3.5). A count that was not measured yet is assumed to be as fast per block
- * as the nearest smaller count that was, or else as the prediction for a full SM: so counts that
- * may pay are tried, and measured then. The remaining time is equation 1. Priorities do not count.
+ * The configurations of a kernel are the counts of blocks at which it ran faster than at any
+ * smaller count (section 3.5). A count that was not measured is assumed to be as fast per block
+ * as the nearest smaller measured one, or else as the prediction for a full SM. So counts that
+ * may pay are tried, and then measured. The remaining time is equation 1. Priorities do not
+ * count.
  *
- * A kernel whose last block has begun needs no more room, and frees what it has as its blocks end:
- * it is left out, so that others are launched while it ends (section 3.3).
+ * A kernel whose last block has begun needs no more room, and its room becomes free as its
+ * blocks end. It is left out, so that others are launched while it ends (section 3.3).
  *
- * Where tenants cannot run side by side, one tenant's launches share the device: those of the
- * tenant whose launch came first. With the option pairs=on, also where they would be slower side by
- * side (below). */
+ * If tenants cannot run side by side, only launches of one tenant share the device: the tenant
+ * whose launch came first. The option pairs=on has the same effect on tenants that are slower
+ * side by side (below). */
 #include "ages.h"
 #include "base/base.h"
 #include "curve.h"
@@ -30,15 +32,16 @@
 
 #define COUNTS (HEDDLE_POLICY_CURVE - 1) /* most blocks on an SM */
 #define WARP   32u
-/* Launches that a prediction is made for; it costs the cube of that. With more of them nothing is
- * predicted. */
+/* Limit of launches for predictions, whose cost grows with the cube of the number. With more
+ * launches nothing is predicted. */
 #define PREDICTED 8u
-/* Tenants begin to share if that saves more than this part of the time, and stop if it costs more.
- * Durations are predicted with an error of 4.5 % in the mean (model/durations.c), so a smaller
- * difference is none; and a running pair stays together while predictions vary around a tie. */
+/* Tenants begin to share if that saves more than this part of the time, and stop if it costs
+ * more than this part. Predicted durations have a mean error of 4.5 % (model/durations.c), so a
+ * smaller difference means nothing. This also keeps a running pair together while its
+ * predictions vary around equality. */
 #define MARGIN 0.05
-/* The last blocks of a launch are waited for if they take at most this part of another one's time,
- * for so many times as long as a block takes. */
+/* A launch waits for the last blocks of another one if a block takes at most END_PART of the
+ * waiting launch's own time. It waits at most END_TIMES durations of a block. */
 #define END_PART  0.05
 #define END_TIMES 2
 
@@ -49,30 +52,30 @@ struct resources {
 struct greedy {
 	bool pairs; /* predict whether tenants are faster side by side */
 	struct ages ages;
-	uint32_t end_tenant;         /* of the launch whose end was last waited for */
-	uint64_t end_launch, end_ns; /* which, and how long others wait for it */
+	uint32_t end_tenant;         /* tenant of the launch whose end was last awaited */
+	uint64_t end_launch, end_ns; /* that launch, and until when others wait for it */
 };
 
 struct candidate {
 	const struct heddle_policy_kernel *k;
-	uint32_t index; /* in the view */
-	uint32_t most;  /* blocks of it that an SM can use */
+	uint32_t index; /* index in the view */
+	uint32_t most;  /* most blocks that an SM can use */
 	uint32_t least; /* blocks on each SM that the plan begins with */
-	uint32_t count; /* blocks on each SM, as planned so far */
-	bool padded;    /* of the guard form: shared memory keeps it to its count */
-	bool chosen;    /* its tenant may run now; where pairs are predicted */
-	double left;    /* of its blocks that have not ended, 0 to 1 */
+	uint32_t count; /* blocks on each SM in the plan so far */
+	bool padded;    /* the guard form: shared memory keeps it to its count */
+	bool chosen;    /* its tenant may run now; only if pairs are predicted */
+	double left;    /* the fraction of its blocks that have not ended, 0 to 1 */
 	double ns[COUNTS + 1];
 };
 
-/* ---- how long it takes with so many blocks on each SM ---- */
+/* ---- duration by the number of blocks on each SM ---- */
 
 static uint32_t most_blocks(const struct heddle_policy_kernel *k)
 {
 	return MIN(MAX(k->blocks_per_sm, 1u), COUNTS);
 }
 
-/* Of the guard form: a launch has such a count, without one that it cannot have. */
+/* False for a count that a launch of the guard form cannot have. */
 static bool can_have(const struct heddle_policy_kernel *k, uint32_t n)
 {
 	return !k->unranked || n >= most_blocks(k) || k->counts >> n & 1;
@@ -87,9 +90,9 @@ static uint32_t least_blocks(const struct heddle_policy_kernel *k)
 	return n;
 }
 
-/* Of the whole launch. Where nothing is known at all that is UNKNOWN as a number: longer than all.
- */
-static void estimate(struct candidate *c)
+/* Estimates the duration of the whole launch for each count. If nothing is known, the duration
+ * is the number UNKNOWN, which is longer than all others. */
+static void estimate_durations(struct candidate *c)
 {
 	const struct heddle_policy_kernel *k = c->k;
 	uint32_t most = most_blocks(k);
@@ -101,20 +104,22 @@ static void estimate(struct candidate *c)
 	for (uint32_t n = 1; n <= most; n++) {
 		if (k->curve_ns[n] != HEDDLE_POLICY_UNKNOWN)
 			per_count = (double)k->curve_ns[n] * n;
-		/* A count that it cannot have is as the one below, so that it is never faster. */
+		/* An impossible count gets the duration of the count below, so it is never
+		 * faster. */
 		c->ns[n] = can_have(k, n) || n == 1 ? per_count / n : c->ns[n - 1];
 	}
 }
 
-static double remaining(const struct candidate *c)
+static double remaining_ns(const struct candidate *c)
 {
 	return c->ns[c->count] * c->left;
 }
 
-/* ---- what an SM has ---- */
+/* ---- resources of an SM ---- */
 
-/* With blocks of it as the hardware holds them: whole warps. */
-static void add(struct resources *sum, const struct heddle_policy_kernel *k, uint32_t count,
+/* Adds `count` blocks of the kernel. The hardware allocates threads and registers by whole
+ * warps. */
+static void add_blocks(struct resources *sum, const struct heddle_policy_kernel *k, uint32_t count,
 	uint64_t shared_bytes)
 {
 	uint64_t threads = (k->threads + WARP - 1) / WARP * WARP;
@@ -125,19 +130,19 @@ static void add(struct resources *sum, const struct heddle_policy_kernel *k, uin
 	sum->shared += count * shared_bytes;
 }
 
-/* The shared memory that keeps a launch to so many blocks: one more must not fit. */
-static uint64_t padding(const struct heddle_policy_device *d, const struct candidate *c)
+/* The shared memory of a block that keeps the launch to its count: one more block must not fit. */
+static uint64_t padded_shared_bytes(const struct heddle_policy_device *d, const struct candidate *c)
 {
 	return c->padded && c->count < most_blocks(c->k) ? d->shared_per_sm / (c->count + 1) + 1
 							 : c->k->shared_bytes;
 }
 
-static bool fits(const struct heddle_policy_device *d, const struct candidate *at, uint32_t n)
+static bool all_fit(const struct heddle_policy_device *d, const struct candidate *at, uint32_t n)
 {
 	struct resources sum = {0};
 
 	for (uint32_t i = 0; i < n; i++)
-		add(&sum, at[i].k, at[i].count, padding(d, &at[i]));
+		add_blocks(&sum, at[i].k, at[i].count, padded_shared_bytes(d, &at[i]));
 	return sum.threads <= d->threads_per_sm && sum.blocks <= d->blocks_per_sm &&
 	       sum.regs <= d->regs_per_sm && sum.shared <= d->shared_per_sm;
 }
@@ -147,22 +152,22 @@ static bool fits(const struct heddle_policy_device *d, const struct candidate *a
 static int longest_first(const void *pa, const void *pb)
 {
 	const struct candidate *a = pa, *b = pb;
-	double ra = remaining(a), rb = remaining(b);
+	double ra = remaining_ns(a), rb = remaining_ns(b);
 
 	if (ra != rb)
 		return ra > rb ? -1 : 1;
 	return a->k->order < b->k->order ? -1 : a->k->order > b->k->order;
 }
 
-/* Sets the counts; sorts at. Where not even one block of each fits, all are launched with one, and
- * the hardware queues them. */
-static void allocate(const struct heddle_policy_device *d, struct candidate *at, uint32_t n)
+/* Sets the counts, and sorts `at`. If not even one block of each fits, all get one, and the
+ * hardware queues them. */
+static void allocate_blocks(const struct heddle_policy_device *d, struct candidate *at, uint32_t n)
 {
 	uint32_t marked = 0;
 
 	for (uint32_t i = 0; i < n; i++)
 		at[i].count = at[i].least;
-	if (n < 2 || !fits(d, at, n))
+	if (n < 2 || !all_fit(d, at, n))
 		return;
 	qsort(at, n, sizeof(*at), longest_first);
 	while (marked < n) {
@@ -171,7 +176,7 @@ static void allocate(const struct heddle_policy_device *d, struct candidate *at,
 
 		if (next)
 			c->count = next;
-		if (next && fits(d, at, n)) {
+		if (next && all_fit(d, at, n)) {
 			qsort(c, n - marked, sizeof(*at), longest_first);
 			continue;
 		}
@@ -182,15 +187,15 @@ static void allocate(const struct heddle_policy_device *d, struct candidate *at,
 
 /* ---- whether tenants are faster side by side ----
  *
- * Time together is until the last launch ends: the launches run at the pace that the model of pairs
- * predicts for their counts, until one ends, and the last one goes on alone. The other way is one
- * tenant after the other, each with all blocks that fit. Slowdowns by several launches add up.
- * Kernels that a learnt ratio keeps apart are not measured again while it does. */
+ * The time together lasts until the last launch ends: the launches run at the pace that the
+ * model of pairs predicts for their counts until one ends; the last one runs on alone. The
+ * alternative is one tenant after another, each with all blocks that fit. Slowdowns by several
+ * launches add up. Kernels that a learned ratio keeps apart are not measured again while it
+ * does. */
 
-/* Of the whole launch alone on the device. Between measured counts the throughput is linear, as the
- * model of pairs has it: a sum of times must not win because one of them was guessed in another
- * way.
- */
+/* Duration of the whole launch alone on the device. Between measured counts the throughput is
+ * linear, as in the model of pairs: both sums of times must use the same interpolation, or the
+ * comparison would be wrong. */
 static double alone_ns(const struct candidate *c)
 {
 	const uint64_t *curve = c->k->curve_ns;
@@ -208,8 +213,8 @@ static double alone_ns(const struct candidate *c)
 	return 1 / (low + (high - low) * (c->most - below) / (above - below));
 }
 
-/* slow[i][j]: by how much launch j beside it makes all of launch i longer, ns. False: of launches
- * of two tenants that is not known. */
+/* slow[i][j]: by how much launch j beside launch i lengthens all of launch i, ns. False: for two
+ * launches of different tenants this is not known. */
 static bool ask_all(const struct heddle_policy_plan *out, const struct candidate *at, uint32_t n,
 	double slow[PREDICTED][PREDICTED])
 {
@@ -229,8 +234,8 @@ static bool ask_all(const struct heddle_policy_plan *out, const struct candidate
 	return true;
 }
 
-/* Of the whole launch, beside those of which something is left. Several ratios below 1 cannot make
- * it faster than it is without the others. */
+/* Duration of the whole launch i beside the launches that have work left. Several ratios below 1
+ * cannot make a launch faster than it is alone. */
 static double beside_ns(
 	const struct candidate *at, uint32_t n, uint32_t i, const double *left, const double *slow)
 {
@@ -246,7 +251,7 @@ static double beside_ns(
 	return alone ? whole : MAX(ns, least);
 }
 
-/* Until the last of them ends, ns. Below 0: not known. */
+/* Time until the last launch ends, ns. Below 0: not known. */
 static double makespan(const struct heddle_policy_plan *out, const struct candidate *at, uint32_t n)
 {
 	double left[PREDICTED], slow[PREDICTED][PREDICTED] = {{0}}, total = 0;
@@ -278,9 +283,9 @@ static double makespan(const struct heddle_policy_plan *out, const struct candid
 	return total;
 }
 
-/* Copies the launches of tenants that are chosen, if wanted, and of this tenant. Returns how many.
- */
-static uint32_t collect(
+/* Copies the launches of this tenant and, if `chosen` is set, of all chosen tenants. Returns
+ * their number. */
+static uint32_t collect_launches(
 	const struct candidate *at, uint32_t n, bool chosen, uint32_t tenant, struct candidate *ret)
 {
 	uint32_t len = 0;
@@ -291,7 +296,7 @@ static uint32_t collect(
 	return len;
 }
 
-/* *ret_back_ns: what it costs to take the device from those that run. */
+/* Sets *ret_back_ns to the cost of taking the device from the launches that run. */
 static bool is_running(const struct candidate *at, uint32_t n, uint64_t *ret_back_ns)
 {
 	bool running = false;
@@ -304,41 +309,42 @@ static bool is_running(const struct candidate *at, uint32_t n, uint64_t *ret_bac
 	return running;
 }
 
-/* Whether the tenant had better run beside the chosen ones than after them. True if nobody knows.
- * work: room for n. */
-static bool pays(const struct heddle_policy_view *v, const struct heddle_policy_plan *out,
-	const struct candidate *at, uint32_t n, uint32_t tenant, struct candidate *work)
+/* True if the tenant should run beside the chosen ones rather than after them, or if this is not
+ * known. work: room for n candidates. */
+static bool is_faster_together(const struct heddle_policy_view *v,
+	const struct heddle_policy_plan *out, const struct candidate *at, uint32_t n,
+	uint32_t tenant, struct candidate *work)
 {
-	uint32_t len = collect(at, n, true, tenant, work);
+	uint32_t len = collect_launches(at, n, true, tenant, work);
 	double together, after;
 	uint64_t back_ns;
 	bool run;
 
-	allocate(v->device, work, len);
+	allocate_blocks(v->device, work, len);
 	together = makespan(out, work, len);
 	if (together < 0)
 		return true;
-	len = collect(at, n, true, UINT32_MAX, work);
+	len = collect_launches(at, n, true, UINT32_MAX, work);
 	run = is_running(work, len, &back_ns);
-	allocate(v->device, work, len);
+	allocate_blocks(v->device, work, len);
 	after = makespan(out, work, len);
-	len = collect(at, n, false, tenant, work);
+	len = collect_launches(at, n, false, tenant, work);
 	run = is_running(work, len, &back_ns) && run;
-	allocate(v->device, work, len);
+	allocate_blocks(v->device, work, len);
 	after += makespan(out, work, len);
 	return run ? together < after * (1 + MARGIN) + (double)back_ns
 		   : together < after * (1 - MARGIN);
 }
 
-static void choose(struct candidate *at, uint32_t n, uint32_t tenant)
+static void choose_tenant(struct candidate *at, uint32_t n, uint32_t tenant)
 {
 	for (uint32_t i = 0; i < n; i++)
 		at[i].chosen |= at[i].k->tenant_index == tenant;
 }
 
-/* Adds tenants in the order of their first launches, up to the first that had better wait: a later
- * one does not overtake it. The others get no SM. Returns how many launches are left, at the front
- * of at. */
+/* Chooses tenants in the order of their first launches, and stops at the first that should wait:
+ * later tenants do not overtake it. The others get no SM. Returns the number of launches of
+ * chosen tenants, which move to the front of `at`. */
 static uint32_t choose_tenants(const struct heddle_policy_view *v, struct heddle_policy_plan *out,
 	struct candidate *at, uint32_t n)
 {
@@ -347,13 +353,13 @@ static uint32_t choose_tenants(const struct heddle_policy_view *v, struct heddle
 
 	if (!work)
 		return n;
-	choose(at, n, at[0].k->tenant_index);
+	choose_tenant(at, n, at[0].k->tenant_index);
 	for (uint32_t i = 1; i < n; i++) {
 		if (at[i].chosen)
 			continue;
-		if (!pays(v, out, at, n, at[i].k->tenant_index, work))
+		if (!is_faster_together(v, out, at, n, at[i].k->tenant_index, work))
 			break;
-		choose(at, n, at[i].k->tenant_index);
+		choose_tenant(at, n, at[i].k->tenant_index);
 	}
 	free(work);
 	for (uint32_t i = 0; i < n; i++) {
@@ -367,7 +373,7 @@ static uint32_t choose_tenants(const struct heddle_policy_view *v, struct heddle
 
 /* ---- plans ---- */
 
-/* The tenant whose launch came first: among launches that compete. */
+/* The tenant of the first launch that competes. */
 static uint32_t first_tenant(const struct heddle_policy_view *v)
 {
 	for (uint32_t i = 0; i < v->n_kernels; i++) {
@@ -379,8 +385,9 @@ static uint32_t first_tenant(const struct heddle_policy_view *v)
 	return UINT32_MAX;
 }
 
-/* Those that share the device; others get no SM. The view has launches by order of arrival. */
-static uint32_t gather(
+/* Collects the launches that share the device; others get no SM. The view has launches by order
+ * of arrival. */
+static uint32_t gather_candidates(
 	const struct heddle_policy_view *v, struct heddle_policy_plan *out, struct candidate *at)
 {
 	uint32_t n = 0, only = v->device->simultaneous ? UINT32_MAX : first_tenant(v);
@@ -396,19 +403,19 @@ static uint32_t gather(
 			continue;
 		at[n] = (struct candidate){.k = k,
 			.index = i,
-			/* A grid that is nearly through, or small, has no use for all places. */
+			/* A small grid, or one that is nearly done, cannot use all places. */
 			.most = curve_most(most_blocks(k), k->blocks - MIN(k->finished, k->blocks),
 				v->device->n_sms),
 			.least = 1,
 			.left = (double)(k->blocks - MIN(k->finished, k->blocks)) /
 				(double)k->blocks};
-		estimate(&at[n++]);
+		estimate_durations(&at[n++]);
 	}
 	return n;
 }
 
-/* A measurement counts more than a prediction. */
-static bool is_measured(const struct greedy *g, const struct candidate *at, uint32_t n)
+/* A measurement of the pair is more reliable than a prediction. */
+static bool is_pair_measured(const struct greedy *g, const struct candidate *at, uint32_t n)
 {
 	return n == 2 && ages_knows(&g->ages, at[0].k->code, at[1].k->code);
 }
@@ -420,9 +427,9 @@ static int by_arrival(const void *pa, const void *pb)
 	return a->index < b->index ? -1 : a->index > b->index;
 }
 
-/* How long the launch takes alone on the device, in ns; 0: not known. The curve's last point comes
- * first: it is measured on launches that ran alone, while predictions also learn from shared runs.
- */
+/* Duration of the launch alone on the device in ns; 0: not known. Uses the curve's last point
+ * first: it is measured on launches that ran alone, while predictions also learn from shared
+ * runs. */
 static double launch_alone_ns(const struct heddle_policy_kernel *k)
 {
 	uint64_t ns = k->curve_ns[most_blocks(k)];
@@ -432,8 +439,8 @@ static double launch_alone_ns(const struct heddle_policy_kernel *k)
 	return ns == HEDDLE_POLICY_UNKNOWN ? 0 : (double)ns;
 }
 
-/* Of two launches the one that has to come again behind the other gets no SM until it has left, and
- * one that waits for the other's end gets none. */
+/* Of two launches, the one that must return after the other gets no SM until it has left. A
+ * launch that waits for the other's end gets none either. */
 static void order_ages(struct greedy *g, const struct heddle_policy_view *v,
 	struct heddle_policy_plan *out, struct candidate *at, uint32_t n)
 {
@@ -455,7 +462,7 @@ static void order_ages(struct greedy *g, const struct heddle_policy_view *v,
 			.started = k->started,
 			.finished = k->finished,
 			.alone_ns = launch_alone_ns(k),
-			.left_ns = remaining(&at[i]),
+			.left_ns = remaining_ns(&at[i]),
 			.cost_ns = (double)k->cost_ns};
 	}
 	leaver = ages_decide(&g->ages, v->now_ns, v->device->n_sms, ages, len, &out->wake_ns);
@@ -480,10 +487,10 @@ static const struct heddle_policy_kernel *find_ending(const struct heddle_policy
 	return NULL;
 }
 
-/* An SM keeps its division into L1 cache and shared memory until no block is left on it. So a
- * launch that comes beside the last blocks of one with more shared memory has less cache until it
- * ends: one that lives on its cache took 2.2 times as long on an H100. It waits for them, if that
- * costs little beside its own time. */
+/* An SM keeps its division into L1 cache and shared memory until it has no block. So a launch
+ * that starts beside the last blocks of one with more shared memory has less cache until it
+ * ends: a launch that depends on its cache took 2.2 times as long on an H100. Such a launch
+ * waits for those blocks, if the wait is short compared with its own duration. */
 static void await_end(struct greedy *g, const struct heddle_policy_view *v,
 	struct heddle_policy_plan *out, const struct candidate *at, uint32_t n)
 {
@@ -513,7 +520,7 @@ static void await_end(struct greedy *g, const struct heddle_policy_view *v,
 	}
 }
 
-/* While the ages of two launches are measured, their counts stay. */
+/* Keeps the counts of two launches while their ages are measured. */
 static void hold_counts(const struct greedy *g, const struct heddle_policy_view *v,
 	struct candidate *at, uint32_t n)
 {
@@ -527,11 +534,11 @@ static void hold_counts(const struct greedy *g, const struct heddle_policy_view 
 		planned[i] = at[i].count;
 		at[i].count = held ? MIN(held, at[i].most) : at[i].count;
 	}
-	for (uint32_t i = 0; n == 2 && i < n && !fits(v->device, at, n); i++)
+	for (uint32_t i = 0; n == 2 && i < n && !all_fit(v->device, at, n); i++)
 		at[i].count = planned[i];
 }
 
-/* The count that a launch of the guard form has on its SMs now. 0: none. */
+/* The count of blocks that a launch of the guard form has on its SMs now. 0: none. */
 static uint32_t count_now(const struct heddle_policy_view *v, const struct heddle_policy_kernel *k)
 {
 	for (uint32_t sm = 0; sm < v->device->n_sms; sm++)
@@ -540,9 +547,9 @@ static uint32_t count_now(const struct heddle_policy_view *v, const struct heddl
 	return 0;
 }
 
-/* Of launches of the guard form one alone is kept to a count, by shared memory: two such do not fit
- * an SM together, and beside one that has no bound the other does not come in. Of several each
- * keeps what it has. */
+/* Only a single launch of the guard form can be kept to a count by shared memory. Two such
+ * launches do not fit on an SM together, and beside one without a bound the other gets no room.
+ * If there are several, each keeps its count. */
 static void place_guards(const struct heddle_policy_view *v, struct candidate *at, uint32_t n)
 {
 	uint32_t guards = 0;
@@ -563,8 +570,8 @@ static void place_guards(const struct heddle_policy_view *v, struct candidate *a
 	}
 }
 
-/* A launch of the guard form leaves for another count. It keeps the one that it has if all fit, and
- * it would gain less time than that costs. */
+/* A launch of the guard form must leave to change its count. It keeps its present count if all
+ * launches fit, and if the change would save less time than it costs. */
 static void keep_counts(
 	const struct heddle_policy_view *v, struct candidate *at, uint32_t n, uint32_t i)
 {
@@ -574,12 +581,13 @@ static void keep_counts(
 	if (!now || now == planned || !can_have(c->k, now))
 		return;
 	c->count = now;
-	if (!fits(v->device, at, n) ||
+	if (!all_fit(v->device, at, n) ||
 		(c->ns[now] - c->ns[planned]) * c->left > (double)c->k->cost_ns)
 		c->count = planned;
 }
 
-static void decide(void *state, const struct heddle_policy_view *v, struct heddle_policy_plan *out)
+static void greedy_decide(
+	void *state, const struct heddle_policy_view *v, struct heddle_policy_plan *out)
 {
 	struct candidate *at = calloc(MAX(v->n_kernels, 1u), sizeof(*at));
 	struct greedy *g = state;
@@ -590,13 +598,13 @@ static void decide(void *state, const struct heddle_policy_view *v, struct heddl
 			(size_t)v->n_kernels * v->device->n_sms);
 		return;
 	}
-	n = all = gather(v, out, at);
+	n = all = gather_candidates(v, out, at);
 	place_guards(v, at, n);
-	if (g->pairs && out->ask && !is_measured(g, at, n))
+	if (g->pairs && out->ask && !is_pair_measured(g, at, n))
 		n = choose_tenants(v, out, at, n);
-	allocate(v->device, at, n);
+	allocate_blocks(v->device, at, n);
 	hold_counts(g, v, at, n);
-	if (n < all || !fits(v->device, at, n)) /* one waits, until another ends */
+	if (n < all || !all_fit(v->device, at, n)) /* one waits until another ends */
 		out->wake_ns = v->now_ns + PLANNER_ASK_NS;
 	if (n == 1)
 		at[0].count = most_blocks(at[0].k);
@@ -613,7 +621,7 @@ static void decide(void *state, const struct heddle_policy_view *v, struct heddl
 
 /* ---- options ---- */
 
-static int read_options(struct greedy *g, const char *options, char *ret_why, size_t size)
+static int greedy_read_options(struct greedy *g, const char *options, char *ret_why, size_t size)
 {
 	static const char key[] = "pairs=";
 	const char *value = options + sizeof(key) - 1;
@@ -630,20 +638,20 @@ static int read_options(struct greedy *g, const char *options, char *ret_why, si
 	return -EINVAL;
 }
 
-static int check(const char *options, char *ret_why, size_t size)
+static int greedy_check(const char *options, char *ret_why, size_t size)
 {
 	struct greedy g;
 
-	return read_options(&g, options, ret_why, size);
+	return greedy_read_options(&g, options, ret_why, size);
 }
 
-static void *create(const struct heddle_policy_device *device, const char *options)
+static void *greedy_create(const struct heddle_policy_device *device, const char *options)
 {
 	struct greedy *g = calloc(1, sizeof(*g));
 	char why[128];
 
 	(void)device;
-	if (g && read_options(g, options, why, sizeof(why)) == 0)
+	if (g && greedy_read_options(g, options, why, sizeof(why)) == 0)
 		return g;
 	free(g);
 	return NULL;
@@ -652,10 +660,10 @@ static void *create(const struct heddle_policy_device *device, const char *optio
 static const struct heddle_policy table = {.size = sizeof(table),
 	.abi = HEDDLE_POLICY_ABI,
 	.name = "greedy",
-	.create = create,
+	.create = greedy_create,
 	.destroy = free,
-	.decide = decide};
+	.decide = greedy_decide};
 static struct sched_planner planner = {.policy = &table};
 
 const struct sched_policy sched_policy_greedy = {
-	.name = "greedy", .planner = &planner, .check = check};
+	.name = "greedy", .planner = &planner, .check = greedy_check};

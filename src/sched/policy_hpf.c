@@ -4,48 +4,49 @@
 /* Highest priority first, shortest remaining time within a priority (FLEP, section 5.2.1 and
  * figure 6).
  *
- * The listing differs from its text in two places, and the text is what is meant: an arrival of the
- * running kernel's priority has to be put into its queue before the queue is looked at (line 9 does
- * not), and so has the preempted kernel itself (line 4 enqueues a number). Both fall away here: the
- * "queues" are the classes of the sorted view, in which every active kernel stands at all times,
- * running ones included. And where the listing knows one running kernel Kr, there may be several
- * here, on SMs of their own (spatial preemption) or of one tenant together. */
+ * The paper's listing differs from its text in two places, and the text is right: an arrival
+ * with the running kernel's priority must enter its queue before the queue is searched (line 9
+ * omits this), and so must the preempted kernel (line 4 enqueues a number). Neither error can
+ * occur here: the "queues" are classes of the sorted view, which always holds every active
+ * kernel, including running ones. The listing has one running kernel Kr. Here several may run,
+ * on SMs of their own (spatial preemption) or as launches of one tenant. */
 #include "policy.h"
 
 #include <limits.h>
 #include <stdlib.h>
 
-/* Line 27: Ks takes over from Kr if Kr.Tr > Ks.Tr + overhead. As an order of all kernels: a running
- * kernel counts as shorter by its preemption cost. A kernel that has not begun on its SMs costs
- * nothing to preempt. */
+/* Line 27: Ks replaces Kr if Kr.Tr > Ks.Tr + overhead. As an order of all kernels: a running
+ * kernel counts as shorter by its preemption cost. Preempting a kernel that has not begun on its
+ * SMs costs nothing. */
 static uint64_t sort_key(const struct sched_kernel *k)
 {
 	if (k->remaining_ns == SCHED_UNKNOWN)
-		return SCHED_UNKNOWN; /* no reason to preempt for it, first come first served */
+		/* never a reason to preempt another; first come, first served */
+		return SCHED_UNKNOWN;
 	if (!k->running || !k->begun)
 		return k->remaining_ns;
 	return k->remaining_ns > k->cost_ns ? k->remaining_ns - k->cost_ns : 0;
 }
 
-static int compare(const void *pa, const void *pb)
+static int compare_kernels(const void *pa, const void *pb)
 {
 	const struct sched_kernel *a = *(struct sched_kernel *const *)pa;
 	const struct sched_kernel *b = *(struct sched_kernel *const *)pb;
 	uint64_t ka = sort_key(a), kb = sort_key(b);
 
-	/* Who has nothing to do is in nobody's way, however high it stands. */
+	/* Kernels without work sort last, whatever their priority. */
 	if ((a->turn == SCHED_NO_TURN) != (b->turn == SCHED_NO_TURN))
 		return a->turn == SCHED_NO_TURN ? 1 : -1;
 	if (a->priority != b->priority)
 		return a->priority > b->priority ? -1 : 1;
-	/* What cannot be steered stands behind the launches of its priority: it only bars lower
-	 * ones. */
+	/* Opaque work sorts after the launches of its priority: it only excludes lower ones. */
 	if (a->kind != b->kind)
 		return a->kind < b->kind ? -1 : 1;
-	/* Who gets nowhere has had its turn. */
+	/* Stalled tenants have had their turn. */
 	if (a->turn != b->turn)
 		return a->turn < b->turn ? -1 : 1;
-	/* What a tenant itself ranks lower comes after everybody's first choice. */
+	/* A launch that its own tenant ranks lower comes after the first launches of all
+	 * tenants. */
 	if (a->depth != b->depth)
 		return a->depth < b->depth ? -1 : 1;
 	if (ka != kb)
@@ -60,8 +61,8 @@ struct filling {
 	uint32_t lane, left;
 };
 
-/* Puts kernel i and, unless they compete, its tenant's equals into the next lane. */
-static void fill(struct filling *f, size_t i)
+/* Puts kernel i into the next lane, with its tenant's equal kernels unless they compete. */
+static void fill_lane(struct filling *f, size_t i)
 {
 	struct sched_kernel *head = f->v->at[i];
 	uint32_t want = 0;
@@ -82,14 +83,14 @@ static void fill(struct filling *f, size_t i)
 	f->left -= want;
 }
 
-static void decide(struct sched_view *v)
+static void hpf_decide(struct sched_view *v)
 {
 	struct filling f = {v, 0, v->n_sms};
 
 	v->hold_below = INT_MIN;
 	if (v->len == 0)
 		return;
-	qsort(v->at, v->len, sizeof(v->at[0]), compare);
+	qsort(v->at, v->len, sizeof(v->at[0]), compare_kernels);
 	if (v->at[0]->turn != SCHED_NO_TURN)
 		v->hold_below = v->at[0]->priority;
 	for (size_t i = 0; i < v->len && f.left; i++) {
@@ -98,8 +99,8 @@ static void decide(struct sched_view *v)
 		if (k->lane != SCHED_NO_LANE)
 			continue;
 		if (k->kind != SCHED_MANAGED) {
-			/* Bars what stands below, by as many SMs as it may take; equals of its own
-			 * priority share with it as the device sees fit. */
+			/* Excludes lower work from as many SMs as it may use. Work of its own
+			 * priority shares them as the device decides. */
 			k->lane = f.lane++;
 			k->want_sms = v->spatial ? MIN(k->need_sms, f.left) : f.left;
 			f.left -= k->want_sms;
@@ -108,8 +109,8 @@ static void decide(struct sched_view *v)
 		/* Without MPS the device itself changes between tenants, and only as a whole. */
 		if (!v->simultaneous && k->tenant != v->at[0]->tenant)
 			continue;
-		fill(&f, i);
+		fill_lane(&f, i);
 	}
 }
 
-const struct sched_policy sched_policy_hpf = {.name = "hpf", .decide = decide};
+const struct sched_policy sched_policy_hpf = {.name = "hpf", .decide = hpf_decide};

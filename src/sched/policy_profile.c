@@ -1,18 +1,18 @@
 /* SPDX-License-Identifier: Apache-2.0
  * Copyright 2026 The heddle authors */
 
-/* For heddle profile (Adaptive simultaneous multi-tenancy, section 3.5): one launch at a time, with
- * the same number of blocks on each SM from its first block to its last. The launches of a kernel
- * take turns through the counts (curve_turn), so a program with few launches has measured both ends
- * of the curve and counts between them. Kernels are told apart by code, shape and how many blocks
- * an SM holds: a kernel may have two forms.
+/* For heddle profile (Adaptive simultaneous multi-tenancy, section 3.5): one launch runs at a
+ * time, with the same number of blocks on each SM from its first block to its last. The launches
+ * of a kernel step through the counts (curve_turn), so even a program with few launches measures
+ * both ends of the curve and counts between them. Kernels are identified by code, shape and
+ * blocks per SM, because a kernel may have two forms.
  *
- * Tenants are held, so a launch begins with no SM, and has no block before heddled says how many
- * may stay. Unmanaged work lifts the hold: a launch may wait for it in its stream.
+ * Tenants are held, so a launch begins with no SM and has no block before heddled sets its
+ * count. Opaque work ends the hold, because a launch may wait for it in its stream.
  *
- * A program may launch a kernel once and end, so the turns outlive devices: all engines of a
- * process share one table. A kernel that finds the table full gets the place of the one unused for
- * longest. */
+ * A program may launch a kernel once and end, so the steps outlive devices: all engines of a
+ * process share one table. If the table is full, a new kernel replaces the least recently used
+ * one. */
 #include "curve.h"
 #include "planner.h"
 #include "policy.h"
@@ -23,9 +23,9 @@
 #define KERNELS 256u
 
 static struct turn {
-	uint64_t code, blocks; /* blocks 0: free */
+	uint64_t code, blocks; /* blocks 0: the entry is free */
 	uint32_t threads, shared_bytes, blocks_per_sm;
-	uint32_t steps; /* launches that had a count */
+	uint32_t steps; /* launches that were given a count */
 	uint64_t used;
 } turns[KERNELS];
 static uint64_t clock_of_turns;
@@ -34,7 +34,7 @@ static uint64_t clock_of_turns;
 struct profiling {
 	uint32_t tenant;
 	uint64_t launch;
-	uint32_t count; /* of its blocks on each SM; 0: no launch had the device yet */
+	uint32_t count; /* of its blocks on each SM; 0: no launch has had the device yet */
 };
 
 static struct turn *turn_of(const struct heddle_policy_kernel *k)
@@ -75,7 +75,7 @@ static uint32_t next_count(const struct heddle_policy_kernel *k, uint32_t n_sms)
 		if (can_have(k, count))
 			return count;
 	}
-	/* A kernel whose blocks obey no bound has one configuration. */
+	/* A kernel whose blocks obey no bound has only one configuration. */
 	return most;
 }
 
@@ -90,8 +90,8 @@ static bool is_current(const struct profiling *p, const struct heddle_policy_vie
 	return p->count && p->tenant == tenant_of(v, k) && p->launch == k->launch;
 }
 
-/* The launch that is measured now: the current one while it lasts, then the oldest. UINT32_MAX:
- * there is none. */
+/* The launch to measure now: the current one while it lasts, then the oldest. UINT32_MAX: there
+ * is none. */
 static uint32_t find_launch(const struct profiling *p, const struct heddle_policy_view *v)
 {
 	uint32_t first = UINT32_MAX;
@@ -108,7 +108,7 @@ static uint32_t find_launch(const struct profiling *p, const struct heddle_polic
 	return first;
 }
 
-static void measure(struct profiling *p, const struct heddle_policy_view *v,
+static void measure_launch(struct profiling *p, const struct heddle_policy_view *v,
 	struct heddle_policy_plan *out, uint32_t i)
 {
 	const struct heddle_policy_kernel *k = heddle_policy_kernel_at(v, i);
@@ -124,26 +124,27 @@ static void measure(struct profiling *p, const struct heddle_policy_view *v,
 		v->device->n_sms);
 }
 
-static void decide(void *state, const struct heddle_policy_view *v, struct heddle_policy_plan *out)
+static void profile_decide(
+	void *state, const struct heddle_policy_view *v, struct heddle_policy_plan *out)
 {
 	uint32_t i = find_launch(state, v);
 
 	memset(out->held, 1, v->n_tenants);
 	if (i != UINT32_MAX)
-		measure(state, v, out, i);
+		measure_launch(state, v, out, i);
 	for (i = 0; i < v->n_kernels; i++) {
 		const struct heddle_policy_kernel *k = heddle_policy_kernel_at(v, i);
 
 		if (k->kind == HEDDLE_POLICY_OPAQUE)
 			out->held[k->tenant_index] = 0;
-		/* A pool without tasks: it is no launch to measure, and finds work by itself. */
+		/* A pool without tasks is not a launch to measure, and finds its work by itself. */
 		if (k->kind == HEDDLE_POLICY_MANAGED && k->idle)
 			memset(heddle_policy_row(v, out, i), HEDDLE_POLICY_UNBOUNDED,
 				v->device->n_sms);
 	}
 }
 
-static void *create(const struct heddle_policy_device *device, const char *options)
+static void *profile_create(const struct heddle_policy_device *device, const char *options)
 {
 	(void)device;
 	(void)options;
@@ -153,9 +154,9 @@ static void *create(const struct heddle_policy_device *device, const char *optio
 static const struct heddle_policy table = {.size = sizeof(table),
 	.abi = HEDDLE_POLICY_ABI,
 	.name = "profile",
-	.create = create,
+	.create = profile_create,
 	.destroy = free,
-	.decide = decide};
+	.decide = profile_decide};
 static struct sched_planner planner = {.policy = &table};
 
 const struct sched_policy sched_policy_profile = {

@@ -2,17 +2,18 @@
  * Copyright 2026 The heddle authors */
 
 /* Quotas that differ by SM ("Adaptive Simultaneous Multi-tenancy for GPUs", sections 3.8 and 6,
- * which leave them as future work): two sides share the device, and an option says how.
+ * which leave them as future work). Two sides share the device, and an option says how:
  *   whole=P   the first side has P percent of the SMs, the second side the others
  *   mixed=P   on even SMs each kernel of the first side may have P percent of the blocks that an SM
  *             holds of it, and each of the second side the rest of 100 percent; on odd SMs the
  *             percentages are exchanged
- * The tenants of the highest priority with work are the first side, and all others the second. If
- * all have one priority, the tenant whose launch came first is the first side. A side alone has the
- * whole device. A kernel whose last block has begun needs no more room, as with policy greedy.
+ * The tenants of the highest priority with work are the first side, and all others the second.
+ * If all have one priority, the tenant whose launch came first is the first side. A side alone
+ * has the whole device. A kernel whose last block has begun needs no more room, as with policy
+ * greedy.
  *
- * Where tenants cannot run side by side, the launches of one tenant have the device: those of the
- * tenant whose launch came first. */
+ * If tenants cannot run side by side, only launches of one tenant get the device: the tenant
+ * whose launch came first. */
 #include "base/base.h"
 #include "planner.h"
 #include "policy.h"
@@ -31,7 +32,7 @@ struct split {
 
 /* ---- sides ---- */
 
-/* Whether it has blocks that have not begun. */
+/* True if it has blocks that have not begun. */
 static bool is_competing(const struct heddle_policy_kernel *k)
 {
 	return k->kind == HEDDLE_POLICY_MANAGED && !k->idle && k->started < k->blocks;
@@ -44,9 +45,10 @@ static int priority_of(const struct heddle_policy_view *v, const struct heddle_p
 	return ((const struct heddle_policy_tenant *)t)->priority;
 }
 
-/* What makes a kernel one of the first side. */
+/* The rule that puts a kernel on the first side. */
 struct side {
-	bool by_priority; /* of tenants with this priority; else of this tenant */
+	/* kernels of tenants with this priority; if false, kernels of this tenant */
+	bool by_priority;
 	int priority;
 	uint32_t tenant;
 	bool alone; /* the second side has no kernel */
@@ -88,7 +90,7 @@ static struct side find_first_side(const struct heddle_policy_view *v)
 
 /* ---- plans ---- */
 
-/* So many blocks of those that an SM holds, at least one. */
+/* This percentage of the blocks that an SM holds, at least one. */
 static uint8_t part_of(const struct heddle_policy_kernel *k, uint32_t percent)
 {
 	uint32_t blocks = k->blocks_per_sm * percent / 100;
@@ -124,7 +126,8 @@ static uint32_t first_tenant(const struct heddle_policy_view *v)
 	return UINT32_MAX;
 }
 
-static void decide(void *state, const struct heddle_policy_view *v, struct heddle_policy_plan *out)
+static void split_decide(
+	void *state, const struct heddle_policy_view *v, struct heddle_policy_plan *out)
 {
 	const struct split *p = state;
 	struct side s = find_first_side(v);
@@ -146,7 +149,7 @@ static void decide(void *state, const struct heddle_policy_view *v, struct heddl
 
 /* ---- options ---- */
 
-static int read_options(struct split *p, const char *options, char *ret_why, size_t size)
+static int split_read_options(struct split *p, const char *options, char *ret_why, size_t size)
 {
 	const char *value = strchr(options, '=');
 	unsigned long percent;
@@ -173,20 +176,20 @@ static int read_options(struct split *p, const char *options, char *ret_why, siz
 	return 0;
 }
 
-static int check(const char *options, char *ret_why, size_t size)
+static int split_check(const char *options, char *ret_why, size_t size)
 {
 	struct split p;
 
-	return read_options(&p, options, ret_why, size);
+	return split_read_options(&p, options, ret_why, size);
 }
 
-static void *create(const struct heddle_policy_device *device, const char *options)
+static void *split_create(const struct heddle_policy_device *device, const char *options)
 {
 	struct split *p = calloc(1, sizeof(*p));
 	char why[128];
 
 	(void)device;
-	if (p && read_options(p, options, why, sizeof(why)) == 0)
+	if (p && split_read_options(p, options, why, sizeof(why)) == 0)
 		return p;
 	free(p);
 	return NULL;
@@ -195,10 +198,10 @@ static void *create(const struct heddle_policy_device *device, const char *optio
 static const struct heddle_policy table = {.size = sizeof(table),
 	.abi = HEDDLE_POLICY_ABI,
 	.name = "split",
-	.create = create,
+	.create = split_create,
 	.destroy = free,
-	.decide = decide};
+	.decide = split_decide};
 static struct sched_planner planner = {.policy = &table};
 
 const struct sched_policy sched_policy_split = {
-	.name = "split", .one_split = true, .planner = &planner, .check = check};
+	.name = "split", .one_split = true, .planner = &planner, .check = split_check};

@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0
  * Copyright 2026 The heddle authors */
 
-/* Durations per kernel and shape, as a mean that turns into a moving one after eight launches; and
- * per kernel and block shape the time of one block, which answers for grids never launched before.
- * Both live in one bounded table under different keys; the longest unused entry of a small set
- * makes room. Curves of kernels are moving means in a table of their own. */
+/* The default model. For each kernel and shape it keeps a mean duration, which becomes a moving
+ * mean after eight launches. For each kernel and block shape it keeps the time of one block, for
+ * grids that were never launched before. Both are in one bounded table under different keys; in
+ * a full set the least recently used entry is replaced. Curves of kernels are moving means in a
+ * table of their own. */
 #include "pair.h"
 
 #include <stdlib.h>
@@ -12,14 +13,14 @@
 
 #define SETS          1024u
 #define WAYS          8u
-#define SAMPLES       50u /* a preemption's cost is the mean of so many runs, as in the paper */
+#define SAMPLES       50u /* as in the paper, a preemption's cost is the mean of this many */
 #define LEARN_EIGHTHS 8u
 #define CURVES        256u
 #define CURVE_MOVING  32u
 
 struct profile_shape {
 	uint64_t key, used;
-	uint64_t mean_ns; /* of the whole launch; a shape's key 0 with mean 0 is free */
+	uint64_t mean_ns; /* of the whole launch; key 0 with mean 0: the entry is free */
 	uint32_t n;
 };
 
@@ -29,7 +30,7 @@ struct profile_cost {
 	uint32_t ns[SAMPLES];
 };
 
-/* A kernel replaces another one that has the same place. n: samples of each count. */
+/* A kernel replaces another one at the same index. n: samples of each count. */
 struct profile_curve {
 	uint64_t kernel;
 	float ns[SCHED_PER_SM];
@@ -75,7 +76,7 @@ static struct profile_shape *find_shape(struct profile *p, uint64_t key, bool ma
 	return oldest;
 }
 
-static void average(struct profile_shape *s, uint64_t sample)
+static void add_sample(struct profile_shape *s, uint64_t sample)
 {
 	int64_t away = (int64_t)sample - (int64_t)s->mean_ns;
 
@@ -84,8 +85,8 @@ static void average(struct profile_shape *s, uint64_t sample)
 	s->mean_ns = (uint64_t)((int64_t)s->mean_ns + away / (int64_t)s->n);
 }
 
-/* A thousandth of a nanosecond keeps short blocks of large grids apart. */
-static uint64_t per_block(uint64_t ran_ns, uint64_t total)
+/* In thousandths of a nanosecond, so that short blocks of large grids differ. */
+static uint64_t time_per_block(uint64_t ran_ns, uint64_t total)
 {
 	return ran_ns / total > UINT64_MAX / 2000
 		       ? ran_ns / total * 1000
@@ -113,13 +114,13 @@ static void profile_learn(void *state, const struct sched_shape *s, uint64_t ran
 	struct profile *p = state;
 
 	(void)disturbed;
-	/* Longer than eleven days is a wrong clock. */
+	/* A duration of more than eleven days comes from a wrong clock. */
 	if (s->total == 0 || ran_ns == 0 || ran_ns > (uint64_t)1e15)
 		return;
-	average(find_shape(p, key_of(s->kernel, s->total, s->threads, s->shared_bytes), true),
+	add_sample(find_shape(p, key_of(s->kernel, s->total, s->threads, s->shared_bytes), true),
 		ran_ns);
-	average(find_shape(p, key_of(s->kernel, 0, s->threads, s->shared_bytes), true),
-		per_block(ran_ns, s->total));
+	add_sample(find_shape(p, key_of(s->kernel, 0, s->threads, s->shared_bytes), true),
+		time_per_block(ran_ns, s->total));
 }
 
 static struct profile_cost *find_cost(struct profile *p, uint64_t kernel, bool make)

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0
  * Copyright 2026 The heddle authors */
 
-/* How many workers of a launch may stay on each SM: a byte an SM, as in the page (ctl/words.h). 0:
- * none; 1 to QUOTA_MAX: so many; CTL_NO_QUOTA: no bound. Nothing else ever stands there, and bytes
- * of SMs that the device does not have are 0. */
+/* How many workers of a launch may stay on each SM: one byte for each SM, as in the page
+ * (ctl/words.h). 0: none; 1 to QUOTA_MAX: this many; CTL_NO_QUOTA: no bound. No other value
+ * occurs, and bytes of SMs that the device does not have are 0. */
 #ifndef HEDDLE_SCHED_QUOTA_H
 #define HEDDLE_SCHED_QUOTA_H
 
@@ -12,7 +12,7 @@
 
 #include <string.h>
 
-#define QUOTA_MAX 31u /* a rank on an SM is a bit of a word (ctl/control.h) */
+#define QUOTA_MAX 31u /* a worker's rank on an SM is a bit of a word (ctl/control.h) */
 
 struct quota {
 	uint8_t at[CTL_MAX_SMS];
@@ -32,13 +32,13 @@ static inline uint64_t quota_word(const struct quota *q, uint32_t i)
 	return word;
 }
 
-/* No bound on the SMs of the set, none elsewhere. */
+/* No bound on the SMs of the set, 0 on all others. */
 static inline struct quota quota_of(const struct sms *set)
 {
 	struct quota q;
 
 	for (uint32_t i = 0; i < QUOTA_WORDS; i++) {
-		/* Bit i in byte i; then 1 in each byte that is not 0. */
+		/* Puts bit i into byte i, then sets each byte that is not 0 to 1. */
 		uint64_t eight = set->w[i / 8] >> i % 8 * 8 & 0xff;
 		uint64_t bit = eight * QUOTA_ONES & 0x8040201008040201ull;
 		uint64_t any = (bit + 0x7f * QUOTA_ONES) >> 7 & QUOTA_ONES;
@@ -49,7 +49,7 @@ static inline struct quota quota_of(const struct sms *set)
 	return q;
 }
 
-/* The SMs on which some worker may stay. */
+/* The SMs with a quota other than 0. */
 static inline struct sms quota_sms(const struct quota *q)
 {
 	struct sms set = {0};
@@ -59,7 +59,7 @@ static inline struct sms quota_sms(const struct quota *q)
 		uint64_t low = (word & 0x7f * QUOTA_ONES) + 0x7f * QUOTA_ONES;
 		uint64_t any = (low | word) >> 7 & QUOTA_ONES;
 
-		/* The lowest bits of eight bytes, side by side. */
+		/* Collects the lowest bits of the eight bytes. */
 		set.w[i / 8] |= any * 0x0102040810204080ull >> 56 << i % 8 * 8;
 	}
 	return set;
@@ -74,7 +74,7 @@ static inline bool quota_any(const struct quota *q)
 	return any != 0;
 }
 
-/* SMs on which some worker may stay. */
+/* Number of SMs with a quota other than 0. */
 static inline uint32_t quota_count(const struct quota *q)
 {
 	struct sms set = quota_sms(q);
@@ -82,7 +82,7 @@ static inline uint32_t quota_count(const struct quota *q)
 	return sms_count(&set);
 }
 
-/* Workers that may stay in all, where an SM holds workers_per_sm of them. */
+/* Number of workers that may stay in all, if an SM holds workers_per_sm of them. */
 static inline uint32_t quota_workers(const struct quota *q, uint32_t workers_per_sm)
 {
 	uint32_t n = 0;
@@ -103,7 +103,7 @@ static inline bool quota_same(const struct quota *a, const struct quota *b)
 	return memcmp(a->at, b->at, CTL_MAX_SMS) == 0;
 }
 
-/* On some SM a has less than b. */
+/* True if a is below b on some SM. */
 static inline bool quota_less(const struct quota *a, const struct quota *b)
 {
 	for (uint32_t i = 0; i < QUOTA_WORDS; i++) {

@@ -46,7 +46,7 @@ static inline void sms_remove(struct sms *s, uint32_t sm)
 	s->w[sm / 64] &= ~(1ull << sm % 64);
 }
 
-/* What is in a and not in b. */
+/* The SMs of a without those of b. */
 static inline struct sms sms_minus(struct sms a, const struct sms *b)
 {
 	for (unsigned i = 0; i < SM_WORDS; i++)

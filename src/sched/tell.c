@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0
  * Copyright 2026 The heddle authors */
 
-/* Tells what differs from before, and changes the launches' states as if it were done. A launch
- * that was told to leave gets nothing back before its last worker has left, whatever the policy
- * says. */
+/* Issues actions for all differences to the last decision, and changes the launches' states as
+ * if the actions were done. A preempted launch gets no SM before its last worker has left,
+ * whatever the policy says. */
 #include "engine.h"
 
 #include <errno.h>
@@ -11,7 +11,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Who stands below this starts no opaque work. */
+/* Tenants with a lower priority than the result start no opaque work. */
 static int hold_opaque_below(struct sched *s, uint64_t now_ns, int hold_below)
 {
 	int below = INT_MIN;
@@ -60,7 +60,7 @@ static bool tell_launch(struct sched *s, struct sched_launch *l)
 	if (!first && quota_same(&l->allowed, &l->next_allowed))
 		return true;
 	if (launch_is(l->state, LAUNCH_LEAVES) && quota_any(&l->next_allowed))
-		return true; /* again when it has drained */
+		return true; /* decided again when it has drained */
 	if (!quota_any(&l->next_allowed))
 		type = SCHED_PREEMPT;
 	else if (!quota_any(&l->allowed))
@@ -70,7 +70,7 @@ static bool tell_launch(struct sched *s, struct sched_launch *l)
 	return add_action(s, type, first, l->tenant, l);
 }
 
-/* Launches of which nothing is known for sure: with every SM they cannot go wrong. */
+/* The state of these launches is not known. They are safe with every SM. */
 static bool tell_strays(struct sched *s, struct sched_tenant *t)
 {
 	for (struct sched_launch *l = t->native.first; l; l = l->next) {
@@ -97,12 +97,12 @@ static void commit_launch(
 		s->stats.grants++;
 		sched_number(s, l->tenant);
 	} else if (a->type == SCHED_GROW) {
-		l->preempt_ns = 0; /* given back before it had left */
+		l->preempt_ns = 0; /* given back before the launch had left */
 	} else {
 		to = LAUNCH_NATIVE;
 		s->stats.natives++;
 	}
-	/* A first word takes nothing from a launch that is known to run. */
+	/* The first word for a launch does not preempt it: the launch may not even run. */
 	if (to != LAUNCH_RUNNING && to != LAUNCH_NATIVE && !a->first) {
 		l->preempt_ns = now_ns;
 		l->preemptions++;
@@ -114,7 +114,7 @@ static void commit_launch(
 		sched_comes(s, l, now_ns);
 }
 
-/* What has not arrived costs no word: it begins with its tenant's. */
+/* A launch that has not arrived needs no word: it begins with its tenant's quotas. */
 static void commit_head(struct sched_launch *head)
 {
 	if (!quota_any(&head->next_allowed))

@@ -1,35 +1,34 @@
 /* SPDX-License-Identifier: Apache-2.0
  * Copyright 2026 The heddle authors */
 
-/* Equals take turns while one of them gets nowhere, on the device or in front of it. Among tenants
- * of one priority the policy's order decides who runs, and it lets who runs go on: a launch that
- * never ends, or that says nothing true of itself, would keep its equals waiting for ever. So
- * whoever has SMs, is waited for by an equal and has not come on in still_ns stands still; while a
- * tenant of a priority has such a launch, each of that priority has the device for still_ns while
- * another waits, and goes to the end of the row then. Tenants are in the row, not launches: one
- * more launch is no new turn, and a pause does not end one. Who does not even leave when told to is
- * not reckoned with until it has.
+/* Equals take turns while one of them is stalled, or is starved. Among tenants of one priority
+ * the policy's order decides, and running launches go on. A launch that never ends, or that
+ * reports wrong progress, would keep its equals waiting for ever. So a launch is stalled if its
+ * tenant has SMs, an equal waits for the tenant, and the launch makes no progress for still_ns.
+ * While a tenant of a priority is stalled, each tenant of this priority has the device for
+ * still_ns while another waits, and then goes to the end of the row. The row consists of
+ * tenants, not launches: one more launch is no new turn, and a pause does not end a turn. A
+ * launch that does not leave although it was preempted is ignored until it has left.
  *
- * And the shortest remaining time goes first among equals (policy_hpf.c), so one with a long launch
- * would wait for ever beside another with short ones that never ends to launch them. Who has had
- * less than an eighth of the device in 16 still_ns, with work all the time, is starved until a
- * launch of it has ended: those of its priority take turns till then.
+ * The shortest remaining time goes first among equals (policy_hpf.c). A tenant with a long
+ * launch would wait for ever beside a tenant that keeps launching short ones. So a tenant is
+ * starved if it had work all the time and less than an eighth of the device in 16 still_ns. The
+ * tenants of its priority then take turns until one of its launches has ended.
  *
- * To come on is to finish a part of the grid from which the end can be expected: what ran for a
- * year at its pace is as good as standing. What a launch says while it has no SMs does not count.
- * A pool of tasks that says it has none gets on as well as one can: it stands behind everybody
- * while that lasts, and is never taken for one that stands still. */
+ * Progress means to finish a part of the grid large enough that the end is in sight: at a pace
+ * of a year, a launch is as good as stalled. Progress without SMs does not count. A pool without
+ * tasks is never stalled; meanwhile it goes last. */
 #include "engine.h"
 
-#define STEPS        64u /* a launch that comes on is over after so many still_ns */
-#define LEAVE_STILL  8u  /* who is told to leave is waited for so many of them at most */
-#define STARVING     16u /* still_ns, after which it is looked at who has had */
-#define STARVED_PART 8u  /* less than an eighth of that time */
+#define STEPS        64u /* a launch that makes progress ends within this many still_ns */
+#define LEAVE_STILL  8u  /* how long a preempted launch is awaited, in still_ns */
+#define STARVING     16u /* period of a starvation check, in still_ns */
+#define STARVED_PART 8u  /* a starved tenant has less than 1/8 of that time */
 
-static bool any_still(const struct sched *s, int priority)
+static bool any_stalled(const struct sched *s, int priority)
 {
 	for (const struct sched_tenant *t = s->tenants; t; t = t->next) {
-		if (t->priority == priority && (t->still || t->starved))
+		if (t->priority == priority && (t->stalled || t->starved))
 			return true;
 	}
 	return false;
@@ -57,35 +56,35 @@ bool sched_stays_away(const struct sched *s, const struct sched_launch *l, uint6
 	return l->state == LAUNCH_DRAINING && l->preempt_ns && !is_leaving(s, l, now_ns);
 }
 
-static void look_at_launch(const struct sched *s, struct sched_launch *l, uint64_t now_ns)
+static void check_launch_stalled(const struct sched *s, struct sched_launch *l, uint64_t now_ns)
 {
 	uint64_t awaited_ns = l->tenant->awaited_ns;
-	uint64_t since = MAX(MAX(awaited_ns, l->came_on_ns), s->left_ns);
+	uint64_t since = MAX(MAX(awaited_ns, l->progress_ns), s->left_ns);
 
 	if (!l->had_lane)
 		return;
-	if (l->idle || l->k.finished - l->seen >= MAX(l->k.total / STEPS, 1)) {
-		l->still = false;
-		l->seen = l->k.finished;
-		l->came_on_ns = now_ns;
+	if (l->idle || l->k.finished - l->progress_finished >= MAX(l->k.total / STEPS, 1)) {
+		l->stalled = false;
+		l->progress_finished = l->k.finished;
+		l->progress_ns = now_ns;
 	} else if (awaited_ns && now_ns - since >= s->o.still_ns) {
-		l->still = true;
-		l->came_on_ns = now_ns; /* looked at again after as much time */
+		l->stalled = true;
+		l->progress_ns = now_ns; /* the next check is after the same time */
 		l->tenant->used_ns = s->o.still_ns;
 	}
 }
 
-static void look_at_tenant(const struct sched *s, struct sched_tenant *t, uint64_t now_ns)
+static void check_tenant_stalled(const struct sched *s, struct sched_tenant *t, uint64_t now_ns)
 {
-	t->still = false;
+	t->stalled = false;
 	for (struct sched_launch *l = t->arrived.first; l; l = l->next) {
-		look_at_launch(s, l, now_ns);
-		t->still |= l->still;
+		check_launch_stalled(s, l, now_ns);
+		t->stalled |= l->stalled;
 	}
 }
 
-/* Nobody's time runs while others are on their way out. */
-static void look_who_leaves(struct sched *s, uint64_t now_ns)
+/* No time counts while preempted launches are leaving. */
+static void note_leaving_launches(struct sched *s, uint64_t now_ns)
 {
 	for (const struct sched_tenant *t = s->tenants; t; t = t->next) {
 		for (const struct sched_launch *l = t->arrived.first; l; l = l->next) {
@@ -95,7 +94,7 @@ static void look_who_leaves(struct sched *s, uint64_t now_ns)
 	}
 }
 
-static void account(const struct sched *s, struct sched_tenant *t, uint64_t now_ns)
+static void count_turn_time(const struct sched *s, struct sched_tenant *t, uint64_t now_ns)
 {
 	uint64_t from = MAX(t->counted_ns, s->left_ns);
 
@@ -104,9 +103,9 @@ static void account(const struct sched *s, struct sched_tenant *t, uint64_t now_
 	t->counted_ns = now_ns;
 }
 
-static void move_up(const struct sched *s, struct sched_tenant *t)
+static void update_turn(const struct sched *s, struct sched_tenant *t)
 {
-	t->in_turns = any_still(s, t->priority);
+	t->in_turns = any_stalled(s, t->priority);
 	if (!t->in_turns) {
 		t->turn = t->used_ns = 0;
 	} else if (t->used_ns >= s->o.still_ns) {
@@ -120,15 +119,15 @@ void sched_turns(struct sched *s, uint64_t now_ns)
 	bool turns = s->turns;
 
 	s->turns = false;
-	look_who_leaves(s, now_ns);
+	note_leaving_launches(s, now_ns);
 	for (struct sched_tenant *t = s->tenants; t; t = t->next) {
-		account(s, t, now_ns);
-		look_at_tenant(s, t, now_ns);
-		s->turns |= t->still || t->starved;
+		count_turn_time(s, t, now_ns);
+		check_tenant_stalled(s, t, now_ns);
+		s->turns |= t->stalled || t->starved;
 	}
 	for (struct sched_tenant *t = s->tenants; t; t = t->next) {
 		if (turns || s->turns)
-			move_up(s, t);
+			update_turn(s, t);
 		else
 			t->used_ns = 0;
 	}
@@ -140,7 +139,7 @@ void sched_turns(struct sched *s, uint64_t now_ns)
 	}
 }
 
-static bool is_awaited(const struct sched *s, const struct sched_tenant *t)
+static bool has_waiting_equal(const struct sched *s, const struct sched_tenant *t)
 {
 	if (!t->has_lane)
 		return false;
@@ -156,19 +155,19 @@ static void note_launch(struct sched_launch *l, uint64_t now_ns, bool *io_any)
 	bool has_lane = l->k.lane != SCHED_NO_LANE;
 
 	if (has_lane && !l->had_lane) {
-		l->came_on_ns = now_ns;
-		l->seen = l->k.finished;
+		l->progress_ns = now_ns;
+		l->progress_finished = l->k.finished;
 	}
 	l->had_lane = has_lane;
 	if (l->idle)
-		return; /* waits for nothing, and is in nobody's way */
+		return; /* an idle pool waits for nothing, and no tenant waits for it */
 	l->tenant->has_lane |= has_lane;
 	l->tenant->waits |= !has_lane;
 	*io_any |= !has_lane;
 }
 
-/* When somebody may have stood still for too long, or had the device. */
-static uint64_t look_again(const struct sched *s, const struct sched_tenant *t)
+/* When to check next for a stalled launch or the end of a turn. */
+static uint64_t next_check_ns(const struct sched *s, const struct sched_tenant *t)
 {
 	uint64_t since = MAX(t->awaited_ns, s->left_ns), next = UINT64_MAX;
 
@@ -176,12 +175,12 @@ static uint64_t look_again(const struct sched *s, const struct sched_tenant *t)
 		next = MAX(t->counted_ns, s->left_ns) - t->used_ns;
 	for (const struct sched_launch *l = t->arrived.first; l; l = l->next) {
 		if (l->had_lane && !l->idle)
-			next = MIN(next, MAX(since, l->came_on_ns));
+			next = MIN(next, MAX(since, l->progress_ns));
 	}
 	return next < UINT64_MAX - s->o.still_ns ? next + s->o.still_ns : UINT64_MAX;
 }
 
-/* Also one that has no work at the moment, as between two launches. */
+/* True also if the equal has no work at the moment, such as between two launches. */
 static bool has_equal(const struct sched *s, const struct sched_tenant *t)
 {
 	for (const struct sched_tenant *o = s->tenants; o; o = o->next) {
@@ -191,8 +190,8 @@ static bool has_equal(const struct sched *s, const struct sched_tenant *t)
 	return false;
 }
 
-/* What it gets of the device, looked at after each STARVING still_ns. */
-static void watch(struct sched *s, struct sched_tenant *t, uint64_t now_ns)
+/* Checks for starvation after each STARVING still_ns. */
+static void check_starved(struct sched *s, struct sched_tenant *t, uint64_t now_ns)
 {
 	uint64_t span =
 		s->o.still_ns < UINT64_MAX / STARVING ? STARVING * s->o.still_ns : UINT64_MAX;
@@ -203,10 +202,10 @@ static void watch(struct sched *s, struct sched_tenant *t, uint64_t now_ns)
 		return;
 	}
 	if (t->watched_ns && now_ns - t->watched_ns >= span)
-		t->starved |= t->service_ns - t->had_ns < span / STARVED_PART;
+		t->starved |= t->service_ns - t->watched_service_ns < span / STARVED_PART;
 	if (!t->watched_ns || now_ns - t->watched_ns >= span) {
 		t->watched_ns = MAX(now_ns, 1);
-		t->had_ns = t->service_ns;
+		t->watched_service_ns = t->service_ns;
 	}
 	if (t->watched_ns < UINT64_MAX - span)
 		s->deadline_ns = MIN(s->deadline_ns, t->watched_ns + span);
@@ -225,12 +224,12 @@ void sched_turns_note(struct sched *s, uint64_t now_ns)
 			note_launch(l, now_ns, &any);
 	}
 	for (struct sched_tenant *t = s->tenants; t; t = t->next) {
-		watch(s, t, now_ns);
-		if (!any || !is_awaited(s, t)) {
+		check_starved(s, t, now_ns);
+		if (!any || !has_waiting_equal(s, t)) {
 			t->awaited_ns = 0;
 			continue;
 		}
 		t->awaited_ns = t->awaited_ns ? t->awaited_ns : MAX(now_ns, 1);
-		s->deadline_ns = MIN(s->deadline_ns, look_again(s, t));
+		s->deadline_ns = MIN(s->deadline_ns, next_check_ns(s, t));
 	}
 }

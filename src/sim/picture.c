@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0
  * Copyright 2026 The heddle authors */
 
-/* A row has COLUMNS of equal time. Each is as high as the mean number of SMs in it, so that a
- * picture's size does not depend on the number of launches; columns of one height are one
- * rectangle. */
+/* A row has COLUMNS columns of equal time. The height of each is the mean number of SMs in it,
+ * so a picture's size does not depend on the number of launches. Adjacent columns of equal
+ * height are one rectangle. */
 #include "sim/picture.h"
 
 #include <math.h>
@@ -37,7 +37,7 @@ static void add_text(struct strbuf *b, double x, double y, const char *anchor, c
 	strbuf_puts(b, "</text>\n");
 }
 
-/* The mean number of SMs in each column. */
+/* Computes the mean number of SMs in each column. */
 static void fill_columns(
 	const struct sim_tenant *t, uint64_t end_ns, double column_ns, double ret[COLUMNS])
 {

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0
  * Copyright 2026 The heddle authors */
 
-/* What a simulated trace comes to. Each tenant is simulated once more, by itself: the reader makes
- * its launches in the same order then, and a repeated launch hangs at the one before it, so that
- * both runs can be walked side by side. */
+/* Computes the report of a simulated trace. Each tenant is simulated again alone. Both runs
+ * create its launches in the same order, and a repeated launch is linked from the one before it,
+ * so both runs can be compared launch by launch. */
 #include "sim/report.h"
 
 #include <errno.h>
@@ -16,7 +16,8 @@ static int job_error(const struct sim_job *job, uint32_t line, const char *what)
 	return -EINVAL;
 }
 
-/* What the line of the device says was checked with the policy of that line. */
+/* Only options that replace those of the file: the reader checked the latter with its own
+ * policy. */
 static int set_options(const struct sim_job *job, struct sim *s)
 {
 	char why[256];
@@ -86,11 +87,11 @@ static struct sim_tenant_report *report_of(struct sim_report *r, const struct si
 	return at;
 }
 
-/* Sums over both runs of the launches that finish in both. */
+/* Sums over the launches that finish in both runs. */
 struct both {
 	double together_ns, alone_ns;
 	uint64_t n;
-	bool alone; /* some launch finishes alone */
+	bool alone; /* some launch finishes in the run alone */
 };
 
 static void add_both(
@@ -106,7 +107,7 @@ static void add_both(
 	}
 }
 
-/* The next launch of the file; t: of this tenant, NULL: of any. */
+/* The next launch that the file names; t: of this tenant; NULL: of any. */
 static const struct sim_launch *next_read(const struct sim_launch *l, const struct sim_tenant *t)
 {
 	while (l && (l->repeated || (t && l->tenant != t)))

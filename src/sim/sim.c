@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0
  * Copyright 2026 The heddle authors */
 
-/* The simulated device: a heap of events in the order of their times, the dispatcher of blocks, the
- * workers, and what tenants do with the engine's answers. A simulation that fails keeps the first
- * error in its status and stops before the next event. */
+/* The simulated device: a heap of events in order of time, the dispatcher of blocks, the
+ * workers, and the tenants' answers to the engine. A simulation that fails keeps its first error
+ * in its status, and stops before the next event. */
 #include "sim/sim.h"
 
 #include <errno.h>
@@ -20,7 +20,7 @@ void sim_init(struct sim *s)
 		.relay_ns = 5000,
 		.relaunch_ns = 10000,
 	};
-	/* A program may be ahead of the device by any number of launches. */
+	/* A program may queue any number of launches. */
 	s->o.max_launches = UINT32_MAX;
 	s->o.threads_per_sm = SIM_THREADS;
 	s->o.shared_per_sm = SIM_CAPACITY;
@@ -61,14 +61,14 @@ void sim_finish(struct sim *s)
 	strbuf_finish(&s->trace);
 }
 
-/* The first error counts. */
+/* Keeps the first error. */
 static void sim_fail(struct sim *s, int status)
 {
 	if (status < 0 && !s->status)
 		s->status = status;
 }
 
-static void HD_PRINTF(2, 3) say(struct sim *s, const char *fmt, ...)
+static void HD_PRINTF(2, 3) trace_line(struct sim *s, const char *fmt, ...)
 {
 	char line[256];
 	va_list ap;
@@ -100,14 +100,14 @@ void sim_sms_text(const uint8_t *sms, uint32_t n, char *ret, size_t max)
 		snprintf(ret, max, "none");
 }
 
-/* ---- events, by time and order of making ---- */
+/* ---- events, by time and order of creation ---- */
 
-static bool before(const struct sim_event *a, const struct sim_event *b)
+static bool is_before(const struct sim_event *a, const struct sim_event *b)
 {
 	return a->t != b->t ? a->t < b->t : a->order < b->order;
 }
 
-static void swap(struct sim_event *a, struct sim_event *b)
+static void swap_events(struct sim_event *a, struct sim_event *b)
 {
 	struct sim_event x = *a;
 
@@ -130,13 +130,13 @@ void sim_at(struct sim *s, uint64_t t, struct sim_event e)
 	if (!s->running)
 		return;
 	h = s->events.at;
-	for (i = s->events.len - 1; i && before(&h[i], &h[(i - 1) / 2]); i = (i - 1) / 2)
-		swap(&h[i], &h[(i - 1) / 2]);
+	for (i = s->events.len - 1; i && is_before(&h[i], &h[(i - 1) / 2]); i = (i - 1) / 2)
+		swap_events(&h[i], &h[(i - 1) / 2]);
 }
 
 static int by_time(const void *a, const void *b)
 {
-	return before(a, b) ? -1 : before(b, a);
+	return is_before(a, b) ? -1 : is_before(b, a);
 }
 
 /* The next event; NULL: none is left. */
@@ -146,7 +146,7 @@ static const struct sim_event *next_event(const struct sim *s)
 	const struct sim_event *planned =
 		s->next_planned < s->planned.len ? &s->planned.at[s->next_planned] : NULL;
 
-	return made && planned ? before(made, planned) ? made : planned : made ? made : planned;
+	return made && planned ? is_before(made, planned) ? made : planned : made ? made : planned;
 }
 
 static struct sim_event pop_made(struct sim *s)
@@ -158,16 +158,16 @@ static struct sim_event pop_made(struct sim *s)
 	for (;;) {
 		size_t c = 2 * i + 1;
 
-		if (c + 1 < n && before(&h[c + 1], &h[c]))
+		if (c + 1 < n && is_before(&h[c + 1], &h[c]))
 			c++;
-		if (c >= n || !before(&h[c], &h[i]))
+		if (c >= n || !is_before(&h[c], &h[i]))
 			return e;
-		swap(&h[c], &h[i]);
+		swap_events(&h[c], &h[i]);
 		i = c;
 	}
 }
 
-static struct sim_event pop(struct sim *s)
+static struct sim_event pop_event(struct sim *s)
 {
 	const struct sim_event *next = next_event(s);
 
@@ -224,9 +224,9 @@ struct sim_launch *sim_new_launch(struct sim *s, struct sim_tenant *t, const cha
 	return l;
 }
 
-/* ---- the engine's answers ---- */
+/* ---- actions of the engine ---- */
 
-static void place(struct sim *s);
+static void place_workers(struct sim *s);
 
 static void launch_workers(struct sim *s, const struct sim_event *e)
 {
@@ -236,7 +236,7 @@ static void launch_workers(struct sim *s, const struct sim_event *e)
 		return;
 	if (e->l->answering && e->value) {
 		e->l->answering = false;
-		/* Withdrawn meanwhile: the answer stays owed. */
+		/* The grant was revoked in the meantime, so the tenant still owes the answer. */
 		if (!e->l->granted) {
 			e->l->answered = e->l->drains - 1;
 			return;
@@ -244,7 +244,7 @@ static void launch_workers(struct sim *s, const struct sim_event *e)
 	}
 	if (!VEC_PUSH(&s->rounds, r))
 		sim_fail(s, -ENOMEM);
-	place(s);
+	place_workers(s);
 }
 
 static uint32_t allowed_workers(const struct sim *s, const struct sim_launch *l)
@@ -256,8 +256,8 @@ static uint32_t allowed_workers(const struct sim *s, const struct sim_launch *l)
 	return (uint32_t)MIN(n, l->total - l->finished);
 }
 
-/* What the tenant owes: one round of workers for each time that all had left. */
-static void answer(struct sim *s, struct sim_launch *l)
+/* Launches the workers that the tenant owes: one round for each drain. */
+static void answer_grant(struct sim *s, struct sim_launch *l)
 {
 	struct sim_event e = {.fn = launch_workers, .l = l, .value = 1};
 
@@ -269,7 +269,8 @@ static void answer(struct sim *s, struct sim_launch *l)
 	sim_at(s, s->now + s->relaunch_ns, e);
 }
 
-/* Workers look at their next ticket. A word that a newer one has overtaken says nothing. */
+/* Workers read the word with their next ticket. A word that a newer one has overtaken is
+ * ignored. */
 static void quotas_arrive(struct sim *s, const struct sim_event *e)
 {
 	(void)s;
@@ -280,7 +281,7 @@ static void quotas_arrive(struct sim *s, const struct sim_event *e)
 	free(e->quota);
 }
 
-/* The word is under way: workers see it after the relay's delay. */
+/* Sends a word: workers see it after the relay's delay. */
 static void send_quotas(struct sim *s, struct sim_launch *l, const uint8_t quota[CTL_MAX_SMS])
 {
 	struct sim_event e = {.fn = quotas_arrive, .l = l, .value = l->word};
@@ -294,7 +295,7 @@ static void send_quotas(struct sim *s, struct sim_launch *l, const uint8_t quota
 	sim_at(s, s->now + s->relay_ns, e);
 }
 
-/* Where no worker is there the word is in place before any comes. */
+/* If no worker is there, the word takes effect at once. */
 static void tell_quotas(struct sim *s, struct sim_launch *l, const uint8_t quota[CTL_MAX_SMS])
 {
 	l->word++;
@@ -306,8 +307,9 @@ static void tell_quotas(struct sim *s, struct sim_launch *l, const uint8_t quota
 	l->applied = l->word;
 }
 
-/* As many new workers as may stay now beyond those that might before. */
-static void grow(struct sim *s, struct sim_launch *l, const uint8_t quota[CTL_MAX_SMS])
+/* Launches as many workers as may stay now in addition to those that might before. */
+static void launch_more_workers(
+	struct sim *s, struct sim_launch *l, const uint8_t quota[CTL_MAX_SMS])
 {
 	struct sim_event e = {.fn = launch_workers, .l = l};
 
@@ -326,16 +328,16 @@ static void apply_to_tenant(struct sim *s, const struct sched_action *a, const c
 
 	if (a->type != SCHED_BEGIN) {
 		t->hold = a->type == SCHED_HOLD;
-		say(s, "  -> %s %s", what, t->name);
+		trace_line(s, "  -> %s %s", what, t->name);
 		return;
 	}
 	sched_begin_quotas(s->sched, t->handle, t->begin);
 	t->n_begin = a->n_sms;
 	sim_sms_text(t->begin, s->o.n_sms, sms, sizeof(sms));
-	say(s, "  -> begin %s: SMs %s", t->name, sms);
+	trace_line(s, "  -> begin %s: SMs %s", t->name, sms);
 }
 
-static void apply(struct sim *s, const struct sched_action *a)
+static void apply_action(struct sim *s, const struct sched_action *a)
 {
 	static const char *const names[] = {
 		"begin", "preempt", "shrink", "grant", "grow", "native", "hold", "release"};
@@ -351,7 +353,7 @@ static void apply(struct sim *s, const struct sched_action *a)
 	l = sched_launch_user(a->launch);
 	sched_quotas(s->sched, a->launch, quota);
 	sim_sms_text(quota, s->o.n_sms, sms, sizeof(sms));
-	say(s, "  -> %s %s %s: SMs %s%s", names[a->type], l->tenant->name, l->name, sms,
+	trace_line(s, "  -> %s %s %s: SMs %s%s", names[a->type], l->tenant->name, l->name, sms,
 		a->first ? " (first)" : "");
 	if (a->type == SCHED_PREEMPT && !a->first)
 		l->preemptions++;
@@ -359,12 +361,12 @@ static void apply(struct sim *s, const struct sched_action *a)
 	if (a->type == SCHED_PREEMPT && l->drains && l->present == 0)
 		sched_absent(s->sched, a->launch);
 	if (a->type == SCHED_GROW)
-		grow(s, l, quota);
+		launch_more_workers(s, l, quota);
 	tell_quotas(s, l, quota);
-	answer(s, l);
+	answer_grant(s, l);
 }
 
-static void decide(struct sim *s)
+static void decide_and_apply(struct sim *s)
 {
 	struct sched_action a;
 
@@ -378,7 +380,7 @@ static void decide(struct sim *s)
 	}
 	sim_fail(s, sched_decide(s->sched, s->now));
 	while (sched_next(s->sched, &a))
-		apply(s, &a);
+		apply_action(s, &a);
 }
 
 /* ---- workers ---- */
@@ -388,8 +390,8 @@ static void next_ticket(struct sim *s, const struct sim_event *e);
 static void stream_leave(const struct sim_launch *l);
 static void start_next(struct sim *s, const struct sim_launch *prev);
 
-/* The same launch once more, after the pause. */
-static void repeat(struct sim *s, struct sim_launch *l)
+/* Submits the same launch again after the pause. */
+static void repeat_launch(struct sim *s, struct sim_launch *l)
 {
 	struct sim_event e = {.fn = sim_submit, .line = l->line};
 	char name[sizeof(l->name)];
@@ -425,12 +427,12 @@ static void finish_launch(struct sim *s, struct sim_launch *l)
 	l->done_ns = s->now;
 	stream_leave(l);
 	l->handle = NULL;
-	say(s, "%s %s done after %.3f ms", l->tenant->name, l->name,
+	trace_line(s, "%s %s done after %.3f ms", l->tenant->name, l->name,
 		(double)(s->now - l->submit_ns) / 1e6);
 	sched_end(s->sched, s->now, h, true, 0);
-	decide(s);
+	decide_and_apply(s);
 	start_next(s, l);
-	repeat(s, l);
+	repeat_launch(s, l);
 }
 
 static void give_number(struct sim_tenant *t, uint32_t sm)
@@ -439,8 +441,8 @@ static void give_number(struct sim_tenant *t, uint32_t sm)
 		t->number[sm] = ++t->n_numbers;
 }
 
-/* Who comes with nothing there numbers all SMs that have room for it; others as it comes to them.
- */
+/* A tenant without workers on the device numbers all SMs with room for its worker. Other SMs get
+ * a number when a worker comes to them. */
 static void number_sms(struct sim *s, struct sim_launch *l, uint32_t sm)
 {
 	struct sim_tenant *t = l->tenant;
@@ -456,7 +458,7 @@ static void number_sms(struct sim *s, struct sim_launch *l, uint32_t sm)
 	give_number(t, sm);
 }
 
-/* A tenant's workers on an SM become `count`. */
+/* Sets the number of a tenant's workers on an SM. */
 static void set_on_sm(struct sim *s, struct sim_tenant *t, uint32_t sm, uint32_t count)
 {
 	struct sim_stay stay = {.t = s->now};
@@ -487,18 +489,18 @@ static void worker_exit(struct sim *s, struct sim_launch *l, uint32_t sm)
 		finish_launch(s, l);
 		return;
 	}
-	/* A round that meets zeros drains with each of its workers: one line will do. */
+	/* A round that finds quotas of 0 drains with each worker; write one line for it. */
 	if (l->drains++ == 0 || l->finished != l->said)
-		say(s, "%s %s drained at %llu of %llu", l->tenant->name, l->name,
+		trace_line(s, "%s %s drained at %llu of %llu", l->tenant->name, l->name,
 			(unsigned long long)l->finished, (unsigned long long)l->total);
 	l->said = l->finished;
 	sched_drained(s->sched, s->now, l->handle);
-	decide(s);
-	answer(s, l);
+	decide_and_apply(s);
+	answer_grant(s, l);
 }
 
-/* Blocks that need more of the SM than it has are slowed alike. A block's time is set as it begins.
- */
+/* If the blocks on an SM need more than 100 percent of it, all run slower alike. The time of a
+ * block is fixed when it begins. */
 static uint64_t block_time(const struct sim *s, const struct sim_launch *l, uint32_t sm)
 {
 	uint64_t percent = 0;
@@ -527,12 +529,12 @@ static void next_ticket(struct sim *s, const struct sim_event *e)
 		return;
 	e->l->finished++;
 	run_worker(s, e->l, e->sm);
-	place(s);
+	place_workers(s);
 }
 
-/* Of equals the next one round, so that who leaves at once does not come there again while others
- * are free. */
-static int roomiest(const struct sim *s, uint32_t need)
+/* The SM with most room. Among equals the search continues after the last SM, so a worker that
+ * leaves at once does not return to the same SM while others are free. */
+static int find_roomiest_sm(const struct sim *s, uint32_t need)
 {
 	int best = -1;
 
@@ -556,11 +558,11 @@ static void place_worker(struct sim *s, struct sim_launch *l, uint32_t sm)
 		l->waited_ns += s->now - l->wait_since_ns;
 	if (!l->arrived) {
 		l->arrived = true;
-		say(s, "%s %s arrives", l->tenant->name, l->name);
+		trace_line(s, "%s %s arrives", l->tenant->name, l->name);
 		memcpy(l->quota, l->tenant->begin, sizeof(l->quota));
 		l->granted = l->tenant->n_begin > 0;
 		sched_arrive(s->sched, s->now, l->handle, SCHED_BEGAN_TOLD);
-		decide(s);
+		decide_and_apply(s);
 	}
 	run_worker(s, l, sm);
 }
@@ -570,7 +572,7 @@ static bool round_is_over(const struct sim_round *r)
 	return !r->workers || r->l->done || r->l->tenant->gone;
 }
 
-/* The first round of the highest priority; NULL: none is left. Forgets the rounds that are over. */
+/* The first round of the highest priority; NULL: there is none. Removes finished rounds. */
 static struct sim_round *next_round(struct sim *s)
 {
 	struct sim_round *best = NULL;
@@ -590,14 +592,14 @@ static struct sim_round *next_round(struct sim *s)
 	return best;
 }
 
-/* The dispatcher: the first round of the highest priority, whole, before the next. */
-static void place(struct sim *s)
+/* The dispatcher: places the first round of the highest priority completely before the next. */
+static void place_workers(struct sim *s)
 {
 	struct sim_round *r;
 
 	while ((r = next_round(s))) {
 		struct sim_launch *l = r->l;
-		int sm = roomiest(s, SIM_CAPACITY / l->wps);
+		int sm = find_roomiest_sm(s, SIM_CAPACITY / l->wps);
 
 		if (sm < 0)
 			return;
@@ -618,7 +620,7 @@ static struct sim_stream *stream_of(const struct sim_launch *l)
 	return q;
 }
 
-/* At the end of its stream, which is made if it is new. 0 or -ENOMEM. */
+/* Appends the launch to its stream, which is created if needed. 0 or -ENOMEM. */
 static int stream_enter(struct sim_launch *l)
 {
 	struct sim_stream *q = stream_of(l);
@@ -639,7 +641,7 @@ static int stream_enter(struct sim_launch *l)
 	return 0;
 }
 
-/* It is done: nothing of a stream runs but its first launch. */
+/* Removes a launch that is done. It is the first one: only the first launch of a stream runs. */
 static void stream_leave(const struct sim_launch *l)
 {
 	struct sim_stream *q = stream_of(l);
@@ -649,7 +651,7 @@ static void stream_leave(const struct sim_launch *l)
 		q->last = NULL;
 }
 
-static void start(struct sim *s, struct sim_launch *l)
+static void start_launch(struct sim *s, struct sim_launch *l)
 {
 	struct sim_event e = {.fn = launch_workers, .l = l};
 
@@ -663,12 +665,12 @@ static void start_next(struct sim *s, const struct sim_launch *prev)
 	struct sim_launch *next = stream_of(prev)->first;
 
 	if (next && !next->started)
-		start(s, next);
+		start_launch(s, next);
 }
 
-/* Whether the tenant can do what the event is about: not once it is gone. Before it has joined, the
- * file is wrong. */
-static bool is_there(struct sim *s, const struct sim_event *e, const struct sim_tenant *t)
+/* True if the tenant exists at the event. Events after it has left are ignored; an event before
+ * it has joined is an error of the file. */
+static bool has_joined(struct sim *s, const struct sim_event *e, const struct sim_tenant *t)
 {
 	if (t->handle)
 		return true;
@@ -686,7 +688,7 @@ void sim_join(struct sim *s, const struct sim_event *e)
 
 	int r = 0;
 
-	say(s, "%s joins", t->name);
+	trace_line(s, "%s joins", t->name);
 	s->o.policy_options = s->policy_options;
 	if (!s->sched)
 		r = sched_create(&s->o, s->policy, &s->sched);
@@ -698,7 +700,7 @@ void sim_join(struct sim *s, const struct sim_event *e)
 	}
 	memset(t->begin, CTL_NO_QUOTA, sizeof(t->begin));
 	t->n_begin = s->o.n_sms;
-	decide(s);
+	decide_and_apply(s);
 }
 
 void sim_submit(struct sim *s, const struct sim_event *e)
@@ -715,9 +717,9 @@ void sim_submit(struct sim *s, const struct sim_event *e)
 		.user = l};
 	int r;
 
-	if (!is_there(s, e, t))
+	if (!has_joined(s, e, t))
 		return;
-	say(s, "%s %s submitted", t->name, l->name);
+	trace_line(s, "%s %s submitted", t->name, l->name);
 	l->id = info.id;
 	l->submit_ns = l->wait_since_ns = s->now;
 	r = sched_submit(s->sched, s->now, t->handle, &info, &l->handle);
@@ -728,30 +730,30 @@ void sim_submit(struct sim *s, const struct sim_event *e)
 		return;
 	}
 	if (stream_of(l)->first == l)
-		start(s, l);
-	decide(s);
+		start_launch(s, l);
+	decide_and_apply(s);
 }
 
 void sim_priority(struct sim *s, const struct sim_event *e)
 {
 	struct sim_tenant *t = e->tenant;
 
-	if (!is_there(s, e, t))
+	if (!has_joined(s, e, t))
 		return;
-	say(s, "%s has priority %u", t->name, (unsigned)e->n);
+	trace_line(s, "%s has priority %u", t->name, (unsigned)e->n);
 	t->priority = (int)e->n;
 	sched_set_priority(s->sched, t->handle, t->priority);
-	decide(s);
+	decide_and_apply(s);
 }
 
 void sim_weight(struct sim *s, const struct sim_event *e)
 {
-	if (!is_there(s, e, e->tenant))
+	if (!has_joined(s, e, e->tenant))
 		return;
-	say(s, "%s has weight %u", e->tenant->name, (unsigned)e->n);
+	trace_line(s, "%s has weight %u", e->tenant->name, (unsigned)e->n);
 	e->tenant->weight = e->n;
 	sched_set_weight(s->sched, e->tenant->handle, e->n);
-	decide(s);
+	decide_and_apply(s);
 }
 
 double sim_work(const struct sim *s, const struct sim_tenant *t)
@@ -764,8 +766,8 @@ double sim_work(const struct sim *s, const struct sim_tenant *t)
 	return work;
 }
 
-/* Of a program that is gone: its workers vanish. */
-static void cut_off(struct sim *s, struct sim_launch *l)
+/* Removes a launch and its workers when its program leaves. */
+static void cut_off_launch(struct sim *s, struct sim_launch *l)
 {
 	l->handle = NULL;
 	l->done_ns = s->now;
@@ -781,77 +783,77 @@ void sim_leave(struct sim *s, const struct sim_event *e)
 {
 	struct sim_tenant *t = e->tenant;
 
-	if (!is_there(s, e, t))
+	if (!has_joined(s, e, t))
 		return;
-	say(s, "%s is gone", t->name);
+	trace_line(s, "%s is gone", t->name);
 	t->gone = true;
 	for (struct sim_stream *q = t->streams; q; q = q->next) {
 		for (struct sim_launch *l = q->first; l; l = l->behind)
-			cut_off(s, l);
+			cut_off_launch(s, l);
 	}
 	for (uint32_t i = 0; i < s->o.n_sms; i++)
 		set_on_sm(s, t, i, 0);
 	streams_free(t);
 	sched_leave(s->sched, s->now, t->handle);
 	t->handle = NULL;
-	decide(s);
-	place(s);
+	decide_and_apply(s);
+	place_workers(s);
 }
 
-/* n: 1: begins; 0: ends; 2: ends, and the program did not wait for that. */
+/* n: 1: opaque work begins; 0: it ends; 2: it ends, and the program does not wait for that. */
 void sim_opaque(struct sim *s, const struct sim_event *e)
 {
-	if (!is_there(s, e, e->tenant))
+	if (!has_joined(s, e, e->tenant))
 		return;
-	say(s, "%s opaque work %s%s", e->tenant->name, e->n & 1 ? "begins" : "ends",
+	trace_line(s, "%s opaque work %s%s", e->tenant->name, e->n & 1 ? "begins" : "ends",
 		e->n & 2 ? ", not waited for" : "");
 	sched_opaque(s->sched, s->now, e->tenant->handle, e->n & 1, !(e->n & 2));
-	decide(s);
+	decide_and_apply(s);
 }
 
 void sim_copied(struct sim *s, const struct sim_event *e)
 {
-	if (is_there(s, e, e->tenant))
+	if (has_joined(s, e, e->tenant))
 		sched_copied(e->tenant->handle, s->now, s->now);
 }
 
 void sim_pin(struct sim *s, const struct sim_event *e)
 {
-	if (!is_there(s, e, e->tenant))
+	if (!has_joined(s, e, e->tenant))
 		return;
-	say(s, "%s %s", e->tenant->name, e->n ? "pins what it runs" : "unpins");
+	trace_line(s, "%s %s", e->tenant->name, e->n ? "pins what it runs" : "unpins");
 	sched_pin(s->sched, e->tenant->handle, e->n != 0);
-	decide(s);
+	decide_and_apply(s);
 }
 
 void sim_idle(struct sim *s, const struct sim_event *e)
 {
-	if (!is_there(s, e, e->tenant) || !e->l->handle)
+	if (!has_joined(s, e, e->tenant) || !e->l->handle)
 		return;
-	say(s, "%s %s has %s", e->tenant->name, e->l->name, e->n ? "no tasks" : "tasks");
+	trace_line(s, "%s %s has %s", e->tenant->name, e->l->name, e->n ? "no tasks" : "tasks");
 	sched_idle(s->sched, s->now, e->l->handle, e->n != 0);
-	decide(s);
+	decide_and_apply(s);
 }
 
-static void tick(struct sim *s, const struct sim_event *e)
+static void handle_deadline(struct sim *s, const struct sim_event *e)
 {
 	(void)e;
-	decide(s);
+	decide_and_apply(s);
 }
 
-/* Time passes; what occupies SMs meanwhile is counted. */
+/* Advances the time, and adds up the occupied SM time. */
 static void pass_time(struct sim *s, uint64_t until)
 {
 	s->busy_ns += (double)s->occupied / SIM_CAPACITY * (double)(until - s->now);
 	s->now = until;
 }
 
-/* The engine decides at its deadline, too, though nothing else happens then. */
+/* Plans an event at the engine's deadline, if no other event comes before. */
 static void plan_tick(struct sim *s)
 {
 	uint64_t deadline = s->sched ? sched_deadline(s->sched) : UINT64_MAX;
 	const struct sim_event *next = next_event(s);
-	struct sim_event e = {.fn = tick};
+	struct sim_event e = {.fn = handle_deadline};
 
 	if (deadline < (next ? next->t : UINT64_MAX))
 		sim_at(s, MAX(deadline, s->now), e);
@@ -874,7 +876,7 @@ int sim_run(struct sim *s)
 			pass_time(s, s->end);
 			break;
 		}
-		e = pop(s);
+		e = pop_event(s);
 		pass_time(s, e.t);
 		e.fn(s, &e);
 		if (s->watch)

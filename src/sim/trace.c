@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0
  * Copyright 2026 The heddle authors */
 
-/* The reader of traces. Each kind of line has a function that asks for the words that it knows; a
- * word that none asked for is an error, so that a misspelled one is not taken for its default. */
+/* Reads traces. Each kind of line has a function that looks up the words that it knows. A word
+ * that no function looked up is an error, so a misspelled word does not silently get its
+ * default. */
 #include "sim/trace.h"
 
 #include <errno.h>
@@ -12,7 +13,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define MAX_BURSTS 10000u /* of one line; each is made in advance */
+#define MAX_BURSTS 10000u /* limit for one line, because all are created in advance */
 
 #define reader_error(r, ...) diag_line_error((r)->diags, (r)->line, __VA_ARGS__)
 
@@ -66,7 +67,7 @@ void sim_real_name(char *name)
 
 /* ---- words ---- */
 
-/* The i-th; NULL: the line has no such word. */
+/* Word i; NULL: the line has fewer words. */
 static char *word_at(struct sim_words *w, unsigned i)
 {
 	if (i >= w->n)
@@ -75,7 +76,7 @@ static char *word_at(struct sim_words *w, unsigned i)
 	return w->at[i];
 }
 
-/* What follows "key="; NULL: no such word. */
+/* The text after "key="; NULL: there is no such word. */
 static const char *value_of(struct sim_words *w, const char *key)
 {
 	size_t len = strlen(key);
@@ -87,7 +88,7 @@ static const char *value_of(struct sim_words *w, const char *key)
 	return NULL;
 }
 
-/* A whole number of text into *ret; what names it in the error. */
+/* Reads a whole number; `what` names it in the error. */
 static int read_number(struct sim_reader *r, const char *what, const char *text, uint64_t min,
 	uint64_t max, uint64_t *ret)
 {
@@ -105,8 +106,8 @@ static int read_number(struct sim_reader *r, const char *what, const char *text,
 	return 0;
 }
 
-static uint32_t number_of(struct sim_reader *r, struct sim_words *w, const char *key, uint32_t min,
-	uint32_t max, uint32_t otherwise)
+static uint32_t read_number_of(struct sim_reader *r, struct sim_words *w, const char *key,
+	uint32_t min, uint32_t max, uint32_t otherwise)
 {
 	const char *text = value_of(w, key);
 	uint64_t v = otherwise;
@@ -130,7 +131,7 @@ static int read_time(struct sim_reader *r, const char *text, uint64_t *ret_ns)
 	return 0;
 }
 
-static uint64_t time_of(
+static uint64_t read_time_of(
 	struct sim_reader *r, struct sim_words *w, const char *key, uint64_t otherwise)
 {
 	const char *text = value_of(w, key);
@@ -141,8 +142,8 @@ static uint64_t time_of(
 	return t;
 }
 
-/* Which of two words stands behind "key=": 0 or 1; without one: otherwise. */
-static bool second_of(struct sim_reader *r, struct sim_words *w, const char *key,
+/* The index of the word after "key=": 0 or 1. Without the key: otherwise. */
+static bool read_choice(struct sim_reader *r, struct sim_words *w, const char *key,
 	const char *const words[2], bool otherwise)
 {
 	const char *text = value_of(w, key);
@@ -167,9 +168,9 @@ static int priority_of(struct sim_reader *r, const char *text)
 	return (int)v;
 }
 
-static const char *name_of(struct sim_reader *r, const char *name)
+static const char *check_name(struct sim_reader *r, const char *name)
 {
-	/* Repetitions add '#' and a number. */
+	/* Repetitions append '#' and a number. */
 	if (strlen(name) > SIM_NAME_MAX - 11)
 		reader_error(
 			r, "name too long: '%.60s', at most %d bytes", name, SIM_NAME_MAX - 11);
@@ -208,28 +209,28 @@ static int read_device(struct sim_reader *r, struct sim_words *w)
 
 	if (name)
 		snprintf(s->name, sizeof(s->name), "%s", name);
-	o->n_sms = number_of(r, w, "sms", 1, CTL_MAX_SMS, o->n_sms);
-	o->extra_sms = number_of(r, w, "extra", 0, CTL_MAX_SMS, 0);
-	o->renumbers = second_of(r, w, "numbering", numbering, false);
-	o->simultaneous = second_of(r, w, "mode", mode, o->simultaneous);
-	o->spatial = second_of(r, w, "preempt", preempt, o->spatial);
-	o->within_srt = second_of(r, w, "within", within, false);
-	o->linger_max_ns = time_of(r, w, "linger", 0);
-	o->grace_ns = time_of(r, w, "grace", 0);
-	o->cost_ns = time_of(r, w, "cost", 0);
-	o->opaque_ns = time_of(r, w, "opaque", 0);
-	o->opaque_hold_ns = time_of(r, w, "hold", 0);
-	o->still_ns = time_of(r, w, "still", 0);
-	o->overhead_permille = number_of(r, w, "overhead", 0, 1000, 0);
-	s->relay_ns = time_of(r, w, "relay", s->relay_ns);
-	s->relaunch_ns = time_of(r, w, "relaunch", s->relaunch_ns);
+	o->n_sms = read_number_of(r, w, "sms", 1, CTL_MAX_SMS, o->n_sms);
+	o->extra_sms = read_number_of(r, w, "extra", 0, CTL_MAX_SMS, 0);
+	o->renumbers = read_choice(r, w, "numbering", numbering, false);
+	o->simultaneous = read_choice(r, w, "mode", mode, o->simultaneous);
+	o->spatial = read_choice(r, w, "preempt", preempt, o->spatial);
+	o->within_srt = read_choice(r, w, "within", within, false);
+	o->linger_max_ns = read_time_of(r, w, "linger", 0);
+	o->grace_ns = read_time_of(r, w, "grace", 0);
+	o->cost_ns = read_time_of(r, w, "cost", 0);
+	o->opaque_ns = read_time_of(r, w, "opaque", 0);
+	o->opaque_hold_ns = read_time_of(r, w, "hold", 0);
+	o->still_ns = read_time_of(r, w, "still", 0);
+	o->overhead_permille = read_number_of(r, w, "overhead", 0, 1000, 0);
+	s->relay_ns = read_time_of(r, w, "relay", s->relay_ns);
+	s->relaunch_ns = read_time_of(r, w, "relaunch", s->relaunch_ns);
 	read_policy(r, w);
 	return 0;
 }
 
 static int read_join(struct sim_reader *r, struct sim_event e, struct sim_words *w)
 {
-	const char *name = name_of(r, w->at[3]), *priority = value_of(w, "prio");
+	const char *name = check_name(r, w->at[3]), *priority = value_of(w, "prio");
 
 	e.fn = sim_join;
 	e.n = ++r->n_tenants;
@@ -239,7 +240,7 @@ static int read_join(struct sim_reader *r, struct sim_event e, struct sim_words 
 	if (!e.tenant)
 		return -ENOMEM;
 	e.tenant->priority = priority ? priority_of(r, priority) : 1;
-	e.tenant->weight = number_of(r, w, "weight", 1, 1000, 1);
+	e.tenant->weight = read_number_of(r, w, "weight", 1, 1000, 1);
 	sim_at(r->sim, e.t, e);
 	return 0;
 }
@@ -253,20 +254,20 @@ static int read_launch(struct sim_reader *r, struct sim_event e, struct sim_word
 		return reader_error(
 			r, "launch: which kernel? '%.40s' is no name", name ? name : "");
 	sim_real_name(name);
-	l = e.l = sim_new_launch(r->sim, e.tenant, name_of(r, name));
+	l = e.l = sim_new_launch(r->sim, e.tenant, check_name(r, name));
 	if (!l)
 		return -ENOMEM;
 	e.fn = sim_submit;
 	l->line = r->line;
-	l->total = number_of(r, w, "blocks", 1, UINT32_MAX, 1);
-	l->wps = number_of(r, w, "wps", 1, 32, 2);
-	l->stream = number_of(r, w, "stream", 0, UINT32_MAX, 0);
-	l->stream_priority = number_of(r, w, "sprio", 0, 1000000, 0);
-	l->count = number_of(r, w, "count", 1, UINT32_MAX, 1);
-	l->use = number_of(r, w, "use", 0, 1000, 0);
-	l->block_ns = time_of(r, w, "block", 10000);
-	l->gap_ns = time_of(r, w, "gap", 0);
-	l->before_ns = time_of(r, w, "before", 0);
+	l->total = read_number_of(r, w, "blocks", 1, UINT32_MAX, 1);
+	l->wps = read_number_of(r, w, "wps", 1, 32, 2);
+	l->stream = read_number_of(r, w, "stream", 0, UINT32_MAX, 0);
+	l->stream_priority = read_number_of(r, w, "sprio", 0, 1000000, 0);
+	l->count = read_number_of(r, w, "count", 1, UINT32_MAX, 1);
+	l->use = read_number_of(r, w, "use", 0, 1000, 0);
+	l->block_ns = read_time_of(r, w, "block", 10000);
+	l->gap_ns = read_time_of(r, w, "gap", 0);
+	l->before_ns = read_time_of(r, w, "before", 0);
 	sim_at(r->sim, e.t, e);
 	return 0;
 }
@@ -274,16 +275,16 @@ static int read_launch(struct sim_reader *r, struct sim_event e, struct sim_word
 static int read_opaque(struct sim_reader *r, struct sim_event e, struct sim_words *w)
 {
 	static const char *const waited[] = {"yes", "no"};
-	uint64_t on = time_of(r, w, "on", 1000), gap = time_of(r, w, "gap", 0);
-	uint64_t copy = time_of(r, w, "copy", 0), t = e.t;
-	uint32_t count = number_of(r, w, "count", 1, MAX_BURSTS, 1);
-	bool goes_on = second_of(r, w, "waited", waited, false);
+	uint64_t on = read_time_of(r, w, "on", 1000), gap = read_time_of(r, w, "gap", 0);
+	uint64_t copy = read_time_of(r, w, "copy", 0), t = e.t;
+	uint32_t count = read_number_of(r, w, "count", 1, MAX_BURSTS, 1);
+	bool goes_on = read_choice(r, w, "waited", waited, false);
 
 	for (uint32_t i = 0; i < count; i++) {
 		e.fn = sim_opaque;
 		e.n = 1;
 		sim_at(r->sim, t, e);
-		e.n = goes_on && i + 1 < count ? 2 : 0; /* the program waits for the last */
+		e.n = goes_on && i + 1 < count ? 2 : 0; /* the program waits for the last one */
 		sim_at(r->sim, t + on, e);
 		e.fn = sim_copied;
 		if (copy)
@@ -296,7 +297,7 @@ static int read_opaque(struct sim_reader *r, struct sim_event e, struct sim_word
 /* at TIME idle TENANT LAUNCH [until=TIME] */
 static int read_idle(struct sim_reader *r, struct sim_event e, struct sim_words *w)
 {
-	uint64_t until = time_of(r, w, "until", 0);
+	uint64_t until = read_time_of(r, w, "until", 0);
 	char *name = word_at(w, 4);
 
 	if (name)

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  * Copyright 2026 The heddle authors */
 
-/* The shared page as a sealed memfd. The seals let either side map it without fear that the other
- * shrinks it under its feet. */
+/* The shared page as a sealed memfd. The seals ensure that neither side can shrink the page
+ * while the other has mapped it. */
 #include "wire.h"
 
 #include <errno.h>
@@ -45,7 +45,7 @@ int wire_page_create(uint32_t tenant, struct wire_page **ret, int *ret_fd)
 	return 0;
 }
 
-/* Sealed for good, in its size at least. */
+/* Maps a memfd whose size is sealed for good. */
 static int map_sealed(int fd, struct wire_page **ret)
 {
 	const int seals = F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_SEAL;
@@ -86,7 +86,7 @@ int wire_page_map(int fd, struct wire_page **ret)
 	return 0;
 }
 
-/* Pages of a file system of huge ones may be lacking when they are touched. */
+/* Only tmpfs: pages of a hugetlbfs file may be missing when they are touched. */
 int wire_page_adopt(int fd, struct wire_page **ret)
 {
 	struct statfs fs;

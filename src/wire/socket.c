@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  * Copyright 2026 The heddle authors */
 
-/* Where the daemon is to be found. The folder under /tmp is anybody's to make first, so it counts
- * only when it belongs to this user and nobody else may write to it. */
+/* Finds the daemon's socket. Any user can create the folder under /tmp first. So the folder
+ * counts only if it belongs to this user and no other user can write to it. */
 #include "wire.h"
 
 #include <errno.h>
@@ -17,7 +17,7 @@
 
 #define NAME "heddled.sock"
 
-static int is_ours(const char *dir)
+static int check_private_dir(const char *dir)
 {
 	struct stat st;
 
@@ -26,7 +26,7 @@ static int is_ours(const char *dir)
 	return S_ISDIR(st.st_mode) && st.st_uid == geteuid() && !(st.st_mode & 022) ? 0 : -EPERM;
 }
 
-static int fits(int n, size_t max)
+static int check_length(int n, size_t max)
 {
 	return n < 0 || (size_t)n >= max ? -ENAMETOOLONG : 0;
 }
@@ -37,11 +37,11 @@ static int in_private_dir(char *ret_path, size_t max, const char *dir, bool for_
 
 	if (for_listening && mkdir(dir, 0700) < 0 && errno != EEXIST)
 		return -errno;
-	r = is_ours(dir);
-	/* No such folder: no daemon; the path says where one would be. */
+	r = check_private_dir(dir);
+	/* No such folder means no daemon; return the path where one would be. */
 	if (r < 0 && (for_listening || r != -ENOENT))
 		return r;
-	return fits(snprintf(ret_path, max, "%s/" NAME, dir), max);
+	return check_length(snprintf(ret_path, max, "%s/" NAME, dir), max);
 }
 
 int wire_socket_path(char *ret_path, size_t max, bool for_listening)
@@ -51,12 +51,12 @@ int wire_socket_path(char *ret_path, size_t max, bool for_listening)
 	char dir[96];
 
 	if (env && *env)
-		return fits(snprintf(ret_path, max, "%s", env), max);
+		return check_length(snprintf(ret_path, max, "%s", env), max);
 	if (for_listening ? access(WIRE_SYSTEM_DIR, W_OK) == 0
 			  : access(WIRE_SYSTEM_SOCKET, F_OK) == 0)
-		return fits(snprintf(ret_path, max, WIRE_SYSTEM_SOCKET), max);
+		return check_length(snprintf(ret_path, max, WIRE_SYSTEM_SOCKET), max);
 	if (runtime && *runtime == '/') {
-		if (fits(snprintf(dir, sizeof(dir), "%s/heddle", runtime), sizeof(dir)) < 0)
+		if (check_length(snprintf(dir, sizeof(dir), "%s/heddle", runtime), sizeof(dir)) < 0)
 			return -ENAMETOOLONG;
 		return in_private_dir(ret_path, max, dir, for_listening);
 	}
@@ -78,11 +78,11 @@ int wire_connect(const char *path, int timeout_ms)
 		AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC | (timeout_ms < 0 ? SOCK_NONBLOCK : 0), 0);
 	if (fd < 0)
 		return -errno;
-	/* The send timeout bounds connecting as well. */
+	/* The send timeout also limits connect. */
 	if (timeout_ms > 0 && (setsockopt(fd, SOL_SOCKET, SO_SNDTIMEO, &tv, sizeof(tv)) < 0 ||
 				      setsockopt(fd, SOL_SOCKET, SO_RCVTIMEO, &tv, sizeof(tv)) < 0))
 		goto fail;
-	/* A signal may end the wait for room in the daemon's queue. */
+	/* A signal may interrupt the wait for room in the daemon's queue. */
 	do {
 		if (connect(fd, (const struct sockaddr *)&addr, sizeof(addr)) == 0)
 			return fd;

@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  * Copyright 2026 The heddle authors */
 
-/* Messages: checking, sending, receiving. Whatever arrives is untrusted: wire_check looks at
- * nothing past the bytes received, and a receiver never keeps a descriptor that it did not ask for.
- */
+/* Checks, sends and receives messages. Received bytes are untrusted: wire_check reads nothing
+ * beyond them, and a receiver keeps only descriptors that it asked for. */
 #include "wire.h"
 
 #include <errno.h>
@@ -61,7 +60,7 @@ int wire_check(const void *msg, size_t bytes)
 	if (bytes < sizeof(head))
 		return -EBADMSG;
 	memcpy(&head, msg, sizeof(head));
-	/* First the version: another one may give the rest another meaning. */
+	/* The version first: the rest may have another meaning in another version. */
 	if (head.protocol != WIRE_PROTOCOL)
 		return -EPROTO;
 	if (head.type == 0 || head.type >= ARRAY_LEN(layouts) || head.bytes != bytes)
@@ -139,7 +138,7 @@ int wire_send(int sock, const void *msg, const int *fds, unsigned n_fds)
 	return (size_t)n == head.bytes ? 0 : -EMSGSIZE;
 }
 
-/* Hands over up to max descriptors and closes the others. */
+/* Returns up to max descriptors and closes the others. */
 static unsigned take_fds(struct msghdr *m, int *ret_fds, unsigned max)
 {
 	unsigned kept = 0;
@@ -163,7 +162,7 @@ static unsigned take_fds(struct msghdr *m, int *ret_fds, unsigned max)
 	return kept;
 }
 
-static ssize_t receive(int sock, struct msghdr *m, uint64_t *io_since)
+static ssize_t receive_packet(int sock, struct msghdr *m, uint64_t *io_since)
 {
 	ssize_t n;
 
@@ -175,8 +174,8 @@ static ssize_t receive(int sock, struct msghdr *m, uint64_t *io_since)
 
 int wire_recv(int sock, void *msg, size_t max, int *ret_fds, unsigned max_fds, unsigned *ret_n_fds)
 {
-	/* Room for more than anybody may send, so that a flood is seen and closed; what exceeds
-	 * even this the system drops. */
+	/* Room for more descriptors than any message may have, so that surplus ones are seen and
+	 * closed. The system drops what exceeds even this. */
 	union {
 		struct cmsghdr head;
 		char room[CMSG_SPACE(sizeof(int) * 4 * WIRE_MAX_FDS)];
@@ -188,14 +187,14 @@ int wire_recv(int sock, void *msg, size_t max, int *ret_fds, unsigned max_fds, u
 		.msg_controllen = sizeof(control)};
 	uint64_t since = 0;
 	unsigned n_fds;
-	ssize_t n = receive(sock, &m, &since);
+	ssize_t n = receive_packet(sock, &m, &since);
 
-	/* Who closes without having read all that was sent resets the connection, and the system
-	 * says so once, ahead of what had been answered. */
+	/* If the peer closes without reading everything, the connection is reset. The system
+	 * reports the reset once, before the peer's answer. */
 	if (n < 0 && errno == ECONNRESET) {
-		n = receive(sock, &m, &since);
+		n = receive_packet(sock, &m, &since);
 		if (n == 0) {
-			take_fds(&m, NULL, 0); /* an empty packet's */
+			take_fds(&m, NULL, 0); /* the packet is empty, but may have descriptors */
 			return -ECONNRESET;
 		}
 	}

@@ -1,10 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0
  * Copyright 2026 The heddle authors */
 
-/* The wire between tenants, tools and heddled: SOCK_SEQPACKET, one message a packet, fixed layouts,
- * native byte order (one machine). Who is at the other end is told by SO_PEERCRED, never by a
- * message. Every message is checked by wire_check before use: type, exact size, NUL-terminated
- * strings. */
+/* The protocol between tenants, tools and heddled: SOCK_SEQPACKET, one message in each packet,
+ * fixed layouts, native byte order (one machine). SO_PEERCRED identifies the peer, never a
+ * message. wire_check checks every message before use: type, exact size, NUL-terminated strings. */
 #ifndef HEDDLE_WIRE_H
 #define HEDDLE_WIRE_H
 
@@ -18,24 +17,29 @@
 #define WIRE_SYSTEM_DIR    "/run/heddle"
 #define WIRE_SYSTEM_SOCKET WIRE_SYSTEM_DIR "/heddled.sock"
 
-#define WIRE_HIGHEST 2 /* priority that has a name */
-/* A socket on which a tenant's shim says HELLO, with its page, as it becomes one. */
+#define WIRE_HIGHEST 2 /* the highest priority that has a name */
+/* The path of a socket to which the shim sends HELLO, with the page, when the program becomes a
+ * tenant. */
 #define WIRE_REPORT_ENV "HEDDLE_REPORT"
 
 enum wire_type {
-	WIRE_HELLO = 1, /* tenant -> daemon, first message. With fd, its page memfd: to heddle run
-			   -v, and to a daemon from who was a tenant of the one before */
-	WIRE_WELCOME,   /* daemon -> tenant, with fds: page memfd (its own, where it brought one),
-			   daemon's eventfd, tenant's eventfd */
-	WIRE_REFUSED,   /* daemon -> anyone: why; the sender closes */
-	WIRE_LIST,      /* tool -> daemon: ps, top */
-	WIRE_ROW,       /* daemon -> tool: one tenant or one launch */
-	WIRE_STATUS,    /* tool -> daemon, and back with the figures */
-	WIRE_END,       /* daemon -> tool: the answer is complete */
-	WIRE_SET,     /* tool -> daemon: another priority or weight for a tenant; answered by END */
-	WIRE_PROFILE, /* tool -> daemon: what is known of kernels: one's own, and to root all */
-	WIRE_KERNEL,  /* daemon -> tool: one kernel, with its SHAPEs behind it */
-	WIRE_SHAPE,   /* daemon -> tool: launches of one shape */
+	/* tenant -> daemon, the first message. With its page's memfd to heddle run -v, and to a
+	 * daemon from a tenant of the previous daemon. */
+	WIRE_HELLO = 1,
+	/* daemon -> tenant, with fds: the page's memfd (its own, if it brought one), the
+	 * daemon's eventfd, the tenant's eventfd */
+	WIRE_WELCOME,
+	WIRE_REFUSED, /* daemon -> any peer: the reason; the sender closes */
+	WIRE_LIST,    /* tool -> daemon: ps, top */
+	WIRE_ROW,     /* daemon -> tool: one tenant or one launch */
+	WIRE_STATUS,  /* tool -> daemon, and back with the values */
+	WIRE_END,     /* daemon -> tool: the answer is complete */
+	WIRE_SET,     /* tool -> daemon: changes a tenant's priority or weight; answered by END */
+	/* tool -> daemon: requests the records of the user's kernels; root gets those of all
+	 * users */
+	WIRE_PROFILE,
+	WIRE_KERNEL, /* daemon -> tool: one kernel, followed by its SHAPEs */
+	WIRE_SHAPE,  /* daemon -> tool: launches of one shape */
 };
 
 struct wire_head {
@@ -43,16 +47,16 @@ struct wire_head {
 };
 struct wire_hello {
 	struct wire_head head;
-	int32_t priority; /* as asked: 0 low, 1 normal, 2 high; any number of levels below
-			     WIRE_PRIORITIES */
-	uint32_t weight;  /* as asked, 1 to 1000 */
+	/* requested: 0 low, 1 normal, 2 high; any level below WIRE_PRIORITIES */
+	int32_t priority;
+	uint32_t weight; /* requested, 1 to 1000 */
 	uint32_t n_sms, threads_per_sm, blocks_per_sm, regs_per_sm, shared_per_sm;
 	uint32_t is_cpu_device;
-	char device[64];      /* UUID text: tenants of one device compete */
-	char device_name[64]; /* as people know it */
+	char device[64];      /* UUID as text: tenants of one device compete */
+	char device_name[64]; /* the product name */
 	char name[64];        /* program */
-	char group[32];       /* --class */
-	char driver[32];      /* its version, as cuDriverGetVersion has it */
+	char group[32];       /* the option --class */
+	char driver[32];      /* version of the driver, from cuDriverGetVersion */
 };
 struct wire_welcome {
 	struct wire_head head;
@@ -60,8 +64,8 @@ struct wire_welcome {
 	int32_t priority; /* as granted */
 	uint32_t weight;
 	uint32_t mps;            /* 1: tenants run at the same time */
-	uint32_t min_managed_ns; /* kernels shorter than this are not worth managing */
-	uint32_t latency_ns;     /* what a claim of several blocks may take */
+	uint32_t min_managed_ns; /* shorter kernels are not managed */
+	uint32_t latency_ns;     /* longest time for a claim of several blocks */
 	char mps_pipe[108];
 };
 struct wire_refused {
@@ -77,10 +81,10 @@ struct wire_row {
 	uint32_t weight, state; /* enum wire_row_state */
 	uint32_t preemptions, launches;
 	uint64_t id, total, finished, waited_ns, predicted_ns, remaining_ns;
-	uint64_t ran_ns; /* by its own report; UINT64_MAX: not known, as of the three before */
+	uint64_t ran_ns; /* by its own report; UINT64_MAX: not known, as for the three before */
 	uint64_t age_ns; /* a tenant's */
-	/* Of a tenant where shares decide, in a thousandth of the device's time: what its weight
-	 * entitles it to, and what it has had since tenants last changed; else UINT32_MAX. */
+	/* If shares decide, for a tenant: the share of the device's time to which its weight
+	 * entitles it, and its share since tenants last changed, in 1/1000. Else UINT32_MAX. */
 	uint32_t share_wanted, share_had;
 	uint64_t launched[WIRE_REASONS]; /* a tenant's, by reason */
 	char name[64], group[32], device[64], device_name[64];
@@ -90,14 +94,14 @@ enum wire_row_state { WIRE_IDLE, WIRE_QUEUED, WIRE_RUNNING, WIRE_PREEMPTED, WIRE
 struct wire_kernel {
 	struct wire_head head;
 	uint32_t uid, n_sms, n_shapes;
-	uint32_t claim; /* blocks that a worker last claimed at a time; 0: not known */
+	uint32_t claim; /* blocks of the workers' last claims; 0: not known */
 	uint64_t code, launches;
-	uint64_t cost_ns; /* of a preemption, the mean of n_costs */
+	uint64_t cost_ns; /* of a preemption: the mean of n_costs */
 	uint32_t n_costs;
-	uint32_t n_errors;             /* predictions of shapes that had never run: */
-	float error_mean, error_worst; /* relative */
-	float curve_ns[WIRE_PER_SM];   /* with i + 1 blocks on an SM, its time for one; 0: not known
-					*/
+	uint32_t n_errors;             /* number of predictions for shapes that had never run: */
+	float error_mean, error_worst; /* their relative errors */
+	/* an SM's time for a block with i + 1 blocks on it; 0: not known */
+	float curve_ns[WIRE_PER_SM];
 	char name[64], device[64], driver[32];
 };
 struct wire_shape {
@@ -106,57 +110,60 @@ struct wire_shape {
 	uint64_t total;                 /* blocks */
 	float input[WIRE_INPUTS];       /* wire_slot */
 	uint64_t launches, mean_ns, moving_ns;
-	/* Of the first launch: what was predicted (UINT64_MAX: nothing could be), and what it took.
-	 */
+	/* For the first launch: the predicted time (UINT64_MAX: none), and the measured time. */
 	uint64_t predicted_ns, first_ns;
 };
-#define WIRE_AS_IT_IS   (-1)  /* a priority that is not to change */
-#define WIRE_WEIGHT_MAX 1000u /* and 1 at least */
+#define WIRE_AS_IT_IS   (-1)  /* keeps the priority */
+#define WIRE_WEIGHT_MAX 1000u /* the smallest is 1 */
 struct wire_set {
 	struct wire_head head;
 	uint32_t tenant;
 	int32_t priority;
-	uint32_t weight, pad; /* 0: as it is */
+	uint32_t weight, pad; /* weight 0: keeps the weight */
 };
 #define WIRE_MPS_SILENT "not answering" /* wire_status.mps: this, on, or off */
 struct wire_status {
 	struct wire_head head;
 	uint32_t pid, uptime_s, tenants, launches;
 	uint64_t grants, preemptions, refused, bad_messages, decisions;
-	uint64_t handover_p50_ns, handover_p99_ns; /* store -> drained, of the last 1,000 */
-	int32_t may_priority;                      /* the highest that who asks would be granted, */
-	uint32_t may_weight;                       /* and the greatest weight */
+	/* from the store to the drain, of the last 1,000 */
+	uint64_t handover_p50_ns, handover_p99_ns;
+	/* the highest priority that the asking user may have, */
+	int32_t may_priority;
+	uint32_t may_weight; /* and the greatest weight */
 	char policy[32], version[32], socket[108], mps[32];
 };
 
-/* Returns 0, or -EBADMSG / -EPROTO (another protocol version). Untrusted bytes in. */
+/* Checks bytes from an untrusted peer. 0, -EBADMSG, or -EPROTO (another protocol version). */
 int wire_check(const void *msg, size_t bytes);
 void wire_head_init(struct wire_head *h, enum wire_type type, size_t bytes);
 #define WIRE_MAX_FDS 8u
-/* One packet, whole or not at all. fds (sent with SCM_RIGHTS) may be NULL. Negative errno. */
+/* Sends one packet, whole or not at all. fds are sent with SCM_RIGHTS and may be NULL. Negative
+ * errno. */
 int wire_send(int sock, const void *msg, const int *fds, unsigned n_fds);
-/* Received fds are close-on-exec and owned by the caller; surplus ones are closed. Returns bytes, 0
- * at end of file, negative errno. */
+/* Receives one packet. Received fds are close-on-exec and belong to the caller; surplus ones are
+ * closed. Returns bytes, 0 at end of file, or a negative errno. */
 int wire_recv(int sock, void *msg, size_t max, int *ret_fds, unsigned max_fds, unsigned *ret_n_fds);
-/* Where the daemon listens: HEDDLE_SOCKET, /run/heddle/heddled.sock if present, else
+/* The daemon's socket: HEDDLE_SOCKET, else /run/heddle/heddled.sock if present, else
  * $XDG_RUNTIME_DIR/heddle/heddled.sock, else /tmp/heddle-UID/heddled.sock. */
 int wire_socket_path(char *ret_path, size_t max, bool for_listening);
-/* The socket, or negative errno. Later sends and receives on it give up after the timeout, too; 0:
- * never; negative: they, and this, do not wait at all (-EAGAIN). */
+/* Returns a connected socket, or a negative errno. Later sends and receives have the same
+ * timeout. 0: none; negative: this call and later ones do not wait at all (-EAGAIN). */
 int wire_connect(const char *path, int timeout_ms);
-/* After EINTR, for SO_RCVTIMEO or SO_SNDTIMEO: true until the socket's timeout, which the system
- * begins anew with each call, has passed since the first signal (*io_since_ms, 0 before); then
- * errno is EAGAIN. */
+/* Call it after EINTR, for SO_RCVTIMEO or SO_SNDTIMEO. The system restarts the timeout with each
+ * call, so this function measures from the first signal (*io_since_ms, 0 before). True until the
+ * timeout has passed; then errno is EAGAIN. */
 bool wire_may_go_on(int sock, int option, uint64_t *io_since_ms);
 
-/* The daemon makes a page: sealed against resizing, head filled in, all else 0. */
+/* For the daemon: creates a page, sealed against resizing, with its head filled in and all else
+ * 0. */
 int wire_page_create(uint32_t tenant, struct wire_page **ret, int *ret_fd);
-/* The tenant maps it (-EPROTO: not such a page); fd may be closed afterwards. */
+/* For the tenant: maps a page (-EPROTO: no valid page). The caller may close fd afterwards. */
 int wire_page_map(int fd, struct wire_page **ret);
-/* The daemon maps one that a tenant brings, in which anything may be written: -EPROTO where it is
- * not of this size, could be resized, or is no memory (-errno: may not be mapped). */
+/* For the daemon: maps a page that a tenant brings, which may contain anything. -EPROTO: it has
+ * another size, could be resized, or is no memory; another errno: it cannot be mapped. */
 int wire_page_adopt(int fd, struct wire_page **ret);
-/* The page's own number, the same through any descriptor. 0 or negative errno. */
+/* A number that identifies the page through any descriptor. 0 or a negative errno. */
 int wire_page_number(int fd, uint64_t *ret);
 void wire_page_unmap(struct wire_page *p);
 

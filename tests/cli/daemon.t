@@ -85,7 +85,7 @@ Configuration: /etc before /usr/lib, drop-ins by name, the command line last.
   [1]
   $ printf '[heddled]nlatency_us = 50n' > root/etc/heddle/heddled.conf
   $ heddled --config-root root --check-config
-  heddled: error: root/etc/heddle/heddled.conf:1: text behind the section's name: 'nlatency_us = 50n'
+  heddled: error: root/etc/heddle/heddled.conf:1: text after the section's name: 'nlatency_us = 50n'
   [1]
   $ printf ' [heddled] ; a remark\nsocket = /nonexistent/a\n' > root/etc/heddle/heddled.conf
   $ heddled --config-root root --check-config
@@ -119,7 +119,7 @@ Configuration: /etc before /usr/lib, drop-ins by name, the command line last.
   [1]
   $ touch open.so; chmod 666 open.so
   $ heddled --config-root root --set policy=./open.so --check-config 2>&1 | sed "s|$PWD/||"
-  heddled: error: policy: open.so: other users can write to it: take that right from them (chmod go-w)
+  heddled: error: policy: open.so: other users can write to it: remove that right (chmod go-w)
   $ chmod 644 open.so; chmod 755 .
   $ heddled --config-root root --policy ./open.so --check-config
   the configuration is in order
@@ -159,11 +159,11 @@ what takes another start is named.
   $ printf '[heddled]\npolicy = hpf\nlatency_us = x\n' > root/etc/heddle/heddled.conf
   $ again 2
   heddled: error: root/etc/heddle/heddled.conf:3: latency_us: 'x' is not a number (us) in range
-  heddled: error: the configuration stays as it was
+  heddled: error: the configuration is unchanged
   policy none, MPS off
   $ printf '[heddled]\npolicy = hpf\nmps = on\nsocket = /nonexistent/a\nstate = /nonexistent/s\n' > root/etc/heddle/heddled.conf
   $ again 2
-  heddled: warning: mps, state: takes effect when heddled is started again
+  heddled: warning: mps, state: takes effect when heddled is restarted
   heddled: the configuration was read again: policy hpf
   policy hpf, MPS off
   $ again 1

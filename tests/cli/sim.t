@@ -234,7 +234,7 @@ A policy in a file, as heddled takes one. This one gives two programs half of ev
   heddle sim: error: policy: policy_abi.so: made for ABI 77, this heddled has 1: build it with this heddled's heddle/policy.h
   $ chmod 777 policy_halves.so
   $ heddle sim one.trace --policy ./policy_halves.so 2>&1 | sed "s|$PWD/||"
-  heddle sim: error: policy: policy_halves.so: other users can write to it: take that right from them (chmod go-w)
+  heddle sim: error: policy: policy_halves.so: other users can write to it: remove that right (chmod go-w)
 
 Two devices in a trace, each with an engine of its own, and a picture of both:
 

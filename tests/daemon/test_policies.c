@@ -228,7 +228,7 @@ static void options_of_ours(void **state)
 	d = place_start(&p);
 	expect_policy(&d, "greedy");
 	configure(&p, "greedy", "pears=on");
-	reload(&p, &d, "the configuration stays as it was");
+	reload(&p, &d, "the configuration is unchanged");
 	assert_int_equal(log_count(&p, "policy greedy has no option 'pears=on'"), 1);
 	configure(&p, "greedy", "pairs=off");
 	reload(&p, &d, "read again: policy greedy");
@@ -254,14 +254,14 @@ static void refuses_files(void **state)
 	expect_refused(&p, p.so, "other users can write to it");
 	assert_int_equal(chmod(p.so, 0755), 0);
 	assert_int_equal(chmod(p.dir, 01777), 0);
-	expect_refused(&p, p.so, "other users can replace what lies in the folder");
+	expect_refused(&p, p.so, "other users can replace files in the folder");
 	assert_int_equal(chmod(p.dir, 0755), 0);
 	if (geteuid() == 0) {
 		assert_int_equal(chown(p.so, 65534, 65534), 0);
-		expect_refused(&p, p.so, "the file of user 65534");
+		expect_refused(&p, p.so, "it belongs to user 65534");
 		assert_int_equal(chown(p.so, 0, 0), 0);
 		assert_int_equal(chown(p.dir, 65534, 65534), 0);
-		expect_refused(&p, p.so, "other users can replace what lies in the folder");
+		expect_refused(&p, p.so, "other users can replace files in the folder");
 		assert_int_equal(chown(p.dir, 0, 0), 0);
 	}
 	run_shell("rm -rf %s", p.dir, NULL);
@@ -303,7 +303,7 @@ static void changes(void **state)
 	tenant_kick(&t);
 	assert_true(quota_await(&t, w, 1));
 	configure(&p, other, "1");
-	reload(&p, &d, "the configuration stays as it was");
+	reload(&p, &d, "the configuration is unchanged");
 	expect_policy(&d, "bad");
 	f = fopen(p.note, "r"); /* of the one that is there */
 	assert_non_null(f);
@@ -350,10 +350,10 @@ static void goes_on_without(const struct place *p, struct tenant *t, struct wire
 	assert_true(is_there(p->note));
 	d = place_start(p);
 	expect_policy(&d, "none");
-	assert_int_equal(log_count(p, "an earlier heddled ended while it was loaded"), 1);
+	assert_int_equal(log_count(p, "an earlier heddled ended while this policy was loaded"), 1);
 	now = back(&d, t);
 	assert_true(quota_await(&now, w, 255));
-	reload(p, &d, "an earlier heddled ended while it was loaded"); /* nor on SIGHUP */
+	reload(p, &d, "an earlier heddled ended while this policy was loaded"); /* nor on SIGHUP */
 	expect_policy(&d, "none");
 	assert_int_equal(unlink(p->note), 0);
 	configure(p, p->so, "1");
@@ -431,11 +431,11 @@ static void nonsense(void **state)
 	} rows[] = {
 		{"create=null", "policy bad: create returned NULL", 255},
 		{"200", "policy bad: a quota of 200 blocks", 255},
-		{"31", "policy bad: 31 blocks of a kernel", 2},
-		{"nobody", "policy bad: it gives nobody an SM", 255},
-		{"hold", "policy bad: it gives nobody an SM", 255},
-		{"soon", "policy bad: it wants to be asked again in less than 100 us", 255},
-		{"behind", "policy bad: it writes behind the arrays", 255},
+		{"31", "policy bad: a quota of 31 blocks", 2},
+		{"nobody", "policy bad: no launch got an SM", 255},
+		{"hold", "policy bad: no launch got an SM", 255},
+		{"soon", "policy bad: wake_ns is less than 100 us from now", 255},
+		{"behind", "policy bad: decide wrote beyond the arrays", 255},
 	};
 
 	for (unsigned i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
@@ -487,7 +487,7 @@ static void asked_again(void **state)
 	b = tenant_join(&d, 1);
 	run_one(&a, 0);
 	run_one(&b, 0);
-	log_await(&p, "policy bad: it never wants to be asked again");
+	log_await(&p, "policy bad: wake_ns is UNKNOWN although a launch waits");
 	tenant_leave(&a);
 	tenant_leave(&b);
 	assert_int_equal(daemon_stop(&d), 0);

@@ -93,7 +93,7 @@ launch va --size trivial
 asks 'k["va"]["launches"] == 1'
 stop_daemon
 [ "$(cat "$db")" = nonsense ] || fail "what was no store was overwritten"
-[ "$(grep -c 'what is learnt of kernels is not kept' "$dir/daemon.log")" = 1 ] || fail "not one line of that"
+[ "$(grep -c 'records of kernels are not saved' "$dir/daemon.log")" = 1 ] || fail "not one line of that"
 "$heddle" profile >"$dir/none.out" 2>&1 && fail "read from nonsense: $(cat "$dir/none.out")"
 grep -q 'not a database' "$dir/none.out" || fail "why is not told: $(cat "$dir/none.out")"
 
@@ -102,18 +102,18 @@ cp "$dir/whole" "$db"
 start_daemon --set min_managed_us=1
 mkdir "$db-journal"
 for program in nn pf; do launch "$program" --size trivial; done
-await 60 grep -q 'not kept for now' "$dir/daemon.log" || fail "no line of what cannot be written"
+await 60 grep -q 'not saved for now' "$dir/daemon.log" || fail "no line of what cannot be written"
 launch md --size trivial
 asks 'len(k) == 5'
 stop_daemon
 rmdir "$db-journal"
-[ "$(grep -c 'not kept' "$dir/daemon.log")" = 1 ] || fail "not one line of that"
+[ "$(grep -c 'not saved' "$dir/daemon.log")" = 1 ] || fail "not one line of that"
 asks 'k["va"]["launches"] == 3 and len(k) == 2'
 # Once it can be, what could not be written is.
 start_daemon --set min_managed_us=1
 mkdir "$db-journal"
 for program in nn pf; do launch "$program" --size trivial; done
-await 60 grep -q 'not kept for now' "$dir/daemon.log" || fail "no line of what cannot be written"
+await 60 grep -q 'not saved for now' "$dir/daemon.log" || fail "no line of what cannot be written"
 rmdir "$db-journal"
 written() { "$heddle" profile --json --store "$db" | grep -c '"name": "\(nn\|pf\)"' | grep -qx 2; }
 await 60 written || fail "what could not be written is not tried again"

@@ -169,7 +169,7 @@ one_time() {
 	await 60 no_tenants || fail "a tenant is left: $("$heddle" ps)"
 	await 60 no_launches || fail "$(launches_left) launches are left"
 	# That so many kernels have no room together is no fault.
-	! grep -v 'has no room on an SM' "$dir/daemon.log" | grep -E 'illegal transition|warning' ||
+	! grep -v 'does not fit on an SM' "$dir/daemon.log" | grep -E 'illegal transition|warning' ||
 		fail "heddled found something wrong"
 	echo "$n programs: $right ended with right results, $killed killed${MPS:+, $disturbed disturbed under MPS}"
 	[ "$right" -gt 0 ] || fail "no program ended well"

@@ -319,11 +319,11 @@ static void clips(void **state)
 	b = launch(&f, f.b, 1000);
 	expect_quota(&f, a, 6);
 	expect_quota(&f, b, 2);
-	expect_line("beside what it gave others there 2 fit");
+	expect_line("beside the quotas of earlier kernels 2 fit");
 	sched_destroy(f.s);
 	begin(&f, "31");
 	expect_quota(&f, launch(&f, f.a, 1000), 8);
-	expect_line("31 blocks of a kernel of 256 threads");
+	expect_line("a quota of 31 blocks of 256 threads");
 	sched_destroy(f.s);
 }
 
@@ -345,11 +345,11 @@ static void no_room(void **state)
 	expect_quota(&f, a, 1);
 	expect_quota(&f, b, 0);
 	sched_drained(f.s, f.now, b);
-	expect_line("204800 bytes of shared memory has no room on an SM");
+	expect_line("204800 bytes of shared memory does not fit on an SM");
 	sched_end(f.s, f.now, a, true, MS);
 	tell(&f);
 	expect_quota(&f, b, 1);
-	expect_line("launches wait until others end");
+	expect_line("some launches wait until others end");
 	sched_destroy(f.s);
 }
 
@@ -368,7 +368,7 @@ static void gives_nobody(void **state)
 	assert_true(sched_deadline(f.s) <= f.now + PLANNER_EMPTY_NS);
 	pass_ns(&f, PLANNER_EMPTY_NS);
 	expect_quota(&f, a, 255);
-	expect_line("gives nobody an SM");
+	expect_line("no launch got an SM");
 	pass_ns(&f, 10 * MS);
 	expect_quota(&f, a, 255); /* not for a moment only */
 	expect_quota(&f, launch(&f, f.b, 10), 255);
@@ -387,7 +387,7 @@ static void holds_all(void **state)
 	tell(&f);
 	pass_ns(&f, PLANNER_EMPTY_NS);
 	assert_int_equal(f.held, 0);
-	expect_line("gives nobody an SM");
+	expect_line("no launch got an SM");
 	sched_destroy(f.s);
 }
 
@@ -422,7 +422,7 @@ static void never_asks(void **state)
 	assert_true(sched_deadline(f.s) <= f.now + PLANNER_ASK_NS);
 	pass_ns(&f, PLANNER_ASK_NS);
 	assert_int_equal(asked, before + 1);
-	expect_line("never wants to be asked again");
+	expect_line("wake_ns is UNKNOWN although a launch waits");
 	pass_ns(&f, PLANNER_ASK_NS);
 	assert_int_equal(asked, before + 2);
 	assert_int_equal(said, 1);
@@ -454,7 +454,7 @@ static void writes_behind(void **state)
 	for (unsigned i = 0; i < ARRAY_LEN(how); i++) {
 		begin(&f, how[i]);
 		expect_quota(&f, launch(&f, f.a, 1000), 255);
-		expect_line("behind the arrays");
+		expect_line("beyond the arrays");
 		sched_destroy(f.s);
 	}
 }
