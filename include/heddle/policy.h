@@ -150,8 +150,8 @@ struct heddle_policy_plan {
 	/* n_kernels rows of n_sms bytes: how many blocks of the kernel may stay on the SM. 0:
 	 * none; 1 to HEDDLE_POLICY_MAX_QUOTA; HEDDLE_POLICY_UNBOUNDED. heddled takes any other
 	 * value as UNBOUNDED. It clips bounded quotas to what fits on an SM beside the bounded
-	 * ones of earlier kernels. The row of opaque or expected work reserves SMs: new launches
-	 * of tenants without an SM do not begin where the row is not 0. */
+	 * ones of earlier kernels. The row of opaque or expected work reserves SMs: tenants that
+	 * have no launch now do not begin launches on SMs where the row is not 0. */
 	uint8_t *quota;
 	/* n_tenants bytes. 1: the tenant starts nothing, so its new launches begin with no SM
 	 * and its opaque work waits. 0: its new launches begin with the quotas of its oldest

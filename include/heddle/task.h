@@ -40,8 +40,8 @@ struct heddle_tasks_options { /* 0: the default */
 	 * blocks refuses such a kernel (heddle_tasks_add: -E2BIG). */
 	unsigned blocks_per_sm;
 	unsigned leave_sms; /* SMs that the pool does not use (default: 0) */
-	/* Shared memory for tasks, of each block of the pool. Default: half of the SM's share,
-	 * and all of it, up to 512 KiB, once a task needs more. */
+	/* Shared memory for tasks, of each block of the pool. Default: half of the block's part
+	 * of an SM's shared memory, and all of that part, up to 512 KiB, once a task needs more. */
 	unsigned shared_bytes;
 	unsigned args_bytes; /* greatest size of a kernel's parameters (default: 1,024) */
 	/* The pool leaves the GPU after this time without a task, and returns for the next one

@@ -66,7 +66,7 @@ struct ctl_args {
 	uint32_t never; /* always 0, but the assembler must not know this (tails.c) */
 	union {
 		uint32_t even;
-		uint32_t more; /* CTL_GUARD: larger quotas that the blocks obey, too */
+		uint32_t more; /* CTL_GUARD: how many quotas above least they obey, too */
 	};
 };
 

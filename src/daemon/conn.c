@@ -138,7 +138,8 @@ static const char *check_conn_limits(const struct server *s, const struct conn *
 	if (s->n_conns > s->max_conns)
 		return "too many connections";
 	if (count_user_conns(s, c->cred.uid) > hd_user_connections(s->config, s->max_conns))
-		return "too many connections of this user";
+		return "too many connections of this user: user_connections (heddled(8)) is the "
+		       "limit";
 	return NULL;
 }
 
@@ -326,11 +327,15 @@ static void handle_hello(struct server *s, struct conn *c, const struct wire_hel
 	if (page_fd >= 0 && page_fd != given_fd)
 		close(page_fd);
 	set_expiry(s, c);
-	if (r == -EUSERS || r == -ENOSPC)
-		refuse_conn(s, c, r, "too many tenants");
+	if (r == -EUSERS)
+		refuse_conn(s, c, r, "too many tenants: max_tenants (heddled(8)) is the limit");
+	else if (r == -ENOSPC)
+		refuse_conn(s, c, r, "too many tenants or devices");
 	else if (r == -EDQUOT)
-		refuse_conn(
-			s, c, r, "this user has as many tenants or devices as its limit allows");
+		refuse_conn(s, c, r,
+			"too many tenants or devices of this user: user_tenants and user_devices "
+			"(heddled(8)) "
+			"are the limits");
 	else if (r == -EPROTO)
 		refuse_conn(s, c, r, "the file with the message is no page of a tenant");
 	else if (r == -EBUSY)
@@ -409,10 +414,12 @@ static void handle_set(struct server *s, struct conn *c, const struct wire_set *
 	if (!t) {
 		refuse_conn(s, c, -ESRCH, "no such tenant");
 	} else if (c->cred.uid != 0 && c->cred.uid != geteuid() && c->cred.uid != t->cred.uid) {
-		refuse_conn(s, c, -EPERM, "another user's tenant");
+		refuse_conn(s, c, -EPERM, "this tenant belongs to another user");
 	} else if (priority < 0 || priority > WIRE_HIGHEST || weight > WIRE_WEIGHT_MAX ||
 		   granted != priority || granted_weight != weight) {
-		refuse_conn(s, c, -EPERM, "this user may not set this priority or weight");
+		refuse_conn(s, c, -EPERM,
+			"this user may not set this priority or weight (heddled(8), "
+			"privileged_group)");
 	} else {
 		hd_tenant_set(s->hd, t, priority, weight);
 		wire_head_init(&end, WIRE_END, sizeof(end));

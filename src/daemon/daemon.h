@@ -56,8 +56,8 @@ struct hd_slot {
 	/* the value of wire_slot.launches that the requested round will exceed; 0: it
 	 * came */
 	uint32_t awaited;
-	uint32_t drains;   /* reported number of times that all its workers had left */
-	uint32_t rounds;   /* rounds of workers that had come at the last of these times */
+	uint32_t drains;   /* reported drains (doc/protocol.md): all its workers had left */
+	uint32_t rounds;   /* rounds of workers that had come at the last drain */
 	uint32_t may_stay; /* in LAUNCH_SHRINKING: number of workers that may stay */
 	char name[64];
 };

@@ -115,7 +115,7 @@ int listen_give_rights(const struct hd_config *c); /* sets the rights of the soc
 void listen_close(struct server *s);
 void notify(const char *state); /* sd_notify; does nothing without a service manager */
 /* ---- loop.c ---- */
-/* Call it first. Signals that end the daemon wait for the loop; others are ignored. */
+/* Call this before all else. Signals that end the daemon wait for the loop; others are ignored. */
 void loop_block_signals(void);
 void loop_restore_signals(void); /* call it in a child before exec */
 int loop_run(struct server *s);
@@ -157,8 +157,8 @@ int config_set(struct hd_config *c, const char *key, const char *value);
 /* Writes why config_set failed, and the possible values. A buf of 512 bytes is large enough. */
 void config_explain(int error, const char *key, const char *value, char *buf, size_t size);
 /* ---- main.c ---- */
-/* Call it first. Opens missing standard descriptors, so that no file, socket or lock gets the
- * descriptor of messages. */
+/* Call this before all else. Opens missing standard descriptors, so that no file, socket or lock
+ * gets the descriptor of messages. */
 bool heddled_open_standard_fds(void);
 /* Serves until heddled ends. Returns the exit status. reread: as in struct server. */
 int heddled_serve(const struct hd_config *config, int (*reread)(struct hd_config *ret, void *user),

@@ -5,7 +5,8 @@
  * its time, which never falls), no I/O and no threads. Events only update its state.
  * sched_decide asks the policy once for all events since the last decision, and sched_next
  * returns the actions one by one. There is one engine for each device. sched_end and sched_leave
- * invalidate handles of launches and tenants. */
+ * invalidate handles of launches and tenants. doc/protocol.md defines word, relay, round and
+ * drain. */
 #ifndef HEDDLE_SCHED_H
 #define HEDDLE_SCHED_H
 

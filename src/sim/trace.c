@@ -193,7 +193,9 @@ static void read_policy(struct sim_reader *r, struct sim_words *w)
 		r->sim->policy = p;
 	else
 		reader_error(r,
-			"no such policy: '%.40s'; there are hpf, ffs, greedy, split and none",
+			"no such policy: '%.40s'; there are hpf, ffs, greedy, split, none, profile "
+			"and "
+			"fixed",
 			name);
 }
 
@@ -251,8 +253,9 @@ static int read_launch(struct sim_reader *r, struct sim_event e, struct sim_word
 	struct sim_launch *l;
 
 	if (!name || strchr(name, '='))
-		return reader_error(
-			r, "launch: which kernel? '%.40s' is no name", name ? name : "");
+		return reader_error(r,
+			"launch: a kernel's name must follow the tenant, not '%.40s'",
+			name ? name : "");
 	sim_real_name(name);
 	l = e.l = sim_new_launch(r->sim, e.tenant, check_name(r, name));
 	if (!l)

@@ -116,7 +116,7 @@ What is wrong in a file is said line by line:
   > END
   $ heddle sim broken.trace
   heddle sim: error: broken.trace:1: sms: 300 is not between 1 and 256
-  heddle sim: error: broken.trace:1: no such policy: 'fifo'; there are hpf, ffs, greedy, split and none
+  heddle sim: error: broken.trace:1: no such policy: 'fifo'; there are hpf, ffs, greedy, split, none, profile and fixed
   heddle sim: error: broken.trace:2: unknown word: 'color=red'
   heddle sim: error: broken.trace:3: negative time: '-1ms'
   heddle sim: error: broken.trace:4: time too large: '2000000s', at most 1000000s
@@ -126,7 +126,7 @@ What is wrong in a file is said line by line:
   heddle sim: error: broken.trace:8: unknown word: 'lunch'
   heddle sim: error: broken.trace:9: blocks: 0 is not between 1 and 4294967295
   heddle sim: error: broken.trace:9: wps: 'many' is not a whole number
-  heddle sim: error: broken.trace:10: launch: which kernel? 'blocks=2' is no name
+  heddle sim: error: broken.trace:10: launch: a kernel's name must follow the tenant, not 'blocks=2'
   heddle sim: error: broken.trace:11: a tenant of this name joins above: 'a'
   heddle sim: error: broken.trace:12: at: a time, a word and a tenant must follow
   heddle sim: error: broken.trace:13: unknown word: 'dewice'
