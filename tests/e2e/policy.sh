@@ -414,7 +414,7 @@ nowhere() {
 	for pid in $pids; do wait "$pid" || fail "a program: $?"; done
 	pids=
 	cat "$dir/daemon.log"
-	grep -q 'policy greedy: a block of 128 threads.* has no room on an SM beside one of each other launch' \
+	grep -q 'policy greedy: a block of 128 threads.* does not fit on an SM beside one block of each other launch' \
 		"$dir/daemon.log" || fail "heddled does not say that they do not fit"
 	[ "$(grep -c warning "$dir/daemon.log")" = 1 ] || fail "it says more than that, or again"
 }
