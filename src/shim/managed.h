@@ -77,7 +77,7 @@ void resume_forget(void); /* it has ended, and the streams of the rounds with it
 /* Without a daemon: raises all quotas of stopped launches, and of launches that begin. Called
  * repeatedly, since a launch's start with smaller quotas may show late. */
 void managed_take_over(void);
-bool managed_any_stopped(void); /* by whichever daemon */
+bool managed_any_stopped(void); /* by any daemon, or by the first quotas */
 void managed_forget(void);      /* the context is broken or gone: nothing will ever complete */
 void managed_after_fork(void);
 void managed_stream_destroyed(struct stream *s);
