@@ -20,7 +20,7 @@ int ask_path(const char *socket, char *ret, size_t max)
 	return snprintf(ret, max, "%s", socket) < (int)max ? 0 : -ENAMETOOLONG;
 }
 
-static int ask(const char *socket, const void *question)
+static int send_question(const char *socket, const void *question)
 {
 	char path[108];
 	int fd = ask_path(socket, path, sizeof(path)), r;
@@ -38,8 +38,9 @@ static int ask(const char *socket, const void *question)
 	return fd;
 }
 
-/* One checked message. Its type, or negative errno; -EDQUOT: this user has enough of it. */
-static int answer(int fd, void *msg)
+/* Receives and checks one message. Its type, or a negative errno; -EDQUOT: the user has too
+ * many. */
+static int receive_answer(int fd, void *msg)
 {
 	struct wire_refused refused;
 	struct wire_head head;
@@ -71,10 +72,10 @@ int ask_status(const char *socket, struct wire_status *ret)
 	int fd, r;
 
 	wire_head_init(&q.head, WIRE_STATUS, sizeof(q));
-	fd = ask(socket, &q);
+	fd = send_question(socket, &q);
 	if (fd < 0)
 		return fd;
-	r = answer(fd, msg);
+	r = receive_answer(fd, msg);
 	close(fd);
 	if (r < 0)
 		return r;
@@ -91,10 +92,10 @@ int ask_list(const char *socket, void (*fn)(void *user, const struct wire_row *r
 	int fd, r;
 
 	wire_head_init(&q, WIRE_LIST, sizeof(q));
-	fd = ask(socket, &q);
+	fd = send_question(socket, &q);
 	if (fd < 0)
 		return fd;
-	while ((r = answer(fd, msg)) == WIRE_ROW)
+	while ((r = receive_answer(fd, msg)) == WIRE_ROW)
 		fn(user, (const struct wire_row *)(void *)msg);
 	close(fd);
 	if (r < 0)
@@ -110,10 +111,10 @@ int ask_profile(const char *socket, ask_profile_fn *fn, void *user)
 	int fd, r;
 
 	wire_head_init(&q, WIRE_PROFILE, sizeof(q));
-	fd = ask(socket, &q);
+	fd = send_question(socket, &q);
 	if (fd < 0)
 		return fd;
-	while ((r = answer(fd, msg)) == WIRE_KERNEL || (r == WIRE_SHAPE && left)) {
+	while ((r = receive_answer(fd, msg)) == WIRE_KERNEL || (r == WIRE_SHAPE && left)) {
 		if (r == WIRE_KERNEL) {
 			const struct wire_kernel *k = (const struct wire_kernel *)(void *)msg;
 
@@ -137,10 +138,10 @@ int ask_set(const char *socket, uint32_t tenant, int priority, uint32_t weight)
 	int fd, r;
 
 	wire_head_init(&q.head, WIRE_SET, sizeof(q));
-	fd = ask(socket, &q);
+	fd = send_question(socket, &q);
 	if (fd < 0)
 		return fd;
-	r = answer(fd, msg);
+	r = receive_answer(fd, msg);
 	close(fd);
 	return r < 0 ? r : r == WIRE_END ? 0 : -EBADMSG;
 }

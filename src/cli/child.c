@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  * Copyright 2026 The heddle authors */
 
-/* Children of a verb. A pipe each, poll over all of them; SIGCHLD is left alone. */
+/* Child processes of a verb, each with a pipe, and poll over all pipes. SIGCHLD is not used. */
 #include "cli/child.h"
 
 #include "base/measure.h"
@@ -53,7 +53,7 @@ void child_end_if_interrupted(void)
 }
 
 /* Never returns. in_fd < 0: nothing to read. */
-static void become(char *const argv[], char *const env[], const char *err_path, int in_fd,
+static void become_child(char *const argv[], char *const env[], const char *err_path, int in_fd,
 	int out_fd, pid_t parent)
 {
 	int fd;
@@ -87,7 +87,7 @@ static void close_both(const int fds[2])
 			close(fds[i]);
 }
 
-static int start(char *const argv[], char *const env[], const char *err_path, bool listening,
+static int start_child(char *const argv[], char *const env[], const char *err_path, bool listening,
 	struct child *ret)
 {
 	pid_t pid, parent = getpid();
@@ -102,7 +102,7 @@ static int start(char *const argv[], char *const env[], const char *err_path, bo
 	}
 	pid = fork();
 	if (pid == 0)
-		become(argv, env, err_path, in[0], out[1], parent);
+		become_child(argv, env, err_path, in[0], out[1], parent);
 	e = errno;
 	if (pid < 0) {
 		close_both(out);
@@ -118,13 +118,13 @@ static int start(char *const argv[], char *const env[], const char *err_path, bo
 
 int child_start(char *const argv[], char *const env[], const char *err_path, struct child *ret)
 {
-	return start(argv, env, err_path, false, ret);
+	return start_child(argv, env, err_path, false, ret);
 }
 
 int child_start_listening(
 	char *const argv[], char *const env[], const char *err_path, struct child *ret)
 {
-	return start(argv, env, err_path, true, ret);
+	return start_child(argv, env, err_path, true, ret);
 }
 
 int child_tell(struct child *c, const char *text)
@@ -150,7 +150,7 @@ void child_close_input(struct child *c)
 }
 
 /* Takes what is there; closes at the end. */
-static void drain(struct child *c)
+static void drain_output(struct child *c)
 {
 	char buf[16384];
 	ssize_t n = read(c->fd, buf, sizeof(buf));
@@ -163,7 +163,7 @@ static void drain(struct child *c)
 	}
 }
 
-static void reap(struct child *c)
+static void reap_child(struct child *c)
 {
 	while (c->pid > 0 && waitpid(c->pid, &c->status, 0) < 0 && errno == EINTR)
 		;
@@ -176,7 +176,7 @@ static void kill_all(struct child *children, unsigned n)
 		if (children[i].pid > 0)
 			kill(children[i].pid, SIGKILL);
 	for (unsigned i = 0; i < n; i++)
-		reap(&children[i]);
+		reap_child(&children[i]);
 }
 
 int child_collect(struct child *children, unsigned n, int timeout_ms)
@@ -204,7 +204,7 @@ int child_collect(struct child *children, unsigned n, int timeout_ms)
 		if (poll(p, open_fds, (int)MIN(left + 1, 1000)) > 0)
 			for (unsigned i = 0; i < open_fds; i++)
 				if (p[i].revents)
-					drain(&children[index[i]]);
+					drain_output(&children[index[i]]);
 	}
 }
 
@@ -216,7 +216,7 @@ int child_wait(struct child *children, unsigned n, int timeout_ms)
 		kill_all(children, n);
 	else
 		for (unsigned i = 0; i < n; i++)
-			reap(&children[i]);
+			reap_child(&children[i]);
 	return r;
 }
 
@@ -233,7 +233,7 @@ static void child_stop(struct child *c)
 		nanosleep(&(struct timespec){.tv_nsec = 10000000}, NULL);
 	}
 	kill(c->pid, SIGKILL);
-	reap(c);
+	reap_child(c);
 }
 
 void child_finish(struct child *c)

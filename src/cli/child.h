@@ -2,7 +2,7 @@
  * Copyright 2026 The heddle authors */
 
 /* Child processes of a verb: started with an environment of their own, their output collected while
- * they run, never left behind. One thread. */
+ * they run, and always ended with the verb. One thread. */
 #ifndef HEDDLE_CHILD_H
 #define HEDDLE_CHILD_H
 
@@ -13,34 +13,33 @@
 struct child {
 	pid_t pid; /* 0: none, or already reaped */
 	int fd;    /* its standard output; -1 once at its end */
-	int in;    /* its standard input, where child_start_listening opened one; else -1 or 0 */
+	int in;    /* its standard input, if child_start_listening opened one; else -1 or 0 */
 	struct strbuf out;
 	int status; /* as waitpid gives it, once reaped */
 };
 
-/* argv[0] is looked up in PATH. env: "NAME=VALUE" sets, "NAME" unsets; NULL-terminated; may be
- * NULL. err_path: where its standard error goes; NULL: ours. The child dies when this process does.
+/* argv[0] is looked up in PATH. env: "NAME=VALUE" sets, "NAME" unsets; ends with NULL; may be NULL.
+ * err_path: the file for its standard error; NULL: inherited. The child dies with this process.
  * Negative errno. */
 int child_start(char *const argv[], char *const env[], const char *err_path, struct child *ret);
-/* The same for one that reads: what child_tell writes. */
+/* The same for a child that reads the input of child_tell. */
 int child_start_listening(
 	char *const argv[], char *const env[], const char *err_path, struct child *ret);
 /* Negative errno: it no longer reads (-EPIPE), or a signal. */
 int child_tell(struct child *c, const char *text);
-/* Nothing more will be told. */
+/* Ends the child's input. */
 void child_close_input(struct child *c);
-/* From now on SIGINT, SIGTERM and SIGHUP end this process only at child_end_if_interrupted, so that
- * what it started and wrote can be cleared away; each cuts one child_wait short. What was ignored
- * stays ignored. */
+/* From now on SIGINT, SIGTERM and SIGHUP end this process only in child_end_if_interrupted, so that
+ * it can clean up first; each signal ends one child_wait early. Ignored signals stay ignored. */
 void child_catch_signals(void);
 bool child_interrupted(void);
-/* Ends this process by the signal that was caught, if one was. */
+/* Ends this process by the caught signal, if there was one. */
 void child_end_if_interrupted(void);
 /* Collects until every child has closed its output and ended. -ETIMEDOUT after timeout_ms, -EINTR
- * by a signal: those left are killed and reaped. */
+ * after a signal: then the remaining children are killed and reaped. */
 int child_wait(struct child *children, unsigned n, int timeout_ms);
-/* Collects for so long, or until every child has closed its output (0). -ETIMEDOUT when the time is
- * over, -EINTR by a signal: the children go on. */
+/* Collects for timeout_ms, or until every child has closed its output (0). -ETIMEDOUT at the end of
+ * the time, -EINTR after a signal: the children continue. */
 int child_collect(struct child *children, unsigned n, int timeout_ms);
 /* SIGTERM, a second's patience, SIGKILL; and frees. */
 void child_finish(struct child *c);

@@ -2,7 +2,7 @@
  * Copyright 2026 The heddle authors */
 
 /* heddle corun: several kernels on one device, one after the other, in streams or as one launch,
- * with equal data each time. */
+ * each time with equal data. */
 #include "cli/corun/corun.h"
 #include "cli/corun/kernelspec.h"
 #include "cli/corun/woven.h"
@@ -66,7 +66,7 @@ static int read_workers(struct cli *c, struct dev_merging *m)
 
 	if (r == CLI_OK)
 		r = cli_number(c, "workers", 0, UINT32_MAX, &per_sm);
-	/* This option once was the limit for all SMs: a large number was meant for that. */
+	/* This option was once the limit for all SMs, so a large number was meant for that. */
 	if (r == CLI_OK && cli_has(c, "workers") && (per_sm < 1 || per_sm > WORKERS_MAX))
 		r = cli_usage(c,
 			"--workers %s: 1 to %d for each SM; --total-workers sets the limit for all "
@@ -324,8 +324,8 @@ static void report_table(struct cli *c, const struct spec *specs, unsigned n,
 					   : "memory is what the kernels leave alone");
 }
 
-static void warn(struct cli *c, const struct spec *specs, unsigned n, const struct corun_options *o,
-	const struct corun_result *res)
+static void warn_of_yield(struct cli *c, const struct spec *specs, unsigned n,
+	const struct corun_options *o, const struct corun_result *res)
 {
 	for (unsigned i = 0; i < n; i++)
 		if (o->how == DEV_MERGE && o->merging.yield_every && res->plan.together[i])
@@ -335,7 +335,7 @@ static void warn(struct cli *c, const struct spec *specs, unsigned n, const stru
 				specs[i].kernel, dev_total_blocks(&specs[i].shape));
 }
 
-static int run(struct cli *c)
+static int run_corun(struct cli *c)
 {
 	struct spec specs[CORUN_MAX];
 	struct corun_options o;
@@ -351,7 +351,7 @@ static int run(struct cli *c)
 	if (r == CLI_OK)
 		r = corun_run(c, &arena, specs, n, &o, &res);
 	if (r == CLI_OK)
-		warn(c, specs, n, &o, &res);
+		warn_of_yield(c, specs, n, &o, &res);
 	if (r == CLI_OK)
 		(c->json ? report_json : report_table)(c, specs, n, &o, &res);
 	if (r == CLI_OK && res.n_differences)
@@ -390,5 +390,5 @@ const struct cli_verb cli_verb_corun = {
 	.min_operands = 1,
 	.max_operands = -1,
 	.flags = CLI_OPERANDS_LAST,
-	.run = run,
+	.run = run_corun,
 };

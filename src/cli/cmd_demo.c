@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0
  * Copyright 2026 The heddle authors */
 
-/* heddle demo: the main job on this machine. Two programs that know nothing of heddle, one long and
- * of low priority, one short and of high priority, alone, together as they are, and together under
- * heddle, in one run; every result compared with the host's. */
+/* heddle demo: heddle's main job on this machine. Two programs that do not know heddle, a long one
+ * of low priority and a short one of high priority: each alone, together without heddle, and
+ * together under heddle, in one run. Every result is compared with the host's. */
 #include "cli/bench/figures.h"
 #include "cli/progress.h"
 #include "cli/timeline.h"
@@ -91,7 +91,7 @@ static int run_pairs(struct demo *d, bool managed)
 
 /* ---- what is shown ---- */
 
-static bool verified(const struct demo *d, unsigned i)
+static bool is_verified(const struct demo *d, unsigned i)
 {
 	const struct stage_result *all[] = {
 		&d->alone_low[i], &d->alone_high[i], &d->unmanaged[i], &d->managed[i]};
@@ -102,16 +102,17 @@ static bool verified(const struct demo *d, unsigned i)
 	return true;
 }
 
-static struct figures figures(const struct demo *d, unsigned i, const struct stage_result *together)
+static struct figures demo_figures(
+	const struct demo *d, unsigned i, const struct stage_result *together)
 {
 	return figures_of(together, d->alone_low[i].low_ns, d->alone_high[i].high_ns);
 }
 
-/* Why the pair's figures are no result; NULL: nothing speaks against them. */
-static const char *noise(const struct demo *d, unsigned i, char *buf, size_t size)
+/* Why the pair's figures are no result; NULL: no objection. */
+static const char *find_noise(const struct demo *d, unsigned i, char *buf, size_t size)
 {
 	const struct stage_result *u = &d->unmanaged[i], *m = &d->managed[i];
-	struct figures f[] = {figures(d, i, u), figures(d, i, m)};
+	struct figures f[] = {demo_figures(d, i, u), demo_figures(d, i, m)};
 	double spread = MAX(MAX(stage_spread(&d->alone_high[i], true), stage_spread(u, true)),
 		stage_spread(m, true));
 	const char *why = figures_noise(&f[1], 2, spread, buf, size);
@@ -119,10 +120,10 @@ static const char *noise(const struct demo *d, unsigned i, char *buf, size_t siz
 	return why ? why : figures_noise(&f[0], 2, spread, buf, size);
 }
 
-/* Rounds in which high was launched while low ran, and those of them in which it ended clearly
- * first: by a twentieth of low's time, for as they are both end at about the same time. On
- * the virtual GPU this is the result: its times are those of a machine that does other things, too,
- * but which of two kernels ends first is decided by the order of their blocks. */
+/* Rounds in which high was launched while low ran, and those of them in which high ended clearly
+ * first: by a twentieth of low's time, as without heddle both end at about the same time. On the
+ * virtual GPU this is the result. Its times depend on the machine's other load, but the order of
+ * the blocks decides which of two kernels ends first. */
 struct order {
 	unsigned together, overtook;
 };
@@ -177,8 +178,8 @@ static void show_table(struct demo *d)
 	strbuf_puts(o, "               alone  as it is    heddle\n");
 	for (unsigned i = 0; i < PAIRS; i++) {
 		const struct stage_result *u = &d->unmanaged[i], *m = &d->managed[i];
-		struct figures fu = figures(d, i, u), fm = figures(d, i, m);
-		const char *why = noise(d, i, buf, sizeof(buf));
+		struct figures fu = demo_figures(d, i, u), fm = demo_figures(d, i, m);
+		const char *why = find_noise(d, i, buf, sizeof(buf));
 		unsigned n = MIN(m->preemptions, 100000u);
 
 		strbuf_printf(o, "%-5s high %9.2f %9.2f %9.2f\n", pairs[i][1],
@@ -196,8 +197,8 @@ static void show_table(struct demo *d)
 				u->high_ns / m->high_ns);
 		strbuf_printf(o, "  %u preemptions, %.1f us each in the median\n", n,
 			median_of(m->handover_ns, MIN(n, m->handovers)) / 1e3);
-		strbuf_printf(
-			o, "  results %s\n\n", verified(d, i) ? "all correct" : "NOT ALL CORRECT");
+		strbuf_printf(o, "  results %s\n\n",
+			is_verified(d, i) ? "all correct" : "NOT ALL CORRECT");
 	}
 }
 
@@ -214,10 +215,10 @@ static void show_json(struct demo *d, const char *svg)
 	json_begin_array(&j, "pairs");
 	for (unsigned i = 0; i < PAIRS; i++) {
 		const struct stage_result *u = &d->unmanaged[i], *m = &d->managed[i];
-		struct figures fu = figures(d, i, u), fm = figures(d, i, m);
+		struct figures fu = demo_figures(d, i, u), fm = demo_figures(d, i, m);
 
 		json_begin_object(&j, NULL);
-		json_str(&j, "noise", noise(d, i, buf, sizeof(buf)));
+		json_str(&j, "noise", find_noise(d, i, buf, sizeof(buf)));
 		json_uint(&j, "together", order_of(m).together);
 		json_uint(&j, "overtook", order_of(m).overtook);
 		json_uint(&j, "together_unmanaged", order_of(u).together);
@@ -235,7 +236,7 @@ static void show_json(struct demo *d, const char *svg)
 		json_uint(&j, "preemptions", m->preemptions);
 		json_num(
 			&j, "preemption_latency_us", median_of(m->handover_ns, m->handovers) / 1e3);
-		json_bool(&j, "verified", verified(d, i));
+		json_bool(&j, "verified", is_verified(d, i));
 		json_num(&j, "low_alone_ms", d->alone_low[i].low_ns / 1e6);
 		json_num(&j, "high_alone_ms", d->alone_high[i].high_ns / 1e6);
 		json_num(&j, "low_unmanaged_ms", u->low_ns / 1e6);
@@ -266,7 +267,7 @@ static int write_svg(struct demo *d, const char *path)
 }
 
 /* The results first: the picture's folder may not be ours. */
-static int show(struct demo *d, const char *svg)
+static int show_results(struct demo *d, const char *svg)
 {
 	int r = CLI_OK;
 
@@ -280,12 +281,12 @@ static int show(struct demo *d, const char *svg)
 	else if (r == CLI_OK)
 		strbuf_printf(&d->c->out, "timeline: %s\n", svg);
 	for (unsigned i = 0; i < PAIRS; i++)
-		if (!verified(d, i))
+		if (!is_verified(d, i))
 			r = CLI_FAILED;
 	return r;
 }
 
-static int run(struct cli *c)
+static int run_demo(struct cli *c)
 {
 	const char *svg = cli_value(c, "svg");
 	struct demo d = {.c = c};
@@ -308,7 +309,7 @@ static int run(struct cli *c)
 	if (r == CLI_OK)
 		r = run_pairs(&d, true);
 	if (r == CLI_OK)
-		r = show(&d, svg);
+		r = show_results(&d, svg);
 	if (d.reference[0])
 		cli_remove_folder(d.reference);
 	arena_finish(&d.arena);
@@ -338,5 +339,5 @@ const struct cli_verb cli_verb_demo = {
 		"verified (every result was right), and turnarounds: low_alone_ms, high_alone_ms, "
 		"low_unmanaged_ms, high_unmanaged_ms, low_ms, high_ms.",
 	.options = options,
-	.run = run,
+	.run = run_demo,
 };

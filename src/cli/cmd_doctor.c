@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  * Copyright 2026 The heddle authors */
 
-/* heddle doctor: what this machine supports, and what can be done for a program: one finding a
- * line. Looks only; with a program, that is not run. */
+/* heddle doctor: what this machine supports, and what heddle can do for a program, one finding a
+ * line. It only looks; a given program is not run. */
 #include <errno.h>
 #include <stdarg.h>
 #include <stdio.h>
@@ -50,7 +50,7 @@ static void HD_PRINTF(4, 5)
 
 /* ---- the machine ---- */
 
-static int attribute(const struct cu_api *cu, CUdevice_attribute a, CUdevice dev)
+static int get_attribute(const struct cu_api *cu, CUdevice_attribute a, CUdevice dev)
 {
 	int v = 0;
 
@@ -85,11 +85,12 @@ static void check_compiler(struct doctor *d, int version)
 
 static uint32_t compute_capability(const struct cu_api *cu, CUdevice dev)
 {
-	return (uint32_t)(attribute(cu, CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MAJOR, dev) * 10 +
-			  attribute(cu, CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MINOR, dev));
+	return (uint32_t)(get_attribute(cu, CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MAJOR, dev) *
+				  10 +
+			  get_attribute(cu, CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MINOR, dev));
 }
 
-/* number: what --device calls it, where there are several; else negative. */
+/* number: its number for --device, if there are several devices; else negative. */
 static void say_device(struct doctor *d, const char *what, enum dev_kind kind,
 	const struct cu_api *cu, CUdevice dev, int number, int version)
 {
@@ -101,7 +102,7 @@ static void say_device(struct doctor *d, const char *what, enum dev_kind kind,
 		cu->cuDeviceGetName(name, sizeof(name), dev);
 	say(d, OK, what, "%s%s, sm_%u, %d SMs, driver API %d.%d%s", as, name,
 		compute_capability(cu, dev),
-		attribute(cu, CU_DEVICE_ATTRIBUTE_MULTIPROCESSOR_COUNT, dev), version / 1000,
+		get_attribute(cu, CU_DEVICE_ATTRIBUTE_MULTIPROCESSOR_COUNT, dev), version / 1000,
 		version % 1000 / 10,
 		kind == DEV_CPU ? ": runs PTX of programs of the driver API, and of the CUDA "
 				  "runtime if built with -cudart shared"
@@ -208,7 +209,7 @@ static void check_cache(struct doctor *d)
 		say(d, NOTE, "cache", "no home folder: kernels are rewritten in every process");
 		return;
 	}
-	/* It is made when it is needed: what counts is the nearest folder that exists. */
+	/* The folder is created on demand, so the nearest existing folder counts. */
 	for (char *slash; access(dir, F_OK) < 0 && (slash = strrchr(dir, '/')) && slash != dir;)
 		*slash = 0;
 	if (access(dir, W_OK) == 0)
@@ -233,7 +234,7 @@ static void say_kernel(struct doctor *d, const char *name, enum pass_tier tier, 
 	json_end(&d->j, '}');
 }
 
-static void classify(struct doctor *d, const char *text, size_t len)
+static void classify_kernels(struct doctor *d, const char *text, size_t len)
 {
 	struct ptx_module *m = NULL;
 	struct diag_list diags;
@@ -286,7 +287,7 @@ static int classify_entry(void *user, const struct image_entry *e)
 		return 0;
 	if (image_unpack(e, MAX_PTX_BYTES, &text, &len) < 0)
 		return 0;
-	classify(d, text, len);
+	classify_kernels(d, text, len);
 	free(text);
 	return 0;
 }
@@ -368,7 +369,7 @@ static void check_program(struct doctor *d, const char *name)
 	program_close(&p);
 }
 
-static int run(struct cli *c)
+static int run_doctor(struct cli *c)
 {
 	struct doctor d = {.c = c};
 
@@ -408,5 +409,5 @@ const struct cli_verb cli_verb_doctor = {
 	.options = options,
 	.max_operands = -1,
 	.flags = CLI_OPERANDS_LAST | CLI_NO_ENVIRONMENT,
-	.run = run,
+	.run = run_doctor,
 };

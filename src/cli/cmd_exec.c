@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  * Copyright 2026 The heddle authors */
 
-/* heddle exec: one kernel on a device, plain or in its preemptible form, with equal data each time.
- * Its outputs are how every transform is compared with the original. */
+/* heddle exec: one kernel on a device, plain or in its preemptible form, each time with equal data.
+ * Its outputs serve to compare every transformation with the original. */
 #include "cli/corun/job.h"
 #include "cli/corun/job_kernel.h"
 #include "cli/corun/kernelspec.h"
@@ -87,7 +87,7 @@ static bool prints_values(const struct spec *s)
 	return false;
 }
 
-/* One line; on standard error if standard output has values, so that it has nothing else. */
+/* One line; on standard error if standard output has values, so that these stay alone. */
 static void report_text(struct cli *c, const struct spec *s, const struct job_options *o,
 	const struct job_result *res)
 {
@@ -108,7 +108,7 @@ static void report_text(struct cli *c, const struct spec *s, const struct job_op
 	strbuf_finish(&line);
 }
 
-static void report(struct cli *c, const struct spec *s, const struct job_options *o,
+static void report_result(struct cli *c, const struct spec *s, const struct job_options *o,
 	const struct job_result *res)
 {
 	struct json j;
@@ -146,7 +146,7 @@ static void report(struct cli *c, const struct spec *s, const struct job_options
 	json_end(&j, '}');
 }
 
-static int run(struct cli *c)
+static int run_verb_exec(struct cli *c)
 {
 	struct arena arena;
 	struct spec spec = {.arena = &arena};
@@ -166,7 +166,7 @@ static int run(struct cli *c)
 	if (r == CLI_OK)
 		r = job_run(c, &spec, &o, &res);
 	if (r == CLI_OK)
-		report(c, &spec, &o, &res);
+		report_result(c, &spec, &o, &res);
 	if (r == CLI_OK && !res.same)
 		r = CLI_FAILED;
 	arena_finish(&arena);
@@ -195,5 +195,5 @@ const struct cli_verb cli_verb_exec = {
 	.options = options,
 	.min_operands = 1,
 	.max_operands = -1,
-	.run = run,
+	.run = run_verb_exec,
 };

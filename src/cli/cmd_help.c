@@ -7,7 +7,7 @@
 #include <string.h>
 
 /* Whether the verb is the one named, or of the group named. */
-static bool selected(const struct cli_verb *v, const char *name)
+static bool is_selected(const struct cli_verb *v, const char *name)
 {
 	size_t len = strlen(name);
 
@@ -23,7 +23,7 @@ static void print_json(struct cli *c, const char *name)
 	for (unsigned i = 0; i < cli_verbs_len; i++) {
 		struct strbuf synopsis = {0};
 
-		if (!selected(cli_verbs[i], name))
+		if (!is_selected(cli_verbs[i], name))
 			continue;
 		cli_synopsis(cli_verbs[i], &synopsis);
 		json_begin_object(&j, NULL);
@@ -48,7 +48,7 @@ static void no_such_verb(const struct cli *c, const char *name)
 		cli_usage(c, "no such verb: '%s'", name);
 }
 
-static int run(struct cli *c)
+static int run_help(struct cli *c)
 {
 	const struct cli_verb *one = NULL;
 	struct strbuf name = {0};
@@ -60,7 +60,7 @@ static int run(struct cli *c)
 	if (name.failed)
 		return cli_error(c, NULL, "out of memory");
 	for (unsigned i = 0; i < cli_verbs_len; i++)
-		if (selected(cli_verbs[i], name.at)) {
+		if (is_selected(cli_verbs[i], name.at)) {
 			one = cli_verbs[i];
 			n++;
 		}
@@ -82,5 +82,5 @@ const struct cli_verb cli_verb_help = {
 	.summary = "list the verbs, or describe one",
 	.json = "verbs, an array of name, summary, synopsis.",
 	.max_operands = 2,
-	.run = run,
+	.run = run_help,
 };

@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  * Copyright 2026 The heddle authors */
 
-/* heddle profile: what heddled has learnt of kernels, from itself, or from its file while none
- * runs. With a program behind "--": measures its kernels (profile/program.c).
- */
+/* heddle profile: what heddled has learnt of kernels, from heddled, or from its file if none runs.
+ * With a program after "--": measures the program's kernels (profile/program.c). */
 #include "cli/ask.h"
 #include "cli/cli.h"
 #include "cli/profile/program.h"
@@ -26,7 +25,7 @@ struct profile {
 	bool failed;
 	char from[4096]; /* the file; "": heddled itself */
 	VEC(struct wire_kernel) kernels;
-	/* first: of those below; kernels.at[i] has shapes.at[first[i]] to shapes.at[first[i+1]] */
+	/* kernels.at[i] has shapes.at[first[i]] to shapes.at[first[i+1]] */
 	VEC(size_t) first;
 	VEC(struct wire_shape) shapes;
 };
@@ -60,7 +59,7 @@ static void profile_add_kept(void *user, const struct duration_kernel *k)
 	}
 }
 
-/* Where heddled's file would be: as given, this user's, or the system's. 0 or negative errno. */
+/* The path of heddled's file: as given, this user's, or the system's. 0 or a negative errno. */
 static int find_store(const char *given, char *ret, size_t size)
 {
 	struct stat st;
@@ -93,7 +92,7 @@ static int read_store(struct cli *c, struct profile *p)
 	return r < 0 ? cli_error(c, NULL, "%s", model_store_why()) : 0;
 }
 
-static int collect(struct cli *c, struct profile *p)
+static int collect_profile(struct cli *c, struct profile *p)
 {
 	const char *socket = cli_value(c, "socket");
 	int r = cli_has(c, "store") ? -ENOENT : ask_profile(socket, profile_add, p), kept;
@@ -148,9 +147,9 @@ static void json_shape(struct json *j, const struct wire_shape *s)
 	json_end(j, '}');
 }
 
-/* Pruned as policy greedy prunes it: a launch takes as many times the time for a block at each
+/* Prunes counts as policy greedy does: a launch's time is the block time at a count, over that
  * count. */
-static void prune(const struct wire_kernel *k, bool ret_kept[WIRE_PER_SM + 1])
+static void prune_counts(const struct wire_kernel *k, bool ret_kept[WIRE_PER_SM + 1])
 {
 	double ns[WIRE_PER_SM + 1] = {0};
 
@@ -163,7 +162,7 @@ static void json_curve(struct json *j, const struct wire_kernel *k)
 {
 	bool kept[WIRE_PER_SM + 1];
 
-	prune(k, kept);
+	prune_counts(k, kept);
 	json_begin_array(j, "curve");
 	for (unsigned i = 0; i < WIRE_PER_SM; i++) {
 		if (!(k->curve_ns[i] > 0))
@@ -220,7 +219,7 @@ static void json_profile(struct cli *c, const struct profile *p)
 
 /* ---- as text ---- */
 
-/* A figure in a column of this width; a dash where there is none. */
+/* A figure in a column of this width; a dash if there is none. */
 static void show_figure(struct cli *c, int width, int digits, double v)
 {
 	if (isfinite(v))
@@ -251,7 +250,7 @@ static void show_curve(struct cli *c, const struct wire_kernel *k)
 {
 	bool any = false, kept[WIRE_PER_SM + 1];
 
-	prune(k, kept);
+	prune_counts(k, kept);
 	for (unsigned i = 0; i < WIRE_PER_SM; i++) {
 		if (!(k->curve_ns[i] > 0))
 			continue;
@@ -325,13 +324,13 @@ static int check_list(struct cli *c)
 	return c->n_operands > 1 ? cli_misuse(c, "unexpected: '%s'", c->operands[1]) : CLI_OK;
 }
 
-static int list(struct cli *c)
+static int list_profile(struct cli *c)
 {
 	struct profile p = {.part = c->operands[0]};
 	int r = check_list(c);
 
 	if (r == CLI_OK)
-		r = collect(c, &p);
+		r = collect_profile(c, &p);
 
 	if (r == 0 && p.failed)
 		r = cli_error(c, NULL, "out of memory");
@@ -343,10 +342,10 @@ static int list(struct cli *c)
 	return r;
 }
 
-static int run(struct cli *c)
+static int run_profile(struct cli *c)
 {
 	if (!c->behind)
-		return list(c);
+		return list_profile(c);
 	if (!c->n_operands)
 		return cli_misuse(c, "what is missing: a program after --");
 #ifdef HEDDLE_RECORDED
@@ -421,5 +420,5 @@ const struct cli_verb cli_verb_profile = {
 		"median_ns, least_ns (null: not measured) and pruned.",
 	.options = options,
 	.max_operands = -1,
-	.run = run,
+	.run = run_profile,
 };

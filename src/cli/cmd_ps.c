@@ -10,7 +10,7 @@
 #include "cli/listing.h"
 #include "cli/progress.h"
 
-static int run(struct cli *c)
+static int run_ps(struct cli *c)
 {
 	const char *socket = cli_value(c, "socket");
 	struct listing l = {0};
@@ -64,5 +64,5 @@ const struct cli_verb cli_verb_ps = {
 		"and launches: an array of launch, blocks, finished, predicted_ns and remaining_ns "
 		"(null: not known), name, state, preemptions, ran_ns, waited_ns.",
 	.options = options,
-	.run = run,
+	.run = run_ps,
 };

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  * Copyright 2026 The heddle authors */
 
-/* heddle ptx check: errors of PTX files and, for each kernel, how it can be steered and why not
+/* heddle ptx check: errors in PTX files and, for each kernel, how it can be steered, and why not
  * better. */
 #include "cli/ptx_file.h"
 #include "pass/pass.h"
@@ -35,7 +35,7 @@ static void say_kernel(
 			f->name, wait.line ? wait.line : k->line, k->sym->name);
 }
 
-static int check(struct cli *c, struct cli_ptx *f, void *user)
+static int check_module(struct cli *c, struct cli_ptx *f, void *user)
 {
 	struct json *j = user;
 
@@ -61,9 +61,9 @@ static int check(struct cli *c, struct cli_ptx *f, void *user)
 	return f->diags.errors ? CLI_FAILED : CLI_OK;
 }
 
-static int run(struct cli *c)
+static int run_ptx_check(struct cli *c)
 {
-	return cli_ptx_each(c, check);
+	return cli_ptx_each(c, check_module);
 }
 
 static const struct cli_option options[] = {
@@ -93,5 +93,5 @@ const struct cli_verb cli_verb_ptx_check = {
 	.options = options,
 	.min_operands = 1,
 	.max_operands = -1,
-	.run = run,
+	.run = run_ptx_check,
 };

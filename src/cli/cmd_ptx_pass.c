@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  * Copyright 2026 The heddle authors */
 
-/* heddle ptx PASS: a verb for each row of the registry of passes. Those that rewrite a kernel in
- * its module take a file, and do so with all of its kernels; those that make a form of kernels with
+/* heddle ptx PASS: a verb for each row of the registry of passes. Passes that rewrite a kernel in
+ * its module take a file, and rewrite all of its kernels. Passes that make a form of kernels with
  * blocks of a given shape take kernel specifications (ptx_form.c). */
 #include "cli/ptx_form.h"
 
@@ -37,8 +37,8 @@ struct output {
 	struct ptx_dump dump;
 };
 
-/* One kernel of the module, in place. Returns CLI_OK or CLI_FAILED, said. */
-static int transform(struct cli *c, struct output *o, struct cli_ptx *f, const char *name)
+/* Rewrites one kernel of the module in place. CLI_OK, or CLI_FAILED after it reported the error. */
+static int rewrite_kernel(struct cli *c, struct output *o, struct cli_ptx *f, const char *name)
 {
 	struct pass_guest kernel = {.m = f->module, .name = name};
 	struct pass_request rq = {.kernels = &kernel, .n = 1, .in = f->module};
@@ -87,12 +87,12 @@ static int transform_all(struct cli *c, struct output *o, struct cli_ptx *f)
 	}
 	o->found += names.len > 0;
 	for (size_t i = 0; r == CLI_OK && i < names.len; i++)
-		r = transform(c, o, f, names.at[i]);
+		r = rewrite_kernel(c, o, f, names.at[i]);
 	VEC_FREE(&names);
 	return r;
 }
 
-static int rewrite(struct cli *c, struct cli_ptx *f, void *user)
+static int rewrite_file(struct cli *c, struct cli_ptx *f, void *user)
 {
 	struct output *o = user;
 	unsigned before = o->found;
@@ -125,7 +125,7 @@ static int run_in_place(struct cli *c)
 		return r;
 	cli_json_open(c, &o.j, 1);
 	json_begin_array(&o.j, "kernels");
-	r = cli_ptx_walk(c, c->operands[0], rewrite, &o);
+	r = cli_ptx_walk(c, c->operands[0], rewrite_file, &o);
 	if (r == CLI_OK && kernel && !o.found)
 		r = cli_error(c, "heddle ptx check lists the kernels", "%s: no kernel '%s'",
 			c->operands[0], kernel);

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  * Copyright 2026 The heddle authors */
 
-/* heddle ptx print: what the front end understood, written out again. Assembles to what the input
- * assembles to; nothing is printed for a file with errors. */
+/* heddle ptx print: prints PTX as the front end parsed it. The output assembles to the same code as
+ * the input. A file with errors gives no output. */
 #include "cli/ptx_file.h"
 
 #include <errno.h>
@@ -17,7 +17,7 @@ static void add_name(const struct cli_ptx *f, struct strbuf *text)
 		strbuf_printf(text, "// %s\n", f->name);
 }
 
-static int print(struct cli *c, struct cli_ptx *f, void *user)
+static int print_module(struct cli *c, struct cli_ptx *f, void *user)
 {
 	const char *kernel = cli_value(c, "kernel");
 	struct ptx_module *part = NULL;
@@ -62,9 +62,9 @@ static int print(struct cli *c, struct cli_ptx *f, void *user)
 	return r;
 }
 
-static int run(struct cli *c)
+static int run_ptx_print(struct cli *c)
 {
-	int r = cli_ptx_each(c, print);
+	int r = cli_ptx_each(c, print_module);
 
 	if (r == CLI_OK && !found)
 		r = cli_error(c, "heddle ptx check lists the kernels", "no kernel '%s' in any PTX",
@@ -93,5 +93,5 @@ const struct cli_verb cli_verb_ptx_print = {
 	.options = options,
 	.min_operands = 1,
 	.max_operands = -1,
-	.run = run,
+	.run = run_ptx_print,
 };

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0
  * Copyright 2026 The heddle authors */
 
-/* heddle record: runs a program with the shim in front of the driver, which writes one launch of
- * each kernel to a folder (shim/record.c). Then lists what is there, and what is not and why. */
+/* heddle record: runs a program under the shim, which writes one launch of each kernel to a
+ * folder (shim/record.c). Then lists the recorded launches, and the kernels without one, with
+ * the reason. */
 #include <errno.h>
 #include <inttypes.h>
 #include <signal.h>
@@ -37,7 +38,7 @@ static const char *in_folder(struct recorder *x, const char *name)
 	return arena_printf(&x->arena, "%s/%s", x->folder, name);
 }
 
-/* DIR, or the program's name with ".recorded" behind it, here. */
+/* DIR, or the program's name with ".recorded" appended, in the current folder. */
 static int make_folder(struct recorder *x)
 {
 	const char *given = cli_value(x->c, "output"), *program = x->c->operands[0];
@@ -63,7 +64,7 @@ static int make_folder(struct recorder *x)
 		"%s: %s", x->folder, strerror(errno));
 }
 
-/* What the shim reads there. */
+/* Writes the file in which the shim finds the wanted launch. */
 static int write_wanted(struct recorder *x, uint64_t launch, const char *kernel)
 {
 	const char *path = in_folder(x, RECORD_WANTED);
@@ -107,7 +108,7 @@ static int set_environment(struct recorder *x)
 	return r < 0 ? cli_error(x->c, NULL, "out of memory") : r;
 }
 
-/* Waits for it; what a terminal sends to all of the group is for the program to answer. */
+/* Runs and awaits it. Signals that a terminal sends to the whole group are left to the program. */
 static int run_program(struct recorder *x, int *ret_status)
 {
 	struct sigaction ignored = {.sa_handler = SIG_IGN}, interrupt, quit;
@@ -137,7 +138,7 @@ struct summary {
 	unsigned left_out, without_result, with_pointers; /* regions */
 };
 
-static struct summary summarise(const struct record *r)
+static struct summary summarise_record(const struct record *r)
 {
 	struct summary s = {0};
 
@@ -160,7 +161,7 @@ static void json_dims(struct json *j, const char *key, const uint32_t dims[3])
 static void json_launch(struct json *j, const char *name, const struct recording *of)
 {
 	const struct record *r = &of->r;
-	struct summary s = summarise(r);
+	struct summary s = summarise_record(r);
 
 	json_begin_object(j, NULL);
 	json_str(j, "file", of->path);
@@ -182,7 +183,7 @@ static void json_launch(struct json *j, const char *name, const struct recording
 
 static void tell_launch(const char *name, const struct record *r, size_t bytes)
 {
-	struct summary s = summarise(r);
+	struct summary s = summarise_record(r);
 	const uint32_t *g = r->grid, *b = r->block;
 
 	fprintf(stderr,
@@ -260,7 +261,7 @@ static void show_skipped(struct recorder *x)
 	strbuf_finish(&b);
 }
 
-static int report(struct recorder *x, int status)
+static int report_records(struct recorder *x, int status)
 {
 	struct cli *c = x->c;
 	const char *program = c->operands[0];
@@ -300,7 +301,7 @@ static int report(struct recorder *x, int status)
 	return r;
 }
 
-static int run(struct cli *c)
+static int run_record(struct cli *c)
 {
 	struct recorder x = {.c = c};
 	int r, status = 0;
@@ -310,7 +311,7 @@ static int run(struct cli *c)
 	if (r == CLI_OK)
 		r = run_program(&x, &status);
 	if (r == CLI_OK)
-		r = report(&x, status);
+		r = report_records(&x, status);
 	arena_finish(&x.arena);
 	return r;
 }
@@ -352,5 +353,5 @@ const struct cli_verb cli_verb_record = {
 	.min_operands = 1,
 	.max_operands = -1,
 	.flags = CLI_OPERANDS_LAST | CLI_TEXT_ERRORS | CLI_NO_ENVIRONMENT,
-	.run = run,
+	.run = run_record,
 };

@@ -2,8 +2,8 @@
  * Copyright 2026 The heddle authors */
 
 /* heddle run: starts an unmodified program with the shim in front of the driver. It becomes the
- * program, so status, signals and terminal are the program's own. Only what fails before that is
- * ours to report: 125 our own failure, 126 not executable, 127 not found, as env(1) does. */
+ * program, so status, signals and terminal are the program's own. It only reports failures before
+ * that: 125 for its own, 126 not executable, 127 not found, as env(1) does. */
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -17,13 +17,13 @@
 
 enum { NOT_EXECUTABLE = 126, NOT_FOUND = 127 };
 
-static int fail(const struct cli *c, const char *hint, const char *what)
+static int fail_with(const struct cli *c, const char *hint, const char *what)
 {
 	cli_error(c, hint, "%s", what);
 	return STEER_FAILED;
 }
 
-/* From the root, for a program that goes elsewhere before it asks for it. 0; else the status. */
+/* As an absolute path, for a program that changes its folder first. 0; else the exit status. */
 static int set_socket(const struct cli *c)
 {
 	const char *socket = cli_value(c, "socket");
@@ -37,7 +37,7 @@ static int set_socket(const struct cli *c)
 	here = *socket == '/' ? strdup("") : getcwd(NULL, 0);
 	if (!here || asprintf(&path, "%s%s%s", here, *socket == '/' ? "" : "/", socket) < 0) {
 		free(here);
-		return fail(c, "give --socket from the root",
+		return fail_with(c, "give --socket from the root",
 			"where the relative path of the socket begins cannot be told");
 	}
 	free(here);
@@ -77,8 +77,8 @@ static int set_environment(const struct cli *c, uint64_t *ret_weight)
 	return 0;
 }
 
-/* Where the daemon owns an MPS server, the program becomes its client. That must be known before
- * the driver starts; everything else the shim asks by itself. */
+/* If the daemon owns an MPS server, the program becomes its client. That must be known before the
+ * driver starts; the shim asks for everything else itself. */
 static int set_mps(const struct wire_status *s, const char *priority)
 {
 	char *slash = strrchr(s->socket, '/'), pipe[sizeof(s->socket) + 16];
@@ -105,7 +105,7 @@ static void warn_of_rights(
 			s->may_weight);
 }
 
-/* What the daemon says ahead of the start. None: the shim says so, if it comes to that. */
+/* Asks the daemon before the start. If none answers, the shim reports it when it matters. */
 static int ask_daemon(const struct cli *c, uint64_t weight)
 {
 	const char *priority = getenv("HEDDLE_PRIORITY");
@@ -134,7 +134,7 @@ int run_exec(const struct cli *c)
 	return errno == ENOENT ? NOT_FOUND : NOT_EXECUTABLE;
 }
 
-static int run(struct cli *c)
+static int run_run(struct cli *c)
 {
 	uint64_t weight = 1;
 	bool steer = false;
@@ -154,7 +154,7 @@ static int run(struct cli *c)
 		r = ask_daemon(c, weight);
 	}
 	if (r != 0)
-		return r < 0 ? fail(c, NULL, "out of memory") : r;
+		return r < 0 ? fail_with(c, NULL, "out of memory") : r;
 	if (cli_has(c, "verbose"))
 		return run_watched(c);
 	r = run_exec(c);
@@ -201,5 +201,5 @@ const struct cli_verb cli_verb_run = {
 	.min_operands = 1,
 	.max_operands = -1,
 	.flags = CLI_OPERANDS_LAST | CLI_TEXT_ERRORS | CLI_NO_ENVIRONMENT,
-	.run = run,
+	.run = run_run,
 };

@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0
  * Copyright 2026 The heddle authors */
 
-/* heddle set: another priority or weight for a tenant that runs. */
+/* heddle set: sets the priority or weight of a running tenant. */
 #include <errno.h>
 #include <string.h>
 
 #include "cli/ask.h"
 #include "cli/cli.h"
 
-static int run(struct cli *c)
+static int run_set(struct cli *c)
 {
 	const char *word = cli_value(c, "priority"), *socket = cli_value(c, "socket");
 	uint64_t tenant = 0, weight = 0;
@@ -65,5 +65,5 @@ const struct cli_verb cli_verb_set = {
 	.options = options,
 	.min_operands = 1,
 	.max_operands = 1,
-	.run = run,
+	.run = run_set,
 };

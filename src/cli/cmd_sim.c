@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  * Copyright 2026 The heddle authors */
 
-/* heddle sim: what the scheduling engine makes of a trace, in virtual time. */
+/* heddle sim: runs the scheduling engine on a trace, in virtual time. */
 #include "cli/ask.h"
 #include "cli/cli.h"
 #include "cli/recorded.h"
@@ -74,7 +74,7 @@ static void json_report(struct cli *c, struct json *j, const char *file, const s
 
 /* ---- as text ---- */
 
-/* A figure in a column of this width; a dash where there is none. */
+/* A figure in a column of this width; a dash if there is none. */
 static void show_figure(struct cli *c, int width, double v, const char *unit)
 {
 	if (isfinite(v))
@@ -153,7 +153,7 @@ static void add_panel(struct sim_picture *p, const char *file, const struct sim 
 }
 
 /* picture: NULL: none. */
-static int simulate(
+static int simulate_trace(
 	struct cli *c, struct json *j, const struct sim_job *job, struct sim_picture *picture)
 {
 	struct sim_report report = {0};
@@ -187,7 +187,7 @@ static int simulate_all(
 
 		job.text = whole->text + at;
 		job.len = sim_section(job.text, whole->len - at, &lines);
-		its = simulate(c, j, &job, picture);
+		its = simulate_trace(c, j, &job, picture);
 		status = MAX(status, its);
 		/* Every section counts its own errors. */
 		diag_init(job.diags, job.diags->arena, job.diags->file, NULL, 0);
@@ -197,7 +197,7 @@ static int simulate_all(
 	return status;
 }
 
-/* What --policy names. */
+/* The policy of --policy. */
 struct chosen {
 	const struct sched_policy *policy; /* NULL: that of the trace */
 	struct policy_file file;           /* fd -1: none */
@@ -213,7 +213,8 @@ static void policy_says(void *user, const char *what)
 	cli_warn(p->c, "policy %s: %s", p->file.name, what);
 }
 
-/* 0; CLI_FAILED: said. The caller frees *ret with policy_file_close where its fd is not -1. */
+/* 0; CLI_FAILED after it reported the error. The caller frees *ret with policy_file_close unless
+ * its fd is -1. */
 static int choose_policy(struct cli *c, const char *name, struct chosen *ret)
 {
 	struct strbuf err = {0};
@@ -264,7 +265,7 @@ static void tell_gaps(const struct cli *c, const char *file, const struct record
 }
 #endif
 
-/* Makes a trace of *io_text, if it is an event log. 0; CLI_FAILED: said. */
+/* Converts *io_text to a trace if it is an event log. 0; CLI_FAILED after it reported the error. */
 static int read_recorded(struct cli *c, struct diag_list *diags, char **io_text, size_t *io_len)
 {
 #ifdef HEDDLE_RECORDED
@@ -326,7 +327,7 @@ static int write_picture(struct cli *c, struct sim_picture *picture)
 	return status;
 }
 
-static int run(struct cli *c)
+static int run_sim(struct cli *c)
 {
 	const char *name = cli_value(c, "policy");
 	struct sim_picture picture = {0};
@@ -424,5 +425,5 @@ const struct cli_verb cli_verb_sim = {
 	.options = options,
 	.min_operands = 1,
 	.max_operands = -1,
-	.run = run,
+	.run = run_sim,
 };

@@ -45,7 +45,7 @@ static void add_json(struct cli *c, const struct wire_status *s)
 	json_end(&j, '}');
 }
 
-static int run(struct cli *c)
+static int run_status(struct cli *c)
 {
 	const char *socket = cli_value(c, "socket");
 	struct wire_status s;
@@ -76,5 +76,5 @@ const struct cli_verb cli_verb_status = {
 		"decisions, grants, preemptions, refused, bad_messages, handover_p50_ns and "
 		"handover_p99_ns (0: none yet).",
 	.options = options,
-	.run = run,
+	.run = run_status,
 };

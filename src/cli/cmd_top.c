@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  * Copyright 2026 The heddle authors */
 
-/* heddle top: what ps shows, again and again, on the whole screen. The lines are ps's; here is only
- * the screen. */
+/* heddle top: repeats the output of ps on the whole screen. The lines are those of ps; this file
+ * handles the screen. */
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
@@ -17,8 +17,8 @@
 #include "cli/listing.h"
 #include "cli/progress.h"
 
-/* One look: the daemon's line, and the table. 0 or negative errno. */
-static int look(const char *socket, struct wire_status *ret, struct listing *ret_list)
+/* Queries the daemon's state and the table once. 0 or a negative errno. */
+static int query_daemon(const char *socket, struct wire_status *ret, struct listing *ret_list)
 {
 	int r = ask_status(socket, ret);
 
@@ -27,7 +27,7 @@ static int look(const char *socket, struct wire_status *ret, struct listing *ret
 	return r == 0 && ret_list->failed ? -ENOMEM : r;
 }
 
-static void head(const struct wire_status *s, struct strbuf *out)
+static void print_head(const struct wire_status *s, struct strbuf *out)
 {
 	strbuf_printf(out,
 		"heddled %s, policy %s, MPS %s: %u tenants, %u launches, %llu preemptions",
@@ -38,14 +38,14 @@ static void head(const struct wire_status *s, struct strbuf *out)
 	strbuf_puts(out, "\n");
 }
 
-static int once(struct cli *c, const char *socket)
+static int show_once(struct cli *c, const char *socket)
 {
 	unsigned columns = terminal_columns(STDOUT_FILENO);
 	struct strbuf line = {0};
 	struct listing l = {0};
 	struct wire_status s;
 	struct json j;
-	int r = look(socket, &s, &l);
+	int r = query_daemon(socket, &s, &l);
 
 	if (r == 0 && c->json) {
 		cli_json_open(c, &j, 1);
@@ -56,7 +56,7 @@ static int once(struct cli *c, const char *socket)
 		json_end(&j, ']');
 		json_end(&j, '}');
 	} else if (r == 0) {
-		head(&s, &line);
+		print_head(&s, &line);
 		if (columns && line.len > columns + 1)
 			line.len = columns;
 		strbuf_printf(&c->out, "%.*s%s", (int)line.len, line.at ? line.at : "",
@@ -69,7 +69,7 @@ static int once(struct cli *c, const char *socket)
 }
 
 #ifdef HEDDLE_CURSES
-static void draw(const char *text)
+static void draw_screen(const char *text)
 {
 	int y = 0;
 
@@ -87,7 +87,7 @@ static void draw(const char *text)
 	refresh();
 }
 
-static int show(struct cli *c, const char *socket, unsigned every_ms)
+static int show_repeatedly(struct cli *c, const char *socket, unsigned every_ms)
 {
 	int r = 0, key = 0;
 
@@ -103,12 +103,12 @@ static int show(struct cli *c, const char *socket, unsigned every_ms)
 		struct listing l = {0};
 		struct wire_status s;
 
-		r = look(socket, &s, &l);
+		r = query_daemon(socket, &s, &l);
 		if (r == 0) {
-			head(&s, &text);
+			print_head(&s, &text);
 			listing_text(&l, (unsigned)COLS, &text);
 			cli_plain(text.at, text.len);
-			draw(text.at ? text.at : "");
+			draw_screen(text.at ? text.at : "");
 			key = getch();
 		}
 		listing_finish(&l);
@@ -118,14 +118,14 @@ static int show(struct cli *c, const char *socket, unsigned every_ms)
 	return r < 0 ? ask_failed(c, socket, r) : CLI_OK;
 }
 #else
-static int show(struct cli *c, const char *socket, unsigned every_ms)
+static int show_repeatedly(struct cli *c, const char *socket, unsigned every_ms)
 {
 	return cli_error(c, "--once prints one look; watch(1) repeats that",
 		"this heddle was built without ncurses");
 }
 #endif
 
-static int run(struct cli *c)
+static int run_top(struct cli *c)
 {
 	const char *socket = cli_value(c, "socket");
 	uint64_t every_ms = 1000;
@@ -134,10 +134,10 @@ static int run(struct cli *c)
 	if (r)
 		return r;
 	if (c->json || cli_has(c, "once"))
-		return once(c, socket);
+		return show_once(c, socket);
 	if (!isatty(STDOUT_FILENO) || !isatty(STDIN_FILENO))
 		return cli_usage(c, "there is no terminal: --once or --json");
-	return show(c, socket, (unsigned)every_ms);
+	return show_repeatedly(c, socket, (unsigned)every_ms);
 }
 
 static const struct cli_option options[] = {
@@ -164,5 +164,5 @@ const struct cli_verb cli_verb_top = {
 		"and launches: an array of launch, blocks, finished, predicted_ns and remaining_ns "
 		"(null: not known), name, state, preemptions, ran_ns, waited_ns.",
 	.options = options,
-	.run = run,
+	.run = run_top,
 };

@@ -1,10 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0
  * Copyright 2026 The heddle authors */
 
-/* heddle tune: kernels together in every way there is (KernelMerge, section 3, sweeps the
- * partition), each checked against the kernels alone; the best is kept for `corun --how tuned`.
- * Rounds go through all ways before the next begins, so that a device that changes its clock while
- * this runs changes it for all. */
+/* heddle tune: kernels together in every way (KernelMerge, section 3, sweeps the partition), each
+ * checked against the kernels alone; the best is stored for `corun --how tuned`. A round measures
+ * all ways before the next begins, so that clock changes of the device affect all of them. */
 #include "cli/corun/kernelspec.h"
 #include "cli/corun/ways.h"
 
@@ -94,7 +93,7 @@ static int read_options(struct ways *t, unsigned *ret_compile_s)
 	return r;
 }
 
-static int tune(struct ways *t)
+static int tune_ways(struct ways *t)
 {
 	double sequential = 0;
 	bool wrong = false;
@@ -116,7 +115,7 @@ static int tune(struct ways *t)
 	return r == CLI_OK && wrong ? CLI_FAILED : r;
 }
 
-static int run(struct cli *c)
+static int run_tune(struct cli *c)
 {
 	struct spec specs[CORUN_MAX];
 	struct arena arena;
@@ -132,7 +131,7 @@ static int run(struct cli *c)
 		r = corun_open_specs(c, &arena, specs, t.n, job_device_kind(c), true, &t.x);
 		if (r == CLI_OK) {
 			corun_limit(t.x, compile_s);
-			r = tune(&t);
+			r = tune_ways(&t);
 		}
 		corun_close(t.x);
 	}
@@ -161,5 +160,5 @@ const struct cli_verb cli_verb_tune = {
 	.min_operands = 1,
 	.max_operands = -1,
 	.flags = CLI_OPERANDS_LAST,
-	.run = run,
+	.run = run_tune,
 };

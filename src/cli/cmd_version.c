@@ -7,7 +7,7 @@
 
 #include <string.h>
 
-static int run(struct cli *c)
+static int run_version(struct cli *c)
 {
 	struct json j;
 
@@ -24,5 +24,5 @@ const struct cli_verb cli_verb_version = {
 	.operands = "",
 	.summary = "print the version and its commit",
 	.json = "version, commit (null: not known; -dirty at the end: built with local changes).",
-	.run = run,
+	.run = run_version,
 };

@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  * Copyright 2026 The heddle authors */
 
-/* Shell completions from the table: verbs, options, the words an option may take, files, kernels of
- * the files on the line (which heddle is asked for), and the completions of the program that a verb
- * runs. */
+/* Shell completions from the table: verbs, options, an option's words, files, kernels of the files
+ * on the line (for which heddle is called), and the completions of the program that a verb runs. */
 #include "cli/cli.h"
 
 #include <errno.h>
@@ -37,8 +36,9 @@ static bool is_kernel(const struct cli_option *o)
 	return o->value && strcmp(o->name, "kernel") == 0;
 }
 
-/* Words of "a|b|c" separated by blanks, without those in capitals, which stand for any text. */
-static void words(const char *value, struct strbuf *out)
+/* Appends the words of "a|b|c", separated by blanks, without words in capitals, which allow any
+ * text. */
+static void put_words(const char *value, struct strbuf *out)
 {
 	for (const char *p = value; *p; p++) {
 		if (*p == '|' && p[1] >= 'A' && p[1] <= 'Z')
@@ -48,9 +48,9 @@ static void words(const char *value, struct strbuf *out)
 	}
 }
 
-/* Inside single quotes; characters of special get a backslash. In fish a backslash also stands
- * before the quote; the others end the quotes for it. */
-static void quoted(const char *text, const char *special, bool fish, struct strbuf *out)
+/* Appends text in single quotes; characters of special get a backslash. fish also escapes a quote
+ * with a backslash; the other shells end and reopen the quotes. */
+static void put_quoted(const char *text, const char *special, bool fish, struct strbuf *out)
 {
 	for (const char *p = text; *p; p++) {
 		if (*p == '\'') {
@@ -127,7 +127,7 @@ static void bash_verb(const struct cli_verb *v, struct strbuf *out)
 		strbuf_puts(out, ") value=");
 		if (is_words(o)) {
 			strbuf_puts(out, "'words ");
-			words(o->value, out);
+			put_words(o->value, out);
 			strbuf_puts(out, "'");
 		} else {
 			strbuf_puts(out, is_file(o) ? "file" : is_kernel(o) ? "kernel" : "none");
@@ -173,7 +173,7 @@ static const char bash_end[] =
 	"\tesac\n"
 	"}\n";
 
-static void bash(bool of_daemon, struct strbuf *out)
+static void print_bash(bool of_daemon, struct strbuf *out)
 {
 	const char *name = of_daemon ? "heddled" : "heddle";
 
@@ -227,20 +227,20 @@ static void zsh_option(const struct cli_option *o, struct strbuf *out)
 {
 	const char *equals = o->value ? "=" : "";
 
-	/* Both spellings exclude each other, but for what may be given again. */
+	/* The two spellings exclude each other, unless the option may be repeated. */
 	if (o->letter)
 		strbuf_printf(out, "\t\t'(-%c --%s)'{-%c%s,--%s%s}'[", o->letter, o->name,
 			o->letter, o->value ? "+" : "", o->name, equals);
 	else
 		strbuf_printf(out, "\t\t'%s--%s%s[",
 			o->value && strcmp(o->value, "KEY=VALUE") == 0 ? "*" : "", o->name, equals);
-	quoted(o->help, "[]:\\", false, out);
+	put_quoted(o->help, "[]:\\", false, out);
 	strbuf_puts(out, "]");
 	if (o->value) {
 		strbuf_printf(out, ":%s:", o->name);
 		if (is_words(o)) {
 			strbuf_puts(out, "(");
-			words(o->value, out);
+			put_words(o->value, out);
 			strbuf_puts(out, ")");
 		} else if (is_file(o)) {
 			strbuf_puts(out, "_files");
@@ -275,7 +275,7 @@ static void zsh_verb(const struct cli_verb *v, struct strbuf *out)
 	}
 }
 
-/* 'word:what it is' for _describe; of a group's first word, which verbs it has. */
+/* 'word:description' for _describe; for a group's first word, its verbs. */
 static void zsh_words(const struct cli_verb *group, struct strbuf *out)
 {
 	for (unsigned i = 0; i < cli_verbs_len; i++) {
@@ -285,13 +285,13 @@ static void zsh_words(const struct cli_verb *group, struct strbuf *out)
 			continue;
 		if (group) {
 			strbuf_printf(out, "'%s:", v->name + first_len(v) + 1);
-			quoted(v->summary, ":\\", false, out);
+			put_quoted(v->summary, ":\\", false, out);
 		} else {
 			strbuf_printf(out, "'%.*s:", (int)first_len(v), v->name);
 			if (in_group(v))
 				second_words(v, out);
 			else
-				quoted(v->summary, ":\\", false, out);
+				put_quoted(v->summary, ":\\", false, out);
 		}
 		strbuf_puts(out, "' ");
 	}
@@ -303,7 +303,7 @@ static const char zsh_kernels[] =
 	"\tcompadd -a kernels\n"
 	"}\n";
 
-static void zsh(bool of_daemon, struct strbuf *out)
+static void print_zsh(bool of_daemon, struct strbuf *out)
 {
 	const char *name = of_daemon ? "heddled" : "heddle";
 
@@ -354,7 +354,7 @@ static void fish_option(
 	strbuf_printf(out, " -l %s", o->name);
 	if (is_words(o)) {
 		strbuf_puts(out, " -x -a '");
-		words(o->value, out);
+		put_words(o->value, out);
 		strbuf_puts(out, "'");
 	} else if (is_kernel(o)) {
 		strbuf_puts(out, " -x -a '(heddle --print-kernels (commandline -op) 2>/dev/null)'");
@@ -362,7 +362,7 @@ static void fish_option(
 		strbuf_puts(out, is_file(o) ? " -r -F" : " -x");
 	}
 	strbuf_puts(out, " -d '");
-	quoted(o->help, "\\", true, out);
+	put_quoted(o->help, "\\", true, out);
 	strbuf_puts(out, "'\n");
 }
 
@@ -377,13 +377,13 @@ static void fish_verb(const struct cli_verb *v, unsigned i, struct strbuf *out)
 		if (in_group(v))
 			second_words(v, out);
 		else
-			quoted(v->summary, "\\", true, out);
+			put_quoted(v->summary, "\\", true, out);
 		strbuf_puts(out, "'\n");
 	}
 	if (in_group(v)) {
 		strbuf_printf(out, "complete -c heddle -n '__heddle_in %.*s' -a %s -d '",
 			(int)first_len(v), v->name, v->name + first_len(v) + 1);
-		quoted(v->summary, "\\", true, out);
+		put_quoted(v->summary, "\\", true, out);
 		strbuf_puts(out, "'\n");
 	}
 	snprintf(when, sizeof(when), " -n '__heddle_behind %s'", v->name);
@@ -431,7 +431,7 @@ static const char fish_start[] =
 	"\ttest \"$words[2..$last]\" = \"$argv\"\n"
 	"end\n";
 
-static void fish(bool of_daemon, struct strbuf *out)
+static void print_fish(bool of_daemon, struct strbuf *out)
 {
 	const char *name = of_daemon ? "heddled" : "heddle";
 	const struct cli_option *o;
@@ -456,11 +456,11 @@ int cli_completion(const char *shell, const char *program, struct strbuf *out)
 	if (!of_daemon && strcmp(program, "heddle") != 0)
 		return -EINVAL;
 	if (strcmp(shell, "bash") == 0)
-		bash(of_daemon, out);
+		print_bash(of_daemon, out);
 	else if (strcmp(shell, "zsh") == 0)
-		zsh(of_daemon, out);
+		print_zsh(of_daemon, out);
 	else if (strcmp(shell, "fish") == 0)
-		fish(of_daemon, out);
+		print_fish(of_daemon, out);
 	else
 		return -EINVAL;
 	return 0;

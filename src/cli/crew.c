@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  * Copyright 2026 The heddle authors */
 
-/* Programs are told by a line on their standard input, and answer with lines of JSON, the last of
- * which says that the command is done. Times are the programs' own, on one clock. */
+/* Programs get commands as lines on their standard input, and answer with lines of JSON; the last
+ * line ends the answer. Times are the programs' own, on one clock. */
 #include "cli/crew.h"
 
 #include <errno.h>
@@ -12,7 +12,7 @@
 
 #include "cli/stage_command.h"
 
-/* Launches in which the shim finds out how a kernel is best launched (src/shim/pace.c). */
+/* Launches in which the shim finds the best way to launch a kernel (src/shim/pace.c). */
 #define SEARCH_ROUNDS 14
 #define POLL_MS       20
 
@@ -21,7 +21,7 @@ void crew_open(struct crew *crew, struct stage *s, const struct stage_run *how)
 	*crew = (struct crew){.s = s, .how = how};
 }
 
-static void dismiss(struct crew_member *m)
+static void dismiss_member(struct crew_member *m)
 {
 	child_finish(&m->child);
 	m->up = m->ready = m->warm = false;
@@ -30,14 +30,14 @@ static void dismiss(struct crew_member *m)
 
 void crew_close(struct crew *crew)
 {
-	/* Without more to read each ends by itself, all at the same time. */
+	/* At the end of its input each program ends by itself, all at the same time. */
 	for (unsigned i = 0; i < crew->n; i++)
 		child_close_input(&crew->at[i].child);
 	for (unsigned i = 0; i < crew->n; i++)
 		if (crew->at[i].up)
 			child_collect(&crew->at[i].child, 1, 5000);
 	for (unsigned i = 0; i < crew->n; i++)
-		dismiss(&crew->at[i]);
+		dismiss_member(&crew->at[i]);
 	crew->n = 0;
 }
 
@@ -50,7 +50,7 @@ static const char *weight_of(const struct stage_spec *spec, const char *program)
 	return NULL;
 }
 
-static int start(struct crew *crew, struct crew_member *m)
+static int start_member(struct crew *crew, struct crew_member *m)
 {
 	struct stage_command k;
 	const char *weight = weight_of(&crew->s->spec, m->program.name);
@@ -89,19 +89,19 @@ struct crew_member *crew_enlist(
 			.priority = priority,
 			.child = {.fd = -1, .in = -1}};
 	}
-	return m->up || start(crew, m) == CLI_OK ? m : NULL;
+	return m->up || start_member(crew, m) == CLI_OK ? m : NULL;
 }
 
 /* ---- while they run ---- */
 
-static int fails(const struct crew *crew, const struct crew_member *m, const char *what)
+static int report_failure(const struct crew *crew, const struct crew_member *m, const char *what)
 {
 	return cli_error(crew->s->c, NULL, "%s, %s (%s): %s", m->program.name, m->program.size,
 		crew->s->spec.name, what);
 }
 
 /* Has it said, since what was read, that it is in this state? */
-static bool says(const struct crew_member *m, const char *state)
+static bool has_said(const struct crew_member *m, const char *state)
 {
 	const char *p = m->child.out.at ? m->child.out.at + m->read : NULL;
 	char key[32];
@@ -112,7 +112,7 @@ static bool says(const struct crew_member *m, const char *state)
 }
 
 /* Until all of them say that they are in this state. */
-static int await(
+static int await_state(
 	struct crew *crew, struct crew_member *const *members, unsigned n, const char *state)
 {
 	double end = clock_ms() + crew->how->timeout_ms;
@@ -120,14 +120,15 @@ static int await(
 	for (unsigned i = 0; i < n;) {
 		struct crew_member *m = members[i];
 
-		if (says(m, state)) {
+		if (has_said(m, state)) {
 			i++;
 			continue;
 		}
 		if (m->child.fd < 0)
-			return fails(crew, m, "it ended, and should have waited for more to do");
+			return report_failure(
+				crew, m, "it ended, and should have waited for more to do");
 		if (clock_ms() > end)
-			return fails(crew, m, "it does not end in time");
+			return report_failure(crew, m, "it does not end in time");
 		if (child_collect(&m->child, 1, POLL_MS) == -EINTR)
 			return CLI_FAILED;
 	}
@@ -139,11 +140,11 @@ static void forget_output(struct crew_member *m)
 	m->read = m->child.out.len;
 }
 
-static int tell(struct crew *crew, struct crew_member *m, const char *line)
+static int send_line(struct crew *crew, struct crew_member *m, const char *line)
 {
 	int e = child_tell(&m->child, line);
 
-	return e ? fails(crew, m, strerror(-e)) : CLI_OK;
+	return e ? report_failure(crew, m, strerror(-e)) : CLI_OK;
 }
 
 static void take_kernel(void *user, const json_t *o)
@@ -159,7 +160,7 @@ static void take_kernel(void *user, const json_t *o)
 
 static int await_ready(struct crew *crew, struct crew_member *m)
 {
-	int r = await(crew, &m, 1, "ready");
+	int r = await_state(crew, &m, 1, "ready");
 
 	if (r != CLI_OK)
 		return r;
@@ -169,8 +170,8 @@ static int await_ready(struct crew *crew, struct crew_member *m)
 	return CLI_OK;
 }
 
-/* Ready, and in a managed stage past the launches in which the shim looks for its best form. */
-static int prepare(struct crew *crew, struct crew_member *m)
+/* Waits until it is ready; in a managed stage also until the shim has found its best form. */
+static int prepare_member(struct crew *crew, struct crew_member *m)
 {
 	char line[32];
 	int r = m->ready ? CLI_OK : await_ready(crew, m);
@@ -182,9 +183,9 @@ static int prepare(struct crew *crew, struct crew_member *m)
 	snprintf(line, sizeof(line), "run %d\n",
 		crew->s->spec.managed && crew->s->spec.device != DEV_CPU ? SEARCH_ROUNDS : 1);
 	forget_output(m);
-	r = tell(crew, m, line);
+	r = send_line(crew, m, line);
 	if (r == CLI_OK)
-		r = await(crew, &m, 1, "done");
+		r = await_state(crew, &m, 1, "done");
 	m->warm = r == CLI_OK;
 	return r;
 }
@@ -198,7 +199,7 @@ static bool takes_part(const struct crew_run *run, const struct crew_member *m)
 	return false;
 }
 
-/* A program that is still starting delays the measured ones by milliseconds: it loads code,
+/* A program that is still starting would delay the measured ones by milliseconds, as it loads code,
  * allocates and copies. */
 static void await_others(struct crew *crew, const struct crew_run *run)
 {
@@ -208,7 +209,7 @@ static void await_others(struct crew *crew, const struct crew_run *run)
 		if (!m->up || m->ready || takes_part(run, m))
 			continue;
 		if (await_ready(crew, m) != CLI_OK)
-			dismiss(m); /* its own run starts it anew */
+			dismiss_member(m); /* its own run starts it anew */
 	}
 }
 
@@ -226,10 +227,10 @@ static int tell_all(struct crew *crew, const struct crew_run *run)
 			snprintf(line, sizeof(line), "run %u %s %.3f %u %s\n", run->rounds,
 				i && !run->at_once ? "high" : "low", run->delay_us[i], run->n,
 				path);
-		r = tell(crew, run->of[i], line);
+		r = send_line(crew, run->of[i], line);
 	}
 	if (r == CLI_OK)
-		r = await(crew, run->of, run->n, "done");
+		r = await_state(crew, run->of, run->n, "done");
 	unlink(path);
 	return r;
 }
@@ -275,7 +276,7 @@ static int read_member(struct crew *crew, struct arena *a, struct crew_member *m
 	stage_each_line(m->child.out.at + m->read, take_line, &rd);
 	forget_output(m);
 	if (!rd.done || rd.rounds != res->rounds || res->wrong)
-		return fails(crew, m,
+		return report_failure(crew, m,
 			res->wrong ? "results are wrong" : "it ran fewer rounds than it was told");
 	return CLI_OK;
 }
@@ -324,7 +325,7 @@ int crew_run(
 	*ret = (struct crew_result){0};
 	await_others(crew, run);
 	for (unsigned i = 0; r == CLI_OK && i < run->n; i++)
-		r = prepare(crew, run->of[i]);
+		r = prepare_member(crew, run->of[i]);
 	from = stage_events_end(crew->s);
 	if (r == CLI_OK)
 		r = tell_all(crew, run);
@@ -334,7 +335,7 @@ int crew_run(
 		r = cli_error(crew->s->c, NULL, "out of memory");
 	if (r != CLI_OK) {
 		for (unsigned i = 0; i < run->n; i++)
-			dismiss(run->of[i]);
+			dismiss_member(run->of[i]);
 		return r;
 	}
 	stage_read_events(crew->s, a, from, &steered);

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0
  * Copyright 2026 The heddle authors */
 
-/* Example programs in a stage that stay up and run on command, so that a device is measured, not
- * the starting of programs. Each is started once, and where the stage is managed it first launches
- * until the shim has found out how its kernel is best launched. */
+/* Example programs in a stage that stay up and run on command, so that the device is measured, and
+ * not the programs' start. Each program is started once. In a managed stage it first launches until
+ * the shim has found the best way to launch its kernel. */
 #ifndef HEDDLE_CREW_H
 #define HEDDLE_CREW_H
 
@@ -12,7 +12,7 @@
 #define CREW_MAX  32 /* programs */
 #define CREW_RUNS 3  /* of them at a time */
 
-/* The resources of an SM that a program's kernel takes; 0: the program does not know. */
+/* The resources of an SM that a program's kernel takes; 0: unknown. */
 struct crew_kernel {
 	unsigned threads, registers, shared_bytes; /* of a block, of a thread, of a block */
 	unsigned blocks_per_sm;                    /* that fit at most */
@@ -35,8 +35,8 @@ struct crew {
 	unsigned n, n_runs;
 };
 
-/* One run: the first launches; the others launch when its kernel has started and their delay has
- * passed, or together with it. */
+/* One run: the first program launches. The others launch when its kernel has started and their
+ * delay has passed, or together with it. */
 struct crew_run {
 	unsigned n, rounds;
 	struct crew_member *of[CREW_RUNS];
@@ -62,18 +62,18 @@ struct crew_result {
 void crew_open(struct crew *crew, struct stage *s, const struct stage_run *how);
 /* Ends all; what a program says at its end is not asked. */
 void crew_close(struct crew *crew);
-/* The program of this name, size, scale of it (0: 1) and priority; started if it is not there. It
- * gets ready meanwhile: enlist all first. NULL: that failed and was reported. */
+/* The program with this name, size, scale of it (0: 1) and priority, started if necessary. It gets
+ * ready in the background, so enlist all first. NULL: it failed, and the reason was reported. */
 struct crew_member *crew_enlist(
 	struct crew *crew, const char *name, const char *size, double scale, const char *priority);
-/* Once all that were enlisted are ready. CLI_OK; CLI_FAILED: a program failed, gave a wrong result
- * or did not end in time, and this was reported; those that took part are ended, and start anew
- * when enlisted again. */
+/* Runs once all enlisted programs are ready. CLI_OK; CLI_FAILED after it reported that a program
+ * failed, gave a wrong result or did not end in time. Then the programs of the run are ended, and
+ * start again when they are next enlisted. */
 int crew_run(
 	struct crew *crew, struct arena *a, const struct crew_run *run, struct crew_result *ret);
-/* Returns the time from the first launch of a round until all programs are done, in ns. */
+/* The time from the first launch of a round until all programs are done, in ns. */
 double crew_makespan_ns(const struct crew_result *res, unsigned round);
-/* Turnarounds, medians and the makespan, from each round's times. False: out of memory. */
+/* Computes turnarounds, medians and the makespan from each round's times. False: out of memory. */
 bool crew_sum_up(struct arena *a, struct crew_result *res);
 
 #endif

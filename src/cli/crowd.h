@@ -2,7 +2,7 @@
  * Copyright 2026 The heddle authors */
 
 /* Several example programs in a stage that launch without end: all are started, each warms up, and
- * from then on their rounds count for a given time. */
+ * then their rounds count for a given time. */
 #ifndef HEDDLE_CROWD_H
 #define HEDDLE_CROWD_H
 
@@ -20,7 +20,7 @@ struct crowd_run {
 };
 
 struct crowd_times {
-	uint64_t *done_ns; /* of every round, in order; CLOCK_MONOTONIC; in the arena given */
+	uint64_t *done_ns; /* of every round, in order; CLOCK_MONOTONIC; in the given arena */
 	unsigned n;
 };
 
@@ -31,9 +31,10 @@ struct crowd_result {
 	unsigned checked, wrong;
 };
 
-/* Each program finishes a round after the time is over, beside the others, so that the last round
- * within it is like those before. CLI_OK; CLI_FAILED: a program failed, gave a wrong result or did
- * not get on within the timeout, and this was reported. No program is left behind. */
+/* Each program finishes a round after the end of the time, beside the others, so that the last
+ * round within it is like the earlier ones. CLI_OK; CLI_FAILED after it reported that a program
+ * failed, gave a wrong result or did not progress within the timeout. No program is left
+ * running. */
 int crowd_run(
 	struct stage *s, struct arena *a, const struct crowd_run *run, struct crowd_result *ret);
 

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0
  * Copyright 2026 The heddle authors */
 
-/* --device cuda:1, of every verb that has the option: from then on heddle and what it starts see
- * that device alone, through CUDA_VISIBLE_DEVICES, as the first one. The number counts the devices
- * that are visible already. */
+/* --device cuda:1, for every verb with this option: heddle and its children then see that device
+ * alone, as the first one, through CUDA_VISIBLE_DEVICES. The number counts the devices that are
+ * already visible. */
 #include "cli/device.h"
 #include "dev/dev.h"
 
@@ -17,8 +17,8 @@
 #define VISIBLE "CUDA_VISIBLE_DEVICES"
 #define FAILED  255
 
-/* A driver reads the environment once: it is asked in a child, which ends in the ordinary way, so
- * that the virtual GPU leaves nothing behind. */
+/* A driver reads the environment once, so a child asks it. The child ends normally, so that the
+ * virtual GPU leaves nothing behind. */
 static int count_devices(enum dev_kind kind)
 {
 	int status, n = 0, r;
@@ -44,7 +44,7 @@ static int count_devices(enum dev_kind kind)
 									      : -ENODEV;
 }
 
-/* The word of the list that stands for the device; without a list it is the number. */
+/* The word of the list that stands for the device; without a list, its number. */
 static int show_only(unsigned ordinal)
 {
 	const char *list = getenv(VISIBLE);

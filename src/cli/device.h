@@ -7,9 +7,9 @@
 
 #include "cli/cli.h"
 
-/* Where --device names a device by number ("cuda:1"), shows this process and its children that one
- * alone; the option's value is "cuda" from then on. Before a driver is loaded. 0, or CLI_USAGE or
- * CLI_FAILED, said. */
+/* If --device names a device by number ("cuda:1"), makes it the only visible one for this process
+ * and its children; the option's value is then "cuda". Call before loading a driver. 0; CLI_USAGE
+ * or CLI_FAILED after it reported the error. */
 int cli_device(struct cli *c);
 
 #endif

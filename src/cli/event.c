@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0
  * Copyright 2026 The heddle authors */
 
-/* Reads the daemon's event lines (doc/events.md) back, as far as demo and bench need them. A line
- * that is no event is told as one without a name, and one that is cut off ends the text. */
+/* Reads the daemon's event lines (doc/events.md), as far as demo and bench need them. A line that
+ * is no event is returned without a name, and a truncated line ends the text. */
 #include "cli/stage.h"
 
 #include <jansson.h>
 #include <string.h>
 
-static uint64_t number(const json_t *o, const char *key)
+static uint64_t get_number(const json_t *o, const char *key)
 {
 	json_int_t v = json_integer_value(json_object_get(o, key));
 
@@ -25,10 +25,10 @@ bool stage_next_event(const char **at, struct stage_event *ret)
 	o = json_loadb(*at, (size_t)(end - *at), 0, NULL);
 	what = json_string_value(json_object_get(o, "event"));
 	*ret = (struct stage_event){
-		.t_ns = number(o, "t_ns"),
-		.store_ns = number(o, "store_ns"),
-		.total = number(o, "total"),
-		.finished = number(o, "finished"),
+		.t_ns = get_number(o, "t_ns"),
+		.store_ns = get_number(o, "store_ns"),
+		.total = get_number(o, "total"),
+		.finished = get_number(o, "finished"),
 	};
 	strncpy(ret->what, what ? what : "", sizeof(ret->what) - 1);
 	json_decref(o);

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  * Copyright 2026 The heddle authors */
 
-/* heddled's command line: files first, then options in their order, then it serves. Exit status 0;
- * 1 failed; 2 usage. */
+/* heddled's command line: reads the files first, then options in their order, then serves. Exit
+ * status 0; 1 failed; 2 usage. */
 #include "cli/heddled.h"
 #include "base/environment.h"
 #include "commit_gen.h"
@@ -34,8 +34,8 @@ int heddled_option(struct cli *c, const struct cli_option *o, const char *value)
 	return 0;
 }
 
-/* What the options say goes before what the files say. */
-static int apply(struct cli *c, struct hd_config *config)
+/* Options override the files. */
+static int apply_options(struct cli *c, struct hd_config *config)
 {
 	const char *events = cli_value(c, "events");
 
@@ -58,7 +58,7 @@ static int apply(struct cli *c, struct hd_config *config)
 	return 0;
 }
 
-/* What is wrong in the files is said there. */
+/* Errors in the files are reported there. */
 static int read_all(struct hd_config *ret, void *user)
 {
 	struct cli *c = user;
@@ -66,11 +66,11 @@ static int read_all(struct hd_config *ret, void *user)
 	int r;
 
 	config_defaults(ret);
-	r = config_read(ret, root ? root : "") < 0 ? CLI_FAILED : apply(c, ret);
+	r = config_read(ret, root ? root : "") < 0 ? CLI_FAILED : apply_options(c, ret);
 	return -r;
 }
 
-static int run(struct cli *c)
+static int serve_heddled(struct cli *c)
 {
 	struct hd_config config;
 	int r;
@@ -118,7 +118,7 @@ int main(int argc, char **argv)
 		r = CLI_OK;
 	} else if (r == CLI_OK) {
 		env_check(warn_of_environment, &c);
-		r = run(&c);
+		r = serve_heddled(&c);
 	}
 	free(c.operands);
 	return r;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  * Copyright 2026 The heddle authors */
 
-/* What the daemon's row of the table calls: only the daemon has it. */
+/* The function of the daemon's row of the table; only the daemon has it. */
 #ifndef HEDDLE_CLI_HEDDLED_H
 #define HEDDLE_CLI_HEDDLED_H
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  * Copyright 2026 The heddle authors */
 
-/* The daemon's row of the table: its own parser, heddle's completions and the man page read it. */
+/* The daemon's row of the table, for its own parser, heddle's completions and the man page. */
 #include "cli/heddled.h"
 
 static const struct cli_option options[] = {

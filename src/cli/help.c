@@ -2,7 +2,7 @@
  * Copyright 2026 The heddle authors */
 
 /* Help, usage and the man page's list of verbs, all from the table. Plain ASCII, as wide as the
- * terminal where the texts allow it. */
+ * terminal if the texts allow it. */
 #include "cli/cli.h"
 #include "cli/progress.h"
 
@@ -15,8 +15,7 @@ const char *cli_prefix(const struct cli_verb *v)
 	return v->flags & CLI_PROGRAM ? "" : "heddle ";
 }
 
-/* Where in "a|b|WAY" the word in capitals begins, which stands for all of them here; 0: it has
- * none. */
+/* The position in "a|b|WAY" of the word in capitals, which stands for all words here; 0: none. */
 static size_t any_text(const char *value)
 {
 	const char *last = strrchr(value, '|');
@@ -53,7 +52,7 @@ static void option_head(const struct cli_option *o, struct strbuf *out)
 		strbuf_printf(out, " %s", o->value);
 }
 
-/* As wide as the terminal, from 40 columns to 80, which it is elsewhere, too. */
+/* The terminal's width, limited to 40 to 80 columns; 80 without a terminal. */
 static unsigned page_width(void)
 {
 	unsigned columns = terminal_columns(STDOUT_FILENO);
@@ -61,9 +60,9 @@ static unsigned page_width(void)
 	return columns ? MAX(40u, MIN(columns, 80u)) : 80;
 }
 
-/* Text with lines broken, from the second one on behind an indent. Lines that fit, and so columns,
- * stay as they are. */
-static void wrapped(const char *text, unsigned indent, unsigned width, struct strbuf *out)
+/* Breaks the text's lines; from the second one on they are indented. Lines that fit stay unchanged,
+ * and so do columns. */
+static void put_wrapped(const char *text, unsigned indent, unsigned width, struct strbuf *out)
 {
 	size_t room = width - indent;
 
@@ -113,11 +112,11 @@ void cli_help_verb(const struct cli_verb *v, struct strbuf *out)
 	cli_usage_line(v, out);
 	strbuf_printf(&text, "%c%s.", toupper(v->summary[0]), v->summary + 1);
 	strbuf_puts(out, "\n");
-	wrapped(text.at ? text.at : "", 0, width, out);
+	put_wrapped(text.at ? text.at : "", 0, width, out);
 	strbuf_finish(&text);
 	if (v->details) {
 		strbuf_puts(out, "\n");
-		wrapped(v->details, 0, width, out);
+		put_wrapped(v->details, 0, width, out);
 	}
 	strbuf_puts(out, "\n");
 	for (unsigned i = 0; (o = cli_option_at(v, i)); i++) {
@@ -130,12 +129,12 @@ void cli_help_verb(const struct cli_verb *v, struct strbuf *out)
 			strbuf_printf(out, "\n%*s", (int)indent, "");
 		else
 			strbuf_printf(out, "%*s", (int)(indent - used), "");
-		wrapped(o->help, indent, width, out);
+		put_wrapped(o->help, indent, width, out);
 	}
 	if (v->json) {
 		strbuf_printf(&text, "JSON: %s", v->json);
 		strbuf_puts(out, "\n");
-		wrapped(text.at ? text.at : "", 0, width, out);
+		put_wrapped(text.at ? text.at : "", 0, width, out);
 		strbuf_finish(&text);
 	}
 }
@@ -157,7 +156,7 @@ void cli_help_all(const char *group, struct strbuf *out)
 		strbuf_printf(out, "  heddle %-16s ", v->name);
 		if (26 + strlen(v->summary) > width)
 			strbuf_printf(out, "\n%6s", "");
-		wrapped(v->summary, 6, width, out);
+		put_wrapped(v->summary, 6, width, out);
 	}
 	strbuf_puts(out, "\nheddle VERB -h says more about one.\n");
 }
@@ -217,9 +216,9 @@ void cli_man(struct strbuf *out)
 		man_text(v->summary + 1, out);
 		strbuf_puts(out, ".\n\n");
 		if (v->details) {
-			/* As it stands in -h: its line breaks and columns mean something. */
+			/* Unchanged, as in -h: its line breaks and columns matter. */
 			strbuf_puts(out, "```\n");
-			wrapped(v->details, 0, 72, out);
+			put_wrapped(v->details, 0, 72, out);
 			strbuf_puts(out, "```\n\n");
 		}
 		cli_man_options(v, out);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  * Copyright 2026 The heddle authors */
 
-/* A table whose columns fall away, the least important first, until it fits. */
+/* A table that drops its least important columns until it fits. */
 #include "cli/listing.h"
 #include "cli/ask.h"
 #include "cli/cli.h"
@@ -15,7 +15,7 @@
 
 static const char *const states[] = {"idle", "queued", "running", "preempted", "held"};
 
-/* The reason of most of those that are not managed; WIRE_REASONS: there are none. */
+/* The most frequent reason of unmanaged launches; WIRE_REASONS: there are none. */
 static enum wire_reason main_reason(const uint64_t launched[WIRE_REASONS])
 {
 	enum wire_reason most = WIRE_REASONS;
@@ -107,14 +107,14 @@ static void user_text(char *buf, size_t size, uint32_t uid)
 		snprintf(buf, size, "%u", uid);
 }
 
-static uint64_t launches(const struct wire_row *r)
+static uint64_t count_launches(const struct wire_row *r)
 {
 	uint64_t by_outcome[WIRE_OUTCOMES];
 
 	return wire_outcomes(r->launched, by_outcome);
 }
 
-/* "66.5/66.6": what it had, and what its weight entitles it to. */
+/* "66.5/66.6": the tenant's share, and the share that its weight entitles it to. */
 static void share_text(char *buf, size_t size, const struct wire_row *r)
 {
 	if (r->share_wanted != UINT32_MAX && r->share_had != UINT32_MAX)
@@ -133,8 +133,8 @@ static void reason_text(char *buf, size_t size, const uint64_t launched[WIRE_REA
 			wire_reason_rows[why].name);
 }
 
-/* What only a tenant has is empty in its launches' lines, and the other way round. */
-static void cell(const struct wire_row *r, enum column c, char *buf, size_t size)
+/* A tenant's columns are empty in lines of launches, and the other way round. */
+static void format_cell(const struct wire_row *r, enum column c, char *buf, size_t size)
 {
 	bool tenant = r->kind == 0;
 
@@ -154,7 +154,7 @@ static void cell(const struct wire_row *r, enum column c, char *buf, size_t size
 	else if (c == STATE)
 		snprintf(buf, size, "%s", state_name(r->state));
 	else if (tenant && c == LAUNCHES)
-		snprintf(buf, size, "%llu", (unsigned long long)launches(r));
+		snprintf(buf, size, "%llu", (unsigned long long)count_launches(r));
 	else if (tenant && c == UNMANAGED)
 		reason_text(buf, size, r->launched);
 	else if (c == PREEMPTED)
@@ -196,7 +196,7 @@ static void add_line(const struct wire_row *r, unsigned worst, unsigned columns,
 		if (columns_of[c].need > worst)
 			continue;
 		if (r)
-			cell(r, c, buf, sizeof(buf));
+			format_cell(r, c, buf, sizeof(buf));
 		else
 			snprintf(buf, sizeof(buf), "%s", columns_of[c].head);
 		strbuf_printf(&line, "%*s%s", columns_of[c].width, buf, c == NAME ? "" : " ");
@@ -210,7 +210,7 @@ static void add_line(const struct wire_row *r, unsigned worst, unsigned columns,
 	strbuf_finish(&line);
 }
 
-/* Devices of one name are told apart by their UUIDs. */
+/* UUIDs distinguish devices with the same name. */
 static bool name_is_shared(const struct listing *l, const struct wire_row *r)
 {
 	for (size_t i = 0; i < l->rows.len; i++)
@@ -299,7 +299,7 @@ static void json_tenant(struct json *j, const struct wire_row *r)
 	json_str(j, "device", r->device);
 	json_str(j, "device_name", r->device_name);
 	json_uint(j, "age_ns", r->age_ns);
-	json_uint(j, "launched", launches(r));
+	json_uint(j, "launched", count_launches(r));
 	listing_json_launches(r->launched, j);
 }
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  * Copyright 2026 The heddle authors */
 
-/* Tenants and their launches as ps and top show them. Nothing here knows terminals or daemons. */
+/* Tenants and their launches as ps and top show them. Independent of terminals and daemons. */
 #ifndef HEDDLE_CLI_LISTING_H
 #define HEDDLE_CLI_LISTING_H
 
@@ -14,14 +14,14 @@ struct listing {
 	bool failed;               /* out of memory: some are missing */
 };
 
-/* Into the object that was begun: outcomes and their counts; and "reasons" (wire_reasons_json). */
+/* Writes into the open object: outcomes and their counts; and "reasons" (wire_reasons_json). */
 void listing_json_launches(const uint64_t launched[WIRE_REASONS], struct json *j);
 /* For ask_list; user is the listing. */
 void listing_add(void *user, const struct wire_row *row);
 void listing_finish(struct listing *l);
-/* As lines, no longer than columns (0: as long as they are); what does not fit is left out. */
+/* As lines, at most `columns` wide (0: no limit); columns that do not fit are left out. */
 void listing_text(const struct listing *l, unsigned columns, struct strbuf *out);
-/* The value of the key that was begun: an array of tenants. */
+/* The value of the open key: an array of tenants. */
 void listing_json(const struct listing *l, struct json *j);
 
 #endif

@@ -1,12 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0
  * Copyright 2026 The heddle authors */
 
-/* Libraries are loaded breadth first: a program's in their order, then theirs. A name is looked for
- * once, where the one that needs it first says:
- *	its RPATH, then that of what loaded it, and so on (none of them if it has a RUNPATH);
- *	LD_LIBRARY_PATH, where the shim is put; its RUNPATH; the system's folders.
- * The program's RPATH counts for whatever is loaded, also later, and so however little it names
- * the driver. What a library loads by itself (dlopen) is looked for as what it needs. */
+/* The loader loads libraries breadth first: the program's in their order, then the libraries of
+ * these. It searches a name once, for the first object that needs it:
+ * in that object's RPATH, then in that of the object that loaded it, and so on (in none of them if
+ * the object has a RUNPATH); in LD_LIBRARY_PATH, where the shim is; in its RUNPATH; in the system's
+ * folders.
+ * The program's RPATH applies to every object, also to later ones, even if the program does not
+ * name the driver itself. A library that is loaded by dlopen is searched like a needed one. */
 #include "cli/loader.h"
 
 #include <stdio.h>
@@ -43,7 +44,7 @@ struct loader {
 	unsigned n;
 };
 
-/* In a list of folders with colons between; p: whose $ORIGIN it is, NULL: of nobody. */
+/* Searches a list of folders separated by colons. p: defines $ORIGIN; NULL: there is none. */
 static bool in_folders(
 	const char *list, const struct program *p, const char *name, char *ret, size_t max)
 {
@@ -90,7 +91,7 @@ static bool in_system(const char *name, char *ret, size_t max)
 	return false;
 }
 
-static bool find(const struct loaded *l, const char *name, char *ret, size_t max)
+static bool find_library(const struct loaded *l, const char *name, char *ret, size_t max)
 {
 	const struct loaded *whose;
 
@@ -109,12 +110,12 @@ static bool is_there(const struct loader *x, const char *name)
 	return false;
 }
 
-static void load(struct loader *x, const struct loaded *by, const char *name)
+static void load_library(struct loader *x, const struct loaded *by, const char *name)
 {
 	char path[sizeof(by->p.path)];
 	struct loaded *l;
 
-	if (x->n == MAX_FILES || is_there(x, name) || !find(by, name, path, sizeof(path)))
+	if (x->n == MAX_FILES || is_there(x, name) || !find_library(by, name, path, sizeof(path)))
 		return;
 	l = calloc(1, sizeof(*l));
 	if (!l || program_open_headers(path, &l->p) < 0) {
@@ -126,7 +127,7 @@ static void load(struct loader *x, const struct loaded *by, const char *name)
 	x->at[x->n++] = l;
 }
 
-/* The first that needs the driver, NULL: none does. All that is loaded ahead of that is there. */
+/* The first object that needs the driver; NULL: none does. Loads all objects before it. */
 static const struct loaded *load_all(struct loader *x)
 {
 	for (unsigned i = 0; i < x->n; i++) {
@@ -136,14 +137,14 @@ static const struct loaded *load_all(struct loader *x)
 		while ((name = program_needed(&x->at[i]->p, &at))) {
 			if (strcmp(name, DRIVER) == 0)
 				return x->at[i];
-			load(x, x->at[i], name);
+			load_library(x, x->at[i], name);
 		}
 	}
 	return NULL;
 }
 
-/* Those that name the driver, to load it when they like: does one whose RPATH leads to it stand
- * alone, or do all of them go there? Which is the first to ask is not known. */
+/* The objects that name the driver and may load it later: is it one object whose RPATH leads to it,
+ * or all of them? The first one to load it is not known. */
 static const struct loaded *all_name_it(
 	const struct loader *x, char *path, size_t max, const struct loaded **ret_whose)
 {

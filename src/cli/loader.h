@@ -1,15 +1,15 @@
 /* SPDX-License-Identifier: Apache-2.0
  * Copyright 2026 The heddle authors */
 
-/* Which libcuda.so.1 the loader takes for a program, by the rules of glibc's. */
+/* Predicts which libcuda.so.1 the loader takes for a program, by glibc's rules. */
 #ifndef HEDDLE_CLI_LOADER_H
 #define HEDDLE_CLI_LOADER_H
 
 #include "cli/program.h"
 
-/* Is it one that an RPATH leads to, the program's or that of a library it starts with: ahead of
- * what LD_LIBRARY_PATH says. Then why, into buf. Libraries that only the loader's cache knows, and
- * those that a program loads once it runs, are not looked at. */
+/* True: an RPATH, of the program or of a library that it starts with, leads to another libcuda.so.1
+ * before LD_LIBRARY_PATH is searched; the reason is in buf. Libraries that only the loader's cache
+ * knows, and those that a program loads later, are not examined. */
 bool loader_passes(const struct program *p, char *buf, size_t size);
 
 #endif

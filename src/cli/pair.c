@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  * Copyright 2026 The heddle authors */
 
-/* A pair of programs, or one alone, run in an arrangement, and what came of it. Times are the
- * programs' own, on one clock; preemptions are the daemon's account. */
+/* Runs a pair of programs, or one alone, in an arrangement, and collects the results. Times are the
+ * programs' own, on one clock; preemptions are as counted by the daemon. */
 #include "cli/stage_command.h"
 
 #include <errno.h>
@@ -190,7 +190,7 @@ int stage_run(
 	}
 	e = r == CLI_OK ? child_wait(child, 2, run->timeout_ms) : 0;
 	if (e == -EINTR)
-		r = CLI_FAILED; /* whoever sent the signal knows why */
+		r = CLI_FAILED; /* a signal needs no error message */
 	else if (e)
 		r = cli_error(s->c, NULL, "%s beside %s (%s) did not end within %d s",
 			part[1] ? run->high.name : "nothing", part[0] ? run->low.name : "nothing",

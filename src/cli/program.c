@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  * Copyright 2026 The heddle authors */
 
-/* Reads an executable's program headers and dynamic section. The file is hostile as far as this is
- * concerned: every offset is checked. */
+/* Reads an executable's program headers and dynamic section. The file may be malicious, so every
+ * offset is checked. */
 #include "cli/loader.h"
 
 #include <elf.h>
@@ -16,7 +16,7 @@
 #include <sys/xattr.h>
 #include <unistd.h>
 
-static int find(const char *name, char *ret, size_t max)
+static int find_in_path(const char *name, char *ret, size_t max)
 {
 	const char *path = getenv("PATH");
 
@@ -54,7 +54,7 @@ static int keep_section(void *user, struct image_bytes section)
 	return 1;
 }
 
-static struct image_bytes section(struct image_bytes file, const char *name)
+static struct image_bytes find_section(struct image_bytes file, const char *name)
 {
 	struct image_bytes s = {0};
 
@@ -98,7 +98,7 @@ const char *program_needed(const struct program *p, uint64_t *io_at)
 	return NULL;
 }
 
-/* More than once over it: the table of strings is named in it, too. */
+/* Two passes, since the dynamic section itself names the string table. */
 static void read_dynamic(struct program *p, const Elf64_Ehdr *e)
 {
 	uint64_t at = 0, table;
@@ -161,7 +161,7 @@ static void read_script(struct program *p)
 		strcpy(p->interpreter, word);
 }
 
-/* Where the kernel would start it with other rights than the caller's, the loader does not look at
+/* If the kernel would start it with other rights than the caller's, the loader ignores
  * LD_LIBRARY_PATH. */
 static bool is_privileged(const char *path, const struct stat *st)
 {
@@ -172,7 +172,7 @@ static bool is_privileged(const char *path, const struct stat *st)
 
 bool program_holds(const struct program *p, const char *text)
 {
-	struct image_bytes b = section(p->file, ".rodata");
+	struct image_bytes b = find_section(p->file, ".rodata");
 
 	return b.len && memmem(b.at, b.len, text, strlen(text) + 1);
 }
@@ -214,7 +214,7 @@ int program_open(const char *name, struct program *ret)
 {
 	char path[sizeof(ret->path)];
 	struct program p;
-	int r = find(name, path, sizeof(path));
+	int r = find_in_path(name, path, sizeof(path));
 
 	if (r == 0)
 		r = program_open_headers(path, &p);
@@ -224,8 +224,8 @@ int program_open(const char *name, struct program *ret)
 	if (p.is_elf64) {
 		p.names_libcuda = program_holds(&p, "libcuda.so.1");
 		p.names_libcuda_path = program_holds(&p, "/libcuda.so.1");
-		p.has_static_cudart =
-			section(p.file, ".nvFatBinSegment").len && !p.libcudart && p.names_libcuda;
+		p.has_static_cudart = find_section(p.file, ".nvFatBinSegment").len &&
+				      !p.libcudart && p.names_libcuda;
 	}
 	*ret = p;
 	return 0;

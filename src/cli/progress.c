@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  * Copyright 2026 The heddle authors */
 
-/* The progress line: "[3/8] what, 1 min left". The time left is what the steps so far took, a step.
- */
+/* The progress line: "[3/8] what, 1 min left". The time left is the mean time of a step so far, for
+ * the remaining steps. */
 #include "cli/progress.h"
 
 #include "base/measure.h"
@@ -48,7 +48,7 @@ void progress_more(int steps)
 	line.steps = (unsigned)MAX((int)line.steps + steps, (int)line.step);
 }
 
-static void left(char *buf, size_t size)
+static void format_left(char *buf, size_t size)
 {
 	unsigned done = line.step - 1;
 	time_t passed = (time_t)(clock_ns() / 1000000000u) - line.since, s;
@@ -75,13 +75,13 @@ void progress_step(const char *fmt, ...)
 	va_start(ap, fmt);
 	vsnprintf(what, sizeof(what), fmt, ap);
 	va_end(ap);
-	left(time_left, sizeof(time_left));
+	format_left(time_left, sizeof(time_left));
 	if (line.steps)
 		snprintf(text, sizeof(text), "[%u/%u] %s%s", MIN(line.step, line.steps), line.steps,
 			what, time_left);
 	else
 		snprintf(text, sizeof(text), "[%u] %s", line.step, what);
-	/* A line that is full moves the cursor to the next, from where it could not be cleared. */
+	/* A full line would move the cursor to the next one, and could not be cleared. */
 	fprintf(stderr, "\r\033[K%.*s", columns > 1 ? (int)columns - 1 : 1, text);
 	fflush(stderr);
 	line.shown = true;

@@ -1,18 +1,17 @@
 /* SPDX-License-Identifier: Apache-2.0
  * Copyright 2026 The heddle authors */
 
-/* One line on a terminal's standard error that says how far a verb is. It is never in the way:
- * whatever else is written through the frame clears it first, and it never fills the line. One for
- * the process. */
+/* A progress line on a terminal's standard error. All other output through the frame clears it
+ * first, and it never fills the whole line. One for the process. */
 #ifndef HEDDLE_CLI_PROGRESS_H
 #define HEDDLE_CLI_PROGRESS_H
 
 #include "base/base.h"
 
-/* So many steps are to come; 0: nobody knows. Nothing is shown where standard error is no terminal,
- * or a dumb one. */
+/* Sets the number of steps; 0: unknown. Shows nothing if standard error is no terminal, or a dumb
+ * one. */
 void progress_begin(unsigned steps);
-/* So many steps more than was thought, or fewer. */
+/* Changes the number of steps. */
 void progress_more(int steps);
 /* The next step begins. */
 void progress_step(const char *fmt, ...) HD_PRINTF(1, 2);

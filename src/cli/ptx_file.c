@@ -27,12 +27,12 @@ struct walk {
 	int status;
 };
 
-static void keep(struct walk *w, int status)
+static void keep_status(struct walk *w, int status)
 {
 	w->status = w->status ? w->status : status;
 }
 
-static void parsed(struct walk *w, struct cli_ptx *f)
+static void parse_and_call(struct walk *w, struct cli_ptx *f)
 {
 	int r;
 
@@ -40,16 +40,16 @@ static void parsed(struct walk *w, struct cli_ptx *f)
 	diag_init(&f->diags, &f->arena, f->name, f->text, f->len);
 	r = ptx_parse(f->text, f->len, 0, &f->diags, &f->module);
 	if (r < 0)
-		keep(w, cli_error(w->c, NULL, "%s: %s", f->name, strerror(-r)));
+		keep_status(w, cli_error(w->c, NULL, "%s: %s", f->name, strerror(-r)));
 	else
-		keep(w, w->fn(w->c, f, w->user));
+		keep_status(w, w->fn(w->c, f, w->user));
 	if (f->module)
 		ptx_module_free(f->module);
 	arena_finish(&f->arena);
 }
 
-/* The next PTX of the file: r is what came of getting at its text, which is freed. */
-static void take(struct walk *w, uint32_t arch, int r, char *text, size_t len)
+/* Handles the file's next PTX. r: the result of getting its text. Frees the text. */
+static void take_ptx(struct walk *w, uint32_t arch, int r, char *text, size_t len)
 {
 	struct cli_ptx f = {.path = w->path, .arch = arch, .entry = w->n_ptx, .len = len};
 	struct strbuf name = {0};
@@ -58,19 +58,20 @@ static void take(struct walk *w, uint32_t arch, int r, char *text, size_t len)
 	strbuf_printf(&name, "%s(sm_%u%s #%u)", w->path, arch, w->debug ? " debug" : "", f.entry);
 	f.name = name.at ? name.at : w->path;
 	if (r < 0) {
-		keep(w, cli_error(w->c, NULL, "%s: %s", f.name,
+		keep_status(w,
+			cli_error(w->c, NULL, "%s: %s", f.name,
 				r == -ENOTSUP ? w->debug ? "compressed in a way that is not known"
 							 : "packed as CUDA 7 did, which is not read"
 					      : strerror(-r)));
 	} else {
 		f.text = text;
-		parsed(w, &f);
+		parse_and_call(w, &f);
 		free(text);
 	}
 	strbuf_finish(&name);
 }
 
-static int entry(void *user, const struct image_entry *e)
+static int read_entry(void *user, const struct image_entry *e)
 {
 	struct walk *w = user;
 	char *text = NULL;
@@ -85,11 +86,11 @@ static int entry(void *user, const struct image_entry *e)
 	if (w->arch && w->arch != e->arch)
 		return 0;
 	r = image_unpack(e, MAX_PTX_BYTES, &text, &len);
-	take(w, e->arch, r, text, len);
+	take_ptx(w, e->arch, r, text, len);
 	return 0;
 }
 
-/* Of a file without PTX: of each cubin what it was made from, where it says so. */
+/* For a file without PTX: takes the PTX source of each cubin, if its debug section has it. */
 static int debug_entry(void *user, const struct image_entry *e)
 {
 	struct walk *w = user;
@@ -108,11 +109,12 @@ static int debug_entry(void *user, const struct image_entry *e)
 		free(text);
 		return 0;
 	}
-	take(w, e->arch, r, text, len);
+	take_ptx(w, e->arch, r, text, len);
 	return 0;
 }
 
-/* What is no PTX and no container: text may be PTX with an error right at its start. */
+/* For a file that is neither PTX nor a container: text may be PTX with an error right at its
+ * start. */
 static bool is_text(const char *text, size_t len)
 {
 	for (size_t i = 0; i < len; i++)
@@ -131,7 +133,7 @@ static bool has_name(const struct strbuf *names, const char *name)
 	return false;
 }
 
-/* The names of its kernels, with this behind each; for a hint some of those that are new. */
+/* Appends the names of its kernels, each with a suffix; for a hint only some of the new ones. */
 static void add_names(const struct ptx_module *m, bool hint, struct strbuf *out)
 {
 	for (size_t i = 0; i < m->items.len; i++) {
@@ -162,35 +164,36 @@ static int check_text(const struct cli *c, const char *path, const char *text, s
 static void walk_image(struct walk *w, const char *bytes, size_t len)
 {
 	const struct image_bytes b = {(const uint8_t *)bytes, len};
-	int r = image_walk(b, entry, w);
+	int r = image_walk(b, read_entry, w);
 
 	if (r == 0 && !w->n_ptx && w->n_code) {
 		w->debug = true;
 		image_walk(b, debug_entry, w);
 	}
 	if (r == -EBADMSG)
-		keep(w, cli_error(w->c, "a newer copy of the file may help",
-				"%s: its device code is cut or broken", w->path));
+		keep_status(w, cli_error(w->c, "a newer copy of the file may help",
+				       "%s: its device code is cut or broken", w->path));
 	else if (r == -ENOENT || (!w->n_ptx && !w->n_code))
-		keep(w, cli_error(w->c,
-				"a PTX text, or a program, library or fatbin with PTX in it",
-				"%s: holds no device code", w->path));
+		keep_status(w, cli_error(w->c,
+				       "a PTX text, or a program, library or fatbin with PTX in it",
+				       "%s: holds no device code", w->path));
 	else if (!w->n_ptx)
-		keep(w, cli_error(w->c, "heddle doctor -- PROG lists kernels that come without",
-				"%s: holds machine code only, no PTX", w->path));
+		keep_status(
+			w, cli_error(w->c, "heddle doctor -- PROG lists kernels that come without",
+				   "%s: holds machine code only, no PTX", w->path));
 	else if (!w->n_taken)
-		keep(w, cli_error(w->c, "heddle ptx check lists what there is",
-				"%s: holds no PTX for sm_%u", w->path, (unsigned)w->arch));
+		keep_status(w, cli_error(w->c, "heddle ptx check lists what there is",
+				       "%s: holds no PTX for sm_%u", w->path, (unsigned)w->arch));
 }
 
-static const char *shown(const char *path)
+static const char *shown_path(const char *path)
 {
 	return strcmp(path, "-") == 0 ? "<stdin>" : path;
 }
 
 int cli_ptx_walk(struct cli *c, const char *path, cli_ptx_fn *fn, void *user)
 {
-	struct walk w = {.c = c, .path = shown(path), .fn = fn, .user = user};
+	struct walk w = {.c = c, .path = shown_path(path), .fn = fn, .user = user};
 	char *text;
 	size_t len;
 	int r = cli_number(c, "arch", 1, 9999, &w.arch);
@@ -204,7 +207,7 @@ int cli_ptx_walk(struct cli *c, const char *path, cli_ptx_fn *fn, void *user)
 
 		w.status = check_text(c, w.path, text, len);
 		if (w.status == CLI_OK)
-			parsed(&w, &f);
+			parse_and_call(&w, &f);
 	} else {
 		walk_image(&w, text, len);
 	}
@@ -220,8 +223,9 @@ struct choice {
 	char *text;         /* NULL: none yet */
 	size_t len;
 	uint32_t arch;
-	struct strbuf names; /* of kernels that are there, ", " behind each */
-	/* Symbols of those that may be meant, the same way; in C++, "; " between. */
+	struct strbuf names; /* of existing kernels, ", " after each */
+	/* Symbols of the kernels that may be meant, the same way; as C++ names, with "; "
+	 * between. */
 	struct strbuf meant, shown;
 	unsigned n_meant;
 };
@@ -245,7 +249,7 @@ static void add_meant(struct choice *ch, const char *symbol)
 		strbuf_puts(&ch->shown, symbol);
 }
 
-/* The kernel of m that is meant: by its symbol, or else the only one whose name in C++ is such. */
+/* The kernel of m that is meant: by its symbol, or else the only one with this C++ name. */
 static const struct ptx_func *find_meant(struct choice *ch, const struct ptx_module *m)
 {
 	const struct ptx_func *f = ptx_find_func(m, ch->kernel);
@@ -271,7 +275,7 @@ static const struct ptx_func *find_meant(struct choice *ch, const struct ptx_mod
 	return f;
 }
 
-static int choose(struct cli *c, struct cli_ptx *f, void *user)
+static int choose_kernel(struct cli *c, struct cli_ptx *f, void *user)
 {
 	struct choice *ch = user;
 	const struct ptx_func *k = f->diags.errors ? NULL : find_meant(ch, f->module);
@@ -313,7 +317,7 @@ static int find_text(
 	struct cli *c, const char *path, const char *kernel, char **ret_text, size_t *ret_len)
 {
 	struct choice ch = {.kernel = kernel};
-	struct walk w = {.c = c, .path = shown(path), .fn = choose, .user = &ch};
+	struct walk w = {.c = c, .path = shown_path(path), .fn = choose_kernel, .user = &ch};
 	char *text;
 	size_t len;
 	int r = cli_read_file(c, path, &text, &len);
@@ -413,14 +417,14 @@ void cli_ptx_names(struct cli *c, char *const words[])
 			cli_ptx_walk(c, *words, add_file, NULL);
 }
 
-static void emit(void *c)
+static void emit_output(void *c)
 {
 	cli_emit(c);
 }
 
 void cli_ptx_print(struct cli *c, const struct ptx_module *m, struct strbuf *text)
 {
-	ptx_print_by(m, text, text == &c->out ? emit : NULL, c);
+	ptx_print_by(m, text, text == &c->out ? emit_output : NULL, c);
 }
 
 void cli_ptx_json_name(struct json *j, const struct cli_ptx *f)
@@ -452,8 +456,8 @@ void cli_ptx_json_diags(struct json *j, const struct diag_list *d)
 
 /* ---- instructions that are not known ---- */
 
-/* What is known and spelt nearly so; the first word counts. */
-static const char *nearest(const char *text)
+/* A known name that is similar; only the first word is compared. */
+static const char *find_nearest(const char *text)
 {
 	size_t len = strcspn(text, ".");
 
@@ -491,7 +495,7 @@ void cli_ptx_warn_unknown(struct cli_ptx *f)
 			left--;
 			diag_add(&f->diags, DIAG_WARNING, s->line, s->col, s->mn->text_len,
 				"no instruction that is known: %s", s->mn->text);
-			meant = nearest(s->mn->text);
+			meant = find_nearest(s->mn->text);
 			if (meant)
 				diag_hint(&f->diags,
 					"%.*s is one; what is not known keeps its kernel "

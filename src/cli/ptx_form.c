@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  * Copyright 2026 The heddle authors */
 
-/* Forms that are modules of their own, from kernel specifications (cmd_ptx_pass.c). */
+/* Makes forms that are modules of their own from kernel specifications (cmd_ptx_pass.c). */
 #include "cli/ptx_form.h"
 #include "cli/corun/job_kernel.h"
 #include "cli/corun/kernelspec.h"
@@ -30,7 +30,7 @@ int ptx_dump_open(struct ptx_dump *d)
 	return CLI_OK;
 }
 
-static void dump(void *user, const char *pass, const char *kernel, const char *when,
+static void dump_module(void *user, const char *pass, const char *kernel, const char *when,
 	const struct ptx_module *m)
 {
 	struct ptx_dump *d = user;
@@ -46,7 +46,7 @@ static void dump(void *user, const char *pass, const char *kernel, const char *w
 
 void ptx_dump_to(struct ptx_dump *d, struct pass_request *rq)
 {
-	rq->dump = d->dir ? dump : NULL;
+	rq->dump = d->dir ? dump_module : NULL;
 	rq->user = d;
 }
 
@@ -107,7 +107,7 @@ static int read_fields(struct forming *x)
 }
 
 /* ---- what came of it ---- */
-static int refused(struct forming *x, int err)
+static int report_refusal(struct forming *x, int err)
 {
 	const struct pass_verdict *v = &x->form.verdict;
 	struct cli_kernel *in = &x->of[x->form.which];
@@ -171,7 +171,7 @@ static void json_merged(struct json *j, const struct forming *x)
 		woven_json(j, x->specs, &m->woven);
 }
 
-static void head(const struct forming *x, struct strbuf *out)
+static void print_head(const struct forming *x, struct strbuf *out)
 {
 	const struct pass_harness *h = &x->form.harness;
 	const struct pass_merged *m = &x->form.merged;
@@ -192,14 +192,14 @@ static void head(const struct forming *x, struct strbuf *out)
 		woven_print(x->specs, &m->woven, "// ", out);
 }
 
-static void show(struct forming *x)
+static void show_form(struct forming *x)
 {
 	struct strbuf text = {0};
 	struct cli *c = x->c;
 	struct json j;
 
 	if (!c->json) {
-		head(x, &c->out);
+		print_head(x, &c->out);
 		cli_ptx_print(c, x->form.m, &c->out);
 		return;
 	}
@@ -216,7 +216,7 @@ static void show(struct forming *x)
 	strbuf_finish(&text);
 }
 
-static int form(struct forming *x)
+static int make_form(struct forming *x)
 {
 	const struct pass_row *row = ptx_form_row(x->c);
 	int r = kernelspec_read_all(x->c, &x->arena, row->max_kernels, true, x->specs, &x->n);
@@ -238,8 +238,8 @@ static int form(struct forming *x)
 	ptx_dump_to(&x->dump, &x->rq);
 	r = pass_run(row, &x->rq, x->diags, &x->form);
 	if (r < 0)
-		return refused(x, r);
-	show(x);
+		return report_refusal(x, r);
+	show_form(x);
 	return x->dump.failed ? CLI_FAILED : CLI_OK;
 }
 
@@ -252,7 +252,7 @@ int ptx_form_run(struct cli *c)
 		return cli_error(c, NULL, "out of memory");
 	x->c = x->dump.c = c;
 	arena_init(&x->arena, 0);
-	r = form(x);
+	r = make_form(x);
 	ptx_module_free(x->form.m);
 	for (unsigned k = 0; k < x->n; k++)
 		cli_kernel_finish(&x->of[k]);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  * Copyright 2026 The heddle authors */
 
-/* What the verbs of passes share (cmd_ptx_pass.c). */
+/* Shared by the verbs of passes (cmd_ptx_pass.c). */
 #ifndef HEDDLE_PTX_FORM_H
 #define HEDDLE_PTX_FORM_H
 
@@ -22,7 +22,7 @@ const struct pass_row *ptx_form_row(const struct cli *c); /* the verb's */
 /* The verb of a pass whose operands are kernel specifications. */
 int ptx_form_run(struct cli *c);
 
-/* For help: "ids (what is done), ". */
+/* For help: "ids (description), ". */
 #define PTX_FIELD_LINE(id, name, what) "\n" name ": " what
 
 #endif

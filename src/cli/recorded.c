@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0
  * Copyright 2026 The heddle authors */
 
-/* A launch becomes a line of the trace when it ends: only then its log says how long it had SMs,
- * and so how long a block of it takes. Launches come when they came then, in one stream a program,
- * as the log does not name streams. Time 0 is the first event's. Every number is checked here, so
- * that the reader of traces finds nothing wrong in what this writes. */
+/* A launch becomes a line of the trace when it ends, as only then its log tells how long it had
+ * SMs, and so how long a block takes. Launches come at their original times, in one stream a
+ * program, as the log does not name streams. Time 0 is the first event. Every number is checked
+ * here, so that the reader of traces accepts the output. */
 #include "cli/recorded.h"
 
 #include "base/text.h"
@@ -96,7 +96,7 @@ static void plain_word(const char *text, size_t max, char *ret)
 	ret[n] = 0;
 }
 
-/* A time of the log in the trace. What happened before its first event, happened at that. */
+/* The trace's time of a log time. Events from before the log's first one get its time. */
 static int trace_time(struct recorded *r, uint64_t ns, uint64_t *ret)
 {
 	*ret = ns > r->origin_ns ? ns - r->origin_ns : 0;
@@ -173,7 +173,7 @@ static int tenant_join(struct recorded *r, uint64_t id, uint64_t t, const json_t
 	return 0;
 }
 
-/* The log has no event for `heddle set`: the tenant's next one shows it. */
+/* The log has no event for `heddle set`: the tenant's next event shows the change. */
 static void tenant_changes(
 	struct recorded *r, struct tenant *n, uint64_t t, const char *priority, uint64_t weight)
 {
@@ -199,7 +199,7 @@ static void tenant_opaque(struct recorded *r, struct tenant *n, uint64_t t, bool
 	n->opaque = on;
 }
 
-/* Of the launches that a tenant made in all those that were over before heddled looked. */
+/* Counts the tenant's managed launches that ended before heddled looked. */
 static void count_unseen(struct recorded *r, const struct tenant *n, const json_t *o)
 {
 	const json_t *reasons = json_object_get(o, "reasons"), *reason;
@@ -239,7 +239,8 @@ static int tenant_event(struct recorded *r, const char *what, uint64_t t, const 
 	if (strcmp(what, "leave") == 0) {
 		count_unseen(r, n, o);
 		tenant_opaque(r, n, t, false);
-		/* One that was through stays, as it may take longer under another policy. */
+		/* A tenant with complete work stays, as the work may take longer under another
+		 * policy. */
 		if (n->open)
 			strbuf_printf(&r->devices.at[n->device].text, "at %lluns leave %s\n",
 				(unsigned long long)t, n->name);

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  * Copyright 2026 The heddle authors */
 
-/* What verbs say and read: errors in one style (what, where, what to do), whole files, the parts of
- * the installation. */
+/* Output and input of verbs: errors in one style (what, where, what to do), whole files, the parts
+ * of the installation. */
 #include "base/file.h"
 #include "cli/cli.h"
 #include "cli/progress.h"
@@ -31,7 +31,7 @@ static bool as_json(const struct cli *c)
 	return c->json && !(c->verb->flags & (CLI_TEXT_ERRORS | CLI_PROGRAM));
 }
 
-static void say(
+static void print_message(
 	const struct cli *c, const char *level, const char *hint, const char *fmt, va_list ap)
 {
 	const struct cli *whole = whole_of(c);
@@ -120,7 +120,7 @@ int cli_error(const struct cli *c, const char *hint, const char *fmt, ...)
 	va_list ap;
 
 	va_start(ap, fmt);
-	say(c, "error", hint, fmt, ap);
+	print_message(c, "error", hint, fmt, ap);
 	va_end(ap);
 	return CLI_FAILED;
 }
@@ -130,7 +130,7 @@ void cli_warn(const struct cli *c, const char *fmt, ...)
 	va_list ap;
 
 	va_start(ap, fmt);
-	say(c, "warning", NULL, fmt, ap);
+	print_message(c, "warning", NULL, fmt, ap);
 	va_end(ap);
 }
 
@@ -139,7 +139,7 @@ static void say_usage(const struct cli *c, bool synopsis, const char *fmt, va_li
 	const struct cli *whole = whole_of(c);
 	struct strbuf line = {0};
 
-	say(c, "error", NULL, fmt, ap);
+	print_message(c, "error", NULL, fmt, ap);
 	if (as_json(whole))
 		return;
 	if (synopsis)
@@ -169,7 +169,7 @@ int cli_misuse(const struct cli *c, const char *fmt, ...)
 	return CLI_USAGE;
 }
 
-/* How long the character is that starts there, 0: none. C1 controls are none. */
+/* The length of the character that starts there; 0: none. C1 controls count as none. */
 static size_t utf8_len(const unsigned char *s, size_t len)
 {
 	size_t n = s[0] < 0x80                   ? 1

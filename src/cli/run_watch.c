@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0
  * Copyright 2026 The heddle authors */
 
-/* A process that becomes a tenant hands its page to the socket that HEDDLE_REPORT names. The page
- * outlives it, however it ends, and the daemon writes the last figures there when it sees the end.
- */
+/* A process that becomes a tenant sends its page to the socket that HEDDLE_REPORT names. The page
+ * outlives the process, however that ends, and the daemon writes the last figures to it when it
+ * notices the end. */
 #include "cli/run_watch.h"
 #include "cli/listing.h"
 #include "cli/run_why.h"
@@ -39,14 +39,15 @@ struct watch {
 	char dir[64], path[96];
 	int listener;
 	VEC(struct tenant) tenants;
-	/* Where there is no tenant: what the program's shims said last, and what was seen of it. */
+	/* Without a tenant: the last message of the program's shims, and what was seen of the
+	 * program. */
 	char said[sizeof(((struct wire_refused *)0)->why)];
 	struct run_seen seen;
 };
 
 static volatile pid_t child;
 
-/* What a terminal sends reaches the whole group; what somebody sends to us is meant for the
+/* A terminal's signal reaches the whole group. A signal to this process alone is meant for the
  * program. */
 static void pass_on(int sig, siginfo_t *info, void *context)
 {
@@ -99,7 +100,7 @@ static void close_socket(struct watch *w)
 }
 
 /* One that waits to be heard. False: nobody does. */
-static bool hear(struct watch *w)
+static bool read_report(struct watch *w)
 {
 	int sock = accept4(w->listener, NULL, NULL, SOCK_CLOEXEC), fd = -1, r;
 	struct timeval patience = {.tv_usec = 200000};
@@ -136,16 +137,16 @@ static bool hear(struct watch *w)
 	return true;
 }
 
-/* Its end, by a descriptor, so that those who report meanwhile are heard. */
+/* Waits for its end through a descriptor, so that reports that arrive meanwhile are read. */
 static int await_end(struct watch *w)
 {
 	int fd = (int)syscall(SYS_pidfd_open, child, 0), status = 0;
 	struct pollfd p[] = {{.fd = fd, .events = POLLIN}, {.fd = w->listener, .events = POLLIN}};
 
-	/* It is looked at while it lives: often at first, for a program may be short. */
+	/* The process is examined while it lives: often at first, since a program may be short. */
 	for (int ms = 1; fd >= 0 && !(p[0].revents & POLLIN); ms = MIN(2 * ms, 1000)) {
 		if (poll(p, ARRAY_LEN(p), w->tenants.len ? -1 : ms) > 0 && (p[1].revents & POLLIN))
-			hear(w);
+			read_report(w);
 		if (!w->tenants.len)
 			run_look(child, w->path, &w->seen);
 	}
@@ -154,7 +155,7 @@ static int await_end(struct watch *w)
 	while (waitpid(child, &status, 0) < 0 && errno == EINTR)
 		;
 	child = 0;
-	while (hear(w))
+	while (read_report(w))
 		;
 	return status;
 }
@@ -166,7 +167,7 @@ static bool is_final(const struct tenant *t)
 	return __atomic_load_n(&t->page->left, __ATOMIC_ACQUIRE);
 }
 
-/* Processes that live on beside the program are not waited for. */
+/* Does not wait for processes that outlive the program. */
 static void await_figures(const struct watch *w)
 {
 	for (int ms = 0; ms < FINAL_MS; ms += 5) {
@@ -181,18 +182,18 @@ static void await_figures(const struct watch *w)
 	}
 }
 
-static uint64_t word(const uint64_t *p)
+static uint64_t read_word(const uint64_t *p)
 {
 	return __atomic_load_n(p, __ATOMIC_RELAXED);
 }
 
-/* "launches 60: 42 managed, 18 plain", and a line for each reason of those that are not managed. */
+/* "launches 60: 42 managed, 18 plain", and a line for each reason of unmanaged launches. */
 static void add_launches(struct strbuf *o, const struct wire_page *p)
 {
 	uint64_t by_reason[WIRE_REASONS], by_outcome[WIRE_OUTCOMES], all;
 
 	for (unsigned i = 0; i < WIRE_REASONS; i++)
-		by_reason[i] = word(&p->launched[i]);
+		by_reason[i] = read_word(&p->launched[i]);
 	all = wire_outcomes(by_reason, by_outcome);
 	strbuf_printf(o, "\n  %-10s %" PRIu64, "launches", all);
 	for (unsigned i = 0, any = 0; i < WIRE_OUTCOMES; i++)
@@ -232,12 +233,12 @@ static void add_text(struct strbuf *o, const struct watch *w, const struct tenan
 		strbuf_printf(o, " (%s was asked for)",
 			ask_priority_name(t->hello.priority, asked, sizeof(asked)));
 	add_launches(o, p);
-	strbuf_printf(o, "\n  %-10s %" PRIu64 " times\n", "preempted", word(&p->preempted));
+	strbuf_printf(o, "\n  %-10s %" PRIu64 " times\n", "preempted", read_word(&p->preempted));
 	strbuf_printf(o, "  %-10s %.1f ms", "time lost",
-		(double)(word(&p->waited_ns) + word(&p->held_ns)) / 1e6);
-	if (word(&p->spanned_ns))
+		(double)(read_word(&p->waited_ns) + read_word(&p->held_ns)) / 1e6);
+	if (read_word(&p->spanned_ns))
 		strbuf_printf(o, " (its preemptible launches took %.1f ms in all)",
-			(double)word(&p->spanned_ns) / 1e6);
+			(double)read_word(&p->spanned_ns) / 1e6);
 	strbuf_puts(o, "\n");
 	if (!is_final(t))
 		strbuf_puts(o, "  (heddled had not noticed its end: figures may be old)\n");
@@ -258,16 +259,16 @@ static void add_json(struct json *j, const struct tenant *t)
 	json_str(j, "asked_priority", ask_priority_name(t->hello.priority, name, sizeof(name)));
 	json_bool(j, "ended", is_final(t));
 	for (unsigned i = 0; i < WIRE_REASONS; i++)
-		launched[i] = word(&p->launched[i]);
+		launched[i] = read_word(&p->launched[i]);
 	listing_json_launches(launched, j);
-	json_uint(j, "preemptions", word(&p->preempted));
-	json_uint(j, "spanned_ns", word(&p->spanned_ns));
-	json_uint(j, "waited_ns", word(&p->waited_ns));
-	json_uint(j, "held_ns", word(&p->held_ns));
+	json_uint(j, "preemptions", read_word(&p->preempted));
+	json_uint(j, "spanned_ns", read_word(&p->spanned_ns));
+	json_uint(j, "waited_ns", read_word(&p->waited_ns));
+	json_uint(j, "held_ns", read_word(&p->held_ns));
 	json_end(j, '}');
 }
 
-static void report(struct watch *w)
+static void report_figures(struct watch *w)
 {
 	struct strbuf out = {0};
 	struct json j;
@@ -304,7 +305,7 @@ static void report(struct watch *w)
 	strbuf_finish(&out);
 }
 
-/* As the program ended: who waits for us is to see the same. */
+/* Ends as the program ended, so that the parent process sees the same status. */
 static int end_like(int status)
 {
 	if (WIFSIGNALED(status)) {
@@ -321,7 +322,7 @@ static int end_like(int status)
 	return WEXITSTATUS(status);
 }
 
-static void become(const struct cli *c, const struct sigaction old[])
+static void become_program(const struct cli *c, const struct sigaction old[])
 {
 	int r;
 
@@ -347,14 +348,14 @@ int run_watched(struct cli *c)
 	fflush(NULL);
 	child = fork();
 	if (child == 0)
-		become(c, old);
+		become_program(c, old);
 	if (child < 0) {
 		close_socket(&w);
 		cli_error(c, NULL, "fork: %s", strerror(errno));
 		return 125;
 	}
 	status = await_end(&w);
-	report(&w);
+	report_figures(&w);
 	close_socket(&w);
 	return end_like(status);
 }

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0
  * Copyright 2026 The heddle authors */
 
-/* Says why a program did not become a tenant. It asks the shim's report, the program's file, and
- * /proc while the program runs. /proc has nothing of a program that ends within a millisecond. */
+/* Reports why a program did not become a tenant, from the shim's report, the program's file, and
+ * /proc while the program runs. A program that ends within a millisecond leaves nothing in
+ * /proc. */
 #include "cli/run_why.h"
 #include "cli/program.h"
 #include "dev/dev.h"
@@ -13,7 +14,7 @@
 #include <string.h>
 #include <unistd.h>
 
-/* Whether its environment has HEDDLE_REPORT=path. 1, 0, or -1: it cannot be read. */
+/* Does its environment have HEDDLE_REPORT=path? 1, 0, or -1: not readable. */
 static int has_report(pid_t pid, const char *path)
 {
 	char name[64], *text = NULL;
@@ -35,7 +36,7 @@ static int has_report(pid_t pid, const char *path)
 	return r;
 }
 
-/* Between fork and exec it is this program, and after its end none. */
+/* Between fork and exec the process is still this program; after its end there is none. */
 static bool is_other(pid_t pid)
 {
 	char name[64], its[4096] = "", ours[4096] = "";
@@ -87,14 +88,14 @@ void run_look(pid_t pid, const char *report_path, struct run_seen *io)
 	bool was_other = is_other(pid);
 	int has = has_report(pid, report_path);
 
-	/* Twice: of a process that ended meanwhile the environment is empty. */
+	/* A second check, since the environment of a process that ended meanwhile is empty. */
 	if (has < 0 || was_other || is_other(pid))
 		return;
 	io->is_cleared = !has;
 	look_at_libraries(pid, io);
 }
 
-/* What its file shows. False: nothing. */
+/* Finds an obstacle in the program's file. False: none. */
 static bool file_shows(const char *name, char *buf, size_t size)
 {
 	const char *device = getenv("HEDDLE_DEVICE"), *why = NULL;

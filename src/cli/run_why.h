@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  * Copyright 2026 The heddle authors */
 
-/* Why a program under heddle run -v did not become a tenant, as far as can be known from outside.
- */
+/* Why a program under heddle run -v did not become a tenant, as far as this shows from outside. */
 #ifndef HEDDLE_CLI_RUN_WHY_H
 #define HEDDLE_CLI_RUN_WHY_H
 
@@ -17,10 +16,10 @@ struct run_seen {
 	char foreign[256]; /* another libcuda.so.1 is, from this path; empty: none */
 };
 
-/* Looks at the process; where it cannot be looked at (it has ended), *io stays as it was. */
+/* Examines the process; if that is not possible (it has ended), *io is unchanged. */
 void run_look(pid_t pid, const char *report_path, struct run_seen *io);
 
-/* name: as the program was called; said: what its shim said, or "". Returns buf. */
+/* name: the program as called; said: its shim's message, or "". Returns buf. */
 const char *run_why(
 	const char *name, const char *said, const struct run_seen *seen, char *buf, size_t size);
 

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  * Copyright 2026 The heddle authors */
 
-/* Starting and ending an arrangement: a folder, a daemon or none. Nothing is shared with daemons
- * that the user runs: socket, MPS pipes and the virtual GPU's name are this stage's own. */
+/* Starts and ends an arrangement: a folder, a daemon or none. It shares nothing with the user's
+ * daemons: socket, MPS pipes and the virtual GPU's name are its own. */
 #include "cli/stage.h"
 
 #include <errno.h>
@@ -120,7 +120,7 @@ static void copy_kernel(void *user, const struct duration_kernel *k)
 		copy->error = kept_put(copy->to, k, 1);
 }
 
-/* Copies the kernels of the store into the folder that heddled starts with. */
+/* Copies the store's kernels into the folder with which heddled starts. */
 static int copy_store(struct stage *s)
 {
 	struct stage_copy copy = {0};
@@ -175,7 +175,7 @@ static int heddled_start(struct stage *s)
 	return await_socket(s, socket);
 }
 
-/* The folders of the virtual GPU's driver and of our CUDA runtime, as heddle run sets them. */
+/* The folders of the virtual GPU's driver and of heddle's CUDA runtime, as heddle run sets them. */
 static int find_cpu_libraries(struct stage *s)
 {
 	char *driver = NULL, *runtime = NULL;

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0
  * Copyright 2026 The heddle authors */
 
-/* An arrangement in which programs share a device: as they are, under MPS, or under heddle; and
- * pairs of the example programs run in it. heddle demo and heddle bench preempt compare such
- * arrangements. A stage owns a temporary folder and the daemons that it started; stage_close leaves
- * nothing. */
+/* An arrangement in which programs share a device: without heddle, under MPS, or under heddle; and
+ * pairs of example programs that run in it. heddle demo and heddle bench preempt compare such
+ * arrangements. A stage owns a temporary folder and the daemons that it started; stage_close
+ * removes all. */
 #ifndef HEDDLE_STAGE_H
 #define HEDDLE_STAGE_H
 
@@ -19,11 +19,10 @@ struct stage_spec {
 	bool managed;         /* under heddle; else as the programs are */
 	bool mps;
 	bool mps_priorities; /* the vendor's client priorities, unmanaged */
-	bool ranked;         /* managed: of a pair, one program has priority high (cases.h: lead) */
+	bool ranked;         /* managed: one program of a pair has priority high (cases.h: lead) */
 	const char *policy;  /* heddled's; NULL: hpf */
 	const char *options[8]; /* more of heddled's; NULL ends them */
-	const char *store; /* managed: heddled starts with what is in this store of heddled's; NULL:
-			      with nothing */
+	const char *store;      /* managed: a store whose content heddled starts with; NULL: none */
 	/* Managed: weights of these programs, which then have priority normal; NULL: no more. */
 	struct {
 		const char *program, *weight;
@@ -62,14 +61,14 @@ struct stage_result {
 	unsigned checked, wrong;
 	/* managed: from the daemon's events */
 	unsigned preemptions, shrinks; /* of all SMs, of some */
-	double *handover_ns; /* store -> last worker's exit, in the order in which they came */
+	double *handover_ns;           /* from the store to the last worker's exit, in order */
 	double *put_off; /* by handover: blocks of low that were left, and waited from then on */
 	unsigned handovers;
 	char *events; /* the daemon's event lines of this pair, or NULL */
 };
 
 struct stage_run {
-	const char *reference; /* folder where programs keep the host's results; NULL: nowhere */
+	const char *reference; /* folder in which programs keep the host's results; NULL: none */
 	struct stage_program low, high; /* name NULL: this one does not take part */
 	unsigned rounds;
 	double delay_us;   /* from the start of low's kernel to high's launch */
@@ -79,11 +78,12 @@ struct stage_run {
 	bool equal; /* both tenants get priority normal */
 };
 
-/* Which device --device names (NULL: auto), and what it calls itself. Says what is wrong through c;
- * CLI_OK or CLI_FAILED, as all below. */
+/* The device of --device (NULL: auto), and its name. Reports errors through c; CLI_OK or
+ * CLI_FAILED, as for all functions below. */
 int stage_device(
 	struct cli *c, const char *want, enum dev_kind *ret, char ret_name[128], unsigned *ret_sms);
-/* Closes what it began when it fails. Signals end this process only once all is closed. */
+/* After a failure closes what it opened. Signals end this process only after everything is
+ * closed. */
 int stage_open(struct cli *c, const struct stage_spec *spec, struct stage *ret);
 void stage_close(struct stage *s);
 int stage_run(
@@ -94,7 +94,7 @@ long stage_events_end(const struct stage *s);
 /* Those behind `from`, and what is counted of them. */
 void stage_read_events(const struct stage *s, struct arena *a, long from, struct stage_result *res);
 
-/* Of stage_result.events; in what, "" for a line that is none. */
+/* An event of stage_result.events; what: "" for a line that is no event. */
 struct stage_event {
 	char what[16];
 	uint64_t t_ns, store_ns, total, finished; /* the latter two: blocks */

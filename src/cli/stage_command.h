@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  * Copyright 2026 The heddle authors */
 
-/* The command of an example program in a stage, and the JSON lines that the program prints. */
+/* The command of an example program in a stage, and the program's output as JSON lines. */
 #ifndef HEDDLE_STAGE_COMMAND_H
 #define HEDDLE_STAGE_COMMAND_H
 
@@ -22,22 +22,22 @@ struct stage_command {
 char *stage_command_say(struct stage_command *k, const char *fmt, ...) HD_PRINTF(2, 3);
 /* Adds an option and its value, which must live as long as k. */
 void stage_command_add(struct stage_command *k, const char *option, const char *value);
-/* The command of p in the arrangement of s: heddle run with this option and value where the stage
- * is managed, the program with its size, and of run what all programs take (API, check, reference).
- * CLI_OK; CLI_FAILED: the program was not found, and the reason was reported. */
+/* The command of p in the arrangement of s: heddle run with this option and value if the stage is
+ * managed, the program with its size, and the common arguments of run (API, check, reference).
+ * CLI_OK; CLI_FAILED after it reported that the program was not found. */
 int stage_command_begin(struct stage *s, const struct stage_run *run, const struct stage_program *p,
 	const char *option, const char *value, struct stage_command *k);
-/* Starts it, listening if it is to read commands; frees k->program. CLI_OK; CLI_FAILED: the reason
- * was reported. */
+/* Starts it, with an input for commands if `listening`; frees k->program. CLI_OK; CLI_FAILED after
+ * it reported the reason. */
 int stage_command_start(
 	struct stage *s, struct stage_command *k, bool listening, struct child *ret);
 
-/* Calls fn for each line of text that is a JSON object. Changes text; NULL is no lines. */
+/* Calls fn for each line of text that is a JSON object. Changes text; NULL has no lines. */
 void stage_each_line(char *text, void (*fn)(void *user, const json_t *o), void *user);
 /* A number above 0; 0 where there is none. */
 uint64_t stage_get_u64(const json_t *o, const char *key);
 
-/* What a program's last line says. */
+/* The result in a program's last line. */
 struct stage_verdict {
 	bool passed;
 	unsigned checked, wrong;

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0
  * Copyright 2026 The heddle authors */
 
-/* LD_LIBRARY_PATH leads the program's loader to the shim, HEDDLE_DRIVER_LIB the shim to the virtual
- * GPU's driver. Both are looked at before they are set: a loader that would read them otherwise
- * starts the program without heddle, and nobody would know. */
+/* LD_LIBRARY_PATH leads the program's loader to the shim, and HEDDLE_DRIVER_LIB leads the shim to
+ * the virtual GPU's driver. Both values are checked first: if the loader would read them
+ * differently, the program would silently start without heddle. */
 #include "cli/steer.h"
 
 #include <errno.h>
@@ -20,8 +20,8 @@ static bool has_gpu(void)
 	return access("/dev/nvidiactl", F_OK) == 0 || access("/dev/dxg", F_OK) == 0;
 }
 
-/* The loader would read something else there: it splits the list at ':' and ';', and puts folders
- * of its own in place of names behind a '$'. The program would start without heddle. */
+/* The loader would read the path differently: it splits the list at ':' and ';', and replaces names
+ * after a '$'. The program would start without heddle. */
 static bool loader_reads_as_it_is(const char *path)
 {
 	static const char *const names[] = {"ORIGIN", "LIB", "PLATFORM"};
@@ -38,7 +38,7 @@ static bool loader_reads_as_it_is(const char *path)
 	return true;
 }
 
-/* A part of heddle that the loader is to find. 0; else the status to end with. */
+/* Finds a part of heddle for the loader. 0; else the exit status. */
 static int find_part(
 	const struct cli *c, const char *part, const char *built, const char *what, char **ret)
 {
@@ -56,8 +56,8 @@ static int find_part(
 	return STEER_FAILED;
 }
 
-/* Would the program find one, by itself or where the shim looks? Asked only where no device shows:
- * loading a driver takes a while, and its device may only come to be when it starts. */
+/* Would the program find a driver, by itself or where the shim looks? Called only if no device
+ * shows, as loading a driver takes a while, and its device may only appear when it starts. */
 static bool has_driver(void)
 {
 	const char *named = getenv("HEDDLE_DRIVER_LIB");
@@ -85,7 +85,7 @@ static int library_path(const char *dir)
 	return r;
 }
 
-/* Puts the folder of a library in front of what LD_LIBRARY_PATH holds. 0; else as find_part. */
+/* Puts the folder of a library before LD_LIBRARY_PATH's folders. 0; else as find_part. */
 static int library_part(const struct cli *c, const char *part, const char *built, const char *what)
 {
 	char *lib = NULL, *slash;
@@ -100,8 +100,8 @@ static int library_part(const struct cli *c, const char *part, const char *built
 	return r;
 }
 
-/* NVIDIA's CUDA runtime asks the driver for more than the virtual GPU has, so programs that load
- * the runtime get ours. */
+/* NVIDIA's CUDA runtime needs more than the virtual GPU's driver has, so programs that load the
+ * runtime get heddle's runtime. */
 static int set_virtual(const struct cli *c)
 {
 	char *lib = NULL;
@@ -156,7 +156,7 @@ bool steer_obstacle(const struct cli *c, char ret_why[STEER_WHY])
 	return any;
 }
 
-/* What the virtual GPU cannot run fails later with a number alone. */
+/* A program that the virtual GPU cannot run would fail later with only an error number. */
 void steer_warn_of_virtual(const struct cli *c)
 {
 	const char *device = getenv("HEDDLE_DEVICE"), *why;

@@ -1,11 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0
  * Copyright 2026 The heddle authors */
 
-/* The timeline's geometry and the spans in it. Bars run from the launch call to completion as the
- * program saw them; where a program waited for the device the bar is hollow. In the managed panel
- * the low program's waiting comes from the daemon's events (drained to granted again); in the
- * unmanaged one the high program is taken to wait for all but the time that it takes alone. Of the
- * rounds each panel shows a typical one. */
+/* The timeline's geometry and spans. Bars run from the launch call to completion as the program saw
+ * them; a bar is hollow where the program waited for the device. In the managed panel, low's waits
+ * are from the daemon's events (drained to granted). In the unmanaged panel, high is assumed to
+ * wait for all but its time alone. Each panel shows one typical round. */
 #include "cli/timeline.h"
 
 #include <stdio.h>
@@ -45,8 +44,8 @@ static int by_turnaround(const void *a, const void *b)
 	return (tx > ty) - (tx < ty);
 }
 
-/* The median by the high program's turnaround: of those with a preemption, if there are any (the
- * first round may be over before the low program's kernel has its other form). */
+/* The median by high's turnaround, among rounds with a preemption if there are any (the first round
+ * may end before low's kernel has its form). */
 static const struct stage_round *typical_round(const struct stage_result *res)
 {
 	const struct stage_round *at[MAX_ROUNDS];
@@ -69,7 +68,7 @@ static const struct stage_round *typical_round(const struct stage_result *res)
 	return at[n / 2];
 }
 
-/* Cuts the running time [from, to) at every stretch in which the launch was off the device. */
+/* Cuts the running time [from, to) at every interval in which the launch was off the device. */
 static void add_with_gaps(
 	struct row *r, const char *events, uint64_t origin, uint64_t from, uint64_t to)
 {

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  * Copyright 2026 The heddle authors */
 
-/* A picture of a pair: who had the device when, unmanaged above, managed below. SVG, no scripts, no
- * fonts of its own, readable on a light and a dark page. */
+/* A picture of a pair: which program had the device when, unmanaged above, managed below. SVG,
+ * without scripts or fonts of its own, readable on light and dark pages. */
 #ifndef HEDDLE_TIMELINE_H
 #define HEDDLE_TIMELINE_H
 
@@ -11,8 +11,7 @@
 struct timeline {
 	const char *low, *high, *device;
 	const struct stage_result *unmanaged, *managed;
-	double high_alone_ns; /* how long the high one takes alone: the rest of its bar is waiting
-			       */
+	double high_alone_ns; /* high's time alone: the rest of its bar is waiting */
 };
 void timeline_svg(const struct timeline *t, struct strbuf *out);
 

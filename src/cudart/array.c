@@ -21,7 +21,8 @@ bool rt_format_of(const struct rt_channels *channels, CUarray_format *ret, unsig
 
 	while (n < 4 && bits[n])
 		n++;
-	/* All have the same size, and none comes behind one that is not there. */
+	/* All have the same size, without gaps: no later one is present if an earlier one is
+	 * absent. */
 	for (unsigned i = 0; i < 4; i++)
 		if (bits[i] != (i < n ? bits[0] : 0))
 			return false;
@@ -47,7 +48,7 @@ struct rt_channels rt_channels_of(CUarray_format format, unsigned channels)
 		channels > 3 ? bits : 0, kind};
 }
 
-static rt_error describe(CUarray array, CUDA_ARRAY3D_DESCRIPTOR *ret)
+static rt_error describe_array(CUarray array, CUDA_ARRAY3D_DESCRIPTOR *ret)
 {
 	return RT_CALL(&rt_cu, cuArray3DGetDescriptor, ret, array);
 }
@@ -60,7 +61,7 @@ static size_t element_bytes(const CUDA_ARRAY3D_DESCRIPTOR *d)
 rt_error rt_array_element(CUarray array, size_t *ret)
 {
 	CUDA_ARRAY3D_DESCRIPTOR d;
-	rt_error r = describe(array, &d);
+	rt_error r = describe_array(array, &d);
 
 	if (!r)
 		*ret = element_bytes(&d);
@@ -98,7 +99,7 @@ rt_error rt_array_info(
 	struct rt_channels *channels, struct rt_extent *extent, unsigned *flags, CUarray array)
 {
 	CUDA_ARRAY3D_DESCRIPTOR d;
-	rt_error r = describe(array, &d);
+	rt_error r = describe_array(array, &d);
 
 	if (r)
 		return r;
@@ -118,7 +119,7 @@ rt_error rt_array_channels(struct rt_channels *channels, CUarray array)
 
 /* ---- copies ---- */
 
-static rt_error run(const struct cu_api *cu, const CUDA_MEMCPY2D *c)
+static rt_error copy_2d(const struct cu_api *cu, const CUDA_MEMCPY2D *c)
 {
 	return c->WidthInBytes && c->Height ? RT_CALL(cu, cuMemcpy2DUnaligned, c) : cudaSuccess;
 }
@@ -162,8 +163,8 @@ static CUDA_MEMCPY2D from_array(void *dst, size_t pitch, CUarray src, size_t x, 
 	};
 }
 
-/* The array is on the device: of host memory alone there is nothing to copy. */
-static rt_error check(int kind, bool is_to, size_t width, size_t height, size_t pitch)
+/* The array is on the device, so a copy within host memory is invalid. */
+static rt_error check_kind(int kind, bool is_to, size_t width, size_t height, size_t pitch)
 {
 	if (!rt_is_kind(kind) || kind == RT_HOST_TO_HOST ||
 		kind == (is_to ? RT_DEVICE_TO_HOST : RT_HOST_TO_DEVICE))
@@ -175,16 +176,16 @@ rt_error rt_copy_2d_to_array(const struct cu_api *cu, CUarray dst, size_t x, siz
 	const void *src, size_t pitch, size_t width, size_t height, int kind)
 {
 	CUDA_MEMCPY2D c = to_array(dst, x, y, src, pitch, width, height, kind);
-	rt_error r = check(kind, true, width, height, pitch);
+	rt_error r = check_kind(kind, true, width, height, pitch);
 
-	return r ? r : run(cu, &c);
+	return r ? r : copy_2d(cu, &c);
 }
 
 rt_error rt_copy_2d_to_array_async(const struct cu_api *cu, CUarray dst, size_t x, size_t y,
 	const void *src, size_t pitch, size_t width, size_t height, int kind, CUstream stream)
 {
 	CUDA_MEMCPY2D c = to_array(dst, x, y, src, pitch, width, height, kind);
-	rt_error r = check(kind, true, width, height, pitch);
+	rt_error r = check_kind(kind, true, width, height, pitch);
 
 	return r ? r : run_async(cu, &c, stream);
 }
@@ -193,16 +194,16 @@ rt_error rt_copy_2d_from_array(const struct cu_api *cu, void *dst, size_t pitch,
 	size_t x, size_t y, size_t width, size_t height, int kind)
 {
 	CUDA_MEMCPY2D c = from_array(dst, pitch, src, x, y, width, height, kind);
-	rt_error r = check(kind, false, width, height, pitch);
+	rt_error r = check_kind(kind, false, width, height, pitch);
 
-	return r ? r : run(cu, &c);
+	return r ? r : copy_2d(cu, &c);
 }
 
 rt_error rt_copy_2d_from_array_async(const struct cu_api *cu, void *dst, size_t pitch, CUarray src,
 	size_t x, size_t y, size_t width, size_t height, int kind, CUstream stream)
 {
 	CUDA_MEMCPY2D c = from_array(dst, pitch, src, x, y, width, height, kind);
-	rt_error r = check(kind, false, width, height, pitch);
+	rt_error r = check_kind(kind, false, width, height, pitch);
 
 	return r ? r : run_async(cu, &c, stream);
 }
@@ -218,14 +219,14 @@ rt_error rt_copy_2d_arrays(const struct cu_api *cu, CUarray dst, size_t dst_x, s
 	c.dstArray = dst;
 	c.dstXInBytes = dst_x;
 	c.dstY = dst_y;
-	return run(cu, &c);
+	return copy_2d(cu, &c);
 }
 
-/* How many rows so many bytes are that begin at x: whole ones, or a part of one. */
+/* Splits `bytes` from offset x into rows: whole rows, or a part of one row. */
 static rt_error rows_of(CUarray array, size_t x, size_t bytes, size_t *ret_width, size_t *ret_rows)
 {
 	CUDA_ARRAY3D_DESCRIPTOR d;
-	rt_error r = describe(array, &d);
+	rt_error r = describe_array(array, &d);
 	size_t row;
 
 	if (r)

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  * Copyright 2026 The heddle authors */
 
-/* Copies and fills of linear memory, and copies of boxes from and to arrays; the others of arrays
- * are in array.c. */
+/* Copies and fills of linear memory, and box copies from and to arrays. Other copies of arrays are
+ * in array.c. */
 #include <string.h>
 
 #include "cudart/cudart.h"
@@ -115,7 +115,7 @@ rt_error rt_copy_2d_async(const struct cu_api *cu, void *dst, size_t dst_pitch, 
 	return r || !any ? r : RT_CALL(cu, cuMemcpy2DAsync, &c, stream);
 }
 
-/* Where an array takes part, widths are in its elements, and so is its own position. */
+/* If an array takes part, widths and the array's position are in its elements. */
 static rt_error box_of_arrays(const struct rt_copy3d *copy, CUDA_MEMCPY3D *io)
 {
 	size_t src = 0, dst = 0, width;
@@ -336,7 +336,7 @@ rt_error rt_set_2d_async(const struct cu_api *cu, CUdeviceptr dst, size_t pitch,
 		cu, cuMemsetD2D8Async, dst, pitch, (unsigned char)value, width, height, stream);
 }
 
-/* Slice by slice: between two of them may lie rows that are not to be set. */
+/* Slice by slice, since rows between two slices must not be set. */
 rt_error rt_set_3d(
 	const struct cu_api *cu, struct rt_pitched dst, int value, struct rt_extent extent)
 {

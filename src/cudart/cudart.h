@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0
  * Copyright 2026 The heddle authors */
 
-/* Inside of libcudart.so.12 and .13: our implementation of the CUDA runtime API on the driver API.
- * It exists for the virtual GPU, whose driver does not serve the vendor's runtime. All files but
- * export.c are the same in both libraries.
+/* Inside libcudart.so.12 and .13: heddle's implementation of the CUDA runtime API on the driver
+ * API. It exists for the virtual GPU, whose driver does not serve the vendor's runtime. All files
+ * but export.c are the same in both libraries.
  *
- * An exported function comes from its row in cudart.def. It calls rt_begin, which loads the driver
- * and makes a context current where the row wants that; the function of this folder that the row
- * names, or the driver's; and rt_end, which keeps an error for cudaGetLastError. The functions of
- * this folder return a rt_error, take what the API's function takes, and are thread safe. */
+ * Each row of cudart.def makes an exported function. The function calls rt_begin, which loads the
+ * driver, and makes a context current if the row says so; then the row's function of this folder or
+ * of the driver; and then rt_end, which keeps an error for cudaGetLastError. The functions of this
+ * folder return an rt_error, take the arguments of the API's function, and are thread safe. */
 #ifndef HEDDLE_CUDART_H
 #define HEDDLE_CUDART_H
 
@@ -20,15 +20,15 @@
 
 enum rt_needs { RT_NOTHING, RT_DRIVER, RT_CONTEXT };
 
-/* The driver after rt_begin(RT_DRIVER). Of rt_cu the default stream is the legacy one; of
- * rt_cu_per_thread it is the calling thread's, where a function has such a form. */
+/* The driver, after rt_begin(RT_DRIVER). The default stream is the legacy one in rt_cu, and the
+ * calling thread's in rt_cu_per_thread, for functions that have both variants. */
 extern struct cu_api rt_cu, rt_cu_per_thread;
 
 rt_error rt_begin(enum rt_needs needs);
-/* Returns error, and keeps it as the calling thread's last one unless it is cudaSuccess. */
+/* Returns error; unless it is cudaSuccess, keeps it as the calling thread's last error. */
 rt_error rt_end(rt_error error);
-/* The driver, or this library, lacks the function: says so on stderr the first time (*io_said),
- * and returns cudaErrorNotSupported. */
+/* For a function that the driver or this library lacks: reports the first call on stderr
+ * (*io_said), and returns cudaErrorNotSupported. */
 rt_error rt_lacks(const char *name, bool *io_said);
 /* rt_lacks of a driver's function. */
 #define RT_LACKING(name)                \
@@ -36,7 +36,7 @@ rt_error rt_lacks(const char *name, bool *io_said);
 		static bool said;       \
 		rt_lacks(#name, &said); \
 	})
-/* cu->fn args, or cudaErrorNotSupported where the driver has no such function. */
+/* cu->fn(args), or cudaErrorNotSupported if the driver lacks the function. */
 #define RT_CALL(cu, fn, ...) ((cu)->fn ? (rt_error)(cu)->fn(__VA_ARGS__) : RT_LACKING(fn))
 
 /* The primary context of a device, retained once for the life of the process. */
@@ -46,25 +46,25 @@ void rt_forget_error(void);
 
 /* ---- what the program registered (register.c) ---- */
 
-/* The kernel behind a host's function, or func itself if it is a cudaKernel_t. Loads the module on
- * its first use. cudaErrorInvalidDeviceFunction: neither. */
+/* The kernel of a host function, or func itself if it is a cudaKernel_t. Loads the module on first
+ * use. cudaErrorInvalidDeviceFunction: neither. */
 rt_error rt_kernel_of(const void *func, CUkernel *ret);
-/* Its form in the current context. */
+/* The kernel's function in the current context. */
 rt_error rt_function_of(const void *func, CUfunction *ret);
-/* The reverse: the host's function of a kernel that was looked up before; NULL: none. */
+/* The reverse: the host function of a kernel that was looked up before; NULL: none. */
 const void *rt_host_function_of(CUkernel kernel, CUfunction fn);
-/* Where a variable lies on the device, and its size; symbol: the host's variable.
- * cudaErrorInvalidSymbol: no such one. */
+/* A variable's device address and size; symbol: the host variable. cudaErrorInvalidSymbol:
+ * unknown. */
 rt_error rt_symbol_of(const void *symbol, CUdeviceptr *ret, size_t *ret_bytes);
 
-/* The address of bytes of a variable, from offset on. cudaErrorInvalidValue: they leave it. */
+/* The address of bytes of a variable, from offset on. cudaErrorInvalidValue: out of bounds. */
 rt_error rt_symbol_range(const void *symbol, size_t bytes, size_t offset, void **ret);
-/* The driver's form of a copy. *ret_any false: it copies nothing. */
+/* Converts a copy for the driver. *ret_any false: it copies nothing. */
 rt_error rt_make_3d(const struct rt_copy3d *copy, CUDA_MEMCPY3D *ret, bool *ret_any);
 
 /* Bytes of an array's element. */
 rt_error rt_array_element(CUarray array, size_t *ret);
-/* A format and its channels as the driver names them, and back. False: there is none. */
+/* Converts a format and its channels for the driver, and back. False: no such format. */
 bool rt_format_of(const struct rt_channels *channels, CUarray_format *ret, unsigned *ret_channels);
 struct rt_channels rt_channels_of(CUarray_format format, unsigned channels);
 bool rt_is_kind(int kind);

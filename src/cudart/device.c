@@ -6,7 +6,7 @@
 
 #include "cudart/cudart.h"
 
-/* A field of cudaDeviceProp that is made of device attributes. */
+/* A field of cudaDeviceProp whose elements are device attributes. */
 struct field {
 	unsigned short offset, bytes; /* of one element */
 	int attributes[4];            /* 0: no more elements */
@@ -148,8 +148,8 @@ rt_error rt_init_device(int device, unsigned device_flags, unsigned flags)
 	return r ? r : rt_primary(device, &ctx);
 }
 
-/* Ends the work of the whole process on the thread's device, and frees what it had there. Fatbins
- * stay loaded: the driver gives their variables the initial values again. */
+/* Ends the whole process's work on the thread's device, and frees its objects there. Fatbins stay
+ * loaded: the driver resets their variables to the initial values. */
 rt_error rt_device_reset(void)
 {
 	int device;
@@ -182,8 +182,7 @@ rt_error rt_disable_peer(int peer)
 
 /* ---- the driver's functions ---- */
 
-/* A caller that asks for the status learns from it that there is no such function, and gets no
- * error. */
+/* A caller that asks for the status gets a missing function reported there, and no error. */
 rt_error rt_entry_point_by_version(const struct cu_api *cu, const char *symbol, void **ret,
 	unsigned version, unsigned long long flags, CUdriverProcAddressQueryResult *ret_status)
 {

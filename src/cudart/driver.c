@@ -2,9 +2,9 @@
  * Copyright 2026 The heddle authors */
 
 /* Finds the driver as any program does, by the name libcuda.so.1, so that heddle's shim sees every
- * call. It is loaded and initialised on the first call that needs it, never earlier: constructors
- * of programs register kernels before main. A thread that has no current context gets the primary
- * one of its device; a context that the program itself made current stays. */
+ * call. The first call that needs the driver loads and initialises it, never earlier, since
+ * constructors of programs register kernels before main. A thread without a current context gets
+ * the primary context of its device; a context that the program made current stays. */
 #include <dlfcn.h>
 #include <pthread.h>
 #include <string.h>
@@ -31,7 +31,7 @@ static void *look_up(void *handle, const char *symbol, const char *form)
 	return dlsym(handle, name);
 }
 
-static void fill(void *handle)
+static void fill_table(void *handle)
 {
 	for (unsigned i = 0; i < cu_n_fns; i++) {
 		const struct cu_fn *f = &cu_fns[i];
@@ -56,7 +56,7 @@ static void driver_open(void)
 	open_error = cudaErrorInsufficientDriver;
 	if (!handle)
 		return;
-	fill(handle);
+	fill_table(handle);
 	if (!rt_cu.cuInit || !rt_cu.cuDriverGetVersion ||
 		rt_cu.cuDriverGetVersion(&version) != CUDA_SUCCESS || version < OLDEST_DRIVER)
 		return;

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0
  * Copyright 2026 The heddle authors */
 
-/* Errors of the runtime. Each thread has its last one: every call that fails replaces it, no call
- * that succeeds clears it but cudaGetLastError. Errors that leave the context unusable come back
- * from the driver on every later call, and cudaGetLastError does not clear them either. */
+/* Errors of the runtime. Each thread has a last error: every call that fails replaces it, and only
+ * cudaGetLastError clears it. The driver returns an error that leaves the context unusable from
+ * every later call, and cudaGetLastError does not clear such an error. */
 #include <stdio.h>
 #include <unistd.h>
 
@@ -20,7 +20,7 @@ static const struct {
 #undef RT_ERROR
 };
 
-/* Faults of kernels and of the device: after one the context runs nothing any more. */
+/* Faults of kernels and of the device, after which the context executes nothing more. */
 static bool is_sticky(rt_error error)
 {
 	switch (error) {

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  * Copyright 2026 The heddle authors */
 
-/* Launches, and what is known of kernels. A launch in the <<< >>> notation pushes its
- * configuration, and the kernel's host function pops it again and launches. */
+/* Launches, and properties of kernels. A <<< >>> launch pushes its configuration; the kernel's host
+ * function pops it and launches. */
 #include "cudart/cudart.h"
 
 #define MAX_PUSHED 32
@@ -13,7 +13,7 @@ struct configuration {
 	CUstream stream;
 };
 
-/* More than one where a kernel's argument launches a kernel. */
+/* Several, if the argument of a kernel launches another kernel. */
 static _Thread_local struct configuration pushed[MAX_PUSHED];
 static _Thread_local unsigned n_pushed;
 
@@ -60,20 +60,20 @@ static int device_attribute(CUdevice_attribute attribute)
 	return value;
 }
 
-static bool fits(struct rt_dim3 d, CUdevice_attribute x)
+static bool dim_fits(struct rt_dim3 d, CUdevice_attribute x)
 {
 	return d.x && d.y && d.z && d.x <= (unsigned)device_attribute(x) &&
 	       d.y <= (unsigned)device_attribute(x + 1) && d.z <= (unsigned)device_attribute(x + 2);
 }
 
-/* A driver calls a grid or block that no device accepts an invalid value, the runtime an invalid
- * configuration. */
+/* For a grid or block that no device accepts, a driver returns "invalid value" and the runtime
+ * "invalid configuration". */
 static rt_error launch_error(rt_error error, struct rt_dim3 grid, struct rt_dim3 block)
 {
 	if (error != cudaErrorInvalidValue)
 		return error;
-	if (fits(grid, CU_DEVICE_ATTRIBUTE_MAX_GRID_DIM_X) &&
-		fits(block, CU_DEVICE_ATTRIBUTE_MAX_BLOCK_DIM_X) &&
+	if (dim_fits(grid, CU_DEVICE_ATTRIBUTE_MAX_GRID_DIM_X) &&
+		dim_fits(block, CU_DEVICE_ATTRIBUTE_MAX_BLOCK_DIM_X) &&
 		(uint64_t)block.x * block.y * block.z <=
 			(unsigned)device_attribute(CU_DEVICE_ATTRIBUTE_MAX_THREADS_PER_BLOCK))
 		return error;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  * Copyright 2026 The heddle authors */
 
-/* Memory. Of nothing, the runtime allocates NULL and frees NULL; a driver calls both invalid. */
+/* Memory. For zero bytes the runtime allocates NULL, and it frees NULL; a driver rejects both. */
 #include <string.h>
 
 #include "cudart/cudart.h"
@@ -14,7 +14,7 @@ rt_error rt_malloc(CUdeviceptr *ret, size_t bytes)
 	return bytes ? RT_CALL(&rt_cu, cuMemAlloc, ret, bytes) : cudaSuccess;
 }
 
-/* NULL is freed to make a context, or to learn whether the one that is there still works. */
+/* Programs free NULL to make a context, or to test whether the current context still works. */
 rt_error rt_free(CUdeviceptr ptr)
 {
 	size_t free_bytes, all;

@@ -1,11 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0
  * Copyright 2026 The heddle authors */
 
-/* What programs register before main and when they load a shared object: fatbins, and for each the
- * kernels and variables in it, by the addresses that stand for them on the host. A fatbin becomes a
- * library of the driver on the first use of something in it; the driver picks the code, and
- * decompresses it. One lock covers all of this; the driver is called with it held, and never calls
- * back. */
+/* Registration, before main or when a shared object is loaded: fatbins, with their kernels and
+ * variables by host address. A fatbin becomes a library of the driver on first use of its content;
+ * the driver picks the code and decompresses it. One lock guards all of this. The driver is called
+ * with the lock held, and never calls back. */
 #include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
@@ -22,8 +21,8 @@ struct symbol {
 	const void *host;
 	const char *name; /* on the device; the program's */
 	struct module *module;
-	CUkernel kernel; /* NULL: not looked up yet */
-	void **managed;  /* where the program keeps a managed variable's address; else NULL */
+	CUkernel kernel;        /* NULL: not looked up yet */
+	void **managed;         /* the program's pointer to a managed variable; else NULL */
 	struct symbol *in_hash; /* the next with this hash */
 	struct symbol *next;    /* the next of all */
 };
@@ -41,7 +40,8 @@ static struct symbol **bucket_of(const void *host)
 	return &buckets[random_bits(0, (uint64_t)(uintptr_t)host) & (n_buckets - 1)];
 }
 
-/* A new table of this size over all symbols. False, and the old one stays: out of memory. */
+/* Makes a new hash table of size n over all symbols. False: out of memory, and the old one
+ * stays. */
 static bool table_make(size_t n)
 {
 	struct symbol **at = calloc(n, sizeof(*at));
@@ -95,8 +95,8 @@ static void symbol_add(void **handle, const void *host, const char *name, void *
 
 /* ---- loading; the lock is held ---- */
 
-/* Programs unload their fatbins at exit, too. Then kernels may still run, and all of it goes with
- * the process. This is registered after the program's own function, so it runs before that. */
+/* Programs also unload their fatbins at exit, when kernels may still run; the process's end frees
+ * everything. This handler is registered after the program's own, so it runs before that. */
 static void mark_exit(void)
 {
 	__atomic_store_n(&is_exiting, true, __ATOMIC_RELAXED);
@@ -196,7 +196,7 @@ rt_error rt_symbol_of(const void *symbol, CUdeviceptr *ret, size_t *ret_bytes)
 	return r == cudaErrorSymbolNotFound ? cudaErrorInvalidSymbol : r;
 }
 
-/* ---- what nvcc's code calls. A handle is a struct module. ---- */
+/* ---- functions that nvcc's code calls; a handle is a struct module ---- */
 
 RT_API void **__cudaRegisterFatBinary(void *fatbin);
 RT_API void __cudaRegisterFatBinaryEnd(void **handle);
@@ -269,8 +269,8 @@ void __cudaRegisterVar(void **handle, char *host, char *device_address, const ch
 		symbol_add(handle, host, name, NULL);
 }
 
-/* host: the program's pointer to the variable. Symbols of it are asked for by that pointer's value,
- * too. */
+/* host: the program's pointer to the variable. Programs also look the symbol up by that pointer's
+ * value. */
 void __cudaRegisterManagedVar(void **handle, void **host, char *device_address, const char *name,
 	int external, size_t bytes, int constant, int global)
 {

@@ -2,7 +2,7 @@
  * Copyright 2026 The heddle authors */
 
 /* For programs that link a libcuda.so.1 as any driver-API program does (examples, tests): the
- * functions by their API names, bound to the symbols that the driver exports. */
+ * functions by their API names, bound to the driver's exported symbols. */
 #ifndef HEDDLE_CU_LINK_H
 #define HEDDLE_CU_LINK_H
 

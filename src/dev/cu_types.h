@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  * Copyright 2026 The heddle authors */
 
-/* Handles and structures of the CUDA driver API, as its 64-bit binary interface lays them out.
+/* Handles and structures of the CUDA driver API, in the layout of its 64-bit binary interface.
  * Handles of the vendor's driver and of the virtual GPU are equally opaque here. */
 #ifndef HEDDLE_CU_TYPES_H
 #define HEDDLE_CU_TYPES_H

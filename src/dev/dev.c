@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0
  * Copyright 2026 The heddle authors */
 
-/* Finds and loads drivers. All kinds share one file name, libcuda.so.1, so that a library path set
- * for the shim or the virtual GPU also captures a plain dlopen: the markers tell them apart, and
- * the system's own is then looked for in the folders where systems keep it. */
+/* Finds and loads drivers. All kinds share one file name, libcuda.so.1, so a library path set for
+ * the shim or the virtual GPU also affects a plain dlopen. Markers tell the libraries apart. If the
+ * found one has a marker, the system's driver is looked up in the folders where systems keep it. */
 #include "dev/dev.h"
 
 #include "base/base.h"
@@ -31,15 +31,15 @@ static const char *const system_paths[] = {
 	"/run/opengl-driver/lib/libcuda.so.1",
 };
 
-/* Where the virtual GPU lies, seen from the folder of an installed program: of heddle, and of those
- * that are parts themselves. */
+/* Where an installed virtual GPU is, relative to the folder of heddle, and of programs that are
+ * parts of heddle themselves. */
 static const char *const cpu_places[] = {HEDDLE_PARTS "/cpu/libcuda.so.1", "../cpu/libcuda.so.1"};
-/* And in a build folder, from the program's folder or one of those above it. */
+/* The same in a build tree, relative to the program's folder or one above it. */
 #define CPU_BUILT "src/dev/cpu/libcuda.so.1"
 
 typedef void *lookup_fn(void *handle, const char *name);
 
-static int fill(void *handle, lookup_fn *lookup, struct cu_api *ret)
+static int fill_api(void *handle, lookup_fn *lookup, struct cu_api *ret)
 {
 	struct cu_api api = {.handle = handle};
 
@@ -53,8 +53,8 @@ static int fill(void *handle, lookup_fn *lookup, struct cu_api *ret)
 	return 0;
 }
 
-/* A driver is never unmapped: its threads, and what it has registered for the program's end, may
- * still run its code after dlclose. */
+/* A driver is never unmapped: its threads and its exit handlers may still run its code after
+ * dlclose. */
 static int open_file(const char *path, bool foreign_only, lookup_fn *lookup, struct cu_api *ret)
 {
 	void *handle = dlopen(path, RTLD_NOW | RTLD_LOCAL | RTLD_NODELETE);
@@ -64,7 +64,7 @@ static int open_file(const char *path, bool foreign_only, lookup_fn *lookup, str
 	int r = -ENOENT;
 	if (!foreign_only ||
 		(!dev_symbol(handle, DEV_SHIM_MARKER) && !dev_symbol(handle, DEV_CPU_MARKER)))
-		r = fill(handle, lookup, ret);
+		r = fill_api(handle, lookup, ret);
 	if (r)
 		dlclose(handle);
 	return r;
@@ -198,7 +198,8 @@ bool dev_parse(const char *text, enum dev_kind *ret, int *ret_ordinal)
 
 enum dev_compiler dev_compiler(int version)
 {
-	/* ptxas of each of these; 13.1 to 13.3 as 13.0, 13.4 and 13.5 as 12.0 to 12.6. */
+	/* Drivers with the ptxas of each of these releases; 13.1 to 13.3 behave as 13.0, 13.4 and
+	 * 13.5 as 12.0 to 12.6. */
 	static const struct {
 		int from, to; /* 1000 times the major number and 10 times the minor one */
 		enum dev_compiler is;

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0
  * Copyright 2026 The heddle authors */
 
-/* Finds libc's dlsym in the symbol table of libc itself, so that no name is resolved by the dynamic
- * linker on the way: an interposer may define dlvsym, too. A libc without the table that is read
- * here (DT_GNU_HASH) leaves dlsym as the program sees it. */
+/* Finds libc's dlsym in the symbol table of libc itself, without the dynamic linker, since an
+ * interposer may define dlvsym, too. If libc lacks the table that is read here (DT_GNU_HASH), the
+ * program's dlsym is used. */
 #include "dev/symbol.h"
 
 #include <dlfcn.h>
@@ -16,7 +16,7 @@
 
 typedef void *lookup_fn(void *, const char *);
 
-/* What a loaded library says of its symbols. */
+/* The symbol table of a loaded library. */
 struct table {
 	uintptr_t base;
 	const ElfW(Sym) * symbols;
@@ -24,7 +24,7 @@ struct table {
 	const uint32_t *hash; /* DT_GNU_HASH */
 };
 
-/* glibc relocates the addresses in the dynamic section of most libraries, and not of all. */
+/* glibc relocates the addresses in the dynamic section of most libraries, but not of all. */
 static const void *table_address(uintptr_t base, uintptr_t value)
 {
 	return (const void *)(value < base ? base + value : value);
@@ -90,7 +90,7 @@ static void *table_find(const struct table *t, const char *name)
 }
 
 /* glibc 2.34 moved dlsym from libdl into libc. */
-static int visit(struct dl_phdr_info *info, size_t size, void *ret)
+static int visit_object(struct dl_phdr_info *info, size_t size, void *ret)
 {
 	const char *slash = info->dlpi_name ? strrchr(info->dlpi_name, '/') : NULL;
 	const char *file = slash ? slash + 1 : info->dlpi_name;
@@ -115,7 +115,7 @@ void *dev_symbol(void *handle, const char *name)
 
 	if (!fn) {
 		fn = (void *)dlsym;
-		dl_iterate_phdr(visit, &fn);
+		dl_iterate_phdr(visit_object, &fn);
 		atomic_store_explicit(&found, fn, memory_order_relaxed);
 	}
 	memcpy(&lookup, &fn, sizeof(lookup));

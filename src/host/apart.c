@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  * Copyright 2026 The heddle authors */
 
-/* What apart.h says. */
+/* See apart.h. */
 #include "host/apart.h"
 
 #include <pthread.h>
@@ -19,12 +19,12 @@ struct work {
 	void *arg;
 };
 
-static void *thread(void *arg)
+static void *run_apart(void *arg)
 {
 	const struct work *w = arg;
 
 #ifdef SYS_close_range
-	/* Numbers from 3 on are not even copied: no pipe of the program's stays open for this. */
+	/* Descriptors from 3 on are not even copied, so no pipe of the program stays open here. */
 	syscall(SYS_close_range, 3, ~0u, CLOSE_RANGE_UNSHARE);
 #endif
 	w->fn(w->arg);
@@ -40,7 +40,7 @@ void apart(void (*fn)(void *arg), void *arg)
 
 	sigfillset(&all);
 	pthread_sigmask(SIG_SETMASK, &all, &old);
-	r = pthread_create(&t, NULL, thread, &w);
+	r = pthread_create(&t, NULL, run_apart, &w);
 	pthread_sigmask(SIG_SETMASK, &old, NULL);
 	if (r == 0)
 		pthread_join(t, NULL);

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0
  * Copyright 2026 The heddle authors */
 
-/* The assembler as programs see it that ask it for something. It is no child of the program's
- * (which may wait for all that it has, and would be told when it ends), holds no file of the
- * program's open, and gets no signal from its terminal. */
+/* The client side of the assembler. The assembler is no child of the program, as the program may
+ * wait for all of its children. The assembler holds no file of the program open, and gets no signal
+ * from the program's terminal. */
 #include "host/assembler.h"
 
 #include "base/base.h"
@@ -27,10 +27,10 @@
 
 #define STACK    ((size_t)64 << 10)
 #define FD_MAX   65536
-#define FD_ABOVE 16 /* the socket is moved there, out of the way of what becomes 0 to 3 */
+#define FD_ABOVE 16 /* the socket is moved to this number or above, since 0 to 3 are reassigned */
 
 #define TRIES   16
-#define GRACE_S 30 /* behind the limit, for the assembler to say that it is over */
+#define GRACE_S 30 /* on top of the limit, for the assembler to report a timeout */
 
 extern char **environ;
 
@@ -87,9 +87,9 @@ static void close_from(unsigned first)
 		close((int)fd);
 }
 
-/* What the program does at signals is not for a process that shares its memory. What came for the
- * program's process group until setsid is dropped: ignoring a signal discards it where it is
- * pending. */
+/* The program's signal handlers must not run in a process that shares its memory. Signals to the
+ * program's process group that arrived before setsid are dropped: ignoring a signal discards a
+ * pending one. */
 static void reset_signals(void)
 {
 	struct sigaction now, usual = {.sa_handler = SIG_DFL}, ignored = {.sa_handler = SIG_IGN};
@@ -105,7 +105,7 @@ static void reset_signals(void)
 	sigprocmask(SIG_SETMASK, &none, NULL);
 }
 
-/* As behind vfork: nothing but calls of the system, in the memory of the thread that waits. */
+/* As after vfork: only system calls, in the memory of the waiting thread. */
 static int becomes_assembler(void *arg)
 {
 	const struct start *s = arg;
@@ -123,7 +123,7 @@ static int becomes_assembler(void *arg)
 	_exit(127);
 }
 
-/* In between, so that the other has no parent in the program. */
+/* An intermediate process, so that the assembler has no parent in the program. */
 static int starts_and_ends(void *arg)
 {
 	const struct start *s = arg;
@@ -132,8 +132,8 @@ static int starts_and_ends(void *arg)
 		0);
 }
 
-/* "NAME=" of an entry that the assembler has otherwise, or not at all: what is preloaded is for the
- * program, and no context is made, so MPS need not know of it. */
+/* "NAME=" of an environment variable that the assembler drops or replaces. Preloaded libraries are
+ * for the program. No context is made, so MPS is not needed. */
 static bool is_other(const char *entry, bool devices)
 {
 	static const char *const names[] = {
@@ -146,7 +146,7 @@ static bool is_other(const char *entry, bool devices)
 	return false;
 }
 
-/* Of several devices this one alone: where they are not alike, each would be compiled for. */
+/* Names this one device if there are several: if they differ, the driver would compile for each. */
 static bool name_device(const struct cu_api *cu, CUdevice dev, char *ret, size_t size)
 {
 	int n = 0, at = 0;
@@ -163,7 +163,7 @@ static bool name_device(const struct cu_api *cu, CUdevice dev, char *ret, size_t
 	return true;
 }
 
-static char **environment(const struct cu_api *cu, CUdevice dev, char device[64])
+static char **make_environment(const struct cu_api *cu, CUdevice dev, char device[64])
 {
 	bool devices = name_device(cu, dev, device, 64);
 	size_t n = 0, at = 0;
@@ -184,8 +184,7 @@ static char **environment(const struct cu_api *cu, CUdevice dev, char device[64]
 	return env;
 }
 
-/* The virtual GPU does not compile, unless it is told how long that is to take, or of what to die.
- */
+/* The virtual GPU does not compile, unless an option makes it simulate a compiler. */
 static bool is_needed(const struct cu_api *cu)
 {
 	static const char *const words[] = {"assemble=", "crash=", "hang="};
@@ -200,7 +199,7 @@ static bool is_needed(const struct cu_api *cu)
 	return false;
 }
 
-static bool find(const struct assembler *a, struct start *s)
+static bool find_paths(const struct assembler *a, struct start *s)
 {
 	Dl_info driver;
 
@@ -213,7 +212,7 @@ static bool find(const struct assembler *a, struct start *s)
 	return access(s->path, X_OK) == 0;
 }
 
-static bool spawn(struct start *s)
+static bool spawn_assembler(struct start *s)
 {
 	char *stacks = mmap(NULL, 2 * STACK, PROT_READ | PROT_WRITE,
 		MAP_PRIVATE | MAP_ANONYMOUS | MAP_STACK, -1, 0);
@@ -224,11 +223,11 @@ static bool spawn(struct start *s)
 	if (stacks == MAP_FAILED)
 		return false;
 	s->stack = stacks;
-	/* A signal to the process group would run the program's handler in the child as well, in
-	 * the memory that both share. The child inherits the mask (reset_signals). */
+	/* A signal to the process group would also run the program's handler in the child, in their
+	 * shared memory. The child inherits the mask (reset_signals). */
 	sigfillset(&all);
 	pthread_sigmask(SIG_SETMASK, &all, &old);
-	/* No signal when it ends: none of the program's waits sees it. */
+	/* No signal at its end, so the program's waits do not see it. */
 	pid = clone(starts_and_ends, stacks + 2 * STACK, CLONE_VM | CLONE_VFORK, s);
 	pthread_sigmask(SIG_SETMASK, &old, NULL);
 	do
@@ -239,18 +238,18 @@ static bool spawn(struct start *s)
 }
 
 /* Under the lock. */
-static bool start(struct assembler *a, CUdevice dev)
+static bool start_assembler(struct assembler *a, CUdevice dev)
 {
 	struct start *s = calloc(1, sizeof(*s));
 	char device[64];
 	int pair[2];
 	bool ok = false;
 
-	if (s && is_needed(a->cu) && find(a, s) &&
+	if (s && is_needed(a->cu) && find_paths(a, s) &&
 		socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, pair) == 0) {
 		s->sock = pair[1];
-		s->env = environment(a->cu, dev, device);
-		ok = s->env && spawn(s);
+		s->env = make_environment(a->cu, dev, device);
+		ok = s->env && spawn_assembler(s);
 		close(pair[1]);
 		if (ok)
 			own_take(&a->sock, pair[0]);
@@ -330,14 +329,14 @@ static bool send_request(struct assembler *a, CUdevice dev, const struct request
 		sent = send_to(a->sock.fd, r);
 	if (!sent && !a->lacking) {
 		own_close(&a->sock);
-		sent = start(a, dev) && send_to(a->sock.fd, r);
+		sent = start_assembler(a, dev) && send_to(a->sock.fd, r);
 	}
 	pthread_mutex_unlock(&a->lock);
 	return sent;
 }
 
-/* Is there something to read, until then? 0: without end. */
-static bool comes(int fd, double until)
+/* Waits until there is something to read. until: the deadline; 0: none. */
+static bool await_input(int fd, double until)
 {
 	struct pollfd p = {.fd = fd, .events = POLLIN};
 
@@ -358,7 +357,7 @@ static char read_byte(const struct own_fd *o, double until)
 	char byte;
 	ssize_t n;
 
-	if (own_is(o) && !comes(o->fd, until))
+	if (own_is(o) && !await_input(o->fd, until))
 		return ASSEMBLER_LATE;
 	do
 		n = own_is(o) ? read(o->fd, &byte, 1) : 0;
@@ -371,7 +370,7 @@ static double limit_of(const struct assembler *a)
 	return a->limit_s ? clock_ms() + 1e3 * (a->limit_s + GRACE_S) : 0;
 }
 
-/* Whoever asks next asks another one. */
+/* Leaves this assembler process; the next request starts another one. */
 static void leave_it(struct assembler *a)
 {
 	pthread_mutex_lock(&a->lock);
@@ -379,8 +378,8 @@ static void leave_it(struct assembler *a)
 	pthread_mutex_unlock(&a->lock);
 }
 
-/* What ends before it has begun has died of somebody else's text, or it does not start here:
- * *ret_unbegun. */
+/* If the assembler ends before it began this request, another text crashed it, or it cannot start
+ * here: then *ret_unbegun is true. */
 static enum assembled answer_of(
 	struct assembler *a, const struct own_fd *pipe, double *ret_ms, bool *ret_unbegun)
 {
@@ -408,7 +407,7 @@ static enum assembled answer_of(
 }
 
 /* The request's file stays the caller's. */
-static enum assembled ask(struct assembler *a, CUdevice dev, struct request *request,
+static enum assembled request_answer(struct assembler *a, CUdevice dev, struct request *request,
 	double *ret_ms, bool *ret_unbegun)
 {
 	enum assembled r = ASSEMBLED_NOT;
@@ -429,8 +428,8 @@ static enum assembled ask(struct assembler *a, CUdevice dev, struct request *req
 	return r;
 }
 
-/* One that has started here before starts again: who waits for his turn while others' texts kill it
- * is not to be compiled here. */
+/* An assembler that has started here before is started again: a request that was interrupted
+ * because other texts crash the compiler must not be compiled in this process instead. */
 static enum assembled ask_on(
 	struct assembler *a, CUdevice dev, struct request *request, double *ret_ms)
 {
@@ -438,7 +437,7 @@ static enum assembled ask_on(
 
 	for (int i = 0; i < TRIES; i++) {
 		bool unbegun = false;
-		enum assembled r = ask(a, dev, request, ret_ms, &unbegun);
+		enum assembled r = request_answer(a, dev, request, ret_ms, &unbegun);
 
 		if (!unbegun)
 			return r;

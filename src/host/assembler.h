@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0
  * Copyright 2026 The heddle authors */
 
-/* PTX compiled by a process of its own, for two reasons. The driver's compiler may crash, or never
- * come to an end: that takes no program along. And while the driver compiles in a process, that
- * must not call exit (what the compiler works with is gone then, and it crashes). A library needs
- * no context to be compiled, and what was compiled is in the driver's cache on disk: the program
- * loads it from there. (assembler.c, assembler_main.c) */
+/* Compiles PTX in a separate process, for two reasons. The driver's compiler may crash or hang, and
+ * must not take a program along. And a process must not call exit while the driver compiles in it,
+ * since the compiler's data is freed then, and the compiler crashes. A library needs no context to
+ * be compiled, and the result is in the driver's cache on disk, from which the program loads it.
+ * (assembler.c, assembler_main.c) */
 #ifndef HEDDLE_DEV_ASSEMBLER_H
 #define HEDDLE_DEV_ASSEMBLER_H
 
@@ -16,17 +16,17 @@
 
 #define ASSEMBLER_FILE "heddle-assembler"
 #define ASSEMBLER_PART "shim/" ASSEMBLER_FILE /* among the parts; and src/ in a build folder */
-/* The assembler's descriptor of the socket over which requests come, SOCK_SEQPACKET. A request is
- * two paths, or empty ones, and two descriptors: a file that holds the PTX, and a pipe for the
- * answer, of one byte, ahead of which another says that it is begun: requests may be there before
- * the assembler is. */
+/* The assembler's descriptor of the socket for requests, SOCK_SEQPACKET. A request has two paths,
+ * or empty ones, and two descriptors: a file with the PTX, and a pipe for the answer. The answer is
+ * one byte. Before it, another byte says that the request has begun, since requests may arrive
+ * before the assembler runs. */
 #define ASSEMBLER_FD    3
 #define ASSEMBLER_BEGUN 'b'
-#define ASSEMBLER_DONE  'd' /* in the driver's cache, as far as there is one */
-#define ASSEMBLER_WRONG 'w' /* the driver does not take it */
+#define ASSEMBLER_DONE  'd' /* in the driver's cache, if it has one */
+#define ASSEMBLER_WRONG 'w' /* the driver refuses it */
 #define ASSEMBLER_LATE  'l' /* it takes too long; the assembler has ended */
 
-/* A file that is to be kept once what belongs to it is there. */
+/* A staged file, which becomes permanent once the matching code is compiled. */
 struct staged {
 	char tmp[4200], path[4096];
 };
@@ -39,29 +39,30 @@ enum assembled {
 	ASSEMBLED_NOT,   /* there is no assembler here */
 };
 
-/* Who asks, and the process that answers: started with the first request, and again when it has
- * ended, as it does when it has had nothing to do for a while. */
+/* A client, and the process that answers: started by the first request, and again after it has
+ * ended, since it ends when idle for a while. */
 struct assembler {
 	const struct cu_api *cu; /* borrowed */
 	char path[4096];         /* of the program */
 	unsigned limit_s;        /* 0: none, and several requests at a time */
-	pthread_mutex_t lock;    /* over what follows */
+	pthread_mutex_t lock;    /* guards the fields below */
 	struct own_fd sock;
-	bool lacking;         /* it does not start here */
-	bool starts;          /* it has done so */
-	pthread_mutex_t turn; /* with a limit: whose request it is, so that it is known who died */
+	bool lacking; /* it does not start here */
+	bool starts;  /* it has started before */
+	/* with a limit: held during a request, so that a crash can be attributed to it */
+	pthread_mutex_t turn;
 };
 
-#define ASSEMBLER_LIMIT_S 300 /* for those that have a limit and are told no other */
-/* path: absolute, copied; too long a one, or one where no program is: nothing is ever compiled. */
+#define ASSEMBLER_LIMIT_S 300 /* the default limit */
+/* path: absolute, copied. If it is too long or names no program, nothing is compiled apart. */
 void assembler_init(
 	struct assembler *a, const struct cu_api *cu, const char *path, unsigned limit_s);
-/* For requests from now on. Nobody is waiting. */
+/* For later requests. No thread may be waiting. */
 void assembler_limit(struct assembler *a, unsigned limit_s);
-/* Nobody is waiting. What was asked for is still done. */
+/* No thread may be waiting. Pending requests are still completed. */
 void assembler_finish(struct assembler *a);
-/* Waits until it is compiled for dev, in no call of the driver. s, or NULL: is kept then; if it is
- * ASSEMBLED_NOT, s is still the caller's. ret_ms, or NULL: what compiling took. Any thread. */
+/* Waits until the text is compiled for dev, outside all driver calls. s, or NULL: kept on success;
+ * after ASSEMBLED_NOT the caller still owns it. ret_ms, or NULL: the compile time. Any thread. */
 enum assembled assemble(struct assembler *a, CUdevice dev, const char *text, size_t len,
 	const struct staged *s, double *ret_ms);
 

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0
  * Copyright 2026 The heddle authors */
 
-/* usage: heddle-assembler DRIVER [SECONDS], with a socket of the program's as descriptor 3
- * (assembler.h). Has what it is sent compiled, each request in a thread; ends when it has had
- * nothing to do for a while, or the program has ended and all is done that was asked for: what was
- * begun serves the program's next start. SECONDS: one at a time, and it ends when one takes longer:
- * there is no other way out of the driver. */
+/* usage: heddle-assembler DRIVER [SECONDS], with the program's socket as descriptor 3
+ * (assembler.h). Compiles each request in a thread. Ends when idle for a while, or when the program
+ * has ended and all requests are complete; these serve the program's next start. SECONDS: one
+ * request at a time, and the process ends when one takes longer, as there is no other way out of
+ * the driver. */
 #include "dev/symbol.h"
 #include "host/assembler.h"
 #include "host/folder.h"
@@ -32,7 +32,7 @@
 #include "dev/cu_types.h"
 
 #define IDLE_MS      10000
-#define LONGEST      900 /* seconds behind the program's end */
+#define LONGEST      900 /* seconds after the program's end */
 #define TURNS        4
 #define LOCK_LOOK_NS 50000000
 #define TEXT_MAX     ((off_t)1 << 30)
@@ -81,7 +81,7 @@ static char *read_text(int fd)
 }
 
 /* Whether anybody is there to read it does not matter. */
-static void answer(const struct request *r, char byte)
+static void send_answer(const struct request *r, char byte)
 {
 	while (write(r->answer, &byte, 1) < 0 && errno == EINTR)
 		;
@@ -96,10 +96,9 @@ static void too_long(int sig)
 	_exit(0);
 }
 
-/* One assembler of a user's compiles a text, of all programs and starts: a compiler that hangs
- * would otherwise hang once more with each start, and each would keep a processor busy. The lock is
- * on a file beside the one that is to come, and ends with this process. -1: there is nothing to
- * lock. */
+/* Only one assembler of a user compiles a text at a time, over all programs and starts: otherwise a
+ * compiler that hangs would hang again with each start, each time with a busy processor. The lock
+ * is on a file beside the result, and ends with this process. -1: there is nothing to lock. */
 static int text_lock(const struct staged *s, bool *ret_abandoned)
 {
 	char path[sizeof(s->path) + 8];
@@ -137,7 +136,7 @@ static void text_unlock(const struct staged *s, int fd)
 	close(fd);
 }
 
-static void *serve(void *arg)
+static void *serve_request(void *arg)
 {
 	struct request *r = arg;
 	char *text = read_text(r->text), byte = ASSEMBLER_WRONG;
@@ -147,7 +146,7 @@ static void *serve(void *arg)
 
 	while (sem_wait(&turns) < 0)
 		;
-	answer(r, ASSEMBLER_BEGUN);
+	send_answer(r, ASSEMBLER_BEGUN);
 	at_limit = r->answer;
 	if (limit_s)
 		alarm(limit_s);
@@ -162,7 +161,7 @@ static void *serve(void *arg)
 	else if (*r->staged.tmp)
 		unlink(r->staged.tmp);
 	text_unlock(&r->staged, locked);
-	answer(r, byte);
+	send_answer(r, byte);
 	sem_post(&turns);
 	close(r->text);
 	close(r->answer);
@@ -175,7 +174,7 @@ static void *serve(void *arg)
 	return NULL;
 }
 
-/* The two descriptors of a message; else none is left open. */
+/* Takes the two descriptors of a message; on failure none is left open. */
 static bool fds_of(struct msghdr *m, struct request *ret)
 {
 	int fds[2];
@@ -216,7 +215,7 @@ static void paths_of(const char *at, size_t len, struct staged *ret)
 }
 
 /* False: no thread is to be had. */
-static bool begin(struct request *r)
+static bool begin_request(struct request *r)
 {
 	pthread_attr_t attr;
 	pthread_t thread;
@@ -227,7 +226,7 @@ static bool begin(struct request *r)
 	pthread_mutex_unlock(&lock);
 	pthread_attr_init(&attr);
 	pthread_attr_setdetachstate(&attr, PTHREAD_CREATE_DETACHED);
-	ok = pthread_create(&thread, &attr, serve, r) == 0;
+	ok = pthread_create(&thread, &attr, serve_request, r) == 0;
 	pthread_attr_destroy(&attr);
 	if (!ok) {
 		pthread_mutex_lock(&lock);
@@ -238,7 +237,7 @@ static bool begin(struct request *r)
 }
 
 /* One message. False: there is none any more. */
-static bool take(int flags)
+static bool take_request(int flags)
 {
 	static char paths[sizeof(struct staged)];
 	union {
@@ -261,7 +260,7 @@ static bool take(int flags)
 	r = malloc(sizeof(*r));
 	if (r)
 		*r = one;
-	if (!r || !begin(r)) {
+	if (!r || !begin_request(r)) {
 		close(one.text);
 		close(one.answer);
 		free(r);
@@ -286,16 +285,16 @@ static void serve_all(void)
 	for (;;) {
 		int r = poll(&p, 1, IDLE_MS);
 
-		if (r > 0 && !take(0))
+		if (r > 0 && !take_request(0))
 			return;
 		if (r < 0 && errno != EINTR)
 			return;
 		if (r == 0 && !is_busy())
 			break;
 	}
-	/* Nothing more is taken; what came in the meantime is done. */
+	/* No further requests are taken; those that arrived meanwhile are completed. */
 	shutdown(ASSEMBLER_FD, SHUT_RD);
-	while (take(MSG_DONTWAIT))
+	while (take_request(MSG_DONTWAIT))
 		;
 }
 

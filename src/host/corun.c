@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  * Copyright 2026 The heddle authors */
 
-/* Kernels of a set planned and run, as they are or as one launch. */
+/* Plans and runs the kernels of a set, unmodified or as one launch. */
 #include "host/corun.h"
 
 #include <stdlib.h>
@@ -114,8 +114,8 @@ static int make_split(struct host_device *d, const struct host_set *s, const str
 	return 0;
 }
 
-/* Each kernel in its stream, which waits for the main one and is waited for by it. Between kernels
- * that follow each other stands an event only if one is asked for. */
+/* Each kernel in a stream of its own, which waits for the main stream, and the main stream for it.
+ * `each`: with an event between consecutive kernels. */
 static CUresult launch_all(
 	struct host_device *d, const struct host_set *s, const CUstream *streams, bool each)
 {
@@ -219,7 +219,7 @@ int host_prepare(struct host_device *d, const struct host_set *s, enum dev_how h
 	return r;
 }
 
-/* A form with these parameters, for planning and running. */
+/* The form with these parameters, for planning and running. */
 static struct dev_merge_part part_of(struct host_form *form, const struct host_set *s)
 {
 	for (unsigned k = 0; k < s->n; k++)

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  * Copyright 2026 The heddle authors */
 
-/* The one place where it is worded why kernels cannot run together. */
+/* The text for each reason why kernels cannot run together, in one place. */
 #include "host/corun_fault.h"
 
 #include <errno.h>
@@ -80,9 +80,9 @@ static void name_form(
 	strbuf_printf(out, " as one launch, \"%s\"", dev_hows[f->how]);
 }
 
-/* Writes the text that replaces a placeholder of a template. */
-static void put(const struct host_fault *f, const struct host_set *s, const struct host_words *w,
-	const char *name, size_t len, struct strbuf *out)
+/* Writes the replacement of a template's placeholder. */
+static void put_word(const struct host_fault *f, const struct host_set *s,
+	const struct host_words *w, const char *name, size_t len, struct strbuf *out)
 {
 	const char *code = cu_result_name(f->result), *result = cu_result_text(f->result);
 	const struct {
@@ -108,8 +108,8 @@ static void put(const struct host_fault *f, const struct host_set *s, const stru
 		strbuf_printf(out, "{%.*s}", (int)len, name);
 }
 
-static void expand(const struct host_fault *f, const struct host_set *s, const struct host_words *w,
-	const char *p, struct strbuf *out)
+static void expand_template(const struct host_fault *f, const struct host_set *s,
+	const struct host_words *w, const char *p, struct strbuf *out)
 {
 	for (;;) {
 		size_t plain = strcspn(p, "{"), name;
@@ -119,7 +119,7 @@ static void expand(const struct host_fault *f, const struct host_set *s, const s
 			return;
 		p += plain + 1;
 		name = strcspn(p, "}");
-		put(f, s, w, p, name, out);
+		put_word(f, s, w, p, name, out);
 		p += name + 1;
 	}
 }
@@ -127,8 +127,8 @@ static void expand(const struct host_fault *f, const struct host_set *s, const s
 void host_explain(const struct host_fault *f, const struct host_set *s, const struct host_words *w,
 	struct strbuf *text, struct strbuf *hint)
 {
-	expand(f, s, w, codes[f->code].text, text);
-	expand(f, s, w, codes[f->code].hint, hint);
+	expand_template(f, s, w, codes[f->code].text, text);
+	expand_template(f, s, w, codes[f->code].hint, hint);
 }
 
 void host_explain_woven(

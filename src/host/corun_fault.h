@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  * Copyright 2026 The heddle authors */
 
-/* Why kernels cannot run together: a code, which kernel, and a detail. Every front end words it by
- * host_explain, and says what its options are called. */
+/* Why kernels cannot run together: a code, the kernel, and a detail. Every front end gets the text
+ * from host_explain, with its own names of options. */
 #ifndef HEDDLE_CORUN_FAULT_H
 #define HEDDLE_CORUN_FAULT_H
 
@@ -27,11 +27,12 @@ struct host_fault {
 	char log[1024];     /* TEXT: what the driver's compiler wrote; "" */
 };
 
-/* Fills *f; kernel as there, detail is copied (NULL: ""). Returns the code's negative errno. */
+/* Fills *f; kernel as in the field, detail is copied (NULL: ""). Returns the code's negative
+ * errno. */
 int host_fail(struct host_fault *f, enum host_code code, int kernel, const char *detail);
 int host_fail_with(
 	struct host_fault *f, enum host_code code, int kernel, uint64_t a, uint64_t b, uint64_t c);
-/* DRIVER; what: what was done. */
+/* DRIVER; what: the action that failed. */
 int host_cu_failed(struct host_fault *f, CUresult r, const char *what);
 int host_errno(const struct host_fault *f); /* negative; 0: HOST_OK */
 #define HOST_TRY(f, call, what)                             \
@@ -41,23 +42,22 @@ int host_errno(const struct host_fault *f); /* negative; 0: HOST_OK */
 			return host_cu_failed(f, r_, what); \
 	} while (0)
 
-/* What a front end calls things. */
+/* A front end's names of options. */
 struct host_words {
-	bool numbered; /* a kernel is called by its number, from 1, and its name; else by its name
-			*/
+	bool numbered; /* names a kernel by its number, from 1, and its name; else by its name */
 	const char *help, *steal, *mixed, *streams, *vertical; /* ways, and parts of ways */
 	const char *plain;                                     /* "... run any kernels" */
-	const char *time; /* what gives the compiler more time */
-	const char *ptx;  /* what goes with the report of a bug */
+	const char *time; /* the option that raises the compile timeout */
+	const char *ptx;  /* the attachment for a bug report */
 };
 
 struct host_set;
-/* The fault as a sentence, and what to do (""), appended. s: the set that met with it; NULL: none,
- * and no kernel is named. */
+/* Appends the fault as a sentence, and a hint (or ""). s: the set with the fault; NULL: none, so no
+ * kernel is named. */
 void host_explain(const struct host_fault *f, const struct host_set *s, const struct host_words *w,
 	struct strbuf *text, struct strbuf *hint);
-/* Why two kernels are not woven but fused vertically; w->why has a reason. name, number: of kernel
- * w->which, as in host_explain (0: by its name alone). */
+/* Why two kernels are fused vertically instead of woven; w->why has a reason. name, number: of
+ * kernel w->which, as in host_explain (0: by its name alone). */
 void host_explain_woven(
 	const struct pass_woven *w, const char *name, unsigned number, struct strbuf *out);
 

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0
  * Copyright 2026 The heddle authors */
 
-/* Forms: one launch of all kernels of a set. A form is made once for the kernels and the shapes of
- * their blocks, and then runs with any grids and any schedule. Why there can be none is kept, too:
- * a text on which the compiler crashed is not compiled again. */
+/* Forms: one launch of all kernels of a set. A form is made once for the kernels and their block
+ * shapes, and then runs with any grids and any schedule. A failure is remembered, too: a text on
+ * which the compiler crashed is not compiled again. */
 #include "host/corun.h"
 
 #include <errno.h>
@@ -49,7 +49,7 @@ struct host_form *host_form_find(
 
 /* ---- its text ---- */
 
-static int refused(
+static int keep_refusal(
 	int err, const struct pass_form *form, const struct diag_list *diags, struct host_fault *f)
 {
 	const struct pass_verdict *v = &form->verdict;
@@ -66,8 +66,8 @@ static int refused(
 		diags->len ? diags->at[diags->len - 1].message : strerror(-err));
 }
 
-/* tight: for as many threads on an SM as the kernels have alone. */
-static int make(struct host_form *form, bool tight, struct strbuf *ret, ptx_lines *ret_lines,
+/* tight: bounds registers so that as many threads fit on an SM as for each kernel alone. */
+static int make_text(struct host_form *form, bool tight, struct strbuf *ret, ptx_lines *ret_lines,
 	struct host_fault *f)
 {
 	const struct host_set *s = &form->set;
@@ -98,7 +98,7 @@ static int make(struct host_form *form, bool tight, struct strbuf *ret, ptx_line
 	}
 	r = pass_run(pass_find(dev_how_passes[form->how]), &rq, diags, &made);
 	if (r < 0)
-		return refused(r, &made, diags, f);
+		return keep_refusal(r, &made, diags, f);
 	form->form = made.merged;
 	if (pass_leave_const(made.m) < 0)
 		ret->failed = true;
@@ -107,7 +107,7 @@ static int make(struct host_form *form, bool tight, struct strbuf *ret, ptx_line
 	return ret->failed ? host_fail(f, HOST_MEMORY, -1, NULL) : 0;
 }
 
-/* Reports of a fault name the kernel by its number among all. */
+/* Fault reports name the kernel by its number among all. */
 static void tell_lines(const struct host_device *d, const struct host_form *form,
 	const struct strbuf *text, ptx_lines *lines)
 {
@@ -119,7 +119,7 @@ static void tell_lines(const struct host_device *d, const struct host_form *form
 
 /* ---- on the device ---- */
 
-static int load(struct host_device *d, struct host_form *form, const struct strbuf *text,
+static int load_form(struct host_device *d, struct host_form *form, const struct strbuf *text,
 	struct host_fault *f)
 {
 	double apart = 0, from;
@@ -145,20 +145,20 @@ static int make_and_load(
 	struct strbuf text = {0};
 	ptx_lines lines = {0};
 	double from = clock_ms();
-	int r = make(form, tight, &text, &lines, f);
+	int r = make_text(form, tight, &text, &lines, f);
 
 	form->make_ms = clock_ms() - from;
 	if (r == 0) {
 		sha256(text.at, text.len, form->digest);
 		tell_lines(d, form, &text, &lines);
-		r = load(d, form, &text, f);
+		r = load_form(d, form, &text, f);
 	}
 	strbuf_finish(&text);
 	VEC_FREE(&lines);
 	return r;
 }
 
-/* Whether registers were spilled for the sake of more workers. */
+/* Did the register bound for more workers cause spills? */
 static int find_spills(
 	const struct host_device *d, const struct host_form *form, bool *ret, struct host_fault *f)
 {
@@ -193,7 +193,7 @@ static int find_fit(const struct host_device *d, struct host_form *form, struct 
 	return 0;
 }
 
-static int prepare(struct host_device *d, struct host_form *form, struct host_fault *f)
+static int prepare_form(struct host_device *d, struct host_form *form, struct host_fault *f)
 {
 	bool tight = form->how == DEV_MERGE, again = false;
 	int r = make_and_load(d, form, tight, f);
@@ -216,7 +216,7 @@ static int prepare(struct host_device *d, struct host_form *form, struct host_fa
 	return 0;
 }
 
-static void unload(const struct host_device *d, struct host_form *form)
+static void unload_form(const struct host_device *d, struct host_form *form)
 {
 	dev_merged_destroy(&d->cu, &form->device);
 	if (form->module)
@@ -225,7 +225,7 @@ static void unload(const struct host_device *d, struct host_form *form)
 	arena_finish(&form->arena);
 }
 
-static struct host_form *add(
+static struct host_form *add_form(
 	const struct host_set *s, enum dev_how how, const struct dev_merging *m)
 {
 	struct host_form *form = calloc(1, sizeof(*form));
@@ -261,14 +261,14 @@ int host_form_make(struct host_device *d, const struct host_set *s, enum dev_how
 	}
 	if (form)
 		return 0;
-	form = add(s, how, m);
+	form = add_form(s, how, m);
 	if (!form)
 		return host_fail(f, HOST_MEMORY, -1, NULL);
 	arena_init(&form->arena, 0);
-	r = prepare(d, form, f);
+	r = prepare_form(d, form, f);
 	if (r == 0)
 		return 0;
-	unload(d, form);
+	unload_form(d, form);
 	if (is_final(f->code)) {
 		form->never = *f;
 	} else {
@@ -282,7 +282,7 @@ void host_forms_free(const struct host_device *d, struct host_form **list)
 {
 	for (struct host_form *form = *list, *next; form; form = next) {
 		next = form->next;
-		unload(d, form);
+		unload_form(d, form);
 		free(form);
 	}
 	*list = NULL;

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0
  * Copyright 2026 The heddle authors */
 
-/* The device, texts loaded on it, and kernels made ready for forms. A kernel goes into a form on
- * its own, and names no module variables there: they stay one copy, whichever way it is run. The
- * form has an array of their addresses (host/outside.h) instead, which is filled once it is loaded.
- */
+/* The device, texts loaded on it, and kernels prepared for forms. A kernel in a form is extracted
+ * from its module and names no module variables: the variables stay one copy, whichever way the
+ * kernel runs. The form has an array of their addresses instead (host/outside.h), filled after
+ * loading. */
 #include "host/corun.h"
 #include "host/outside.h"
 
@@ -126,7 +126,7 @@ static void keep_places(struct ptx_module *alone, const struct ptx_module *m)
 	}
 }
 
-/* The kernel on its own, and the digest of that: the rest of its module may change. */
+/* Extracts the kernel, and computes the digest of the result: the rest of its module may change. */
 static int take_out(struct host_kernel *k, const struct ptx_module *m, struct host_fault *f)
 {
 	struct strbuf text = {0};
@@ -148,7 +148,7 @@ struct locating {
 	struct host_kernel *k;
 };
 
-static int locate(void *user, struct pass_outside *vars, size_t n)
+static int locate_vars(void *user, struct pass_outside *vars, size_t n)
 {
 	const struct locating *l = user;
 	struct host_kernel *k = l->k;
@@ -184,7 +184,7 @@ static int leave_vars(const struct host_device *d, struct host_kernel *k, struct
 
 	if (diags) {
 		diag_init(diags, k->arena, k->name, NULL, 0);
-		r = pass_leave_outside(k->alone, diags, locate, &l);
+		r = pass_leave_outside(k->alone, diags, locate_vars, &l);
 	}
 	if (r == -ENOMEM)
 		return host_fail(f, HOST_MEMORY, -1, NULL);

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  * Copyright 2026 The heddle authors */
 
-/* What folder.h says. Several processes may do any of it at a time: what one of them has removed is
- * gone for the others, and that is all. */
+/* See folder.h. Several processes may call this at the same time; a file that one of them has
+ * removed is gone for the others, which does no harm. */
 #include "host/folder.h"
 
 #include <dirent.h>
@@ -68,7 +68,7 @@ struct list {
 	uint64_t bytes;
 };
 
-/* KEY, or KEY.PID.TIME while it is written. Whatever else lies there is not ours. */
+/* KEY, or KEY.PID.TIME while it is written. Other files do not belong to heddle. */
 static bool is_ours(const char *name, bool *ret_finished)
 {
 	size_t n = strspn(name, "0123456789abcdef");
@@ -77,7 +77,7 @@ static bool is_ours(const char *name, bool *ret_finished)
 	return n == KEY_CHARS && (!name[n] || name[n] == '.') && strlen(name) < NAME_CHARS;
 }
 
-static bool add(struct list *l, const char *name, const struct stat *st)
+static bool add_file(struct list *l, const char *name, const struct stat *st)
 {
 	if (l->n == l->room) {
 		size_t room = l->room ? 2 * l->room : FIRST_ENTRIES;
@@ -94,7 +94,7 @@ static bool add(struct list *l, const char *name, const struct stat *st)
 	return true;
 }
 
-static bool collect(int folder, struct list *l)
+static bool list_files(int folder, struct list *l)
 {
 	int again = openat(folder, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 	DIR *dir = again < 0 ? NULL : fdopendir(again);
@@ -114,7 +114,7 @@ static bool collect(int folder, struct list *l)
 		if (!finished && time(NULL) - st.st_mtim.tv_sec > UNFINISHED_S)
 			unlinkat(folder, e->d_name, 0);
 		else
-			ok = add(l, e->d_name, &st);
+			ok = add_file(l, e->d_name, &st);
 	}
 	if (dir)
 		closedir(dir);
@@ -134,7 +134,7 @@ void folder_trim(int folder, uint64_t max_bytes)
 {
 	struct list l = {0};
 
-	if (collect(folder, &l) && l.bytes > max_bytes) {
+	if (list_files(folder, &l) && l.bytes > max_bytes) {
 		qsort(l.at, l.n, sizeof(l.at[0]), by_use);
 		for (size_t i = 0; i < l.n && l.bytes > max_bytes - max_bytes / 8; i++) {
 			unlinkat(folder, l.at[i].name, 0);

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0
  * Copyright 2026 The heddle authors */
 
-/* Green contexts in prototypes of our own. Their functions are looked up here, not in cu_api.def:
- * nobody else calls them, and the shim passes them on as it does all that it does not know. */
+/* Green contexts, in heddle's own prototypes. Their functions are looked up here and not in
+ * cu_api.def: nothing else calls them, and the shim passes them on like all functions that it does
+ * not know. */
 #include "host/green.h"
 
 #include <dlfcn.h>
@@ -10,7 +11,7 @@
 
 #include "base/base.h"
 
-/* As the driver has it, with room behind for what later drivers add. */
+/* The driver's structure, with room for fields of later drivers. */
 struct resource {
 	uint32_t type;
 	uint8_t pad[92];
@@ -20,8 +21,8 @@ struct resource {
 _Static_assert(offsetof(struct resource, sm_count) == 96, "the driver's layout");
 
 #define RESOURCE_SM    1
-#define DEFAULT_STREAM 1u /* a flag that the driver insists on */
-#define UNIT           8u /* SMs; on devices before 9.0 a driver takes multiples of it, too */
+#define DEFAULT_STREAM 1u /* a flag that the driver requires */
+#define UNIT           8u /* SMs; drivers also accept multiples of it on devices before 9.0 */
 
 struct api {
 	CUresult (*get)(CUdevice, struct resource *, uint32_t type);
@@ -33,7 +34,7 @@ struct api {
 	CUresult (*destroy)(void *ctx);
 };
 
-static bool find(const struct cu_api *cu, struct api *ret)
+static bool find_api(const struct cu_api *cu, struct api *ret)
 {
 	static const char *const names[] = {"cuDeviceGetDevResource", "cuDevSmResourceSplitByCount",
 		"cuDevResourceGenerateDesc", "cuGreenCtxCreate", "cuGreenCtxStreamCreate",
@@ -73,7 +74,7 @@ CUresult dev_green_create(
 	uint64_t sum = 0;
 	CUresult r;
 
-	if (!find(cu, &api) || n < 2 || n > DEV_GREEN_MAX)
+	if (!find_api(cu, &api) || n < 2 || n > DEV_GREEN_MAX)
 		return CUDA_ERROR_NOT_SUPPORTED;
 	memset(&all, 0, sizeof(all));
 	r = cu->cuCtxGetDevice(&device);
@@ -112,7 +113,7 @@ void dev_green_destroy(const struct cu_api *cu, struct dev_green *g)
 	for (unsigned k = 0; k < g->n; k++) {
 		if (g->streams[k])
 			cu->cuStreamDestroy(g->streams[k]);
-		if (find(cu, &api))
+		if (find_api(cu, &api))
 			api.destroy(g->contexts[k]);
 	}
 	*g = (struct dev_green){0};

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  * Copyright 2026 The heddle authors */
 
-/* Managed launches, waited for. What always holds: between launches the control block is idle, so
- * it may be read and its quotas written by plain copies. */
+/* Managed launches with a wait for each. Invariant: between launches the control block is idle, so
+ * plain copies may read it and write its quotas. */
 #include "host/managed.h"
 
 #include <string.h>
@@ -38,7 +38,8 @@ void dev_fill_args(const struct dev_shape *shape, const struct pass_kernel_info 
 		.shrink = chunk > 1 ? dev_shrink(workers) : 0,
 		.yield_every = s->yield_every,
 	};
-	/* Its blocks may all wait for each other: none may leave before the last has begun. */
+	/* All its blocks may wait for each other: no worker may leave before the last block has
+	 * begun. */
 	if (info->rising_order && ret->total <= workers)
 		ret->yield_every = 0;
 	if (host)
@@ -52,7 +53,7 @@ void dev_fill_args(const struct dev_shape *shape, const struct pass_kernel_info 
 	}
 }
 
-/* How many workers fill the device with this kernel, never more than there are blocks. */
+/* The number of workers that fill the device with this kernel, at most the number of blocks. */
 static CUresult workers_that_fit(const struct cu_api *cu, CUfunction fn,
 	const struct dev_shape *shape, uint32_t n_sms, uint32_t *ret_per_sm, uint32_t *ret_workers)
 {
@@ -92,7 +93,8 @@ CUresult dev_control_create(const struct cu_api *cu, CUdeviceptr *ret_block)
 	return r;
 }
 
-/* The block is idle: as if a launch of this generation had run so much and been preempted. */
+/* The control block is idle: sets it as if a launch of this generation had run `first` blocks and
+ * been preempted. */
 static CUresult begin_at(const struct cu_api *cu, CUdeviceptr block, uint64_t first)
 {
 	CUresult r =
@@ -103,7 +105,7 @@ static CUresult begin_at(const struct cu_api *cu, CUdeviceptr block, uint64_t fi
 					   &first, sizeof(first));
 }
 
-static CUresult launch(const struct cu_api *cu, CUfunction fn, uint32_t blocks,
+static CUresult launch_grid(const struct cu_api *cu, CUfunction fn, uint32_t blocks,
 	const struct dev_shape *shape, void *params, size_t bytes)
 {
 	void *extra[] = {CU_LAUNCH_PARAM_BUFFER_POINTER, params, CU_LAUNCH_PARAM_BUFFER_SIZE,
@@ -113,7 +115,7 @@ static CUresult launch(const struct cu_api *cu, CUfunction fn, uint32_t blocks,
 		shape->block[2], shape->shared_bytes, NULL, NULL, extra);
 }
 
-/* The hardware grid of the next launch: workers, or in guard form the blocks not yet handed out. */
+/* The hardware grid of the next launch: workers; in guard form the blocks not yet handed out. */
 static uint32_t next_grid(const struct pass_kernel_info *info, uint32_t workers, uint64_t left)
 {
 	uint64_t blocks = info->tier == PASS_GUARD ? left : MIN(workers, left);
@@ -126,18 +128,18 @@ static CUresult launch_once(const struct cu_api *cu, CUfunction fn, CUfunction c
 	struct ctl_args *args)
 {
 	static const struct dev_shape one = {.block = {1, 1, 1}};
-	CUresult r = launch(cu, fn, blocks, shape, params, bytes);
+	CUresult r = launch_grid(cu, fn, blocks, shape, params, bytes);
 
 	if (r == CUDA_SUCCESS && closer)
-		r = launch(cu, closer, 1, &one, args, sizeof(*args));
+		r = launch_grid(cu, closer, 1, &one, args, sizeof(*args));
 	if (r == CUDA_SUCCESS)
 		r = cu->cuCtxSynchronize();
 	return r;
 }
 
-/* Of as many workers as fit, those that the steering allows. Blocks that may all wait for each
- * other, and fit at once, keep their workers. */
-static uint32_t bounded(const struct dev_steering *s, const struct pass_kernel_info *info,
+/* The workers that the steering allows, of those that fit. A kernel whose blocks may all wait for
+ * each other, and all fit at once, keeps its workers. */
+static uint32_t bound_workers(const struct dev_steering *s, const struct pass_kernel_info *info,
 	uint64_t blocks, uint32_t fit, uint32_t n_sms)
 {
 	uint64_t most = fit;
@@ -171,7 +173,7 @@ CUresult dev_managed_run(const struct cu_api *cu, CUfunction fn, CUfunction clos
 		r = workers_that_fit(cu, fn, shape, (uint32_t)n_sms, &per_sm, &workers);
 	if (r != CUDA_SUCCESS)
 		return r;
-	workers = bounded(s, info, stats.total, workers, (uint32_t)n_sms);
+	workers = bound_workers(s, info, stats.total, workers, (uint32_t)n_sms);
 	dev_fill_args(shape, info, block, 0, *io_gen, workers, s, &args);
 	memcpy((char *)params + info->arg_offset, &args, sizeof(args));
 	stats.workers = workers;

@@ -2,8 +2,8 @@
  * Copyright 2026 The heddle authors */
 
 /* The host side of managed launches for a program that has the device to itself: heddle exec,
- * tests, benchmarks. One launch at a time, waited for. (The shim steers launches of programs that
- * it does not own, many at once: shim/managed.h.) */
+ * tests, benchmarks. One launch at a time, with a wait for each. (The shim steers launches of
+ * foreign programs, many at once: shim/managed.h.) */
 #ifndef HEDDLE_MANAGED_H
 #define HEDDLE_MANAGED_H
 
@@ -20,33 +20,34 @@ struct dev_steering {
 	uint32_t yield_every;    /* all quotas drop to 0 after so many tickets; 0: never */
 	uint32_t workers_per_sm; /* 0: as many as fit */
 	uint32_t workers;        /* in all; 0: as many as fit */
-	uint64_t first;          /* blocks before this one count as run; less than there are */
+	uint64_t first;          /* earlier blocks count as run; less than the total */
 };
 
-/* What happened in a launch. */
+/* Statistics of a launch. */
 struct dev_managed_stats {
 	uint32_t workers;  /* a worker launch */
 	uint32_t launches; /* worker launches: 1 + times resumed */
 	uint64_t total;
-	bool together; /* fewer workers, or turns, were asked for; but its blocks may wait for each
-			  other, and all of them are there at once */
+	/* fewer workers, or yields, were requested, but its blocks may wait for each other, so all
+	 * of them are resident at once */
+	bool together;
 };
 
 /* Writes the by-value arguments (ctl/control.h). block and host are device addresses. */
 void dev_fill_args(const struct dev_shape *shape, const struct pass_kernel_info *info,
 	uint64_t block, uint64_t host, uint32_t gen, uint32_t workers, const struct dev_steering *s,
 	struct ctl_args *ret);
-/* ctl_args.shrink for so many workers. */
+/* ctl_args.shrink for this number of workers. */
 unsigned dev_shrink(uint32_t workers);
 uint64_t dev_total_blocks(const struct dev_shape *shape);
 
 /* A control block in device memory, in its initial state. */
 CUresult dev_control_create(const struct cu_api *cu, CUdeviceptr *ret_block);
 
-/* Runs fn (made by pass_preempt, info says how) to its end on a control block whose generation is
- * *io_gen. params: the kernel's parameter buffer, info->param_bytes long, ctl_args not yet written.
- * closer: the guard form's second kernel; NULL for managed kernels.
- * Returns a driver error, or CUDA_ERROR_UNKNOWN if a whole launch handed out no block. */
+/* Runs fn (made by pass_preempt, described by info) to its end, on a control block of generation
+ * *io_gen. params: the kernel's parameter buffer, info->param_bytes long; ctl_args is filled in
+ * here. closer: the guard form's second kernel; NULL for managed kernels. Returns a driver error,
+ * or CUDA_ERROR_UNKNOWN if a whole launch handed out no block. */
 CUresult dev_managed_run(const struct cu_api *cu, CUfunction fn, CUfunction closer,
 	const struct pass_kernel_info *info, const struct dev_shape *shape, void *params,
 	const struct dev_steering *s, CUdeviceptr block, uint32_t *io_gen,

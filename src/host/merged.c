@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0
  * Copyright 2026 The heddle authors */
 
-/* Merged launches, waited for. What always holds: between launches all control blocks are idle. A
- * kernel that is done stays in the launches that follow for the others' sake: its generation is
- * over, which workers find out as they come. */
+/* Merged launches with a wait for each. Invariant: between launches all control blocks are idle. A
+ * completed kernel stays in the later launches of the others: its generation is over, as workers
+ * see when they arrive. */
 #include "host/merged.h"
 
 #include <string.h>
@@ -20,9 +20,9 @@ static uint32_t gcd(uint32_t a, uint32_t b)
 	return a;
 }
 
-/* Slots to kernels by their shares, each at least one where there are as many. What rounding leaves
- * goes to who has the least of what is due to it. */
-static void apportion(const uint32_t *share, unsigned n, uint32_t slots, uint32_t *ret)
+/* Divides slots among kernels by their shares, at least one each if there are enough. Slots left by
+ * rounding go to the kernel that is furthest below its share. */
+static void apportion_slots(const uint32_t *share, unsigned n, uint32_t slots, uint32_t *ret)
 {
 	uint64_t sum = 0;
 	uint32_t given = 0;
@@ -56,9 +56,9 @@ static void apportion(const uint32_t *share, unsigned n, uint32_t slots, uint32_
 	}
 }
 
-/* The shares themselves, in lowest terms, where a round of them goes into the slots: then who comes
- * last finds the same mixture as who comes first. */
-static void mix(const uint32_t *share, unsigned n, uint32_t slots, uint32_t *ret)
+/* The shares in lowest terms, if the slots hold a whole round of them: then late workers find the
+ * same mixture as early ones. */
+static void mix_shares(const uint32_t *share, unsigned n, uint32_t slots, uint32_t *ret)
 {
 	uint32_t common = share[0];
 	uint64_t sum = 0;
@@ -70,12 +70,12 @@ static void mix(const uint32_t *share, unsigned n, uint32_t slots, uint32_t *ret
 		sum += ret[k];
 	}
 	if (sum > slots)
-		apportion(share, n, slots, ret);
+		apportion_slots(share, n, slots, ret);
 }
 
-/* Without a common divisor with n, and near the golden section of it: wherever workers begin, those
- * that follow belong to the kernels in due proportion. */
-static uint32_t spread(uint32_t n)
+/* A stride coprime to n and near its golden section: wherever workers begin, the following ones
+ * belong to the kernels in proportion. */
+static uint32_t find_stride(uint32_t n)
 {
 	uint32_t stride = MAX((uint32_t)(n * 0.618), 1u);
 
@@ -89,9 +89,9 @@ static bool has_own(const struct dev_merging *how, unsigned k)
 	return how->own >> k & 1;
 }
 
-/* The merged launch makes room for those that have launches of their own, as their shares are; a
- * worker for each of the others is left, where there are as many. With CTL_APART it has them all at
- * first, and those leave that come to others' SMs. */
+/* Reduces the merged launch to make room for kernels with launches of their own, by their shares;
+ * each other kernel keeps a worker, if there are enough. With CTL_APART it starts with all workers,
+ * and those on the SMs of other kernels leave. */
 static void leave_room(
 	const struct dev_merging *how, unsigned n, uint32_t n_sms, struct dev_merge_plan *p)
 {
@@ -108,9 +108,9 @@ static void leave_room(
 	p->workers = per_sm ? left * n_sms : left;
 }
 
-/* What of the workers, the places on an SM, or the SMs is each kernel's; without SMs of its own,
- * who has a launch of its own has nothing in the merged one. */
-static void divide(const struct dev_merging *how, unsigned n, uint32_t n_sms,
+/* Each kernel's part of the workers, of the places on an SM, or of the SMs. A kernel with a launch
+ * of its own has no part in the merged launch, unless it has SMs of its own. */
+static void divide_workers(const struct dev_merging *how, unsigned n, uint32_t n_sms,
 	const struct dev_merge_plan *p, uint32_t *ret_count)
 {
 	uint32_t share[CTL_MAX_MERGED] = {0}, count[CTL_MAX_MERGED] = {0};
@@ -120,17 +120,17 @@ static void divide(const struct dev_merging *how, unsigned n, uint32_t n_sms,
 		if (how->order == CTL_APART || !has_own(how, k))
 			share[m++] = how->share[k];
 	if (how->order == CTL_PARTITION)
-		apportion(share, m, p->workers, count);
+		apportion_slots(share, m, p->workers, count);
 	else if (how->order == CTL_MIXED)
-		mix(share, m, (p->workers + n_sms - 1) / n_sms, count);
+		mix_shares(share, m, (p->workers + n_sms - 1) / n_sms, count);
 	else if (how->order == CTL_APART)
-		apportion(share, m, n_sms, count);
+		apportion_slots(share, m, n_sms, count);
 	m = 0;
 	for (unsigned k = 0; k < n; k++)
 		ret_count[k] = how->order == CTL_APART || !has_own(how, k) ? count[m++] : 0;
 }
 
-/* The kernels' parts, those with workers in the merged launch first. */
+/* The kernels' parts; kernels with workers in the merged launch come first. */
 static enum dev_merge_status plan_kinds(const struct dev_merging *how, unsigned n, uint32_t n_sms,
 	struct dev_merge_plan *p, unsigned *ret_which)
 {
@@ -139,7 +139,7 @@ static enum dev_merge_status plan_kinds(const struct dev_merging *how, unsigned 
 
 	if (how->own && (how->order == CTL_PARTITION || how->order == CTL_MIXED))
 		leave_room(how, n, n_sms, p);
-	divide(how, n, n_sms, p, count);
+	divide_workers(how, n, n_sms, p, count);
 	for (unsigned k = 0; k < n; k++) {
 		bool own = has_own(how, k);
 
@@ -151,7 +151,7 @@ static enum dev_merge_status plan_kinds(const struct dev_merging *how, unsigned 
 		}
 	}
 	p->merge.of = apart ? n_sms : upto;
-	p->merge.stride = how->order == CTL_PARTITION ? spread(p->workers) : 1;
+	p->merge.stride = how->order == CTL_PARTITION ? find_stride(p->workers) : 1;
 	for (unsigned k = 0; k < n && apart; k++) {
 		if (!has_own(how, k))
 			continue;
@@ -163,7 +163,7 @@ static enum dev_merge_status plan_kinds(const struct dev_merging *how, unsigned 
 	return DEV_MERGE_OK;
 }
 
-/* As many as the kernel has alone: those that find no room yet come as the others leave. */
+/* As many workers as the kernel has alone; those without room start as others leave. */
 static void plan_own(const struct dev_merging *how, const struct dev_merge_part *own, unsigned n,
 	const struct dev_merge_shape *shapes, uint32_t n_sms, struct dev_merge_plan *p)
 {
@@ -171,7 +171,7 @@ static void plan_own(const struct dev_merging *how, const struct dev_merge_part 
 		uint64_t workers = own && has_own(how, k) ? (uint64_t)own[k].per_sm * n_sms : 0;
 
 		p->own[k].per_sm = workers ? own[k].per_sm : 0;
-		/* Who comes to an SM of another kernel leaves. */
+		/* With CTL_APART, workers on the SMs of another kernel leave. */
 		if (how->order != CTL_APART)
 			workers = MIN(workers, dev_total_blocks(&shapes[k].shape));
 		p->own[k].workers = (uint32_t)workers;
@@ -181,9 +181,9 @@ static void plan_own(const struct dev_merging *how, const struct dev_merge_part 
 	}
 }
 
-/* Kernels that natively have all their blocks there at once, and may need it: whoever runs one of
- * these blocks may stay with it until the last of them has begun. Who steals does not leave while
- * there are any, so enough workers are enough. */
+/* Kernels whose blocks are all resident at once natively, and may need to be: a worker with one of
+ * these blocks may stay until the last of them has begun. A stealing worker does not leave while
+ * there are such blocks, so the number of workers is all that matters. */
 static enum dev_merge_status plan_together(const struct dev_merging *how,
 	const struct pass_merged *form, unsigned n, const struct dev_merge_shape *shapes,
 	struct dev_merge_plan *p, unsigned *ret_which, uint64_t *ret_blocks)
@@ -197,8 +197,8 @@ static enum dev_merge_status plan_together(const struct dev_merging *how,
 			continue;
 		blocks += dev_total_blocks(&shapes[k].shape);
 		last = k;
-		/* One block has nobody to wait for; of one kernel everybody is. Which workers of
-		 * two launches are there at first is for the hardware to say. */
+		/* A single block waits for no other. A single kernel has all workers. With two
+		 * launches, the hardware decides which workers start first. */
 		if ((!ctl_steals(how->order) || has_own(how, k)) && n > 1 &&
 			dev_total_blocks(&shapes[k].shape) > 1) {
 			*ret_which = k;
@@ -222,8 +222,8 @@ static uint32_t plan_workers(const struct dev_merging *how, uint32_t per_sm, uns
 		workers = (uint64_t)MAX(per_sm * rest / n, 1u) * n_sms;
 	for (unsigned k = 0; k < n; k++)
 		blocks += dev_total_blocks(&shapes[k].shape);
-	/* By SM, every place is filled: with fewer workers than places it would be for the hardware
-	 * to say which kernel has how many. */
+	/* By SM, every place is filled: with fewer workers than places, the hardware would decide
+	 * how many each kernel gets. */
 	if (ctl_steals(how->order) || how->order == CTL_PARTITION)
 		workers = MIN(workers, blocks);
 	if (how->workers_per_sm)
@@ -310,23 +310,23 @@ struct run {
 	struct dev_merged *d;
 };
 
-static uint32_t inverse(uint32_t n)
+static uint32_t inverse_of(uint32_t n)
 {
 	return (uint32_t)MIN((1ull << 32) / n, UINT32_MAX);
 }
 
-/* Where workers of merged and fused forms look for a block (ctl/args.h). */
+/* Constants with which workers of merged and fused forms compute block indices (ctl/args.h). */
 static void fill_inverse(struct ctl_args *args)
 {
 	if (args->total >= CTL_TICKETS_32)
 		return;
-	args->inverse[0] = inverse(args->grid[0]);
-	args->inverse[1] = inverse(args->grid[1]);
+	args->inverse[0] = inverse_of(args->grid[0]);
+	args->inverse[1] = inverse_of(args->grid[1]);
 }
 
-/* Which blocks each claim has. Those that workers have at the same time lie beside each other as
- * they would in a launch of its own, so what they read and write does, too; and claims become
- * smaller towards the end, for which half of the blocks are left at most. */
+/* The blocks of each claim. Workers run neighbouring blocks at the same time, as in a separate
+ * launch, so their memory accesses are close as well. Claims shrink towards the end, for at most
+ * half of the blocks. */
 static void count_claims(uint32_t workers, struct ctl_args *args)
 {
 	unsigned s = 31 - (unsigned)__builtin_clz(workers), c = 0;
@@ -348,7 +348,7 @@ static void count_claims(uint32_t workers, struct ctl_args *args)
 	args->flags |= CTL_BY_CLAIMS;
 }
 
-/* struct ctl_args of kernel k, which is the form's number `at`. */
+/* Fills struct ctl_args of kernel k, which is number `at` in the form. */
 static void fill_args(
 	const struct run *x, const struct dev_merge_part *part, unsigned at, unsigned k)
 {
@@ -384,7 +384,7 @@ static void fill_params(const struct run *x)
 			continue;
 		fill_args(x, &x->own[k], 0, k);
 		merge = x->plan->own[k].merge;
-		/* Of one kernel, that is the first: its words are where those of this one are. By
+		/* A form of one kernel uses the first words, so they point to this kernel's. With
 		 * these orders no other word of struct ctl_turns is used. */
 		merge.turns = x->d->turns + k * sizeof(struct ctl_times);
 		memcpy((char *)x->own[k].params + x->own[k].form->merge_offset, &merge,
@@ -413,7 +413,7 @@ static CUresult launch_part(const struct cu_api *cu, const struct dev_merge_part
 		form->block[2], form->shared_bytes, stream, NULL, extra);
 }
 
-/* Where launches of their own are made, once what is under way has ended. */
+/* Makes the streams of the kernels' own launches, after earlier work has ended. */
 static CUresult ready_streams(const struct run *x)
 {
 	const struct cu_api *cu = x->cu;
@@ -463,10 +463,10 @@ static CUresult join_own(const struct run *x)
 	return r;
 }
 
-/* The merged one first: its workers find room only where there is much. But where each kernel has
- * SMs of its own they come last: the others fill all SMs, those of them that are elsewhere leave,
- * and there alone is room. The other way round it would be filled up with workers that leave. */
-static CUresult launch(const struct run *x, uint32_t workers, bool first)
+/* The merged launch comes first, since its workers need most room. But with SMs for each kernel it
+ * comes last: the others fill all SMs, those on foreign SMs leave, and room is only there. In the
+ * other order, workers that leave would fill that room. */
+static CUresult launch_grids(const struct run *x, uint32_t workers, bool first)
 {
 	const struct cu_api *cu = x->cu;
 	bool last = x->how->order == CTL_APART;
@@ -495,9 +495,9 @@ struct progress {
 	unsigned first;  /* of these */
 };
 
-/* Quotas of those that are not done are lifted, for the next launch. */
-static CUresult look(const struct cu_api *cu, unsigned n, const struct dev_merge_shape *shapes,
-	const struct dev_merged *d, struct progress *ret)
+/* Reads the progress, and lifts the quotas of incomplete kernels for the next launch. */
+static CUresult read_progress(const struct cu_api *cu, unsigned n,
+	const struct dev_merge_shape *shapes, const struct dev_merged *d, struct progress *ret)
 {
 	struct progress p = {0};
 
@@ -542,9 +542,9 @@ static CUresult add_times(const struct cu_api *cu, unsigned n, const struct dev_
 	return r;
 }
 
-/* Launches in a row that may hand out nothing. Which SMs workers come to is for the hardware to
- * say, and where others use the device, too, a kernel's own may all be taken. */
-static unsigned patience(const struct dev_merging *how)
+/* The launches in a row that may hand out nothing. The hardware chooses the SMs of workers, and if
+ * other programs use the device, all of a kernel's own SMs may be taken. */
+static unsigned empty_launches_allowed(const struct dev_merging *how)
 {
 	return how->order == CTL_MIXED || how->order == CTL_APART ? 8 : 0;
 }
@@ -567,9 +567,9 @@ CUresult dev_merged_run(const struct cu_api *cu, const struct dev_merge_part *al
 	for (;; before = p) {
 		r = reset_turns(cu, io->turns);
 		if (r == CUDA_SUCCESS)
-			r = launch(&x, workers, stats.launches == 0);
+			r = launch_grids(&x, workers, stats.launches == 0);
 		if (r == CUDA_SUCCESS)
-			r = look(cu, n, shapes, io, &p);
+			r = read_progress(cu, n, shapes, io, &p);
 		if (r == CUDA_SUCCESS && (how->times || how->count))
 			r = add_times(cu, n, io, &stats);
 		if (r != CUDA_SUCCESS)
@@ -578,11 +578,11 @@ CUresult dev_merged_run(const struct cu_api *cu, const struct dev_merge_part *al
 		if (!p.undone)
 			break;
 		in_vain = p.handed > before.handed ? 0 : in_vain + 1;
-		if (in_vain > patience(how)) {
+		if (in_vain > empty_launches_allowed(how)) {
 			ret->stalled = p.first;
 			return CUDA_ERROR_UNKNOWN;
 		}
-		/* Who belongs to which kernel depends on how many they are. */
+		/* A worker's kernel depends on the number of workers. */
 		if (ctl_steals(how->order))
 			workers = (uint32_t)MIN(workers, MAX(p.left, 1ull));
 	}

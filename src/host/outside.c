@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0
  * Copyright 2026 The heddle authors */
 
-/* Module variables stay one copy: the original module's. A kernel that is rewritten on its own
- * names them no longer; each function that did gets a register with the variable's address, which
- * it loads from an array of constants of the form's own. Whoever loads the form fills that:
- * addresses differ from start to start, and as a part of the text they would have it compiled anew
- * each time. .const variables are read through their global addresses, since constant banks belong
- * to a module. What cannot be done this way (textures, unknown shapes) refuses the kernel. */
+/* Module variables stay one copy, in the original module. An extracted kernel does not name them:
+ * each function that did gets a register with the variable's address, loaded from a constant array
+ * of the form. The loader of the form fills the array, since addresses differ from start to start,
+ * and in the text they would force a new compilation each time. .const variables are read through
+ * their global addresses, since constant banks belong to a module. Uses that cannot be replaced
+ * (textures, unknown instructions) refuse the kernel. */
 #include "host/outside.h"
 
 #include <errno.h>
@@ -36,7 +36,7 @@ static bool is_baked(const struct bake *b, const struct ptx_sym *sym)
 	       ptx_find_global(b->m, sym->name) == sym;
 }
 
-static struct baked *find(const struct bake *b, const struct ptx_opd *o)
+static struct baked *find_variable(const struct bake *b, const struct ptx_opd *o)
 {
 	uint64_t offset = o->has_value ? o->value : 0;
 
@@ -49,19 +49,20 @@ static struct baked *find(const struct bake *b, const struct ptx_opd *o)
 
 /* ---- which there are ---- */
 
-static void note(void *user, struct ptx_opd *o)
+static void note_variable(void *user, struct ptx_opd *o)
 {
 	struct bake *b = user;
 
 	if (o->kind != PTX_OPD_SYM || !is_baked(b, o->sym))
 		return;
-	if (o->negated || (!find(b, o) && !VEC_PUSH(&b->vars,
-						  (struct baked){.sym = o->sym,
-							  .offset = o->has_value ? o->value : 0})))
+	if (o->negated ||
+		(!find_variable(b, o) &&
+			!VEC_PUSH(&b->vars, (struct baked){.sym = o->sym,
+						    .offset = o->has_value ? o->value : 0})))
 		b->refused = true;
 }
 
-static bool mentions(const struct bake *b, const char *text)
+static bool text_mentions(const struct bake *b, const char *text)
 {
 	for (size_t i = 0; text && i < b->m->items.len; i++) {
 		const struct ptx_item *it = &b->m->items.at[i];
@@ -79,10 +80,10 @@ static int note_func(struct bake *b)
 
 		if (s->kind != PTX_INSN)
 			continue;
-		if (!s->n && s->mn->op == PTX_OP_RAW && mentions(b, s->text))
+		if (!s->n && s->mn->op == PTX_OP_RAW && text_mentions(b, s->text))
 			return -ENOTSUP;
 		if (s->n)
-			ptx_visit_opds(s, note, b);
+			ptx_visit_opds(s, note_variable, b);
 		if (b->refused)
 			return -ENOTSUP;
 		if (b->vars.len > PASS_OUTSIDE_MAX)
@@ -93,9 +94,9 @@ static int note_func(struct bake *b)
 
 /* ---- and what names them ---- */
 
-/* The register that holds the address in this function; PTX_NO_REG: none to be had. The assembler
- * is shown how the address is aligned, or it makes narrow loads of wide ones (H200: 142 us of 77).
- */
+/* The register with the address in this function; PTX_NO_REG: none available. The code shows the
+ * assembler the address's alignment; otherwise it splits wide loads (H200: 142 us instead of
+ * 77). */
 static uint32_t register_for(struct bake *b, struct baked *v)
 {
 	char name[128];
@@ -117,10 +118,10 @@ static uint32_t register_for(struct bake *b, struct baked *v)
 	return reg;
 }
 
-static void replace(void *user, struct ptx_opd *o)
+static void replace_variable(void *user, struct ptx_opd *o)
 {
 	struct bake *b = user;
-	struct baked *v = o->kind == PTX_OPD_SYM ? find(b, o) : NULL;
+	struct baked *v = o->kind == PTX_OPD_SYM ? find_variable(b, o) : NULL;
 	uint32_t reg;
 
 	if (!v)
@@ -139,7 +140,7 @@ static int bake_func(struct bake *b)
 
 	for (size_t i = 0; i < f->body.len; i++) {
 		if (f->body.at[i].kind == PTX_INSN && f->body.at[i].n)
-			ptx_visit_opds(&f->body.at[i], replace, b);
+			ptx_visit_opds(&f->body.at[i], replace_variable, b);
 		if (b->refused)
 			return -ENOMEM;
 	}
@@ -174,7 +175,7 @@ static int each_func(struct bake *b, int (*fn)(struct bake *))
 	return r;
 }
 
-/* Declarations of what is going to be named no longer; whether there were any. */
+/* Drops the declarations of the replaced variables. True: there were any. */
 static bool drop_declarations(struct bake *b)
 {
 	struct ptx_module *m = b->m;
@@ -190,8 +191,8 @@ static bool drop_declarations(struct bake *b)
 	return kept < n;
 }
 
-/* Visible, so that the assembler takes nothing about its contents for granted. */
-static int declare(struct bake *b)
+/* Visible, so that the assembler assumes nothing about its contents. */
+static int declare_array(struct bake *b)
 {
 	char decl[96];
 
@@ -200,8 +201,8 @@ static int declare(struct bake *b)
 	return ptx_add_var(b->m, b->diags, decl) ? 0 : -EINVAL;
 }
 
-/* Where they are, as far as whoever has the module knows. */
-static int locate(struct bake *b, pass_locate_fn *fn, void *user)
+/* Gets the addresses' alignments from the caller. */
+static int locate_variables(struct bake *b, pass_locate_fn *fn, void *user)
 {
 	struct pass_outside *vars = arena_zalloc(&b->m->arena, b->vars.len * sizeof(*vars));
 	int r;
@@ -223,9 +224,9 @@ int pass_leave_outside(
 	int r = each_func(&b, note_func);
 
 	if (r == 0 && drop_declarations(&b) && b.vars.len) {
-		r = locate(&b, fn, user);
+		r = locate_variables(&b, fn, user);
 		if (r == 0)
-			r = declare(&b);
+			r = declare_array(&b);
 		if (r == 0)
 			r = each_func(&b, bake_func);
 	}
@@ -236,7 +237,7 @@ int pass_leave_outside(
 
 /* ---- .const ---- */
 
-/* Does a cache operator or hint follow? Its place is not that of ".nc". */
+/* Does a cache operator or hint follow? Then ".nc" goes elsewhere. */
 static bool is_cached(const char *at)
 {
 	static const char *const starts[] = {".ca.", ".cg.", ".cs.", ".cv.", ".lu.", ".L"};
@@ -247,9 +248,7 @@ static bool is_cached(const char *at)
 	return false;
 }
 
-/* The form's own array is named, and is where it is: the program's constants are not named any
- * more.
- */
+/* The form's own array keeps its place. The program's constants are no longer named. */
 static bool names_const(const struct ptx_stmt *s)
 {
 	for (unsigned i = 0; i < s->n; i++) {
@@ -262,7 +261,8 @@ static bool names_const(const struct ptx_stmt *s)
 	return false;
 }
 
-/* "ld.const.u32" becomes "ld.global.nc.u32": it stays a load of what nobody writes meanwhile. */
+/* "ld.const.u32" becomes "ld.global.nc.u32": still a load of memory that the kernel does not
+ * write. */
 static bool leave_const(struct ptx_module *m, struct ptx_stmt *s)
 {
 	const char *at = strstr(s->mn->text, ".const");

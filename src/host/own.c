@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  * Copyright 2026 The heddle authors */
 
-/* What own.h says. */
+/* See own.h. */
 #include "host/own.h"
 
 #include <fcntl.h>
@@ -14,7 +14,7 @@
 #define ENOUGH 64
 
 /* The least number wanted; 0: any. */
-static int high(void)
+static int high_number(void)
 {
 	struct rlimit most;
 
@@ -25,7 +25,7 @@ static int high(void)
 
 void own_take(struct own_fd *ret, int fd)
 {
-	int up = fcntl(fd, F_DUPFD_CLOEXEC, high());
+	int up = fcntl(fd, F_DUPFD_CLOEXEC, high_number());
 	struct stat st;
 
 	if (up >= 0)

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0
  * Copyright 2026 The heddle authors */
 
-/* The file: a head, four texts, the parameters, the pointers, the regions, the variables' names,
- * the contents. Little endian, without padding. The reader checks every count and every reference
- * before it uses one. */
+/* The file: a header, four texts, the parameters, the pointers, the regions, the variables' names,
+ * the contents. Little endian, without padding. The reader checks every count and reference before
+ * use. */
 #include "host/record.h"
 
 #include <errno.h>
@@ -36,7 +36,7 @@ _Static_assert(sizeof(struct record_pointer) == 16, "no padding");
 
 /* ---- writing ---- */
 
-static void add(struct strbuf *out, const void *at, size_t bytes)
+static void add_bytes(struct strbuf *out, const void *at, size_t bytes)
 {
 	if (bytes)
 		strbuf_add(out, at, bytes);
@@ -61,16 +61,16 @@ static void add_regions(const struct record *r, struct strbuf *out)
 			.had = g->had,
 			.left = g->left};
 
-		add(out, &h, sizeof(h));
+		add_bytes(out, &h, sizeof(h));
 	}
 	for (uint32_t i = 0; i < r->n_regions; i++)
-		add(out, r->regions[i].variable, strlen(r->regions[i].variable) + 1);
+		add_bytes(out, r->regions[i].variable, strlen(r->regions[i].variable) + 1);
 	for (uint32_t i = 0; i < r->n_regions; i++) {
 		const struct record_region *g = &r->regions[i];
 
 		if (g->had == RECORD_BYTES)
-			add(out, g->before, g->bytes);
-		add(out, g->after, after_bytes(g));
+			add_bytes(out, g->before, g->bytes);
+		add_bytes(out, g->after, after_bytes(g));
 	}
 }
 
@@ -92,14 +92,14 @@ void record_write(const struct record *r, struct strbuf *out)
 	memcpy(h.magic, MAGIC, sizeof(h.magic));
 	memcpy(h.grid, r->grid, sizeof(h.grid));
 	memcpy(h.block, r->block, sizeof(h.block));
-	add(out, &h, sizeof(h));
-	add(out, r->kernel, h.kernel_bytes);
-	add(out, r->program, h.program_bytes);
-	add(out, r->device, h.device_bytes);
-	add(out, r->ptx, r->ptx_len);
-	add(out, "", 1);
-	add(out, r->params, r->param_bytes);
-	add(out, r->pointers, r->n_pointers * sizeof(*r->pointers));
+	add_bytes(out, &h, sizeof(h));
+	add_bytes(out, r->kernel, h.kernel_bytes);
+	add_bytes(out, r->program, h.program_bytes);
+	add_bytes(out, r->device, h.device_bytes);
+	add_bytes(out, r->ptx, r->ptx_len);
+	add_bytes(out, "", 1);
+	add_bytes(out, r->params, r->param_bytes);
+	add_bytes(out, r->pointers, r->n_pointers * sizeof(*r->pointers));
 	add_regions(r, out);
 	if (out->failed)
 		return;
@@ -125,7 +125,7 @@ struct rest {
 	uint64_t len;
 };
 
-static const uint8_t *take(struct rest *r, uint64_t n)
+static const uint8_t *take_bytes(struct rest *r, uint64_t n)
 {
 	const uint8_t *at = r->at;
 
@@ -136,10 +136,10 @@ static const uint8_t *take(struct rest *r, uint64_t n)
 	return at;
 }
 
-/* A text of so many bytes, the last of them its only NUL. */
+/* A text of this many bytes, whose last byte is its only NUL. */
 static const char *take_text(struct rest *r, uint64_t bytes)
 {
-	const uint8_t *at = bytes ? take(r, bytes) : NULL;
+	const uint8_t *at = bytes ? take_bytes(r, bytes) : NULL;
 
 	return at && memchr(at, 0, bytes) == at + bytes - 1 ? (const char *)at : NULL;
 }
@@ -175,9 +175,9 @@ static bool take_regions(const struct head *h, struct rest *r, const struct regi
 			return false;
 	}
 	for (uint32_t i = 0; i < h->n_regions; i++) {
-		if (to[i].had == RECORD_BYTES && !(to[i].before = take(r, to[i].bytes)))
+		if (to[i].had == RECORD_BYTES && !(to[i].before = take_bytes(r, to[i].bytes)))
 			return false;
-		if (after_bytes(&to[i]) && !(to[i].after = take(r, after_bytes(&to[i]))))
+		if (after_bytes(&to[i]) && !(to[i].after = take_bytes(r, after_bytes(&to[i]))))
 			return false;
 	}
 	return r->len == 0;
@@ -199,7 +199,7 @@ int record_read(
 	struct rest rest = {at, len};
 	struct head h;
 	struct record r = {0};
-	const uint8_t *head = take(&rest, sizeof(h)), *pointers, *heads;
+	const uint8_t *head = take_bytes(&rest, sizeof(h)), *pointers, *heads;
 	struct record_pointer *p;
 	struct record_region *regions;
 
@@ -216,9 +216,9 @@ int record_read(
 	r.program = take_text(&rest, h.program_bytes);
 	r.device = take_text(&rest, h.device_bytes);
 	r.ptx = take_text(&rest, h.ptx_bytes);
-	r.params = take(&rest, h.param_bytes);
-	pointers = take(&rest, (uint64_t)h.n_pointers * sizeof(*p));
-	heads = take(&rest, (uint64_t)h.n_regions * sizeof(struct region_head));
+	r.params = take_bytes(&rest, h.param_bytes);
+	pointers = take_bytes(&rest, (uint64_t)h.n_pointers * sizeof(*p));
+	heads = take_bytes(&rest, (uint64_t)h.n_regions * sizeof(struct region_head));
 	if (!r.kernel || !*r.kernel || !r.program || !r.device || !r.ptx || !r.params ||
 		!pointers || !heads)
 		return -EBADMSG;

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0
  * Copyright 2026 The heddle authors */
 
-/* Is a daemon that keeps its socket open stuck? Its sign of life (wire_page.alive_ms) stands still.
- * That counts only while somebody waits for its word, since an idle one says nothing; and only as
- * far as we looked: on a machine that ran neither of the two, neither is to blame. Pure: no clock.
- */
+/* Is a daemon stuck that keeps its socket open? Its sign of life (wire_page.alive_ms) stops
+ * changing. That counts only while a thread waits for the daemon's word, since an idle daemon
+ * writes nothing. And only time between regular checks counts: if the machine ran neither process,
+ * the daemon is not to blame. Pure: no clock. */
 #ifndef HEDDLE_HOST_SILENCE_H
 #define HEDDLE_HOST_SILENCE_H
 
@@ -17,7 +17,7 @@ struct silence {
 	uint32_t said, looked, ms;
 };
 
-/* For each look, at least every 200 ms. True: it is as good as dead. */
+/* Call at least every 200 ms. True: the daemon counts as dead. */
 static inline bool silence_too_long(
 	struct silence *s, uint32_t alive_ms, uint32_t now_ms, bool waited_for)
 {

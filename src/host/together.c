@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  * Copyright 2026 The heddle authors */
 
-/* What together.h says. */
+/* See together.h. */
 #include "host/together.h"
 
 #include <errno.h>

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  * Copyright 2026 The heddle authors */
 
-/* Words for ways of running kernels together. What is printed can be parsed. */
+/* Prints and parses ways to run kernels together (way.h); printing and parsing are inverse. */
 #include "host/way.h"
 #include "base/text.h"
 
@@ -149,8 +149,8 @@ void dev_way_print(
 	strbuf_finish(&b);
 }
 
-/* A word of a way that begins with name: what follows it; else NULL. */
-static const char *after(const char *word, const char *name)
+/* If the word begins with name, the rest of it; else NULL. */
+static const char *text_after(const char *word, const char *name)
 {
 	size_t len = strlen(name);
 
@@ -172,7 +172,7 @@ static const char *parse_number(
 /* A word after "weave": "unsliced", "branches", "registers=N". */
 static const char *parse_weaving(struct arena *a, const char *word, struct dev_merging *ret_m)
 {
-	const char *wrong, *text = after(word, "registers=");
+	const char *wrong, *text = text_after(word, "registers=");
 
 	if (!strcmp(word, "unsliced")) {
 		ret_m->unsliced = true;
@@ -200,20 +200,21 @@ static const char *parse_word(
 		ret_m->help_others = true;
 		return NULL;
 	}
-	if ((text = after(word, "chunk=")))
+	if ((text = text_after(word, "chunk=")))
 		return dev_chunk_parse(a, text, kernels, ret_m);
-	if ((text = after(word, "own=")))
+	if ((text = text_after(word, "own=")))
 		return dev_own_parse(a, text, kernels, ret_m);
-	if ((text = after(word, "total-workers=")))
+	if ((text = text_after(word, "total-workers=")))
 		return parse_number(a, text, 1, SHARE_MAX, &ret_m->workers);
-	if ((text = after(word, "per-sm=")))
+	if ((text = text_after(word, "per-sm=")))
 		return parse_number(a, text, 1, SHARE_MAX, &ret_m->workers_per_sm);
 	return arena_printf(a,
 		"'%s' is not one of help, chunk=N[:N...], total-workers=N, per-sm=N, own=K[:K...]",
 		word);
 }
 
-/* The words of a way, the first without its "=N:N...", which is *ret_shares (else NULL). */
+/* Parses the words of a strategy; the first comes without its "=N:N...", which is *ret_shares (else
+ * NULL). */
 static const char *parse_words(struct arena *a, char (*word)[128], int words, const char *shares,
 	unsigned n, enum dev_how *ret_how, struct dev_merging *ret_m)
 {

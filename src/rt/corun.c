@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  * Copyright 2026 The heddle authors */
 
-/* heddle_corun: launches checked, a way found, kernels run as they are or as one launch. */
+/* heddle_corun: checks launches, finds a way, and runs the kernels unmodified or as one launch. */
 #include "rt/rt.h"
 
 #include <errno.h>
@@ -33,8 +33,8 @@ static int check_launch(struct heddle *h, const struct heddle_launch *l, struct 
 	return 0;
 }
 
-/* Parameters as the driver takes them: in one buffer, the arena's. */
-static void *pack(struct arena *a, const struct heddle_launch *l, const struct rt_kernel *k)
+/* The parameters in one buffer of the arena, in the driver's layout. */
+static void *pack_params(struct arena *a, const struct heddle_launch *l, const struct rt_kernel *k)
 {
 	char *params = arena_zalloc(a, k->host.bytes + 1);
 
@@ -66,7 +66,7 @@ static int find_all(struct heddle *h, struct arena *a, const struct heddle_launc
 		r = check_launch(h, &l[i], k);
 		if (r < 0)
 			return r;
-		params = pack(a, &l[i], k);
+		params = pack_params(a, &l[i], k);
 		if (!params)
 			return rt_out_of_memory(h);
 		memcpy(shape.grid, l[i].grid, sizeof(shape.grid));
@@ -144,8 +144,8 @@ static int find_way(struct heddle *h, struct arena *a, const struct host_set *s,
 
 /* ---- running ---- */
 
-/* Reports whether the kernels were woven, or why they were fused vertically, and the way that was
- * run. */
+/* Reports the way that ran, and whether the kernels were woven, or why they were fused
+ * vertically. */
 static void see_woven(struct heddle *h, const struct host_set *s, const struct host_form *form,
 	struct heddle_result *ret)
 {
@@ -160,7 +160,7 @@ static void see_woven(struct heddle *h, const struct host_set *s, const struct h
 	strbuf_finish(&text);
 }
 
-static int corun(struct heddle *h, struct arena *a, const struct heddle_launch *launches,
+static int run_corun(struct heddle *h, struct arena *a, const struct heddle_launch *launches,
 	unsigned n, const char *way, const char *tuned, struct heddle_result *ret)
 {
 	struct dev_merging m = {.chunk = 1};
@@ -209,7 +209,7 @@ RT_API int heddle_corun(struct heddle *h, const struct heddle_launch *launches, 
 		r = rt_pools_hold(h);
 	if (r == 0) {
 		arena_init(&arena, 0);
-		r = corun(h, &arena, launches, n, way, tuned, &res);
+		r = run_corun(h, &arena, launches, n, way, tuned, &res);
 		arena_finish(&arena);
 		rt_pools_release();
 	}

@@ -84,8 +84,8 @@ void rt_leave(struct heddle *h)
 
 /* ---- the device ---- */
 
-/* A file that comes with this library, seen from there: installed, and in a build folder. False:
- * it is in none of the places. */
+/* Finds a file that is installed with this library, relative to the library: installed, or in a
+ * build tree. False: not found. */
 static bool find_part(const char *const *places, size_t n, char ret[PATH_MAX])
 {
 	const char *slash;
@@ -116,7 +116,7 @@ static int open_cpu(struct cu_api *ret)
 	return dev_open(DEV_CPU, found ? path : NULL, ret);
 }
 
-/* Where it is not installed, what we compile is compiled here. */
+/* If the assembler is not installed, PTX is compiled in this process. */
 static int open_device(struct heddle *h)
 {
 	static const char *const places[] = {"heddle/" ASSEMBLER_PART, "../" ASSEMBLER_PART};
@@ -164,7 +164,7 @@ static int open_driver(struct heddle *h, enum dev_kind kind)
 		if (r == CUDA_SUCCESS)
 			return 0;
 		dev_close(&h->d.cu);
-		/* "auto" would leave the GPU that the parent had without a word. */
+		/* "auto" would silently give up the GPU that the parent process had. */
 		if (kind == DEV_CUDA || r == CUDA_ERROR_NOT_INITIALIZED)
 			return begin_fails(h, r, "no GPU: the driver's cuInit", other);
 	}
@@ -256,7 +256,7 @@ RT_API const char *heddle_device(const struct heddle *h)
 
 /* ---- memory ---- */
 
-static int finish(struct heddle *h, CUresult r, const char *what)
+static int finish_handle(struct heddle *h, CUresult r, const char *what)
 {
 	rt_leave(h);
 	return r == CUDA_SUCCESS ? 0 : rt_cu_failed(h, r, what);
@@ -273,7 +273,7 @@ RT_API int heddle_alloc(struct heddle *h, size_t bytes, uint64_t *ret_address)
 	c = h->d.cu.cuMemAlloc(&at, bytes);
 	if (c == CUDA_SUCCESS)
 		*ret_address = at;
-	return finish(h, c, "allocating device memory");
+	return finish_handle(h, c, "allocating device memory");
 }
 
 RT_API int heddle_free(struct heddle *h, uint64_t address)
@@ -287,7 +287,7 @@ RT_API int heddle_free(struct heddle *h, uint64_t address)
 		rt_leave(h);
 		return r;
 	}
-	r = finish(h, h->d.cu.cuMemFree(address), "freeing device memory");
+	r = finish_handle(h, h->d.cu.cuMemFree(address), "freeing device memory");
 	rt_pools_release();
 	return r;
 }
@@ -297,7 +297,8 @@ RT_API int heddle_write(struct heddle *h, uint64_t to, const void *from, size_t 
 	int r = rt_enter(h);
 
 	return r < 0 ? r
-		     : finish(h, h->d.cu.cuMemcpyHtoD(to, from, bytes), "copying to the device");
+		     : finish_handle(
+			       h, h->d.cu.cuMemcpyHtoD(to, from, bytes), "copying to the device");
 }
 
 RT_API int heddle_read(struct heddle *h, void *to, uint64_t from, size_t bytes)
@@ -305,5 +306,6 @@ RT_API int heddle_read(struct heddle *h, void *to, uint64_t from, size_t bytes)
 	int r = rt_enter(h);
 
 	return r < 0 ? r
-		     : finish(h, h->d.cu.cuMemcpyDtoH(to, from, bytes), "copying from the device");
+		     : finish_handle(
+			       h, h->d.cu.cuMemcpyDtoH(to, from, bytes), "copying from the device");
 }

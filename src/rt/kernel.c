@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  * Copyright 2026 The heddle authors */
 
-/* Kernels by name: parsed, for merging; compiled as they are, for running so. */
+/* Kernels by name: parsed, to be merged; and compiled unmodified, to run alone. */
 #include "rt/rt.h"
 
 #include "base/file.h"
@@ -32,7 +32,7 @@ void rt_kernel_free(struct heddle *h, struct rt_kernel *k)
 	free(k);
 }
 
-static int refused(struct heddle *h, struct rt_kernel *k)
+static int report_refusal(struct heddle *h, struct rt_kernel *k)
 {
 	struct strbuf text = {0};
 	int r;
@@ -43,14 +43,14 @@ static int refused(struct heddle *h, struct rt_kernel *k)
 	return r;
 }
 
-static int parse(struct heddle *h, struct rt_kernel *k, size_t bytes)
+static int parse_kernel(struct heddle *h, struct rt_kernel *k, size_t bytes)
 {
 	const struct ptx_func *f;
 
 	if (ptx_parse(k->text, bytes, 0, &k->diags, &k->ptx))
 		return rt_out_of_memory(h);
 	if (k->diags.errors)
-		return refused(h, k);
+		return report_refusal(h, k);
 	f = ptx_find_func(k->ptx, k->entry);
 	if (!f || !f->is_entry)
 		return rt_fail(h, -ENOENT,
@@ -67,8 +67,8 @@ static int parse(struct heddle *h, struct rt_kernel *k, size_t bytes)
 	return 0;
 }
 
-/* Kernels of one text are of one module, and share its variables. */
-static int compile(struct heddle *h, struct rt_kernel *k)
+/* Kernels of the same text belong to one module, and share its variables. */
+static int compile_kernel(struct heddle *h, struct rt_kernel *k)
 {
 	const struct rt_kernel *o = h->kernels;
 	struct host_fault f;
@@ -89,7 +89,7 @@ static int compile(struct heddle *h, struct rt_kernel *k)
 	return r < 0 ? rt_host_failed(h, &f, NULL, NULL) : 0;
 }
 
-static int fill(struct heddle *h, struct rt_kernel *k, const char *name, const char *ptx,
+static int fill_kernel(struct heddle *h, struct rt_kernel *k, const char *name, const char *ptx,
 	size_t bytes, const char *entry)
 {
 	int r;
@@ -105,8 +105,8 @@ static int fill(struct heddle *h, struct rt_kernel *k, const char *name, const c
 	k->host.entry = k->entry;
 	k->host.arena = &k->arena;
 	diag_init(&k->diags, &k->arena, k->name, k->text, bytes);
-	r = parse(h, k, bytes);
-	return r == 0 ? compile(h, k) : r;
+	r = parse_kernel(h, k, bytes);
+	return r == 0 ? compile_kernel(h, k) : r;
 }
 
 RT_API int heddle_load(
@@ -129,7 +129,7 @@ RT_API int heddle_load(
 		arena_init(&k->arena, 0);
 		r = rt_pools_hold(h);
 		if (r == 0) {
-			r = fill(h, k, name, ptx, bytes, entry);
+			r = fill_kernel(h, k, name, ptx, bytes, entry);
 			rt_pools_release();
 		}
 		if (r < 0) {

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  * Copyright 2026 The heddle authors */
 
-/* Pools made, their kernels, and their end. The module is made anew for each kernel that comes:
- * forms keep their numbers, so that rows which were not begun stay as they are. */
+/* Creates pools, adds kernels to them, and destroys them. Each new kernel rebuilds the module.
+ * Forms keep their numbers, so rows that have not begun stay valid. */
 #include "rt/pool_all.h"
 #include "rt/pool_row.h"
 
@@ -27,9 +27,10 @@
 #define LIFETIME_MS  100u
 #define TICKET_BYTES 128u
 #define SHARED_MOST  (1024u * TASK_UNIT)
-#define STAMPS_NS    10000000000u /* behind a task's end */
-#define BARRIERS     16u /* of a block whose tasks have barriers: a register says which one */
-#define SM_BARRIERS  2u  /* of an SM, for each block that it can hold (CUDA's cuda_occupancy.h) */
+#define STAMPS_NS    10000000000u /* after a task's end */
+/* of a block whose tasks have barriers: a register has the barrier's number */
+#define BARRIERS    16u
+#define SM_BARRIERS 2u /* of an SM, for each block that it can hold (CUDA's cuda_occupancy.h) */
 
 /* ---- its shape ---- */
 
@@ -64,7 +65,7 @@ static int check_options(struct heddle *h, struct heddle_tasks_options *o)
 	return 0;
 }
 
-static int ask(struct heddle *h, CUdevice_attribute what, unsigned *ret)
+static int get_attribute(struct heddle *h, CUdevice_attribute what, unsigned *ret)
 {
 	int v = 0;
 
@@ -73,26 +74,27 @@ static int ask(struct heddle *h, CUdevice_attribute what, unsigned *ret)
 	return 0;
 }
 
-/* As many blocks as an SM has threads, registers and shared memory for; of that an equal part.
- * Unless the program says how many, no more than the SM has barriers for: a kernel with barriers
- * that comes later must find room in every block. */
+/* The number of blocks for which an SM has threads, registers and shared memory, and an equal part
+ * of the SM for each. Unless the program sets the number, it is at most the number that the SM has
+ * barriers for: a kernel with barriers may be added later, and must fit in every block. */
 static int find_shape(struct heddle_tasks *t)
 {
 	struct heddle *h = t->h;
 	const struct heddle_tasks_options *o = &t->o;
 	unsigned threads = 0, regs = 0, shared = 0, most = 0, own = 0, blocks = 0, fit, left;
-	int r = ask(h, CU_DEVICE_ATTRIBUTE_MAX_THREADS_PER_MULTIPROCESSOR, &threads);
+	int r = get_attribute(h, CU_DEVICE_ATTRIBUTE_MAX_THREADS_PER_MULTIPROCESSOR, &threads);
 
 	if (r == 0)
-		r = ask(h, CU_DEVICE_ATTRIBUTE_MAX_REGISTERS_PER_MULTIPROCESSOR, &regs);
+		r = get_attribute(h, CU_DEVICE_ATTRIBUTE_MAX_REGISTERS_PER_MULTIPROCESSOR, &regs);
 	if (r == 0)
-		r = ask(h, CU_DEVICE_ATTRIBUTE_MAX_SHARED_MEMORY_PER_MULTIPROCESSOR, &shared);
+		r = get_attribute(
+			h, CU_DEVICE_ATTRIBUTE_MAX_SHARED_MEMORY_PER_MULTIPROCESSOR, &shared);
 	if (r == 0)
-		r = ask(h, CU_DEVICE_ATTRIBUTE_MAX_SHARED_MEMORY_PER_BLOCK_OPTIN, &most);
+		r = get_attribute(h, CU_DEVICE_ATTRIBUTE_MAX_SHARED_MEMORY_PER_BLOCK_OPTIN, &most);
 	if (r == 0)
-		r = ask(h, CU_DEVICE_ATTRIBUTE_RESERVED_SHARED_MEMORY_PER_BLOCK, &own);
+		r = get_attribute(h, CU_DEVICE_ATTRIBUTE_RESERVED_SHARED_MEMORY_PER_BLOCK, &own);
 	if (r == 0)
-		r = ask(h, CU_DEVICE_ATTRIBUTE_MAX_BLOCKS_PER_MULTIPROCESSOR, &blocks);
+		r = get_attribute(h, CU_DEVICE_ATTRIBUTE_MAX_BLOCKS_PER_MULTIPROCESSOR, &blocks);
 	if (r < 0)
 		return r;
 	own += (unsigned)sizeof(struct task_shared) + 128; /* alignment of what follows it */
@@ -186,7 +188,7 @@ static void free_memory(struct heddle_tasks *t)
 	free(t->of);
 }
 
-static int create(struct heddle_tasks *t)
+static int create_pool(struct heddle_tasks *t)
 {
 	int r = check_options(t->h, &t->o);
 
@@ -232,7 +234,7 @@ RT_API int heddle_tasks_create(
 	t->next = h->pools;
 	h->pools = t;
 	pools_enlist(t);
-	r = create(t);
+	r = create_pool(t);
 	if (r < 0)
 		heddle_tasks_destroy(t);
 	else
@@ -240,7 +242,8 @@ RT_API int heddle_tasks_create(
 	return r;
 }
 
-/* Off the GPU for good, with all others off it; what was held is for the caller to release. */
+/* Takes the pool off the GPU for good, while all other pools are off. The caller releases what was
+ * held. */
 static int leave_for_good(struct heddle_tasks *t)
 {
 	bool was;
@@ -301,7 +304,7 @@ RT_API int heddle_tasks_destroy(struct heddle_tasks *t)
 
 /* ---- its kernels ---- */
 
-static int refused(
+static int report_refusal(
 	struct heddle_tasks *t, int err, const struct pool_form *f, const struct pass_verdict *v)
 {
 	const char *name = t->kernel[f->kernel].kernel->name;
@@ -317,7 +320,8 @@ static int refused(
 }
 
 /* Others may be reading what was there before this form. */
-static void note(struct heddle_tasks *t, const struct pool_form *f, const struct pass_task *made)
+static void note_form(
+	struct heddle_tasks *t, const struct pool_form *f, const struct pass_task *made)
 {
 	struct pool_kernel *k = &t->kernel[f->kernel];
 
@@ -345,7 +349,7 @@ static int compile_apart(struct heddle_tasks *t, const struct strbuf *text, unsi
 		       : 0;
 }
 
-/* An SM holds fewer blocks with the new kernel than the pool has there. */
+/* With the new kernel, an SM holds fewer blocks than the pool has there. */
 static int too_few(struct heddle *h, int per_sm, unsigned had)
 {
 	char advice[80];
@@ -360,7 +364,7 @@ static int too_few(struct heddle *h, int per_sm, unsigned had)
 }
 
 /* How many of its blocks can be on the GPU at once. */
-static int load(struct heddle_tasks *t, const struct strbuf *text, unsigned n)
+static int load_module(struct heddle_tasks *t, const struct strbuf *text, unsigned n)
 {
 	struct heddle *h = t->h;
 	struct host_fault f;
@@ -377,8 +381,8 @@ static int load(struct heddle_tasks *t, const struct strbuf *text, unsigned n)
 		r = rt_host_failed(h, &f, NULL, NULL);
 	if (r < 0)
 		return r;
-	/* What a launch may ask for; of more than that the driver says that an SM holds no block.
-	 */
+	/* The limit for a launch. Beyond this limit the driver reports that an SM holds no
+	 * block. */
 	RT_TRY(h,
 		h->d.cu.cuFuncSetAttribute(
 			fn, CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES, (int)t->shared_most),
@@ -407,8 +411,9 @@ static int load(struct heddle_tasks *t, const struct strbuf *text, unsigned n)
 	return 0;
 }
 
-/* The module with n forms. Whoever has the build lock: the pool runs on until it is compiled. */
-static int build(struct heddle_tasks *t, unsigned n, bool wide)
+/* Builds the module with n forms, under the build lock. The pool keeps running until the module is
+ * compiled. */
+static int build_module(struct heddle_tasks *t, unsigned n, bool wide)
 {
 	struct pass_task kinds[POOL_FORMS] = {0};
 	const struct pass_pool pool = {.threads = t->o.threads,
@@ -434,7 +439,7 @@ static int build(struct heddle_tasks *t, unsigned n, bool wide)
 	}
 	r = pass_tasks(kinds, n, &pool, &diags, &m, &verdict, &which);
 	if (r < 0) {
-		r = refused(t, r, &t->form[which], &verdict);
+		r = report_refusal(t, r, &t->form[which], &verdict);
 	} else {
 		if (pass_leave_const(m) < 0 || pass_leave_nc(m) < 0)
 			text.failed = true;
@@ -444,14 +449,14 @@ static int build(struct heddle_tasks *t, unsigned n, bool wide)
 		if (r == 0)
 			r = rt_pools_hold(t->h);
 		if (r == 0) { /* no pool is there from here on */
-			r = load(t, &text, n);
+			r = load_module(t, &text, n);
 			if (r == 0)
 				atomic_store(&t->wide, wide);
 			rt_pools_release();
 		}
 	}
 	if (r == 0)
-		note(t, &t->form[n - 1], &kinds[n - 1]);
+		note_form(t, &t->form[n - 1], &kinds[n - 1]);
 	strbuf_finish(&text);
 	arena_finish(&arena);
 	return r;
@@ -468,7 +473,7 @@ static int add_form(struct heddle_tasks *t, unsigned kernel, bool partly)
 	t->form[t->n_forms] = (struct pool_form){kernel, partly};
 	r = rt_enter(h);
 	if (r == 0) {
-		r = build(t, t->n_forms + 1, atomic_load(&t->wide));
+		r = build_module(t, t->n_forms + 1, atomic_load(&t->wide));
 		rt_leave(h);
 	}
 	if (r == 0)
@@ -528,7 +533,7 @@ int pool_need_wide(struct heddle_tasks *t)
 	if (!atomic_load(&t->wide)) {
 		r = rt_enter(h);
 		if (r == 0) {
-			r = build(t, t->n_forms, true);
+			r = build_module(t, t->n_forms, true);
 			rt_leave(h);
 		}
 	}
@@ -609,7 +614,7 @@ RT_API int heddle_tasks_add(struct heddle_tasks *t, const char *kernel, unsigned
 }
 
 /* ---- on and off ---- */
-static int suspend(struct heddle_tasks *t, bool suspended)
+static int set_suspended(struct heddle_tasks *t, bool suspended)
 {
 	int r = pool_check(t);
 
@@ -624,12 +629,12 @@ static int suspend(struct heddle_tasks *t, bool suspended)
 
 RT_API int heddle_tasks_suspend(struct heddle_tasks *t)
 {
-	return suspend(t, true);
+	return set_suspended(t, true);
 }
 
 RT_API int heddle_tasks_resume(struct heddle_tasks *t)
 {
-	return suspend(t, false);
+	return set_suspended(t, false);
 }
 
 RT_API int heddle_tasks_look(struct heddle_tasks *t, struct heddle_tasks_state *ret)

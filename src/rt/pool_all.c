@@ -1,21 +1,21 @@
 /* SPDX-License-Identifier: Apache-2.0
  * Copyright 2026 The heddle authors */
 
-/* All pools of the process, of whatever handle: they are on the same GPU, and while one is there,
- * freeing memory, loading a module or another launch may wait for it. And a child of fork, in which
- * they are of no use: its threads are not there, and what is pinned may be its parent's memory. */
+/* All pools of the process, over all handles. They share the GPU, and while one is there, freeing
+ * memory, loading a module or another launch may wait for it. Also: a child of fork, which cannot
+ * use the pools, as their threads do not exist there, and pinned memory may be its parent's. */
 #include "rt/pool_all.h"
 
 #include <errno.h>
 
-static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER; /* taken ahead of any pool's */
+static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER; /* taken before any pool's lock */
 static struct heddle_tasks *all;
 static _Atomic unsigned held, process;
 
 static void begin_child(void)
 {
 	atomic_fetch_add(&process, 1);
-	pthread_mutex_init(&lock, NULL); /* whoever had it is not here */
+	pthread_mutex_init(&lock, NULL); /* the thread that held it does not exist here */
 	all = NULL;
 	atomic_store(&held, 0);
 }
@@ -80,7 +80,7 @@ static void let_go(void)
 		}
 }
 
-/* Where the list is somebody's, nobody does: who asks will ask again. */
+/* False if another thread holds the list: the caller asks again later. */
 bool pools_one_waits(const struct heddle_tasks *but)
 {
 	bool any = false;

@@ -13,8 +13,8 @@ void pools_enlist(struct heddle_tasks *t);
 void pools_delist(struct heddle_tasks *t);
 bool pools_are_held(void);
 bool pools_one_waits(const struct heddle_tasks *but); /* with that one's lock */
-int pools_hold(void);                                 /* rt_pools_hold, without its words */
-/* 0; -EINVAL, said: no pool, or one of a process whose child this one is. */
+int pools_hold(void);                                 /* rt_pools_hold without an error text */
+/* 0; or -EINVAL, with the error's text set: no pool, or a pool of the parent process. */
 int pool_check(const struct heddle_tasks *t);
 
 #endif

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0
  * Copyright 2026 The heddle authors */
 
-/* Tasks that failed alone: which, how and where. A row's `why` says so until the row is used again;
- * who does that writes it down first, whoever asks then finds it in a table. */
+/* Tasks that failed alone: which, how and where. A row's `why` has the failure until the row is
+ * reused. The thread that reuses the row first copies the failure to a table, where later queries
+ * find it. */
 #include "rt/pool_row.h"
 
 #include <errno.h>
@@ -17,7 +18,7 @@ struct pool_failed {
 
 /* ---- the table: open addressing, at most half full ---- */
 
-static struct pool_failed *find(const struct heddle_tasks *t, uint64_t id)
+static struct pool_failed *find_failed(const struct heddle_tasks *t, uint64_t id)
 {
 	size_t i;
 
@@ -29,7 +30,7 @@ static struct pool_failed *find(const struct heddle_tasks *t, uint64_t id)
 	return &t->failed[i % t->failed_size];
 }
 
-static bool grow(struct heddle_tasks *t)
+static bool grow_table(struct heddle_tasks *t)
 {
 	struct pool_failed *old = t->failed;
 	size_t n = t->failed_size;
@@ -41,7 +42,7 @@ static bool grow(struct heddle_tasks *t)
 	t->failed_size = n ? 2 * n : 64;
 	for (size_t i = 0; i < n; i++)
 		if (old[i].id)
-			*find(t, old[i].id) = old[i];
+			*find_failed(t, old[i].id) = old[i];
 	free(old);
 	return true;
 }
@@ -51,15 +52,15 @@ static struct pool_failed look_up(struct heddle_tasks *t, uint64_t id)
 	struct pool_failed f = {0}, *at;
 
 	pthread_mutex_lock(&t->failed_lock);
-	at = find(t, id);
+	at = find_failed(t, id);
 	if (at)
 		f = *at;
 	pthread_mutex_unlock(&t->failed_lock);
 	return f;
 }
 
-/* How the task failed that begins in this row, or the part of it: id 0, it did not. A row may be
- * taken for another task meanwhile: that stores gen first, and clears why then. */
+/* The failure of the task that begins in this row, or of its part; id 0: it did not fail. The row
+ * may be reused meanwhile: the reuser stores gen first, and clears why after that. */
 static struct pool_failed find_out(
 	struct heddle_tasks *t, const struct pool_column *c, unsigned row, uint64_t gen)
 {
@@ -86,7 +87,7 @@ static struct pool_failed find_out(
 	return f;
 }
 
-/* Of a part, too, which may be asked for until the first one is written down. */
+/* Also for a part, which may be asked for until the first part is recorded. */
 void pool_note_failed(struct heddle_tasks *t, const struct pool_column *c, unsigned row)
 {
 	uint64_t gen = atomic_load_explicit(&c->row[row].gen, memory_order_relaxed);
@@ -96,10 +97,10 @@ void pool_note_failed(struct heddle_tasks *t, const struct pool_column *c, unsig
 	if (!f.id)
 		return;
 	pthread_mutex_lock(&t->failed_lock);
-	if (2 * (t->in_table + 1) > t->failed_size && !grow(t)) {
+	if (2 * (t->in_table + 1) > t->failed_size && !grow_table(t)) {
 		t->failed_lost = true;
 	} else {
-		*find(t, f.id) = f;
+		*find_failed(t, f.id) = f;
 		t->in_table++;
 	}
 	if (!inner) {
@@ -111,8 +112,8 @@ void pool_note_failed(struct heddle_tasks *t, const struct pool_column *c, unsig
 
 /* ---- what to say of it ---- */
 
-/* The last statement ahead of s that gives a register its value. */
-static const struct ptx_stmt *definition(
+/* The last statement before s that defines the register. */
+static const struct ptx_stmt *find_definition(
 	const struct ptx_func *f, const struct ptx_stmt *s, uint32_t reg)
 {
 	while (s-- > f->body.at)
@@ -122,7 +123,7 @@ static const struct ptx_stmt *definition(
 	return NULL;
 }
 
-/* What puts argument `arg` of the call s there. */
+/* The statement that stores argument `arg` of the call s. */
 static const struct ptx_stmt *put_argument(
 	const struct ptx_func *f, const struct ptx_stmt *s, const struct ptx_sym *arg)
 {
@@ -134,15 +135,15 @@ static const struct ptx_stmt *put_argument(
 	return NULL;
 }
 
-/* What it is: a variable, a number, or NULL. */
-static const struct ptx_opd *argument(
+/* The argument's value: a variable, a number, or NULL. */
+static const struct ptx_opd *find_argument(
 	const struct ptx_func *f, const struct ptx_stmt *call, const struct ptx_opd *arg)
 {
 	const struct ptx_stmt *s =
 		arg->kind == PTX_OPD_SYM ? put_argument(f, call, arg->sym) : NULL;
 
 	for (unsigned steps = 0; s && s->opd[1].kind == PTX_OPD_REG && steps < 8; steps++) {
-		s = definition(f, s, s->opd[1].reg);
+		s = find_definition(f, s, s->opd[1].reg);
 		if (s && s->mn->op != PTX_OP_mov && s->mn->op != PTX_OP_cvta)
 			s = NULL;
 	}
@@ -179,9 +180,9 @@ static void say_assertion(const struct ptx_func *f, const struct ptx_stmt *s, ch
 		snprintf(to, size, "an assertion failed");
 		return;
 	}
-	read_text(argument(f, s, &args[0]), what, sizeof(what));
-	read_text(argument(f, s, &args[1]), file, sizeof(file));
-	line = argument(f, s, &args[2]);
+	read_text(find_argument(f, s, &args[0]), what, sizeof(what));
+	read_text(find_argument(f, s, &args[1]), file, sizeof(file));
+	line = find_argument(f, s, &args[2]);
 	if (!*what || !*file || !line || line->kind != PTX_OPD_IMM)
 		snprintf(to, size, "an assertion failed");
 	else
@@ -189,7 +190,7 @@ static void say_assertion(const struct ptx_func *f, const struct ptx_stmt *s, ch
 			(unsigned long long)line->value);
 }
 
-static int say(const struct heddle_tasks *t, const struct pool_failed *failed)
+static int say_failed(const struct heddle_tasks *t, const struct pool_failed *failed)
 {
 	const struct rt_kernel *k = t->kernel[failed->kernel].kernel;
 	const struct ptx_func *f = ptx_find_func(k->ptx, k->entry);
@@ -215,7 +216,7 @@ int pool_how(struct heddle_tasks *t, struct pool_column *c, unsigned row, uint64
 	bool lost;
 
 	if (f.id)
-		return say(t, &f);
+		return say_failed(t, &f);
 	pthread_mutex_lock(&t->failed_lock);
 	lost = t->failed_lost;
 	pthread_mutex_unlock(&t->failed_lock);
@@ -243,14 +244,14 @@ int pool_tell_failed(struct heddle_tasks *t)
 	pthread_mutex_lock(&t->failed_lock);
 	more = t->n_failed - t->told_failed;
 	t->told_failed = t->n_failed;
-	at = more ? find(t, t->last_failed) : NULL;
+	at = more ? find_failed(t, t->last_failed) : NULL;
 	last = at ? *at : last;
 	pthread_mutex_unlock(&t->failed_lock);
 	if (!more)
 		return 0;
 	if (!last.id)
 		return pool_fail(-EFAULT, "%llu tasks have failed", (unsigned long long)more);
-	say(t, &last);
+	say_failed(t, &last);
 	if (more == 1)
 		return -EFAULT;
 	return pool_fail_more(-EFAULT, "; and %llu more", (unsigned long long)more - 1);

@@ -3,19 +3,23 @@
 
 /* The launches of a pool that are on the GPU, and the columns of each.
  *
- * A launch brings the columns of a list, each once. Other launches may follow while it runs: once a
+ * A launch brings the columns of a list, each once. Other launches may follow while it runs. Once a
  * column has left (its block's last store says so in task_column.launch), the next launch may bring
- * it, even if a task keeps other columns there. So no column is in two launches at once:
+ * it, even if tasks keep other columns of the first launch there. So no column is in two launches
+ * at once:
+ *
  *   away     no launch has it, or its block has left it and no other block of that launch takes it
  *   brought  it is in the list of a launch that has not ended: its block has not come yet, or runs
- * A launch may end before its blocks have taken each column (task_args.first_free_sm): those that
- * none has taken are away then. */
+ *
+ * A launch may end before its blocks have taken each column (task_args.first_free_sm): columns that
+ * no block has taken are away then. */
 #include "rt/pool_row.h"
 
 #include <limits.h>
 
-#define COMING   8u         /* times as many blocks as columns, where SMs are left */
-#define QUIET_NS 200000000u /* without beats a pool with a lifetime leaves after this, or later */
+#define COMING 8u /* blocks as a multiple of the columns, if some SMs are to be left */
+/* without beats, a pool with a lifetime leaves after this time or later */
+#define QUIET_NS 200000000u
 
 /* No launch has it. */
 static bool is_away(const struct heddle_tasks *t, unsigned column)
@@ -55,7 +59,7 @@ unsigned pool_count_launches(const struct heddle_tasks *t)
 
 /* ---- to leave, or to stay ---- */
 
-static void control(struct pool_column *c, bool park)
+static void set_control(struct pool_column *c, bool park)
 {
 	uint8_t *word = &c->at->in[TASK_ROWS];
 
@@ -69,7 +73,7 @@ static void control_all(struct heddle_tasks *t, const struct pool_launch *l, boo
 {
 	for (unsigned c = 0; c < t->n_columns; c++)
 		if (t->of[c].launch == l->number)
-			control(&t->of[c], park);
+			set_control(&t->of[c], park);
 }
 
 static uint64_t lifetime_ns(const struct heddle_tasks *t)
@@ -94,8 +98,8 @@ void pool_ask_stay(struct heddle_tasks *t, struct pool_launch *l, uint64_t now)
 
 /* ---- a launch ---- */
 
-/* All columns that are away. Where other kernels have a part of the SMs, not all of them come. The
- * list begins with a column whose tasks wait, another one each time. */
+/* Lists all columns that are away. If other kernels use some SMs, not all of the columns arrive.
+ * The list begins with a column with waiting tasks, a different one each time. */
 static unsigned list_away(struct heddle_tasks *t, uint32_t *list)
 {
 	unsigned n = atomic_load(&t->usable), len = 0, first = t->first_column % n;
@@ -115,7 +119,8 @@ static unsigned list_away(struct heddle_tasks *t, uint32_t *list)
 	return len;
 }
 
-/* Launches are asked to leave at the same time where possible, so that others find a free GPU. */
+/* All launches are asked to leave at the same time if possible, so that other programs find a free
+ * GPU. */
 static uint64_t find_due(const struct heddle_tasks *t, uint64_t now)
 {
 	uint64_t lifetime = lifetime_ns(t);
@@ -132,8 +137,8 @@ static uint64_t find_due(const struct heddle_tasks *t, uint64_t now)
 	return now + lifetime;
 }
 
-/* A driver call of the program may block the monitor's calls until all kernels have ended. The pool
- * sees no beats then, and leaves without the monitor. */
+/* A driver call of the program may block the monitor's calls until all kernels have ended. Without
+ * the monitor's beats, the pool leaves by itself. */
 static uint64_t find_beat_ns(const struct heddle_tasks *t)
 {
 	uint64_t beat = (uint64_t)t->o.beat_ms * 1000000u, quiet;
@@ -144,7 +149,7 @@ static uint64_t find_beat_ns(const struct heddle_tasks *t)
 	return MIN(beat, MAX(2 * quiet, QUIET_NS));
 }
 
-static CUresult start(struct heddle_tasks *t, const struct pool_launch *l, unsigned n)
+static CUresult start_launch(struct heddle_tasks *t, const struct pool_launch *l, unsigned n)
 {
 	const struct cu_api *cu = &t->h->d.cu;
 	struct ctl_args none = {0};
@@ -163,8 +168,9 @@ static CUresult start(struct heddle_tasks *t, const struct pool_launch *l, unsig
 		.stamps = t->stamps_at,
 	};
 	void *params[] = {&a, &none};
-	/* Blocks on SMs that are left leave at once, and others come for them: to the same SMs, as
-	 * those are the emptiest. So there are many; who finds no column left, leaves, too. */
+	/* Blocks on SMs that are to be left end at once, and later blocks arrive on the same
+	 * SMs, as these are the emptiest. So the grid is large; a block that finds no column
+	 * ends, too. */
 	unsigned grid = t->o.leave_sms ? COMING * t->h->d.n_sms * t->per_sm : n;
 	CUresult r = cu->cuMemsetD32Async(l->ticket, 0, 1, l->stream);
 
@@ -195,9 +201,9 @@ CUresult pool_bring(struct heddle_tasks *t, uint64_t now)
 	l->number = t->launch;
 	for (unsigned i = 0; i < n; i++) {
 		t->of[l->list[i]].launch = l->number;
-		control(&t->of[l->list[i]], false);
+		set_control(&t->of[l->list[i]], false);
 	}
-	r = start(t, l, n);
+	r = start_launch(t, l, n);
 	rt_leave(t->h);
 	if (r == CUDA_SUCCESS)
 		atomic_fetch_add(&t->launches, 1);

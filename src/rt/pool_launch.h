@@ -20,7 +20,7 @@ struct pool_launch {
 	CUstream stream;
 	CUdeviceptr ticket, list_at;
 	uint32_t *list;  /* columns that it brings; pinned */
-	uint64_t due_ns; /* when its columns are to be asked to leave; UINT64_MAX: never */
+	uint64_t due_ns; /* when its columns are asked to leave; UINT64_MAX: never */
 	bool asked;      /* they have been asked, at: */
 	uint64_t asked_ns;
 	unsigned refused; /* how often one of them did not leave in time */

@@ -1,22 +1,25 @@
 /* SPDX-License-Identifier: Apache-2.0
  * Copyright 2026 The heddle authors */
 
-/* Places for tasks: which rows are free, and who may take them.
+/* Places for tasks: which rows are free, and which thread may take them.
  *
- * A column is taken by its own flag. That costs an exchange each time, which waits until all that
- * was stored before, another task's line, has come to the cache. So a pool that one thread alone
- * spawns in becomes that thread's (`owner`): it then takes columns by a plain word of its own,
- * `inside`, and their flags mean nothing. Whoever else wants one takes the pool from it first:
- * owner NULL, a fence in all threads, and a wait until it is not inside. That takes some
- * microseconds, and it takes a while until it is somebody's again.
+ * A thread takes a column by the column's flag. That takes an exchange each time, which waits until
+ * earlier stores (the cache line of another task) reach the cache. So a pool in which only one
+ * thread spawns becomes that thread's own (`owner`): the thread then takes columns by a plain word
+ * of its own, `inside`, and the columns' flags are unused. Another thread that wants a column first
+ * revokes the ownership: owner = NULL, a fence in all threads, and a wait until the owner is not
+ * inside. That takes some microseconds, and it takes a while until a thread owns the pool again.
  *
- * In both directions each stores its word and then looks at the other's, with a fence between:
- *   owner    inside = true; [the other's heavy fence]; owner is me?
+ * Each side stores its word and then reads the other's, with a fence in between:
+ *
+ *   owner    inside = true; [the revoker's heavy fence]; owner is me?
  *   revoker  owner = nobody; heavy fence; until inside is false; owner = NULL
  *   others   taken = true, an exchange; owner is NULL?
  *   becoming owner = me; fence; until each column's taken is false
- * so at least one of two sees the other, and steps back or waits. The word is the thread's, and not
- * the pool's: who comes late, and finds that the pool is another's by now, has written it. */
+ *
+ * So at least one of two sees the other, and steps back or waits. `inside` belongs to the thread
+ * and not to the pool: a late thread, whose pool another thread owns by now, has only written its
+ * own word. */
 #include "rt/pool_row.h"
 
 #include <errno.h>
@@ -25,30 +28,32 @@
 #include <time.h>
 
 #define ALL_ROWS ((1u << TASK_ROWS) - 1)
-#define STREAK   1024u /* a power of two: tasks between two looks whether others spawn, too */
+/* a power of two: tasks between two checks whether other threads spawn, too */
+#define STREAK 1024u
 
-/* A thread. They are never freed, as pools name those of threads that are over; but there are no
- * more than there were threads at once, since another thread at the same place has the same one. */
+/* A thread's record. Records are never freed, as pools refer to those of ended threads. But there
+ * are no more records than threads at one time, since a later thread at the same address reuses the
+ * record. */
 struct pool_hand {
 	struct pool_hand *next;
 	const void *place;
-	_Alignas(128) _Atomic bool inside; /* it may be using the columns of a pool that is its own
-					    */
+	/* the thread may be using columns of a pool that it owns */
+	_Alignas(128) _Atomic bool inside;
 };
 static struct pool_hand *hands, nobody;
 static pthread_mutex_t hands_lock = PTHREAD_MUTEX_INITIALIZER;
 
-/* Of this model: the other one needs the loader's help, which the library would then be linked
- * with. There is little room for such, so they are few. */
+/* The initial-exec model, since the other one needs the loader's help, with which the library would
+ * have to be linked. There is little room for such variables, so they are few. */
 #define EACH static _Thread_local __attribute__((tls_model("initial-exec")))
 EACH unsigned next_column;
 EACH unsigned shared_spawns;
-EACH struct pool_hand *mine; /* NULL: it never had a pool */
+EACH struct pool_hand *mine; /* NULL: it never owned a pool */
 
 /* ---- what has ended ---- */
 
-/* Of a task of several parts: when all have ended, and not before then any of its rows is free
- * ahead of those that it names. */
+/* A task of several parts has ended when all parts have. No row of the task is free before the rows
+ * that it refers to. */
 bool pool_has_ended(
 	const struct heddle_tasks *t, const struct pool_column *c, unsigned row, uint64_t gen)
 {
@@ -68,7 +73,7 @@ bool pool_has_ended(
 }
 
 /* Of eight bytes, a bit for each that is 0. */
-static uint32_t zeros(uint64_t x)
+static uint32_t zero_bytes(uint64_t x)
 {
 	const uint64_t low = 0x7f7f7f7f7f7f7f7f;
 
@@ -77,14 +82,14 @@ static uint32_t zeros(uint64_t x)
 }
 
 /* Without what not every processor has, nor a call. */
-static uint32_t count(uint32_t bits)
+static uint32_t count_bits(uint32_t bits)
 {
 	bits -= bits >> 1 & 0x55555555;
 	bits = (bits & 0x33333333) + (bits >> 2 & 0x33333333);
 	return ((bits + (bits >> 4)) & 0x0f0f0f0f) * 0x01010101 >> 24;
 }
 
-/* Rows whose in and out are the same. One line is read, and no row looked at for its own sake. */
+/* Rows whose in and out are equal. This reads one cache line, and no rows. */
 static uint32_t rows_out(struct pool_column *c)
 {
 	uint32_t same = 0;
@@ -93,15 +98,15 @@ static uint32_t rows_out(struct pool_column *c)
 		uint64_t in, out = __atomic_load_n((uint64_t *)&c->at->out[i], __ATOMIC_RELAXED);
 
 		in = __atomic_load_n((uint64_t *)&c->at->in[i], __ATOMIC_RELAXED);
-		same |= zeros(in ^ out) << i;
+		same |= zero_bytes(in ^ out) << i;
 	}
 	atomic_thread_fence(memory_order_acquire);
 	c->any_failed = __atomic_load_n(&c->at->out[TASK_ROWS], __ATOMIC_RELAXED);
 	return same & ALL_ROWS;
 }
 
-/* Rows whose end is seen. Whoever has the column. */
-static void refill(struct heddle_tasks *t, struct pool_column *c)
+/* Frees rows whose tasks have ended. For the owner of the column. */
+static void refill_rows(struct heddle_tasks *t, struct pool_column *c)
 {
 	uint32_t ended = rows_out(c) & ~c->free;
 	uint32_t slow = c->any_failed ? ended : ended & c->named;
@@ -116,7 +121,7 @@ static void refill(struct heddle_tasks *t, struct pool_column *c)
 			ended &= ~(1u << r);
 	}
 	c->free |= ended;
-	c->n_free = count(c->free);
+	c->n_free = count_bits(c->free);
 }
 
 /* ---- whose the columns are ---- */
@@ -155,7 +160,7 @@ static void leave_own(void)
 }
 
 /* Nobody's any more. */
-static void revoke(struct heddle_tasks *t)
+static void revoke_owner(struct heddle_tasks *t)
 {
 	struct pool_hand *owner;
 
@@ -190,15 +195,15 @@ static void become_owner(struct heddle_tasks *t)
 	pthread_mutex_unlock(&t->owner_lock);
 }
 
-/* A column that is nobody's; false: it is somebody's, or the whole pool is. */
-static bool take(struct heddle_tasks *t, struct pool_column *c)
+/* Takes a column that is free. False: another thread has it, or owns the whole pool. */
+static bool take_column(struct heddle_tasks *t, struct pool_column *c)
 {
 	if (atomic_exchange(&c->taken, true))
 		return false;
 	if (!atomic_load(&t->owner))
 		return true;
 	atomic_store_explicit(&c->taken, false, memory_order_release);
-	revoke(t);
+	revoke_owner(t);
 	return false;
 }
 
@@ -209,9 +214,9 @@ void pool_harvest(struct heddle_tasks *t)
 	for (unsigned i = 0; i < t->n_columns; i++) {
 		struct pool_column *c = &t->of[i];
 
-		while (!own && !take(t, c))
+		while (!own && !take_column(t, c))
 			sched_yield();
-		refill(t, c);
+		refill_rows(t, c);
 		if (!own)
 			atomic_store_explicit(&c->taken, false, memory_order_release);
 	}
@@ -221,8 +226,8 @@ void pool_harvest(struct heddle_tasks *t)
 
 /* ---- a place ---- */
 
-/* The lines that the next tasks are put in, ahead of when that waits for them: of the next column
- * whatever its next row needs, of one behind it what says which row. */
+/* Prefetches the lines for the next tasks: of the next column all that its next row needs, of a
+ * later column the words that select the row. */
 static void look_ahead(const struct heddle_tasks *t, unsigned n)
 {
 	const struct pool_column *c = &t->of[next_column < n ? next_column : 0];
@@ -234,7 +239,7 @@ static void look_ahead(const struct heddle_tasks *t, unsigned n)
 	__builtin_prefetch(row ? (void *)&c->at->desc[row] : &c->at->first[4], 1);
 }
 
-/* A column with more than `least` free rows; it is the caller's then. */
+/* Takes a column with more than `least` free rows for the caller. */
 static struct pool_column *try_columns(struct heddle_tasks *t, unsigned least, bool own)
 {
 	unsigned n = atomic_load_explicit(&t->usable, memory_order_relaxed);
@@ -245,10 +250,10 @@ static struct pool_column *try_columns(struct heddle_tasks *t, unsigned least, b
 		if (next_column >= n) /* without a division */
 			next_column = 0;
 		c = &t->of[next_column++];
-		if (!own && !take(t, c))
+		if (!own && !take_column(t, c))
 			continue;
 		if (c->n_free <= least)
-			refill(t, c);
+			refill_rows(t, c);
 		if (c->n_free > least) {
 			if (own) /* else the next one may be another's by now */
 				look_ahead(t, n);

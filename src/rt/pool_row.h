@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  * Copyright 2026 The heddle authors */
 
-/* Rows of a pool's columns (pool.h), and the ids of what is in them. */
+/* Rows of a pool's columns (pool.h), and the ids of their tasks. */
 #ifndef HEDDLE_RT_POOL_ROW_H
 #define HEDDLE_RT_POOL_ROW_H
 
@@ -18,12 +18,13 @@ struct pool_column {
 	uint32_t named; /* rows whose `then` is not 0 */
 	struct pool_row {
 		_Atomic uint64_t gen;
-		/* Id of the part of the same task that has the blocks behind this row's, or 0; and
-		 * whether that one is not the first. */
+		/* Id of the task's part with the blocks after this row's, or 0; and a flag that
+		 * this is not the task's first part. */
 		_Atomic uint64_t then;
 		_Atomic unsigned form; /* index in the module */
 	} row[TASK_ROWS];
-	uint32_t launch; /* the last one that brought it, 0 once that has ended; the pool's lock */
+	/* the last launch that brought it, 0 after that has ended; the pool's lock */
+	uint32_t launch;
 };
 
 /* An id is a generation of a row. */
@@ -78,19 +79,19 @@ static inline void pool_light_fence(const struct heddle_tasks *t)
 		atomic_thread_fence(memory_order_seq_cst);
 }
 
-/* pool_shape.c: what the device is told of a task, ahead of its parameters. -EINVAL, -E2BIG,
- * -ENOTSUP, said: it cannot be. */
+/* pool_shape.c: a task's words for the device, without its parameters. -EINVAL, -E2BIG, -ENOTSUP,
+ * with the error's text set: the task cannot run. */
 struct pool_asked {
 	uint64_t head[POOL_HEAD]; /* the first words of struct task_desc */
-	uint32_t parts; /* rows that it takes; each is given to another column if there are many */
+	uint32_t parts; /* rows that it takes; each goes to another column if there are many */
 };
 int pool_ask(struct heddle_tasks *t, struct pool_kernel *k, const struct heddle_task *task,
 	struct pool_asked *ret);
 
-/* pool_place.c: a column with a free row; nobody else has it until it is given back. */
+/* pool_place.c: a column with a free row, for the caller alone until it is returned. */
 struct pool_place {
 	struct pool_column *c;
-	bool own; /* by the whole pool's being this thread's */
+	bool own; /* because this thread owns the whole pool */
 };
 int pool_claim(struct heddle_tasks *t, struct pool_place *ret);
 void pool_unclaim(struct heddle_tasks *t, const struct pool_place *p);

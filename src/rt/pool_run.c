@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  * Copyright 2026 The heddle authors */
 
-/* A pool on the GPU and off it: launching, parking, and a thread that shows that the process is
- * alive, has an idle pool leave, and one that left by itself come back. */
+/* A pool on the GPU and off it: launching, parking, and the monitor thread. The monitor shows that
+ * the process is alive, makes an idle pool leave, and brings back a pool that left by itself. */
 #include "rt/pool_all.h"
 #include "rt/pool_row.h"
 
@@ -15,18 +15,19 @@
 #include <unistd.h>
 #endif
 
-#define MONITOR_NS  1000000u   /* between its looks, */
-#define SOON_NS     100000u    /* and where a launch is about to end */
-#define COMING_NS   100000000u /* for all of a launch's blocks, */
-#define TURN_NS     10000000u  /* on the GPU, where another pool waits for room there */
-#define LEAVING_NS  50000000u  /* for a launch whose columns have not all come to leave */
-#define GAP_NS      4000000u   /* before columns come back while others stay; doubled up to */
+#define MONITOR_NS 1000000u   /* between its looks, */
+#define SOON_NS    100000u    /* and where a launch is about to end */
+#define COMING_NS  100000000u /* for all of a launch's blocks, */
+#define TURN_NS    10000000u  /* on the GPU, where another pool waits for room there */
+/* timeout for a launch that is leaving before all its columns have arrived */
+#define LEAVING_NS  50000000u
+#define GAP_NS      4000000u /* before columns return while others stay; doubled up to */
 #define GAP_MOST_NS 64000000u
 #define MANY        4u        /* launches; the other places are for columns that left late */
-#define PATIENCE_NS 10000000u /* until a request to leave is withdrawn, at least; */
-#define REFUSED     4u        /* doubled at most so often */
+#define PATIENCE_NS 10000000u /* least time until a request to leave is withdrawn; */
+#define REFUSED     4u        /* doubled at most this often */
 
-static void nap(uint64_t ns)
+static void nap_ns(uint64_t ns)
 {
 	struct timespec t = {.tv_nsec = (long)ns};
 
@@ -41,7 +42,7 @@ static bool has_work(const struct heddle_tasks *t)
 	return false;
 }
 
-static void beat(struct heddle_tasks *t)
+static void store_beat(struct heddle_tasks *t)
 {
 	for (unsigned c = 0; c < t->n_columns; c++)
 		__atomic_fetch_add(&t->of[c].at->in[TASK_ROWS], TASK_BEAT, __ATOMIC_RELAXED);
@@ -75,7 +76,7 @@ static void name_victims(struct heddle_tasks *t, const char *text)
 }
 
 /* With the lock. */
-static int fail(struct heddle_tasks *t, CUresult r)
+static int fail_pool(struct heddle_tasks *t, CUresult r)
 {
 	const char *text = cu_result_text(r);
 
@@ -98,7 +99,7 @@ int pool_resume(struct heddle_tasks *t)
 	atomic_store(&t->state, POOL_RUNNING);
 	r = pool_bring(t, clock_ns());
 	if (r != CUDA_SUCCESS)
-		return fail(t, r);
+		return fail_pool(t, r);
 	pthread_cond_broadcast(&t->changed);
 	return 0;
 }
@@ -141,10 +142,10 @@ static void ask_all(struct heddle_tasks *t, bool leave, uint32_t but)
 	}
 }
 
-/* Asks all launches to leave: each ends, unless a task of it does not. -ETIMEDOUT: one has not
+/* Asks all launches to leave: each ends, unless one of its tasks does not. -ETIMEDOUT: one has not
  * ended within limit_ns (UINT64_MAX: no limit). The monitor then brings back the columns that have
- * left, in a launch for which it needs a place. Where there is none, the last launch, which may
- * have nearly all columns, is asked only after another one has ended. */
+ * left, in a new launch, which needs a place. If there is none, the last launch, which may have
+ * nearly all columns, is asked only after another one has ended. */
 static int await_end(struct heddle_tasks *t, uint64_t limit_ns)
 {
 	uint64_t begin = limit_ns == UINT64_MAX ? 0 : clock_ns();
@@ -162,10 +163,10 @@ static int await_end(struct heddle_tasks *t, uint64_t limit_ns)
 			atomic_store(&t->state, POOL_RUNNING);
 			return -ETIMEDOUT;
 		}
-		nap(POOL_NAP_NS);
+		nap_ns(POOL_NAP_NS);
 	}
 	if (r != CUDA_SUCCESS)
-		return fail(t, r);
+		return fail_pool(t, r);
 	atomic_store(&t->state, POOL_AWAY);
 	pool_heavy_fence(t);
 	return 0;
@@ -199,7 +200,7 @@ int pool_pump(struct heddle_tasks *t)
 	if (r == CUDA_SUCCESS)
 		return 0;
 	pthread_mutex_lock(&t->lock);
-	fail(t, r);
+	fail_pool(t, r);
 	pthread_mutex_unlock(&t->lock);
 	return -EIO;
 }
@@ -225,9 +226,9 @@ static uint64_t count_spawned(const struct heddle_tasks *t)
 	return n;
 }
 
-/* Blocks that land on an SM which is to be left are gone, and where others are in the way of the
- * rest too few may have come: a row of a column that does not come would wait for ever, or for
- * these others. *ret_any: at least one of the last launch has come, so it has begun. */
+/* Blocks that land on SMs to be left end, and if other kernels are in the way of the rest, too few
+ * columns may arrive. A row of a missing column would wait forever, or for those kernels. *ret_any:
+ * at least one column of the last launch has arrived, so the launch has begun. */
 static bool lacks_columns(const struct heddle_tasks *t, bool *ret_any)
 {
 	bool any = false, lacks = false;
@@ -243,8 +244,8 @@ static bool lacks_columns(const struct heddle_tasks *t, bool *ret_any)
 	return lacks;
 }
 
-/* Something is in flight, or was spawned since it was not. Only where nothing is, as it reads all
- * that those who spawn write, and takes it from their caches. */
+/* A task is in flight, or was spawned since the pool was last idle. The first test comes alone,
+ * since the second reads lines that spawners write, and takes them from the spawners' caches. */
 static bool is_busy(const struct heddle_tasks *t, struct watch *w)
 {
 	uint64_t spawned;
@@ -258,11 +259,11 @@ static bool is_busy(const struct heddle_tasks *t, struct watch *w)
 	return true;
 }
 
-/* A launch whose time is over is asked to leave, so that others have their turn. It ends, unless a
- * task in one of its columns does not: that column stays, and bring_back gives the others a launch
- * of their own. There are not many places for these, so from MANY launches on only those with one
- * column are asked: they end or stay as a whole. A column that is asked to leave begins no tasks,
- * so the request is withdrawn after a while, and repeated later, each time for longer. */
+/* Asks a launch whose time is over to leave, so that other programs get their turn. It ends, unless
+ * a task in one of its columns does not: that column stays, and bring_back gives the others a
+ * launch of their own. There are few places for launches, so from MANY launches on only launches
+ * with one column are asked: they end or stay as a whole. A column that is asked to leave begins no
+ * tasks, so the request is withdrawn after a while, and repeated later, each time for longer. */
 static void leave_in_time(struct heddle_tasks *t, struct watch *w, uint64_t now)
 {
 	uint64_t patience = MAX((uint64_t)t->o.lifetime_ms * 500000u, PATIENCE_NS);
@@ -285,8 +286,8 @@ static void leave_in_time(struct heddle_tasks *t, struct watch *w, uint64_t now)
 	}
 }
 
-/* Columns that have left come back while others of the pool stay. The gap grows with each such
- * launch, so that columns that leave one after another share one. */
+/* Brings back columns that have left while others of the pool stay. The gap grows with each such
+ * launch, so that columns that leave one after another share a launch. */
 static CUresult bring_back(struct heddle_tasks *t, struct watch *w, uint64_t now)
 {
 	unsigned n = pool_count_launches(t);
@@ -322,13 +323,13 @@ static void look_after(struct heddle_tasks *t, struct watch *w, uint64_t now)
 		return;
 	}
 	if (r != CUDA_ERROR_NOT_READY) {
-		fail(t, r);
+		fail_pool(t, r);
 		return;
 	}
 	leave_in_time(t, w, now);
 	r = bring_back(t, w, now);
 	if (r != CUDA_SUCCESS) {
-		fail(t, r);
+		fail_pool(t, r);
 		return;
 	}
 	if (is_busy(t, w))
@@ -350,7 +351,7 @@ static void look_after(struct heddle_tasks *t, struct watch *w, uint64_t now)
 		pool_resume(t); /* if something came */
 }
 
-static void *monitor(void *user)
+static void *run_monitor(void *user)
 {
 	struct heddle_tasks *t = user;
 	uint64_t every = (uint64_t)t->o.beat_every_ms * 1000000u;
@@ -368,17 +369,17 @@ static void *monitor(void *user)
 		look_after(t, &w, now);
 		pthread_mutex_unlock(&t->lock);
 		if (now - w.beat_at > every) {
-			beat(t);
+			store_beat(t);
 			w.beat_at = now;
 		}
-		nap(w.soon ? SOON_NS : MONITOR_NS);
+		nap_ns(w.soon ? SOON_NS : MONITOR_NS);
 		pthread_mutex_lock(&t->lock);
 	}
 	pthread_mutex_unlock(&t->lock);
 	return NULL;
 }
 
-/* A kernel without it, or one that denies it: each spawn fences. */
+/* False: the kernel lacks membarrier(2), or denies it, so each spawn fences. */
 bool pool_has_heavy_fence(void)
 {
 #ifdef __linux__
@@ -393,7 +394,7 @@ int pool_start_monitor(struct heddle_tasks *t)
 	int r;
 
 	t->heavy = pool_has_heavy_fence();
-	r = pthread_create(&t->monitor, NULL, monitor, t);
+	r = pthread_create(&t->monitor, NULL, run_monitor, t);
 	t->has_monitor = r == 0;
 	return r ? rt_fail(t->h, -r, NULL, "a pool's thread cannot be started") : 0;
 }

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0
  * Copyright 2026 The heddle authors */
 
-/* What a task is, and whether it can be: its grid, blocks and memory against the kernel and the
- * pool. Most tasks are of the same shape as the one before, so the last shape of a kernel that was
- * found right is kept, with what the device is told of it. */
+/* A task's shape, and whether it can run: checks its grid, blocks and memory against the kernel and
+ * the pool. Most tasks have the shape of the task before, so each kernel keeps its last valid
+ * shape, with its words for the device. */
 #include "rt/pool_row.h"
 
 #include <errno.h>
@@ -12,7 +12,7 @@
 struct asked {
 	uint32_t threads; /* of a block */
 	uint32_t need;    /* TASK_NEED_* */
-	uint32_t parts; /* rows that it takes; each is given to another column if there are many */
+	uint32_t parts;   /* rows that it takes; each goes to another column if there are many */
 	unsigned form;
 };
 
@@ -36,7 +36,7 @@ static int check_grid(const struct pool_kernel *k, const struct heddle_task *tas
 	return 0;
 }
 
-/* Its threads, and what they need of a block of the pool. */
+/* Checks its block, and computes what the block needs of a pool block. */
 static int check_block(struct heddle_tasks *t, const struct pool_kernel *k,
 	const struct heddle_task *task, struct asked *ret)
 {
@@ -75,9 +75,10 @@ static int check_block(struct heddle_tasks *t, const struct pool_kernel *k,
 	return 0;
 }
 
-/* What holds of this form of it. Blocks that may wait for others of their grid are all there at
- * once, or it might never end: the scheduler gives nothing to another task before all of one's
- * blocks are begun. Other grids that are more than one column's work are cut. */
+/* Checks the task against the properties of this form. Blocks that may wait for others of their
+ * grid are all resident at once, or the grid might never end: the scheduler gives nothing to
+ * another task before all of one's blocks have begun. Other grids with more than one column's work
+ * are split. */
 static int check_form(const struct heddle_tasks *t, const struct pool_kernel *k,
 	const struct heddle_task *task, struct asked *io)
 {
@@ -157,15 +158,15 @@ static int find_form(struct heddle_tasks *t, unsigned kernel, struct asked *io)
 
 /* ---- the last shape ---- */
 
-/* Of struct heddle_task, what of it a shape is, by the words that it was stored as: wider ones
- * would wait until those are out. */
+/* The fields of struct heddle_task that make a shape, as words of the size in which they were
+ * stored: wider loads would wait until the stores are complete. */
 #define KEY_AT offsetof(struct heddle_task, kernel)
 _Static_assert(offsetof(struct heddle_task, shared_bytes) + sizeof(unsigned) - KEY_AT ==
 		       sizeof(uint32_t) * POOL_KEY,
 	"kernel, grid, block, shared_bytes, and nothing between them");
 
-/* A word is odd while somebody stores a shape; that it is the same behind reading means that what
- * was read is of one. */
+/* turn is odd while a thread stores a shape. If it is even and unchanged after reading, the words
+ * belong to one shape. */
 static bool is_known(struct pool_kernel *k, const uint32_t key[POOL_KEY], uint64_t ret[POOL_HEAD])
 {
 	struct pool_shape *s = &k->shape;
@@ -182,8 +183,8 @@ static bool is_known(struct pool_kernel *k, const uint32_t key[POOL_KEY], uint64
 	return !differ && atomic_load_explicit(&s->turn, memory_order_relaxed) == turn;
 }
 
-/* Shapes that take turns are not kept each time: others read here. */
-static void keep(
+/* A shape that alternates with others is not stored each time, since other threads read here. */
+static void keep_shape(
 	struct pool_kernel *k, const uint32_t key[POOL_KEY], const uint64_t head[POOL_HEAD])
 {
 	struct pool_shape *s = &k->shape;
@@ -223,13 +224,14 @@ int pool_ask(struct heddle_tasks *t, struct pool_kernel *k, const struct heddle_
 		r = check_form(t, k, task, &a);
 	if (r < 0)
 		return r;
-	/* As words: parts of one that are stored apart are slow to be read together. */
+	/* As whole words: separately stored parts of a word are slow to load together. */
 	ret->head[0] = (uint64_t)((b[0] - 1) | (b[1] - 1) << 10 | (b[2] - 1) << 20) << 32 |
 		       k->arg_bytes << 16 | a.form;
 	ret->head[1] = (uint64_t)g[2] << 48 | (uint64_t)g[1] << 32 | g[0];
 	ret->head[2] = (uint64_t)a.need << 32 | task->shared_bytes;
 	ret->parts = a.parts;
-	if (a.parts == 1) /* else the next one may be cut in more: columns may have come */
-		keep(k, key, ret->head);
+	/* with more parts, the next task may be split further, as columns may have arrived */
+	if (a.parts == 1)
+		keep_shape(k, key, ret->head);
 	return 0;
 }

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  * Copyright 2026 The heddle authors */
 
-/* Tasks given to a pool, and their ends. An id is a generation of a row: gen << 17 | column << 5 |
- * row; a row of a later generation says that the task has ended. */
+/* Adds tasks to a pool, and waits for their ends. An id is a generation of a row: gen << 17 |
+ * column << 5 | row. A row with a later generation means that the task has ended. */
 #include "rt/pool_all.h"
 #include "rt/pool_row.h"
 
@@ -13,7 +13,7 @@
 #include <string.h>
 #include <time.h>
 
-#define SPINS 2000 /* looks before the device is asked, and the thread sleeps */
+#define SPINS 2000 /* checks before the device is asked and the thread sleeps */
 
 /* ---- errors, a text for each thread ---- */
 #define TEXT_BYTES 1024
@@ -104,7 +104,7 @@ static void put_args(const struct pool_kernel *k, const struct heddle_task *task
 #define NEED_AT    (offsetof(struct task_desc, need) / 8)
 _Static_assert(ARGS_AT == POOL_HEAD && offsetof(struct task_desc, need) % 8 == 4, "words");
 
-/* A row's descriptor, ahead of its byte of `in`. */
+/* Writes a row's descriptor, before its byte of `in`. */
 static void put_desc(
 	struct task_column *at, unsigned row, const uint64_t words[DESC_WORDS + 1], uint64_t gen)
 {
@@ -126,9 +126,9 @@ static void put_desc(
 	}
 }
 
-/* then: the task's part that was put before this one, or 0; the first has number 0, and is put
- * last: its id is the task's. */
-static uint64_t put(struct heddle_tasks *t, struct pool_column *c, const struct pool_kernel *k,
+/* then: the task's part that was added before this one, or 0. The first part has number 0 and is
+ * added last: its id is the task's. */
+static uint64_t put_part(struct heddle_tasks *t, struct pool_column *c, const struct pool_kernel *k,
 	const struct heddle_task *task, const struct pool_asked *a, uint32_t part, uint64_t then)
 {
 	unsigned row = (unsigned)__builtin_ctz(c->free);
@@ -172,7 +172,7 @@ static int put_all(struct heddle_tasks *t, const struct pool_kernel *k,
 
 		if (r < 0)
 			return r; /* the device failed: what was put never ends */
-		id = put(t, place.c, k, task, a, part, id);
+		id = put_part(t, place.c, k, task, a, part, id);
 		pool_unclaim(t, &place);
 		pool_light_fence(t); /* pool.h */
 		if (atomic_load_explicit(&t->state, memory_order_relaxed) == POOL_AWAY)
@@ -211,8 +211,8 @@ RT_API int heddle_tasks_spawn(
 /* ---- the end ---- */
 
 /* Which one it is; -EINVAL: none. */
-static int find(struct heddle_tasks *t, uint64_t id, struct pool_column **ret, unsigned *ret_row,
-	uint64_t *ret_gen)
+static int find_row(struct heddle_tasks *t, uint64_t id, struct pool_column **ret,
+	unsigned *ret_row, uint64_t *ret_gen)
 {
 	struct pool_column *c;
 	int r = pool_check(t);
@@ -232,7 +232,7 @@ RT_API int heddle_tasks_check(struct heddle_tasks *t, uint64_t id)
 	struct pool_column *c = NULL;
 	unsigned row = 0;
 	uint64_t gen = 0;
-	int r = find(t, id, &c, &row, &gen);
+	int r = find_row(t, id, &c, &row, &gen);
 
 	if (r < 0)
 		return r;
@@ -245,7 +245,7 @@ RT_API int heddle_tasks_check(struct heddle_tasks *t, uint64_t id)
 }
 
 /* Between two looks at memory. */
-static void relax(void)
+static void relax_cpu(void)
 {
 #if defined(__x86_64__)
 	__builtin_ia32_pause();
@@ -255,8 +255,8 @@ static void relax(void)
 }
 
 /* 0: it has ended, in whatever way. */
-static int await(struct heddle_tasks *t, const struct pool_column *c, unsigned row, uint64_t gen,
-	uint64_t timeout_ns)
+static int await_row(struct heddle_tasks *t, const struct pool_column *c, unsigned row,
+	uint64_t gen, uint64_t timeout_ns)
 {
 	const struct timespec pause = {.tv_nsec = POOL_NAP_NS};
 	uint64_t until = 0, now;
@@ -265,7 +265,7 @@ static int await(struct heddle_tasks *t, const struct pool_column *c, unsigned r
 		int r;
 
 		if (i % SPINS) {
-			relax();
+			relax_cpu();
 			continue;
 		}
 		r = pool_pump(t);
@@ -287,10 +287,10 @@ RT_API int heddle_tasks_wait(struct heddle_tasks *t, uint64_t id, uint64_t timeo
 	struct pool_column *c = NULL;
 	unsigned row = 0;
 	uint64_t gen = 0;
-	int r = find(t, id, &c, &row, &gen);
+	int r = find_row(t, id, &c, &row, &gen);
 
 	if (r == 0)
-		r = await(t, c, row, gen, timeout_ns);
+		r = await_row(t, c, row, gen, timeout_ns);
 	return r < 0 ? r : pool_how(t, c, row, gen);
 }
 
@@ -313,7 +313,7 @@ RT_API int heddle_tasks_wait_all(struct heddle_tasks *t, uint64_t timeout_ns)
 			spent = clock_ns() - begin;
 			if (timeout_ns != UINT64_MAX)
 				left = spent < timeout_ns ? timeout_ns - spent : 0;
-			r = await(t, &t->of[c], row, gen, left);
+			r = await_row(t, &t->of[c], row, gen, left);
 			if (r < 0)
 				return r;
 		}

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  * Copyright 2026 The heddle authors */
 
-/* libheddle inside: what a handle holds. Every public function makes the handle's context the
- * calling thread's current one for as long as it runs, and leaves the caller's as it was. */
+/* Inside libheddle: the content of a handle. Every public function makes the handle's context
+ * current for its duration, and restores the caller's context. */
 #ifndef HEDDLE_RT_H
 #define HEDDLE_RT_H
 
@@ -26,8 +26,8 @@ struct rt_kernel {
 	struct diag_list diags;
 	char *name, *entry, *text;
 	struct ptx_module *ptx;
-	struct host_kernel host; /* its module may be of others that came from the same text, too */
-	bool shares;             /* it is such another's */
+	struct host_kernel host; /* its module may also belong to other kernels of the same text */
+	bool shares;             /* the module is another kernel's */
 	uint32_t n_params, *offsets, *sizes;
 };
 
@@ -41,13 +41,13 @@ struct heddle {
 	struct heddle_tasks *pools;
 };
 
-/* Says what is wrong, and what to do (hint may be NULL). Returns err. */
+/* Sets the error text: what is wrong, and what to do (hint may be NULL). Returns err. */
 int rt_fail(struct heddle *h, int err, const char *hint, const char *fmt, ...) HD_PRINTF(4, 5);
-/* The same of a driver's error; what: what was done. -EIO. */
+/* The same for a driver error; what: the action that failed. -EIO. */
 int rt_cu_failed(struct heddle *h, CUresult r, const char *what);
 int rt_out_of_memory(struct heddle *h);
-/* The same of a fault, which a set of kernels met with (NULL: none). instead: what the hint
- * recommends where this way fails; NULL: ways that run any kernels. Returns the fault's errno. */
+/* The same for a fault, of a set of kernels (NULL: none). instead: the hint's recommendation if
+ * this way fails; NULL: ways that run any kernels. Returns the fault's errno. */
 int rt_host_failed(struct heddle *h, const struct host_fault *f, const struct host_set *s,
 	const char *instead);
 #define RT_TRY(h, call, what)                             \
@@ -57,7 +57,7 @@ int rt_host_failed(struct heddle *h, const struct host_fault *f, const struct ho
 			return rt_cu_failed(h, r_, what); \
 	} while (0)
 
-/* Around all that uses the device. -EINVAL for a handle that did not open. */
+/* Around all use of the device. -EINVAL: the handle did not open. */
 int rt_enter(struct heddle *h);
 void rt_leave(struct heddle *h);
 
@@ -65,11 +65,11 @@ struct rt_kernel *rt_find(struct heddle *h, const char *name); /* NULL: none */
 void rt_kernel_free(struct heddle *h, struct rt_kernel *k);
 
 /* ---- pool_all.c ---- */
-/* Around what waits for all kernels of the context to end: loading and unloading modules, freeing,
- * the first launch of a kernel with more local memory than any before (seen with NVIDIA's driver
- * 580.159 on an H100). All pools of the process leave the GPU, and come back as far as they have
- * work. -ETIMEDOUT, said: a task has not ended within 10 s, and no pool is held. With no pool's
- * lock. */
+/* Around calls that wait for all kernels of the context: loading and unloading modules, freeing,
+ * and the first launch of a kernel with more local memory than any before (seen with NVIDIA's
+ * driver 580.159 on an H100). All pools of the process leave the GPU, and return if they have work.
+ * -ETIMEDOUT, with the error's text set: a task has not ended within 10 s, and no pool is held.
+ * Call without any pool's lock. */
 int rt_pools_hold(struct heddle *h);
 void rt_pools_release(void);
 

@@ -3,13 +3,15 @@
 
 /* Kernels that programs steer themselves, as tenants of heddled (Adaptive simultaneous
  * multi-tenancy, section 3.3). The messages and the page are the shim's (wire/page.h). A kernel is
- * one slot; this file writes there what the relay of a managed launch would report:
+ * one slot, and this file writes the reports that the relay of a managed launch would write:
+ *
  * - arrived, with the word of no tenant in `began`, so that heddled answers with a word of its own;
  * - ticket, finished: the program's progress; present: their difference;
  * - drained, when the word takes all SMs and no block is left; done, when all blocks have finished.
- * The program reads quotas on its host, so no control block on the device is needed. heddled wakes
- * nobody when it lowers a quota (a relay polls it), so waiting here polls the word.
- * Times of the device's clock stay 0: heddled measures by its own clock then. */
+ *
+ * The program reads quotas on its host, so it needs no control block on the device. heddled wakes
+ * nobody when it lowers a quota (a relay polls it), so a wait here polls the word. Times of the
+ * device's clock stay 0, and heddled measures by its own clock then. */
 #include "rt/rt.h"
 
 #include "heddle/share.h"
@@ -31,8 +33,8 @@
 #define RETRY_NS    1000000000
 #define LOOK_NS     1000000
 #define GENERATION  1          /* ctl_args.gen: a slot's kernel is its only launch */
-#define NO_WORD     UINT32_MAX /* in ctl_host.began: heddled cannot know it */
-#define REGS_UNIT   256u       /* the hardware allocates registers to warps in such units */
+#define NO_WORD     UINT32_MAX /* in ctl_host.began: a value that heddled cannot know */
+#define REGS_UNIT   256u       /* the hardware allocates registers to warps in this unit */
 #define WARP        32u
 #define MAX_THREADS 1024u
 #define MAX_REGS    255u
@@ -50,8 +52,9 @@ struct heddle_share {
 	struct silence silence;
 	uint64_t tried_ns; /* when it last looked for heddled */
 	/* The kernel. */
-	bool obtained, asking;  /* asking: obtain waits still, and no other call has a kernel yet */
-	struct wire_slot *slot; /* NULL: without heddled */
+	/* asking: a call of obtain is waiting, and no other call has a kernel yet */
+	bool obtained, asking;
+	struct wire_slot *slot;                             /* NULL: without heddled */
 	uint64_t total, started, finished, number, kernels; /* kernels: how many were obtained */
 	uint32_t fit, cursor;
 	uint32_t seq; /* of the word in `now`; 0: none came */
@@ -109,7 +112,7 @@ static void share_kick(struct heddle_share *s)
 		return; /* full is as good as rung */
 }
 
-/* heddled's end of the socket is closed, or it shows no sign of life while a word is due. */
+/* Detects that heddled has closed the socket, or shows no sign of life while a word is due. */
 static void share_check(struct heddle_share *s)
 {
 	char byte;
@@ -130,8 +133,8 @@ static void share_check(struct heddle_share *s)
 		share_lose(s, "heddled does not answer, so nothing is shared");
 }
 
-/* Copies the quotas of a word, again if the word changed meanwhile. heddled stores quotas before
- * their word: bytes of the next word may be among them, and the next look finds that word. */
+/* Copies the quotas of a word, and again if the word changed meanwhile. heddled stores quotas
+ * before their word, so bytes of the next word may be among them; the next check sees that word. */
 static uint32_t copy_quotas(struct heddle_share *s, const struct ctl_host *h)
 {
 	uint64_t before, word = __atomic_load_n(&h->word, __ATOMIC_ACQUIRE);
@@ -154,7 +157,7 @@ static uint32_t copy_quotas(struct heddle_share *s, const struct ctl_host *h)
 	return ((struct ctl_tenant){.word = word}).seq;
 }
 
-/* Each grant after a drain counts as one more launch of workers, and a drain names the last. */
+/* Each grant after a drain counts as another launch of workers, and a drain reports the last. */
 static void report_drain(struct heddle_share *s)
 {
 	struct wire_slot *w = s->slot;
@@ -202,7 +205,7 @@ static void share_tell(struct heddle_share *s, struct heddle_share_blocks *ret)
 
 /* ---- the session ---- */
 
-/* 0 with the page and the connection, or a negative errno. */
+/* 0, with the page and the connection, or a negative errno. */
 static int share_greet(struct heddle_share *s, const char *where, union host_answer *m)
 {
 	int fds[3], r, sock = wire_connect(where, GREET_MS);
@@ -382,7 +385,7 @@ static int check_kernel(
 	return 0;
 }
 
-/* A free slot, from the one behind the last on; NULL: heddled has not freed any yet. */
+/* A free slot, starting after the last one; NULL: heddled has not freed one yet. */
 static struct wire_slot *free_slot(struct heddle_share *s)
 {
 	for (uint32_t i = 0; i < WIRE_SLOTS; i++) {
@@ -424,7 +427,7 @@ static void share_submit(struct heddle_share *s, const struct heddle_share_kerne
 	share_kick(s);
 }
 
-/* Until there is a block to launch. With the lock, which is free while it sleeps. */
+/* Waits for a block to launch. Called with the lock, which it releases while it sleeps. */
 static int await_blocks(struct heddle_share *s, uint64_t timeout_ns)
 {
 	uint64_t since = share_now_ns();
@@ -502,7 +505,7 @@ RT_API int heddle_share_obtain(struct heddle_share *s, const struct heddle_share
 		share_end(s);
 		return share_leave(s, r);
 	}
-	if (s->slot) /* until the program reports, all of them count as launched */
+	if (s->slot) /* until the program reports, all these blocks count as launched */
 		__atomic_store_n(&s->slot->host.present, (uint32_t)MIN(s->now.blocks, s->total),
 			__ATOMIC_RELEASE);
 	share_tell(s, ret);
@@ -578,7 +581,7 @@ RT_API int heddle_share_progress(struct heddle_share *s, uint64_t started, uint6
 
 		__atomic_store_n(&h->finished, finished, __ATOMIC_RELEASE);
 		__atomic_store_n(&h->ticket, started, __ATOMIC_RELEASE);
-		if (started) /* until then, as many as were told */
+		if (started) /* until then, as many as were granted */
 			__atomic_store_n(&h->present, (uint32_t)MIN(started - finished, UINT32_MAX),
 				__ATOMIC_RELEASE);
 		if (last)

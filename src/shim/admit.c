@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0
  * Copyright 2026 The heddle authors */
 
-/* The rules that keep a launch from being managed: those of the launch as such, of its kernel, of
- * the moment, and of how it would be managed. Each returns its reason; the first one counts.
- * WIRE_WHY_WORKERS: none is against it. What only shows as the launch is made (no slot is free, the
- * driver refuses the form) is found by managed_launch. */
+/* The rules that keep a launch from being managed. They concern the launch itself, its kernel, the
+ * present moment, and the way in which the launch would be managed. Each rule returns its reason,
+ * and the first reason counts. WIRE_WHY_WORKERS means that no rule objects. managed_launch finds
+ * the remaining obstacles (no slot is free, the driver refuses the form). */
 #include "shim/admit.h"
 #include "shim/launches.h"
 
@@ -67,7 +67,7 @@ static enum wire_reason why_plain(const struct kernel *k)
 	return (enum wire_reason)atomic_load_explicit(&k->why, memory_order_relaxed);
 }
 
-/* Its form is asked for, if it has none yet. */
+/* Tests the kernel, and requests its form if it has none yet. */
 static enum wire_reason look_at_kernel(struct kernel *k, struct form **ret)
 {
 	if (!k)
@@ -78,7 +78,7 @@ static enum wire_reason look_at_kernel(struct kernel *k, struct form **ret)
 		return why_plain(k);
 	if (atomic_load_explicit(&shim->dead, memory_order_relaxed))
 		return WIRE_WHY_NO_DAEMON;
-	if (!shim->page_dev) /* the one that it was registered in has ended */
+	if (!shim->page_dev) /* the context of the mapping has ended */
 		return WIRE_WHY_CONTEXT;
 	*ret = kernel_form(k);
 	if (*ret)
@@ -86,8 +86,8 @@ static enum wire_reason look_at_kernel(struct kernel *k, struct form **ret)
 	return state_of(k) == KERNEL_PLAIN ? why_plain(k) : WIRE_WHY_IN_MAKING;
 }
 
-/* The form's grid is another one, so the driver does not see this one. What else is out of bounds
- * (threads of a block, shared memory), it refuses for the form as well. */
+/* The driver sees the grid of the form, not this grid, so the shim checks its limits here. The
+ * driver checks the other limits (threads of a block, shared memory) for the form as well. */
 static bool shape_is_allowed(const struct launch *l)
 {
 	for (unsigned i = 0; i < 3; i++)
@@ -98,8 +98,8 @@ static bool shape_is_allowed(const struct launch *l)
 
 static _Atomic unsigned n_open; /* launches between admission_begin and admission_end */
 
-/* Before the look whether there is a fence: the end of a context fences, and then waits for those
- * that are open. Until admission_end, forms stay. */
+/* Must precede the test for a fence: the end of a context raises a fence, and then waits for open
+ * admissions. Forms stay loaded until admission_end. */
 static void admission_begin(struct admission *a)
 {
 	atomic_fetch_add(&n_open, 1);
@@ -119,7 +119,7 @@ void admissions_await_end(void)
 		nanosleep(&(struct timespec){.tv_nsec = 20000}, NULL);
 }
 
-/* Of a launch that is open: it is not the form of a context that has ended meanwhile. */
+/* Needs an open admission. False: the form belonged to a context that has ended meanwhile. */
 static bool is_current(const struct form *f, const struct kernel *k)
 {
 	return atomic_load_explicit(&k->state, memory_order_acquire) == KERNEL_READY &&
@@ -160,7 +160,7 @@ void admit(const struct launch *l, struct admission *ret)
 		ret->why = WIRE_WHY_IN_MAKING;
 	if (ret->why != ADMITTED)
 		return;
-	launches_learn(); /* what has ended teaches how to launch this one */
+	launches_learn(); /* completed launches teach how to launch this one */
 	ret->form = plan_form(ret->form, l, ret->total);
 	ret->why = plan_launch(ret->form, l, ret->total, &ret->plan);
 	if (ret->why != ADMITTED)

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  * Copyright 2026 The heddle authors */
 
-/* Whether a launch is managed, and if not, why: every rule is asked here, in one order. */
+/* Whether a launch is managed, and if not, why. All rules are asked here, in one order. */
 #ifndef HEDDLE_SHIM_ADMIT_H
 #define HEDDLE_SHIM_ADMIT_H
 
@@ -20,12 +20,13 @@ struct admission {
 
 /* Whether its attributes mean the same for any other grid. */
 bool launch_is_ordinary(const struct launch *l);
-/* Asks the rules (wire/reasons.def) until one keeps the launch from being managed. Returns when
- * launches are not held for forms to be placed (placing_await), but of one for a gate at once. */
+/* Asks the rules (wire/reasons.def) until one keeps the launch from being managed. While
+ * launches are held so that forms can be placed (placing_await), it waits; but not for a launch
+ * with a gate. */
 void admit(const struct launch *l, struct admission *ret);
-/* After the launch was managed, or was not: its form is used no more. */
+/* Call after the launch, managed or not. The launch no longer uses its form. */
 void admission_end(struct admission *a);
-/* Within a fence, by which none begins: waits until no launch uses a form. */
+/* Waits until no launch uses a form. Within a fence, so that no new use begins. */
 void admissions_await_end(void);
 
 static inline enum wire_outcome admission_outcome(const struct admission *a)

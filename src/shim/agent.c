@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0
  * Copyright 2026 The heddle authors */
 
-/* The shim's thread in a tenant: resumes preempted launches when they are granted, follows
- * unmanaged work while the daemon watches, and takes over within a second when the daemon is gone,
- * until it is one's tenant again (rejoin.h). */
+/* The agent, the shim's own thread in a tenant. The agent resumes preempted launches when the
+ * daemon grants them, follows unmanaged work while the daemon watches, and takes over within a
+ * second when the daemon is gone, until the program is a tenant again (rejoin.h). */
 #include "shim/follow.h"
 #include "shim/rejoin.h"
 
@@ -45,7 +45,8 @@ static uint64_t next_look(uint64_t resume, bool pending)
 	return MIN(MIN(ns, resume), rejoin_next());
 }
 
-/* Waits for the daemon's next word (page->seq to leave `seq`) without sleeping. True: it came. */
+/* Spins until the daemon writes its next word, that is until page->seq differs from `seq`. True:
+ * the word arrived. */
 static bool look_on(uint32_t seq)
 {
 	uint64_t end;
@@ -69,7 +70,7 @@ static void answer_wake(const struct pollfd *wake)
 		opaque_wake(); /* the daemon may not have */
 }
 
-static void *thread(void *unused)
+static void *run_agent(void *unused)
 {
 	uint64_t resume = UINT64_MAX;
 	bool pending = false, told = false, goes_on = true;
@@ -97,5 +98,5 @@ static void *thread(void *unused)
 
 int agent_start(void)
 {
-	return shim_thread(thread);
+	return shim_thread(run_agent);
 }

@@ -1,12 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0
  * Copyright 2026 The heddle authors */
 
-/* What is kept on disk for the next start (rewritten kernels, how many connections a program
- * needs), one file each: $XDG_CACHE_HOME/heddle/KEY, else ~/.cache/heddle/KEY. A file is a header,
- * the digest of its key and of what follows, and what follows; anything that does not fit, under
- * another name too, is as good as absent. Files appear by rename, so nobody reads half of one; a
- * read one is touched, so that those used longest ago are removed when all take too much.
- * Whatever fails here only costs time. The program does not see what is open for it (apart.h). */
+/* The cache on disk for the program's next start: rewritten kernels, and how many connections the
+ * program needs. Each entry is one file: $XDG_CACHE_HOME/heddle/KEY, else ~/.cache/heddle/KEY. A
+ * file has a header, a digest of its key and content, and the content. A file that does not match
+ * counts as absent, also if it was renamed. Files appear by rename, so that no reader sees half a
+ * file. Reading touches a file, so that trimming removes the least recently used files. A failure
+ * here costs time, and nothing else. The program does not see the files that are open here
+ * (apart.h). */
 #include "base/environment.h"
 #include "host/apart.h"
 #include "host/folder.h"
@@ -24,7 +25,7 @@
 
 #define CACHE_MAGIC   "hdcache2"
 #define CACHE_MAX     ((size_t)64 << 20)
-#define TOUCH_AFTER_S 60 /* not at each start of a program that is started over and over */
+#define TOUCH_AFTER_S 60 /* a program that starts over and over does not touch at each start */
 
 struct cache_head {
 	char magic[8];
@@ -32,7 +33,7 @@ struct cache_head {
 	uint8_t digest[32];
 };
 
-/* What all files may take. */
+/* The size limit of all files, in bytes. */
 static uint64_t all_bytes(void)
 {
 	return env_number(ENV_CACHE_MB) << 20;
@@ -61,7 +62,7 @@ static bool cache_path(const char *dir, const uint8_t key[32], char *ret, size_t
 	return n > 0 && (size_t)n < size;
 }
 
-/* A file that is whole belongs to its key as well: exchanged for another it is none. */
+/* The digest covers the key, so that a file does not pass under the name of another one. */
 static void digest_of(const uint8_t key[32], const void *data, size_t len, uint8_t ret_digest[32])
 {
 	uint8_t both[64];
@@ -99,7 +100,7 @@ static bool write_all(int fd, const void *buf, size_t len)
 	return true;
 }
 
-static void touch(int fd, const struct stat *st)
+static void touch_file(int fd, const struct stat *st)
 {
 	const struct timespec now[2] = {{.tv_nsec = UTIME_NOW}, {.tv_nsec = UTIME_NOW}};
 
@@ -126,7 +127,7 @@ static bool read_file(int fd, const uint8_t key[32], struct strbuf *ret)
 	}
 	if (ok) {
 		strbuf_add(ret, data, h.bytes);
-		touch(fd, &st);
+		touch_file(fd, &st);
 	}
 	free(data);
 	return ok && !ret->failed;
@@ -179,9 +180,9 @@ static int make_folder(char *dir)
 	return folder_open(dir);
 }
 
-/* Looking through the folder takes milliseconds: at a process's first file, and then each time that
- * it has written a sixteenth of what may be there. */
-static void trim(int folder, uint64_t bytes, uint64_t all)
+/* Scanning the folder takes milliseconds. So the shim trims at a process's first file, and then
+ * each time that the process has written a sixteenth of the limit. */
+static void trim_cache(int folder, uint64_t bytes, uint64_t all)
 {
 	static _Atomic uint64_t written;
 	uint64_t before = atomic_fetch_add(&written, bytes), step = all / 16;
@@ -221,7 +222,7 @@ static void do_write(void *arg)
 
 	if (folder < 0)
 		return;
-	trim(folder, sizeof(*w->head) + w->len, all_bytes());
+	trim_cache(folder, sizeof(*w->head) + w->len, all_bytes());
 	w->ok = write_file(folder, strrchr(w->tmp, '/') + 1, w->head, w->data, w->len);
 	close(folder);
 }

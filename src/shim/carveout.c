@@ -2,8 +2,8 @@
  * Copyright 2026 The heddle authors */
 
 /* Forms get the split between L1 cache and shared memory that the daemon names (daemon/carveout.c),
- * or their own again. The driver looks at it as a launch is made. A split is a hint: where the
- * driver refuses it the form runs with the one it has. */
+ * or their own split again. The driver reads the setting at each launch. The split is a hint: if
+ * the driver refuses it, the form runs with its present split. */
 #include "shim/kernel.h"
 #include "shim/shim.h"
 

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0
  * Copyright 2026 The heddle authors */
 
-/* A library where the driver has them, else a module; when it comes to the device; and that none of
- * it is under way when the driver is taken down, at the program's exit: its end waits for what is
- * compiled here, a millisecond each where the driver has it in its cache. */
+/* Compiling and placing of code. The shim loads code as a library if the driver has libraries, else
+ * as a module. The end of the program waits until no thread compiles here, since the driver is
+ * taken down then. Code that is in the driver's cache takes a millisecond each. */
 #include "shim/compile.h"
 
 #include <dlfcn.h>
@@ -15,8 +15,8 @@
 
 #include "shim/placing.h"
 
-/* Whoever ends the program may hold what the driver waits for (a function that the driver calls).
- */
+/* The thread that ends the program may hold a lock that the driver waits for (in a callback of the
+ * driver). */
 #define LONGEST_S   30
 #define COMPILES_NS 50000000u /* reading a library from the cache takes a millisecond or two */
 
@@ -90,8 +90,9 @@ static void before_first(void)
 	atexit(at_exit);
 }
 
-/* Functions for the program's end are called last one first. The driver's compiler brings its own
- * when it is loaded, which must not be behind ours. */
+/* Exit handlers run in reverse order of their registration. The driver's compiler registers its own
+ * when it is loaded. So the shim loads the compiler first, and its own handler runs before the
+ * compiler's. */
 static void before_first_here(void)
 {
 	dlopen("libnvidia-ptxjitcompiler.so.1", RTLD_LAZY | RTLD_NODELETE);
@@ -108,7 +109,7 @@ static void find_assembler(void)
 	char path[sizeof(assembler.path)] = "";
 	Dl_info own;
 
-	/* What it compiles is read from the driver's cache. */
+	/* The assembler hands its results over through the driver's cache. */
 	if (!(uncached && atoi(uncached)) && dladdr((void *)find_assembler, &own)) {
 		slash = strrchr(own.dli_fname, '/');
 		snprintf(path, sizeof(path), "%.*s" ASSEMBLER_FILE,
@@ -133,7 +134,7 @@ static bool has_libraries(void)
 	       cu.cuLibraryGetModule && cu.cuKernelGetFunction;
 }
 
-/* Is a library put into contexts as it is loaded (CUDA_MODULE_LOADING=EAGER)? */
+/* Does the driver put a library into contexts at its load (CUDA_MODULE_LOADING=EAGER)? */
 static bool places_at_once(void)
 {
 	CUmoduleLoadingMode mode;
@@ -164,7 +165,7 @@ static bool load_library(const char *text, CUlibrary *ret)
 		shim_leave(&in);
 		compile_goes_outside();
 	}
-	/* It was not in the driver's cache any more: the compiler is here now. */
+	/* The code was no longer in the driver's cache, so the driver loaded its compiler here. */
 	if (shim_now_ns() - began > COMPILES_NS)
 		pthread_once(&once_compiled, before_first);
 	return ok;

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0
  * Copyright 2026 The heddle authors */
 
-/* PTX of the shim's own, compiled and on the device. The driver compiles what a module is loaded
- * from under a lock of the context: launches wait for that, for seconds if need be. What a library
- * is loaded from it compiles under none (doc/notebook.md, "What compiling holds up"), and a library
- * comes to a device when a kernel of it is asked for. Where it can, another process does it, and
- * here it is read from the driver's cache (assembler.h). */
+/* The shim's own PTX, compiled and loaded on the device. The driver compiles a module under a lock
+ * of the context: launches wait for it, for seconds if need be. It compiles a library without a
+ * lock (doc/notebook.md, "What compiling holds up"), and loads the library on a device when a
+ * kernel of it is requested. If possible, another process compiles, and the driver here reads the
+ * result from its cache (assembler.h). */
 #ifndef HEDDLE_SHIM_COMPILE_H
 #define HEDDLE_SHIM_COMPILE_H
 
@@ -13,32 +13,32 @@
 #include "host/assembler.h"
 
 struct compiled {
-	CUlibrary lib; /* NULL: the driver has none (before 12.0), mod is a module of its own */
+	/* NULL: the driver has no libraries (before 12.0), and mod is a module of its own */
+	CUlibrary lib;
 	CUmodule mod;
 	CUfunction fn;
 };
-/* False: the driver does not take it, or the program ends. s: what is to be kept once it is
- * compiled, whoever does that; NULL: it is kept, and the driver has it in its cache, as far as is
- * known. In no fence, as it may take long; in a turn (kernel_turn_begin), but while another process
- * compiles.
- */
+/* False: the driver refuses the text, or the program ends. s: the staged entry, to be kept once the
+ * text has compiled, in whichever process; NULL: it is kept already, and the driver should have it
+ * in its cache. Never within a fence, since it may take long. Needs a turn (kernel_turn_begin), but
+ * gives it up while another process compiles. */
 bool compile(const char *text, size_t len, const struct staged *s, struct compiled *ret);
-/* Around calls of the driver by threads that the program's end does not wait for otherwise: while
- * there are any it waits, as the driver is taken down then. So does the end of the context. False:
- * either has begun. */
+/* Around driver calls by threads that would otherwise not survive the program's end, as the driver
+ * is taken down then. The program's end and the context's end wait while a thread is inside. False:
+ * one of these ends has begun. */
 bool compile_goes_inside(void);
 void compile_goes_outside(void);
-/* Around the end of the shim's context: waits until no thread is inside, and none goes inside. */
+/* Around the end of the shim's context: waits until no thread is inside, and admits none. */
 void compile_pause(void);
 void compile_resume(void);
-/* Puts kernel `name` of it on the device, within placing_begin: the driver would otherwise load it
- * at its first launch, a lock held. */
+/* Loads kernel `name` of it on the device, within placing_begin: otherwise the driver would load it
+ * at its first launch, with a lock held. */
 bool compile_place(struct compiled *c, const char *text, const char *name);
 /* Compiles and places, within placing_begin. For small kernels: launches are held meanwhile. */
 bool compile_here(struct compiled *c, const char *text, const char *name);
-/* Unloads whatever of it was loaded, within placing_begin or a call of the program that unloads. */
+/* Unloads it, within placing_begin or within a call of the program that unloads. */
 void compile_drop(struct compiled *c);
-/* The same when the context has ended, and a module of its own with it. */
+/* The same after the end of its context, which freed a module with it. */
 void compile_drop_ended(struct compiled *c);
 
 #endif

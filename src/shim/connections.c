@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0
  * Copyright 2026 The heddle authors */
 
-/* How many hardware channels ("connections") the driver makes for a context. Each has its price at
- * the start of every program: with 32 of them a context takes more than half a second longer than
- * with 8, and who else uses the GPU stands still meanwhile. Even the driver's own number costs more
- * when it is asked for (on an H200 a short program takes 20 to 60 ms longer with 8 asked for than
- * with the same 8 unasked). So nothing is asked for until a program turns out to have more streams
- * than they allow, when it has run for so long that its start is nothing beside that: this is noted
- * on disk, and its next start gets more. What the user sets is left as it is, and nothing is noted
- * then. */
+/* The number of hardware channels ("connections") that the driver makes for a context. Each channel
+ * costs time at the start of every program: a context with 32 channels takes more than half a
+ * second longer than one with 8, and other programs on the GPU stand still meanwhile. Asking for
+ * the driver's default number costs time as well (on an H200 a short program takes 20 to 60 ms
+ * longer if the variable says 8 than if it is unset). So the shim asks for nothing at first. If a
+ * program that has run long enough has more streams than channels, the shim notes the number on
+ * disk, and the program's next start gets more channels. If the user sets the variable, the shim
+ * leaves the variable alone, and notes nothing. */
 #include "shim/connections.h"
 #include "base/environment.h"
 #include "shim/kernel.h"
@@ -21,17 +21,18 @@
 #include <unistd.h>
 
 #define VARIABLE "CUDA_DEVICE_MAX_CONNECTIONS"
-/* What the shim set, which children inherit: by this it is told from what the user set. */
+/* The value that the shim set. Children inherit both variables, and so the shim tells its own value
+ * from a value of the user. */
 #define OURS "HEDDLE_CONNECTIONS"
 
-#define DRIVERS_CONNECTIONS 8 /* where the variable says nothing; see SPARE_CHANNELS */
+#define DRIVERS_CONNECTIONS 8 /* the driver's default; see SPARE_CHANNELS */
 
 static unsigned number = DRIVERS_CONNECTIONS;
-static uint8_t program[32];                       /* the key of what is noted of this program */
-static _Atomic unsigned enough = CONNECTIONS_MAX; /* nothing is noted up to so many */
-static uint64_t from_ns;                          /* nor is it earlier */
+static uint8_t program[32];                       /* key of this program's note */
+static _Atomic unsigned enough = CONNECTIONS_MAX; /* the shim notes only larger numbers */
+static uint64_t from_ns;                          /* the shim notes nothing before */
 
-/* What an interpreter runs is what differs from program to program. */
+/* An interpreter's script tells one program from another, so the script is part of the key. */
 static bool is_interpreter(const char *path)
 {
 	static const char *const names[] = {
@@ -45,7 +46,7 @@ static bool is_interpreter(const char *path)
 	return false;
 }
 
-/* The first argument that is no option, as a path from the root if it names a file. */
+/* The first argument that is not an option; as an absolute path if it names a file. */
 static void add_script(struct strbuf *b)
 {
 	int fd = open("/proc/self/cmdline", O_RDONLY | O_CLOEXEC);
@@ -71,7 +72,7 @@ static void add_script(struct strbuf *b)
 	free(path);
 }
 
-/* False: the program cannot be told from others. */
+/* False: the program cannot be identified. */
 static bool key_of_program(uint8_t ret[32])
 {
 	struct strbuf b = {0};
@@ -92,7 +93,7 @@ static bool key_of_program(uint8_t ret[32])
 	return ok;
 }
 
-static unsigned noted(const uint8_t key[32])
+static unsigned read_note(const uint8_t key[32])
 {
 	struct strbuf b = {0};
 	uint32_t n = 0;
@@ -103,7 +104,7 @@ static unsigned noted(const uint8_t key[32])
 	return n <= CONNECTIONS_MAX ? n : 0;
 }
 
-static unsigned parsed(const char *s)
+static unsigned parse_count(const char *s)
 {
 	int n = atoi(s);
 
@@ -118,19 +119,19 @@ void connections_init(void)
 	bool known;
 
 	if (given && !(ours && !strcmp(given, ours))) {
-		number = parsed(given);
+		number = parse_count(given);
 		return;
 	}
 	from_ns = shim_now_ns() + env_number(ENV_CONNECTIONS_AFTER) * 1000000000;
 	known = key_of_program(program);
 	if (known)
-		n = noted(program);
+		n = read_note(program);
 	n = MAX(n, DRIVERS_CONNECTIONS);
 	if (n > DRIVERS_CONNECTIONS) {
 		snprintf(text, sizeof(text), "%u", n);
 		if (setenv(OURS, text, 1) || setenv(VARIABLE, text, 1))
 			return;
-	} else { /* also what was set for a program that must not heed it */
+	} else { /* also values that were inherited from a parent program */
 		unsetenv(OURS);
 		unsetenv(VARIABLE);
 	}

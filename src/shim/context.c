@@ -1,15 +1,15 @@
 /* SPDX-License-Identifier: Apache-2.0
  * Copyright 2026 The heddle authors */
 
-/* The end of a context of the program's (cuCtxDestroy, cuDevicePrimaryCtxReset, which is
- * cudaDeviceReset, and cuDevicePrimaryCtxRelease). If it is the one whose launches are managed, all
- * that the shim has in it goes with it: forms, control blocks, streams, events, and the page as the
- * device sees it. The connection and the page themselves stay: heddled sees the same tenant, all of
- * whose launches have ended. At its next launch the tenant goes on in the context that is current
- * then (shim_launches), and all of this is made anew.
+/* The end of one of the program's contexts: cuCtxDestroy, cuDevicePrimaryCtxReset (which
+ * cudaDeviceReset calls), and cuDevicePrimaryCtxRelease. If the shim manages launches in this
+ * context, everything of the shim in it ends as well: forms, control blocks, streams, events, and
+ * the device's mapping of the page. The connection and the page themselves stay. heddled sees the
+ * same tenant, whose launches have all ended. The tenant's next launch continues in the context
+ * that is current then (shim_launches), and makes all of this anew.
  *
- * Until the driver has returned no thread of the shim calls it in that context, and no launch of
- * the program is managed. */
+ * Until the driver has returned, no thread of the shim calls the driver in that context, and no
+ * launch of the program is managed. */
 #include "shim/admit.h"
 #include "shim/follow.h"
 #include "shim/hello.h"
@@ -34,7 +34,7 @@ static void end_begins(void)
 }
 
 /* Forgets all that the shim knows of the context `ended`. */
-static void forget(CUcontext ended, bool is_ours)
+static void forget_context(CUcontext ended, bool is_ours)
 {
 	kernels_thaw(ended, is_ours);
 	if (!ended)
@@ -55,10 +55,10 @@ static void forget(CUcontext ended, bool is_ours)
 		shim_kick(); /* heddled looks at what has ended */
 }
 
-/* The driver has returned. ended: the context that has ended, or NULL. */
+/* After the driver has returned. ended: the context that has ended, or NULL. */
 static void end_is_over(CUcontext ended)
 {
-	forget(ended, ended == shim->ctx);
+	forget_context(ended, ended == shim->ctx);
 	fence_end();
 	compile_resume();
 	placing_resume();
@@ -87,7 +87,7 @@ static CUresult end_other(CUcontext ctx)
 	follow_pause(1);
 	kernels_freeze();
 	r = cu.cuCtxDestroy(ctx);
-	forget(r == CUDA_SUCCESS ? ctx : NULL, false);
+	forget_context(r == CUDA_SUCCESS ? ctx : NULL, false);
 	follow_pause(-1);
 	return r;
 }
@@ -119,7 +119,7 @@ static bool is_active(CUdevice dev)
 	       cu.cuDevicePrimaryCtxGetState(dev, &flags, &active) == CUDA_SUCCESS && active;
 }
 
-/* The device's primary context; NULL: there is none now, and none is made. */
+/* The device's primary context. NULL: there is none now, and the shim makes none. */
 static CUcontext primary_of(CUdevice dev)
 {
 	CUcontext ctx = NULL;

@@ -1,18 +1,19 @@
 /* SPDX-License-Identifier: Apache-2.0
  * Copyright 2026 The heddle authors */
 
-/* Copies that make the calling thread wait for a stream: to pageable memory, and whatever is
- * synchronous. The driver waits with a lock held, which the launch that resumes preempted work
- * would need; so the wait is done first, by a call that holds none. Where nothing managed is under
- * way they cost one load. */
+/* Copies that make the calling thread wait for a stream: synchronous copies, and copies to pageable
+ * memory. The driver holds a lock while it waits, and the launch that would resume preempted work
+ * needs this lock. So the shim waits first, through a call that holds no lock. While no managed
+ * launch is under way, a copy costs one additional load. */
 #include "shim/placing.h"
 
 #include <stdatomic.h>
 
 #define SMALL_BYTES 65536
 
-/* Neither registered nor allocated by the driver. Where it cannot say: yes. */
-static bool pageable(const void *host)
+/* The memory is neither registered nor allocated by the driver. True also if the driver cannot
+ * tell. */
+static bool is_pageable(const void *host)
 {
 	unsigned type = 0;
 
@@ -32,10 +33,10 @@ static bool on_host(CUdeviceptr at)
 	return type == CU_MEMORYTYPE_HOST;
 }
 
-/* From pageable memory to the device, on a stream: a small one is taken along, not waited for. But
- * once some 1,000 commands or 4 MiB of such copies are queued (H200, driver 580) the driver waits
- * for room, a lock held, and the launch that would resume what is ahead of it waits for that lock.
- */
+/* An asynchronous copy from pageable memory to the device. The driver buffers a small copy and
+ * returns at once. But with some 1,000 commands or 4 MiB of such copies in the queue (H200, driver
+ * 580) the driver waits for room while it holds a lock, and the launch that would resume the work
+ * before the copy waits for the same lock. */
 static enum fence_copy to_device(size_t bytes)
 {
 	if (bytes > SMALL_BYTES)
@@ -45,17 +46,18 @@ static enum fence_copy to_device(size_t bytes)
 		       : FENCE_NO_COPY;
 }
 
-/* A synchronous one that is given addresses alone. Within the device it need not be waited for. */
-static enum fence_copy between(CUdeviceptr dst, CUdeviceptr src)
+/* A synchronous copy whose arguments are addresses alone. A copy within the device needs no
+ * wait. */
+static enum fence_copy wait_between(CUdeviceptr dst, CUdeviceptr src)
 {
 	return on_host(dst) || on_host(src) ? FENCE_COPY_WAITS : FENCE_COPY_MAY;
 }
 
 static enum fence_copy between_async(CUdeviceptr dst, CUdeviceptr src, size_t bytes)
 {
-	if (pageable((void *)(uintptr_t)dst))
+	if (is_pageable((void *)(uintptr_t)dst))
 		return FENCE_COPY_WAITS;
-	return pageable((void *)(uintptr_t)src) ? to_device(bytes) : FENCE_NO_COPY;
+	return is_pageable((void *)(uintptr_t)src) ? to_device(bytes) : FENCE_NO_COPY;
 }
 
 /* One side of a copy of several rows. */
@@ -65,7 +67,7 @@ struct side {
 	CUdeviceptr device;
 };
 
-static enum fence_copy rows(struct side dst, struct side src, size_t bytes, bool async)
+static enum fence_copy wait_of_rows(struct side dst, struct side src, size_t bytes, bool async)
 {
 	const struct side *sides[] = {&dst, &src};
 	bool host[2];
@@ -78,7 +80,7 @@ static enum fence_copy rows(struct side dst, struct side src, size_t bytes, bool
 		host[i] = sides[i]->type == CU_MEMORYTYPE_HOST ||
 			  (sides[i]->type == CU_MEMORYTYPE_UNIFIED && on_host(at));
 		if (async)
-			host[i] = host[i] && pageable((void *)(uintptr_t)at);
+			host[i] = host[i] && is_pageable((void *)(uintptr_t)at);
 	}
 	if (host[0] || (host[1] && !async))
 		return FENCE_COPY_WAITS;
@@ -91,7 +93,7 @@ static enum fence_copy rows_2d(const CUDA_MEMCPY2D *c, bool async)
 {
 	if (!c)
 		return FENCE_NO_COPY;
-	return rows((struct side){c->dstMemoryType, c->dstHost, c->dstDevice},
+	return wait_of_rows((struct side){c->dstMemoryType, c->dstHost, c->dstDevice},
 		(struct side){c->srcMemoryType, c->srcHost, c->srcDevice},
 		c->WidthInBytes * c->Height, async);
 }
@@ -100,7 +102,7 @@ static enum fence_copy rows_3d(const CUDA_MEMCPY3D *c, bool async)
 {
 	if (!c)
 		return FENCE_NO_COPY;
-	return rows((struct side){c->dstMemoryType, c->dstHost, c->dstDevice},
+	return wait_of_rows((struct side){c->dstMemoryType, c->dstHost, c->dstDevice},
 		(struct side){c->srcMemoryType, c->srcHost, c->srcDevice},
 		c->WidthInBytes * c->Height * c->Depth, async);
 }
@@ -113,7 +115,8 @@ void copies_anew(void)
 		atomic_store_explicit(&copied[shim_at()], false, memory_order_relaxed);
 }
 
-/* Others hold back for it (sched/pauses.c). */
+/* With time-sliced tenants, heddled keeps lower tenants waiting for copies that follow a launch
+ * (sched/pauses.c). */
 static void note_copy(void)
 {
 	uint64_t now;
@@ -139,7 +142,7 @@ static void note_copy(void)
 		fence_end();                                                               \
 	return r;
 
-/* Of the legacy default stream, and of the thread's own: there the driver knows which. */
+/* A synchronous copy, in the legacy default stream and in the calling thread's own (_ptds). */
 #define SYNC(name, symbol, types, params, kind, args)       \
 	SHIM_API CUresult symbol params;                    \
 	CUresult symbol params                              \
@@ -171,11 +174,11 @@ static void note_copy(void)
 	ASYNC_FORM(name, symbol##_ptsz, params, true, kind, args)
 
 SYNC(cuMemcpy, cuMemcpy, (CUdeviceptr, CUdeviceptr, size_t),
-	(CUdeviceptr dst, CUdeviceptr src, size_t bytes), between(dst, src), (dst, src, bytes))
+	(CUdeviceptr dst, CUdeviceptr src, size_t bytes), wait_between(dst, src), (dst, src, bytes))
 SYNC(cuMemcpyDtoH, cuMemcpyDtoH_v2, (void *, CUdeviceptr, size_t),
 	(void *dst, CUdeviceptr src, size_t bytes), FENCE_COPY_WAITS, (dst, src, bytes))
-/* Even of four bytes (seen on an H200: cuMemcpyHtoD spins behind what is ahead of it, a lock held).
- */
+/* Even a copy of four bytes waits: on an H200, cuMemcpyHtoD spins until the work before it is done,
+ * and holds a lock meanwhile. */
 SYNC(cuMemcpyHtoD, cuMemcpyHtoD_v2, (CUdeviceptr, const void *, size_t),
 	(CUdeviceptr dst, const void *src, size_t bytes), FENCE_COPY_WAITS, (dst, src, bytes))
 SYNC(cuMemcpy2D, cuMemcpy2D_v2, (const CUDA_MEMCPY2D *), (const CUDA_MEMCPY2D *copy),
@@ -189,10 +192,10 @@ ASYNC(cuMemcpyAsync, cuMemcpyAsync,
 	between_async(dst, src, bytes), (dst, src, bytes, stream))
 ASYNC(cuMemcpyDtoHAsync, cuMemcpyDtoHAsync_v2,
 	(void *dst, CUdeviceptr src, size_t bytes, CUstream stream),
-	pageable(dst) ? FENCE_COPY_WAITS : FENCE_NO_COPY, (dst, src, bytes, stream))
+	is_pageable(dst) ? FENCE_COPY_WAITS : FENCE_NO_COPY, (dst, src, bytes, stream))
 ASYNC(cuMemcpyHtoDAsync, cuMemcpyHtoDAsync_v2,
 	(CUdeviceptr dst, const void *src, size_t bytes, CUstream stream),
-	pageable(src) ? to_device(bytes) : FENCE_NO_COPY, (dst, src, bytes, stream))
+	is_pageable(src) ? to_device(bytes) : FENCE_NO_COPY, (dst, src, bytes, stream))
 ASYNC(cuMemcpy2DAsync, cuMemcpy2DAsync_v2, (const CUDA_MEMCPY2D *copy, CUstream stream),
 	rows_2d(copy, true), (copy, stream))
 ASYNC(cuMemcpy3DAsync, cuMemcpy3DAsync_v2, (const CUDA_MEMCPY3D *copy, CUstream stream),

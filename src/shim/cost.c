@@ -18,8 +18,9 @@ static struct entry {
 	float us;
 } table[ENTRIES];
 
-/* The entry, or where it would be: of what hashes alike the first gives way. */
-static struct entry *find(uint64_t what)
+/* Returns the entry of `what`, or the entry to use for it. The first of the colliding entries is
+ * replaced. */
+static struct entry *find_entry(uint64_t what)
 {
 	uint64_t at = what * 0x9e3779b97f4a7c15u >> 40;
 
@@ -34,7 +35,7 @@ static struct entry *find(uint64_t what)
 
 uint32_t cost_of(uint64_t what, uint32_t unknown_us)
 {
-	const struct entry *e = find(what);
+	const struct entry *e = find_entry(what);
 
 	return e->what == what ? MAX((uint32_t)e->us, 1) : MAX(unknown_us, 1);
 }
@@ -45,7 +46,7 @@ void cost_learn(const struct cost_batch *b, uint32_t unknown_us, double took_us)
 
 	factor = MIN(MAX(factor, 1 / FACTOR), FACTOR);
 	for (uint32_t i = 0; i < b->n; i++) {
-		struct entry *e = find(b->what[i]);
+		struct entry *e = find_entry(b->what[i]);
 		double us = e->what == b->what[i] ? (double)e->us : unknown_us;
 
 		us += WEIGHT * (us * factor - us);

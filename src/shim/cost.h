@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  * Copyright 2026 The heddle authors */
 
-/* How long launches that nobody steers take, by what they are: learned from how long several of
- * them took one behind the other. Not thread-safe. */
+/* How long unmanaged launches take, by kernel and grid. The times are learnt from groups of
+ * launches that ran one after another. Not thread-safe. */
 #ifndef HEDDLE_SHIM_COST_H
 #define HEDDLE_SHIM_COST_H
 
@@ -18,8 +18,8 @@ struct cost_batch {
 
 /* Microseconds, 1 at least; of what is not known: unknown_us. */
 uint32_t cost_of(uint64_t what, uint32_t unknown_us);
-/* What it took in all. The times known change in equal proportion; those of which a batch holds one
- * kind are soon exact. */
+/* took_us: the batch's whole time. All known times of the batch change in proportion. Those of
+ * batches with a single kind are soon exact. */
 void cost_learn(const struct cost_batch *b, uint32_t unknown_us, double took_us);
 void cost_forget(void);
 

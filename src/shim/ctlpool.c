@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0
  * Copyright 2026 The heddle authors */
 
-/* The pool of control blocks. They are allocated many at a time, and never freed: a block keeps its
- * generation while nobody has it, so that late helpers of its last launch find themselves late. */
+/* The pool of control blocks. The shim allocates many blocks at a time, and never frees them. A
+ * free block keeps its generation, so that late workers of its last launch see another generation
+ * and leave. */
 #include "shim/ctlpool.h"
 #include "shim/connections.h"
 
@@ -10,8 +11,8 @@
 #include <stdatomic.h>
 #include <stdlib.h>
 
-/* More than managed streams hold at once, so that no others are made later, on a stream that has no
- * channel kept for it, while some may be blocked (stream.c). */
+/* More than managed streams hold at once. So the shim never has to allocate later, on a stream
+ * without a reserved channel, while some channels may be blocked (stream.c). */
 #define POOL_BLOCKS 64
 _Static_assert(POOL_BLOCKS > CONNECTIONS_MAX, "control blocks for all streams that are managed");
 
@@ -49,7 +50,7 @@ static int pool_fill(void)
 	r = shim_enter(&in);
 	if (r == CUDA_SUCCESS)
 		r = cu.cuMemAlloc(&at, POOL_BLOCKS * bytes);
-	/* On the helper stream: the legacy one might wait for the program's work. */
+	/* On the helper stream: the legacy stream might wait for the program's work. */
 	if (r == CUDA_SUCCESS)
 		r = cu.cuMemcpyHtoDAsync(at, image, POOL_BLOCKS * bytes, shim->helper);
 	if (r == CUDA_SUCCESS)
@@ -69,7 +70,7 @@ int ctlpool_init(void)
 {
 	if (pool_fill() < 0)
 		return -EIO;
-	/* Satisfied at once; tells whether streams can wait for a word at all. */
+	/* The wait is satisfied at once. It tests whether streams can wait for a word at all. */
 	if (cu.cuStreamWaitValue32(shim->helper,
 		    pool()->block[0].at + offsetof(struct ctl_block, gate), 0,
 		    CU_STREAM_WAIT_VALUE_GEQ) != CUDA_SUCCESS)
@@ -94,8 +95,8 @@ bool ctlpool_give(struct stream *s)
 	return ok;
 }
 
-/* A destroyed stream's block can be used again once its last launch is over: late helpers of it
- * see another generation and leave. */
+/* A destroyed stream's block can be used again after the stream's last launch is complete: late
+ * workers of that launch see another generation and leave. */
 void ctlpool_take_back(struct stream *s)
 {
 	pthread_mutex_lock(&pool()->lock);

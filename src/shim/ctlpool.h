@@ -7,7 +7,8 @@
 
 #include "shim/managed.h"
 
-/* The first blocks; -ENOTSUP: streams cannot wait for a word in one. The context is current. */
+/* Makes the first blocks; -ENOTSUP: streams cannot wait for a word in one. The context is
+ * current. */
 int ctlpool_init(void);
 bool ctlpool_give(struct stream *s); /* false: there is no memory for one */
 void ctlpool_take_back(struct stream *s);

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0
  * Copyright 2026 The heddle authors */
 
-/* The real driver: found and loaded at the first call that needs it, never from a constructor.
- * HEDDLE_DRIVER_LIB names it (the virtual GPU's library, or one in an unusual place); otherwise the
- * first libcuda.so.1 of the system that carries no marker of ours. */
+/* The real driver. The first call that needs it finds and loads it, never a constructor.
+ * HEDDLE_DRIVER_LIB names it (the virtual GPU's library, or a driver in an unusual place). The
+ * default is the first libcuda.so.1 of the system that lacks the shim's marker. */
 #include "base/environment.h"
 #include "dev/symbol.h"
 #include "shim/connections.h"
@@ -22,12 +22,12 @@ struct cu_api cu;
 static pthread_once_t once = PTHREAD_ONCE_INIT;
 static bool loaded;
 
-/* The generated stubs: a word each, and their names, one behind the other. */
+/* The generated stubs: a table of one word each, and their names, one after another. */
 extern _Atomic(void *) shim_table[];
 extern const char shim_names[];
 void *shim_resolve(unsigned index);
 
-/* By this symbol others tell us from the driver. */
+/* This symbol tells the shim's library from the driver's. */
 SHIM_API const int heddle_shim_marker = 1;
 
 void shim_say(const char *text, const char *more)
@@ -46,7 +46,7 @@ static void say_environment(void *user, enum env_variable which, const char *lin
 	shim_say(line, "");
 }
 
-static void load(void)
+static void load_driver(void)
 {
 	const char *path = secure_getenv("HEDDLE_DRIVER_LIB"), *why;
 	struct cu_api api;
@@ -70,7 +70,7 @@ static void load(void)
 
 const struct cu_api *shim_driver(void)
 {
-	pthread_once(&once, load);
+	pthread_once(&once, load_driver);
 	return loaded ? &cu : NULL;
 }
 

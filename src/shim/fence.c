@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0
  * Copyright 2026 The heddle authors */
 
-/* Fences. Some driver calls hold a lock of the driver while they wait for the GPU; if what they
- * wait for is a preempted launch, the launch that would resume it stands before that lock for ever.
- * So the shim waits first, without any lock, and while such a call is under way new launches are
- * not managed. */
+/* Fences. Some driver calls hold a lock of the driver while they wait for the GPU. If such a call
+ * waits for a preempted launch, the launch that would resume it waits for that lock: a deadlock. So
+ * the shim waits first, without any lock, and manages no new launches while such a call is under
+ * way. */
 #include "hooks_gen.h"
 #include "shim/follow.h"
 #include "shim/launches.h"
@@ -50,8 +50,9 @@ static bool context_broken(void)
 	return r != CUDA_SUCCESS && r != CUDA_ERROR_NOT_READY;
 }
 
-/* Waiting in the driver, where it locks nothing: the context, or one stream. */
-static void synchronise(CUstream stream, bool whole)
+/* Waits in the driver through a call that holds no lock: for one stream, or for the whole
+ * context. */
+static void synchronise_driver(CUstream stream, bool whole)
 {
 	struct shim_inside in;
 
@@ -81,8 +82,8 @@ static bool none_preempted(void)
 	return !managed_any_preempted();
 }
 
-/* What runs is steady: it needs no launch of ours, and will not before the last fenced call is
- * over. False: not yet. */
+/* True: `steady` holds, and will hold until the last fenced call is over. Then no running launch
+ * needs another launch of the shim. False: not yet. */
 static bool all_pinned(bool (*steady)(void))
 {
 	struct wire_page *p = shim->page;
@@ -102,7 +103,7 @@ static bool all_pinned(bool (*steady)(void))
 	return ok || atomic_load(&shim->dead);
 }
 
-static void unpin(void)
+static void unpin_launches(void)
 {
 	pthread_mutex_lock(&here()->pin_lock);
 	if (!atomic_load(&here()->active))
@@ -116,14 +117,15 @@ void fence_begin(enum fence_kind kind)
 
 	fence_stand();
 	if (kind == FENCE_WAITS && managed_outstanding())
-		synchronise(NULL, true);
+		synchronise_driver(NULL, true);
 	for (unsigned round = 0; managed_outstanding(); round++) {
 		managed_reap();
 		if (!managed_outstanding())
 			break;
 		if (!began)
 			began = shim_now_ns();
-		/* Loading need not wait for what runs, and that may wait for what is loaded. */
+		/* Loading need not wait for running launches, and they may wait for the loaded
+		 * code. */
 		if (kind == FENCE_LOADS && shim_now_ns() - began > LOAD_WAITS_NS &&
 			all_pinned(none_preempted))
 			break;
@@ -133,7 +135,7 @@ void fence_begin(enum fence_kind kind)
 		}
 		if (round == 0)
 			agent_poke();
-		/* A nap of 20 us takes 70, which is much beside a short launch. */
+		/* A sleep of 20 us takes 70 us, which is long beside a short launch. */
 		if (shim_now_ns() - began < SPIN_NS)
 			sched_yield();
 		else
@@ -159,10 +161,10 @@ static bool is_through(CUstream stream)
 	return yes;
 }
 
-/* Until nothing managed is ahead, or nothing of it moves: then what it waits for may be the
- * program's to bring about behind the copy, which natively does not wait. Until the driver is done
- * with the copy, nothing is taken off the device then. That ends: no new launch is managed
- * meanwhile. */
+/* Waits until no managed launch is before the copy, or until the launches before it make no
+ * progress: they may wait for something that the program does only after the copy, which natively
+ * returns at once. In the second case heddled preempts nothing until the driver is done with the
+ * copy. That time is bounded, since no new launch is managed meanwhile. */
 static void await_room(CUstream stream)
 {
 	struct stream *s = stream_of(stream);
@@ -193,14 +195,14 @@ void fence_copy_begin(CUstream stream, enum fence_copy kind)
 	if (kind == FENCE_COPY_MAY)
 		await_room(stream);
 	else if (managed_outstanding())
-		synchronise(stream, false);
+		synchronise_driver(stream, false);
 }
 
 void fence_end(void)
 {
 	inputs_forget();
 	if (atomic_fetch_sub(&here()->active, 1) == 1 && atomic_load(&here()->pinned))
-		unpin();
+		unpin_launches();
 }
 
 /* In the session of each device. */
@@ -220,7 +222,7 @@ void fence_all_begin(enum fence_kind kind)
 	on_all(fence_begin, kind);
 }
 
-static void end(enum fence_kind kind)
+static void end_fence(enum fence_kind kind)
 {
 	(void)kind;
 	fence_end();
@@ -228,13 +230,13 @@ static void end(enum fence_kind kind)
 
 void fence_all_end(void)
 {
-	on_all(end, FENCE_WAITS);
+	on_all(end_fence, FENCE_WAITS);
 }
 
 /* ---- calls that are fenced and otherwise passed on ---- */
 
-/* What waits may wait for any device, as memory of the host is for all; what loads waits for one.
- */
+/* A call that waits may wait for any device, since host memory belongs to all devices. A call that
+ * loads waits for one device. */
 #define WAIT_AROUND(kind, fn, args)    \
 	CUresult r;                    \
 	if (kind == FENCE_WAITS)       \
@@ -278,7 +280,7 @@ void fence_all_end(void)
 #include "dev/cu_api.def"
 #undef CU_FN
 
-/* Those that cu_api.def lacks: a handle, or an address and a size. */
+/* Functions that are not in cu_api.def. They take a handle, or an address and a size. */
 #define UNLISTED(name, params, types, args)        \
 	SHIM_API CUresult name params;             \
 	CUresult name params                       \
@@ -292,7 +294,7 @@ UNLISTED(cuMemUnmap, (CUdeviceptr at, size_t bytes), (CUdeviceptr, size_t), (at,
 UNLISTED(cuMemRelease, (unsigned long long handle), (unsigned long long), (handle))
 UNLISTED(cuDestroyExternalMemory, (void *memory), (void *), (memory))
 
-/* Memory of one device does not wait for launches on another one. */
+/* Freeing memory of one device need not wait for launches on another device. */
 static void route_by_address(CUdeviceptr at)
 {
 	int dev;

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0
  * Copyright 2026 The heddle authors */
 
-/* When unmanaged launches are over, for as long as somebody wants to know. The agent asks streams
- * whether they are through, which costs neither the device nor the program's threads anything.
- * Where more has to be known than that (a gate lets launches pass by number, a bound on the time in
- * flight takes some away), an event stands for a stream's launches so far. With a bound the
- * program's threads record them, each for a part of it, and how long that part took teaches how
- * long its launches take. */
+/* Finds out when unmanaged launches are complete, while the daemon or a gate needs to know. The
+ * agent queries the streams, which costs neither the device nor the program's threads anything. In
+ * two cases the shim needs more: a gate admits launches by number, and a bound limits the time in
+ * flight. Then an event marks a stream's launches so far. With a bound, the program's threads
+ * record an event for each part of the bound, and the time that each part took gives an estimate
+ * for its launches. */
 #include "shim/follow.h"
 #include "shim/cost.h"
 
@@ -14,9 +14,9 @@
 #include <string.h>
 #include <time.h>
 
-#define FOLLOWED 1024 /* more in flight than that: the oldest's event is waited for by all */
-#define PART     4u   /* of the bound that an event stands for */
-#define DEEP     512u /* so many in flight, and to put an event behind them might wait for room */
+#define FOLLOWED 1024 /* most events in flight; beyond it, the shim waits for the oldest event */
+#define PART     4u   /* an event covers this part of the bound */
+#define DEEP     512u /* with so many launches in flight, recording an event might wait for room */
 
 static struct following {
 	pthread_mutex_t lock;
@@ -32,12 +32,12 @@ static struct following {
 	unsigned n_spare;
 	_Atomic uint32_t unfollowed; /* launches that no event stands for yet */
 	struct map touched;          /* streams that had any of them */
-	_Atomic bool awake;          /* the agent looks again soon without being told */
-	unsigned paused;             /* under the lock: a context may be on its way out */
-	/* Under the lock: of those launched since there is a bound, and not seen to be over. */
+	_Atomic bool awake;          /* the agent looks again soon, so nothing has to wake it */
+	unsigned paused;             /* under the lock: a context may be about to end */
+	/* Under the lock: launches since the bound was set that are not known to be complete. */
 	uint64_t flying_us;
 	uint32_t flying;
-	uint64_t moved_ns; /* when one was last seen to be over, or the first was launched */
+	uint64_t moved_ns; /* the last time that one completed, or the first was launched */
 } each[SHIM_SESSIONS] = {
 	[0 ... SHIM_SESSIONS - 1] = {.lock = PTHREAD_MUTEX_INITIALIZER, .touched = MAP_INIT}};
 
@@ -48,7 +48,7 @@ static struct following *here(void)
 
 static pthread_mutex_t cost_lock = PTHREAD_MUTEX_INITIALIZER; /* of cost.c; within the other */
 
-static bool wanted(void)
+static bool is_wanted(void)
 {
 	return page_load(&shim->page->follow);
 }
@@ -77,9 +77,9 @@ static void put_event(CUevent e)
 
 /* ---- under the lock ---- */
 
-/* One event for the stream's launches so far, of which there are some; if none is to be had, they
- * stay as they are. */
-static void follow(struct stream *s, CUstream handle)
+/* Records one event for the stream's launches so far, of which there are some. If no event is
+ * available, they stay unfollowed. */
+static void record_event(struct stream *s, CUstream handle)
 {
 	struct followed *f = &here()->followed[here()->n_followed];
 	uint32_t n = atomic_load(&s->opaque);
@@ -112,9 +112,9 @@ static void no_longer_flying(const struct cost_batch *b)
 		here()->moved_ns = shim_now_ns();
 }
 
-/* On one stream what is between two events took the time between them, unless the first of it was
- * launched later. */
-static void learn(const struct followed *f)
+/* The launches between two events of one stream took the time between the events, or less if the
+ * first of these launches was submitted after the earlier event. */
+static void learn_costs(const struct followed *f)
 {
 	double us = (double)(shim_now_ns() - f->began_ns) / 1e3;
 	float ms;
@@ -129,11 +129,11 @@ static void learn(const struct followed *f)
 	pthread_mutex_unlock(&cost_lock);
 }
 
-static void passed(struct followed *f)
+static void event_passed(struct followed *f)
 {
 	struct stream *s = f->stream;
 
-	learn(f);
+	learn_costs(f);
 	no_longer_flying(&f->batch);
 	s->events--;
 	put_event(s->passed);
@@ -142,7 +142,7 @@ static void passed(struct followed *f)
 		put_event(f->event);
 }
 
-/* All that was launched on it so far is over, or counts as that. */
+/* All of the stream's launches so far are complete, or count as complete. */
 static uint32_t let_go(struct stream *s, uint32_t n)
 {
 	atomic_fetch_sub(&s->opaque, n);
@@ -166,39 +166,39 @@ static void look_at_stream(void *user, const void *key, void *value)
 {
 	struct stream *s = value;
 	uint32_t *done = user, n = atomic_load(&s->opaque);
-	/* Another thread's default stream has no handle that means it here, even while the thread
-	 * lives: it is waited for by the legacy stream. */
+	/* Another thread's default stream has no handle that this thread could use, even while its
+	 * thread lives. The shim waits for it by way of the legacy stream. */
 	bool own = s->handle == CU_STREAM_PER_THREAD;
 
 	if (!n)
 		return;
-	/* Any error of the context is an end too. */
+	/* An error of the context ends them, too. */
 	if ((s->destroyed && !own) || (!own && cu.cuStreamQuery(s->handle) != CUDA_ERROR_NOT_READY))
 		*done += let_go(s, n);
 	else if ((own || (by_events() && !s->events)) && in_flight() < DEEP)
-		follow(s, own ? CU_STREAM_LEGACY : s->handle);
+		record_event(s, own ? CU_STREAM_LEGACY : s->handle);
 }
 
-/* How many are over that were not known to be. */
-static uint32_t look(void)
+/* Counts the launches that are newly known to be complete. */
+static uint32_t count_completed(void)
 {
 	unsigned kept = 0;
 	uint32_t done = 0;
 
-	/* Later while there are captures, which neither may be asked nor take an event. */
-	if (wanted() && atomic_load(&here()->unfollowed) && !atomic_load(&shim->captures))
+	/* Not during captures: a query or an event would invalidate the capture. */
+	if (is_wanted() && atomic_load(&here()->unfollowed) && !atomic_load(&shim->captures))
 		map_each(&here()->touched, look_at_stream, &done);
 	for (unsigned i = 0; i < here()->n_followed; i++) {
-		/* Any error of the context is an end too. */
+		/* An error of the context ends them, too. */
 		if (cu.cuEventQuery(here()->followed[i].event) == CUDA_ERROR_NOT_READY) {
 			here()->followed[kept++] = here()->followed[i];
 			continue;
 		}
 		done += here()->followed[i].launches;
-		passed(&here()->followed[i]);
+		event_passed(&here()->followed[i]);
 	}
 	here()->n_followed = kept;
-	/* Under the lock: whoever finds nothing to follow behind it is not ahead of the count. */
+	/* Under the lock: so a thread that finds nothing to follow sees the count as well. */
 	if (done)
 		__atomic_fetch_add(&shim->page->opaque_completed, done, __ATOMIC_RELEASE);
 	return done;
@@ -212,7 +212,7 @@ bool follow_look(void)
 	uint32_t done;
 	bool pending;
 
-	if (!wanted() && !here()->n_followed)
+	if (!is_wanted() && !here()->n_followed)
 		return false;
 	pthread_mutex_lock(&here()->lock);
 	if (here()->paused) {
@@ -220,12 +220,12 @@ bool follow_look(void)
 		return true;
 	}
 	shim_enter(&in);
-	done = look();
-	pending = here()->n_followed || (wanted() && atomic_load(&here()->unfollowed));
+	done = count_completed();
+	pending = here()->n_followed || (is_wanted() && atomic_load(&here()->unfollowed));
 	shim_leave(&in);
 	pthread_mutex_unlock(&here()->lock);
-	/* While there is more of it nothing has changed for the daemon. */
-	if (done && !pending && wanted())
+	/* While more work is pending, nothing has changed for the daemon. */
+	if (done && !pending && is_wanted())
 		shim_kick();
 	return pending;
 }
@@ -259,8 +259,8 @@ bool follow_from_agent(void)
 	bool pending = follow_look();
 
 	atomic_store(&here()->awake, pending);
-	/* Launched since, by someone who took the agent to be awake. */
-	if (!pending && wanted() && atomic_load(&here()->unfollowed)) {
+	/* A launch came meanwhile, whose thread saw the agent awake and did not wake it. */
+	if (!pending && is_wanted() && atomic_load(&here()->unfollowed)) {
 		atomic_store(&here()->awake, true);
 		return true;
 	}
@@ -269,7 +269,7 @@ bool follow_from_agent(void)
 
 void follow_waited(void)
 {
-	if (wanted() && in_flight())
+	if (is_wanted() && in_flight())
 		follow_look();
 }
 
@@ -280,12 +280,12 @@ void follow_later(struct stream *s)
 	atomic_fetch_add(&here()->unfollowed, 1);
 	if (!atomic_fetch_add(&s->opaque, 1))
 		map_put(&here()->touched, s, s);
-	if (wanted() && !atomic_load(&here()->awake))
+	if (is_wanted() && !atomic_load(&here()->awake))
 		agent_poke();
 }
 
-/* Under the lock: what is in flight may still take so long. The first part of it may be nearly
- * over; but not more than that, as long as it does not pass. */
+/* Under the lock: the time that the launches in flight may still take. The time since the last
+ * completion counts, up to the whole of the first event's part. */
 static uint64_t left_us(void)
 {
 	uint64_t since = (shim_now_ns() - here()->moved_ns) / 1000;
@@ -294,8 +294,8 @@ static uint64_t left_us(void)
 	return here()->flying_us > gone ? here()->flying_us - gone : 0;
 }
 
-/* A launch that takes longer than the bound is let go when little else is left, so that the device
- * always has something to do. */
+/* A launch that takes longer than the bound is admitted when little else is left, so that the
+ * device always has work. */
 bool follow_admits(uint64_t what, uint32_t bound, struct opaque *o)
 {
 	uint32_t all = in_flight();
@@ -310,7 +310,7 @@ bool follow_admits(uint64_t what, uint32_t bound, struct opaque *o)
 	us = cost_of(what, bound / PART);
 	pthread_mutex_unlock(&cost_lock);
 	left = left_us();
-	/* What was launched ahead of the bound, however much that is, comes to its end first. */
+	/* Launches from before the bound was set complete first, however many there are. */
 	fits = !all || (all <= here()->flying && (left + us <= bound || left <= bound / PART));
 	if (fits) {
 		if (!here()->flying++)
@@ -344,7 +344,7 @@ void follow_cancel(const struct opaque *o)
 	pthread_mutex_unlock(&here()->lock);
 }
 
-/* By the thread that launched: its default stream is nobody else's to put events on. */
+/* Called by the launching thread: another thread cannot record events on its default stream. */
 void follow_now(struct stream *s, const struct opaque *o)
 {
 	pthread_mutex_lock(&here()->lock);
@@ -357,7 +357,7 @@ void follow_now(struct stream *s, const struct opaque *o)
 		s->batch.what[s->batch.n++] = o->what;
 	s->batch.us += o->us;
 	if (!o->us || s->batch.n == COST_BATCH || s->batch.us >= bound_us() / PART)
-		follow(s, s->handle); /* or later, with the next */
+		record_event(s, s->handle); /* or later, with the next */
 	pthread_mutex_unlock(&here()->lock);
 	if (!atomic_load(&here()->awake))
 		agent_poke();
@@ -387,7 +387,8 @@ static void forget_stream(void *user, const void *key, void *value)
 	s->passed = NULL;
 }
 
-/* Its streams' work is over, and events of it are gone: which they are is not known, so all are. */
+/* The context's streams have ended, and its events are gone. The shim does not know which launches
+ * belong to this context, so it forgets all of them. */
 void follow_forget(void)
 {
 	pthread_mutex_lock(&here()->lock);
@@ -404,10 +405,10 @@ void follow_forget(void)
 void follow_end_of(struct stream *s, bool ends)
 {
 	pthread_mutex_lock(&here()->lock);
-	/* What is under way on it can be asked for no longer. */
-	if (ends && atomic_load(&s->opaque) && wanted() && in_flight() < DEEP &&
+	/* A destroyed stream cannot be queried, so an event marks its work. */
+	if (ends && atomic_load(&s->opaque) && is_wanted() && in_flight() < DEEP &&
 		!atomic_load(&shim->captures))
-		follow(s, s->handle);
+		record_event(s, s->handle);
 	s->destroyed = ends;
 	pthread_mutex_unlock(&here()->lock);
 }

@@ -1,16 +1,17 @@
 /* SPDX-License-Identifier: Apache-2.0
  * Copyright 2026 The heddle authors */
 
-/* Launches behind a gate. Where tenants take turns, a launch of which all blocks are there at once
- * can be stopped ahead of its first block or not at all, and the kernel as it is does that as well
- * as its preemptible form: its stream waits until the page allows it, by its number among the
- * tenant's opaque launches. A word for all of them is one store of the daemon's; nobody has to
- * resume anything, and the hardware goes on with the next in 15 us. The form would cost each such
- * launch some 7 us and what it is slower.
+/* Launches behind a gate. With time-sliced tenants, a launch whose blocks all fit on the device at
+ * once can be stopped before its first block or not at all. The original kernel can do this as well
+ * as its preemptible form: its stream waits until the page admits the launch, by its number among
+ * the tenant's opaque launches. One word serves all of these launches, so one store of the daemon
+ * stops or starts them. Nothing has to be resumed, and the hardware continues with the next launch
+ * in 15 us. The form would cost some 7 us a launch, and its longer run time.
  *
- * Only launches of a program that waits between them: where more are queued behind one that waits
- * for host memory, the device takes 130 to 160 us longer to change to another tenant (H200, driver
- * 580; not behind one that waits for its own memory, as a managed launch does). */
+ * Only a program that waits for the device between its launches gets a gate. With more launches
+ * queued after one that waits for host memory, the device takes 130 to 160 us longer to switch to
+ * another tenant (H200, driver 580). A wait for device memory, as in a managed launch, has no such
+ * cost. */
 #include "host/silence.h"
 #include "shim/follow.h"
 #include "shim/hello.h"
@@ -21,23 +22,23 @@
 #include <stddef.h>
 #include <time.h>
 
-/* So far ahead of the device a program is let get, lest a launch wait within the driver, under a
- * lock, for room in its queue (H200, driver 580: 1,021 commands, or 4 MiB of parameters, of which a
- * launch has 32 KiB at most). */
+/* A program may have this many launches in flight. Beyond it, a launch might wait for room in the
+ * driver's queue, under a lock (H200, driver 580: 1,021 commands, or 4 MiB of parameters, of which
+ * a launch has 32 KiB at most). */
 #define AHEAD_MAX 64u
 #define LULL_NS   200000000u
 #define KEEPER_MS 200
 
-/* ---- who opens it when the daemon cannot ---- */
+/* ---- opening the gate without a daemon ---- */
 
-/* The daemon that was asked last, in so many HELLOs, is gone, or says nothing. */
+/* The daemon that got HELLO number `joins` is gone, or does not respond. */
 static bool is_gone(unsigned joins, struct silence *silence)
 {
 	struct own_fd sock;
 	struct pollfd fd = {.events = POLLRDHUP};
 	bool ours = hello_socket(&sock);
 
-	/* Until there is an answer the socket is the last daemon's. */
+	/* Until the daemon answers, this is the last daemon's socket. */
 	fd.fd = ours && !atomic_load(&shim->dead) ? sock.fd : -1;
 	poll(&fd, 1, KEEPER_MS);
 	if (!ours || atomic_load(&shim->alone))
@@ -49,10 +50,10 @@ static bool is_gone(unsigned joins, struct silence *silence)
 		       (uint32_t)(shim_now_ns() / 1000000), page_load(&shim->page->hold));
 }
 
-/* A thread that never calls the driver: the agent may stand before a lock of whoever waits, in the
- * driver, for a launch behind the gate. A daemon that was stuck may close it again, so it is opened
- * again and again, until there is another HELLO. */
-static void *keeper(void *unused)
+/* The gate keeper, a thread that never calls the driver: the agent may wait for a lock that the
+ * driver holds while it waits for a launch behind the gate. A daemon that was stuck may close the
+ * gate again, so the keeper opens it repeatedly, until the next HELLO. */
+static void *keep_gate_open(void *unused)
 {
 	for (;;) {
 		unsigned joins = atomic_load(&shim->joins);
@@ -66,7 +67,7 @@ static void *keeper(void *unused)
 	return NULL;
 }
 
-static struct keeper {
+static struct keep_gate_open {
 	pthread_mutex_t lock;
 	_Atomic bool runs;
 } keepers[SHIM_SESSIONS] = {[0 ... SHIM_SESSIONS - 1] = {.lock = PTHREAD_MUTEX_INITIALIZER}};
@@ -78,7 +79,7 @@ static bool has_keeper(void)
 		return true;
 	pthread_mutex_lock(&keepers[shim_at()].lock);
 	if (!atomic_load(&keepers[shim_at()].runs))
-		atomic_store(&keepers[shim_at()].runs, shim_thread(keeper) == 0);
+		atomic_store(&keepers[shim_at()].runs, shim_thread(keep_gate_open) == 0);
 	pthread_mutex_unlock(&keepers[shim_at()].lock);
 	return atomic_load(&keepers[shim_at()].runs);
 }
@@ -103,8 +104,8 @@ static bool is_one_wave(const struct launch *l, struct kernel *k)
 
 	if (!total || !threads || threads > 1024)
 		return false;
-	/* The shape that was asked for last, and what came of it, in words of their own: it is no
-	 * matter if they are of two shapes for a moment, as either fits some launch. */
+	/* The last shape and its answer, in two words. Both may briefly belong to two different
+	 * shapes. This does no harm, since either answer is safe for a launch. */
 	if (atomic_load_explicit(&k->wave_of, memory_order_acquire) != key) {
 		if (loads)
 			fence_begin(FENCE_LOADS);
@@ -122,7 +123,7 @@ static bool is_one_wave(const struct launch *l, struct kernel *k)
 	return total <= fit;
 }
 
-/* The program has waited for the device since the last launch on this stream. */
+/* The program has waited for the device since its last launch on this stream. */
 static bool is_alone(const struct launch *l)
 {
 	struct stream *s = stream_of(l->stream);
@@ -143,7 +144,7 @@ bool gate_suits(const struct launch *l, struct kernel *k)
 
 /* ---- and how ---- */
 
-static uint32_t flying(void)
+static uint32_t n_in_flight(void)
 {
 	uint32_t n =
 		page_load(&shim->page->opaque_submitted) - page_load(&shim->page->opaque_completed);
@@ -151,14 +152,14 @@ static uint32_t flying(void)
 	return n < 1u << 31 ? n : 0;
 }
 
-/* Not for ever: it may be ahead of what only it can bring about. Time in which the gate is closed
- * does not count. */
+/* A bounded wait: the launches in flight may need something that this thread does next. Time with
+ * the gate closed does not count. */
 static void await_room(void)
 {
 	uint32_t seen = page_load(&shim->page->opaque_completed);
 	uint64_t since = shim_now_ns();
 
-	while (flying() >= AHEAD_MAX && !atomic_load(&shim->dead)) {
+	while (n_in_flight() >= AHEAD_MAX && !atomic_load(&shim->dead)) {
 		follow_look();
 		nanosleep(&(struct timespec){.tv_nsec = 20000}, NULL);
 		if (page_load(&shim->page->opaque_completed) != seen ||
@@ -188,7 +189,8 @@ bool gate_begin(struct stream *s)
 		__atomic_fetch_add(&shim->page->opaque_completed, 1, __ATOMIC_RELEASE);
 		placing_passed();
 	} else if (page_load(&shim->page->opaque_completed) == number - 1) {
-		shim_kick(); /* the first: else the daemon knows, or is told of the one before */
+		/* the first launch; in the other cases the daemon knows of the one before */
+		shim_kick();
 	}
 	return r == CUDA_SUCCESS;
 }

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0
  * Copyright 2026 The heddle authors */
 
-/* Module variables of a kernel that is rewritten on its own (host/outside.h): where the original's
- * are, as the driver tells, and the form's array of their addresses once it is loaded. */
+/* Module variables of a kernel that is rewritten on its own (host/outside.h): the addresses of the
+ * original variables, as the driver gives them, and the form's array of these addresses, filled
+ * when the form is loaded. */
 #include "shim/placing.h"
 
 #include "host/outside.h"
@@ -25,7 +26,7 @@ bool globals_address(const struct kernel *k, const char *name, CUdeviceptr *ret,
 	       cu.cuLibraryGetManaged(ret, ret_bytes, (CUlibrary)k->owner, name) == CUDA_SUCCESS;
 }
 
-/* The driver tells addresses in the current context, and may load the module for that. */
+/* The driver returns addresses in the current context, and may load the module for this. */
 uint64_t *globals_find(const struct kernel *k, const struct vars *v)
 {
 	uint64_t *at = malloc(v->n * sizeof(*at));
@@ -81,7 +82,7 @@ struct listing {
 };
 
 /* With what the driver says of their addresses. */
-static int list(void *user, struct pass_outside *vars, size_t n)
+static int list_variables(void *user, struct pass_outside *vars, size_t n)
 {
 	struct vars *ret = ((struct listing *)user)->ret;
 	uint64_t *at;
@@ -108,7 +109,7 @@ int globals_bake(
 {
 	struct listing l = {k, ret};
 
-	return pass_leave_outside(m, diags, list, &l);
+	return pass_leave_outside(m, diags, list_variables, &l);
 }
 
 /* ---- the form's array, once it is loaded ---- */
@@ -121,7 +122,7 @@ bool globals_fill(CUmodule form, const uint64_t *at, uint32_t n)
 	if (cu.cuModuleGetGlobal(&to, &bytes, form, PASS_OUTSIDE_ARRAY) != CUDA_SUCCESS ||
 		bytes != n * sizeof(*at))
 		return false;
-	/* On the helper stream: the legacy one might wait for the program's work. */
+	/* On the helper stream: the legacy stream might wait for the program's work. */
 	return cu.cuMemcpyHtoDAsync(to, at, bytes, shim->helper) == CUDA_SUCCESS &&
 	       cu.cuStreamSynchronize(shim->helper) == CUDA_SUCCESS;
 }

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0
  * Copyright 2026 The heddle authors */
 
-/* Becoming a tenant: at the first launch or load with a context current. If no daemon runs then, a
- * thread looks for one every second, and until it finds one every call is passed on (SHIM_LATER).
- * Whatever else fails on the way leaves the program running natively. A child of fork starts anew:
- * CUDA does not survive a fork, so a child of a program that had begun is only passed through. */
+/* Becoming a tenant, at the first launch or load with a current context. If no daemon runs then, a
+ * thread looks for one every second, and the shim passes every call on until the thread finds one
+ * (SHIM_LATER). After any other failure the program runs natively. CUDA does not survive a fork: if
+ * the parent had started, the shim passes every call of the child on. */
 #include "shim/hello.h"
 #include "base/environment.h"
 #include "host/tenant.h"
@@ -23,8 +23,8 @@
 #include <time.h>
 #include <unistd.h>
 
-/* How long connecting, and the answer, may take. The program waits for the first greeting, and for
- * no later one: a daemon may have to wait for its turn on a busy machine. */
+/* Timeouts for a connection and its answer. The program waits for the first greeting, and for no
+ * later one: on a busy machine a daemon may be slow to run. */
 #define FIRST_MS 1000
 #define LATER_MS 5000
 #define LOOK_S   1 /* between looks for the first daemon */
@@ -39,9 +39,9 @@ _Atomic unsigned shim_n_devices;
 static struct session {
 	pthread_mutex_t start_lock, fd_lock;
 	bool fds_lost; /* under fd_lock */
-	bool looking;  /* for the first daemon: the thread is there; under start_lock */
-	/* Said once, and again to each daemon that comes after the one that heard it. Where that
-	 * is: the environment is the program's to change. */
+	bool looking;  /* the thread that looks for the first daemon exists; under start_lock */
+	/* The message to the first daemon and to each later one. `where` is a copy, since the
+	 * program may change its environment. */
 	struct wire_hello hello;
 	char where[108];
 	bool socket_given; /* the environment says where */
@@ -206,9 +206,9 @@ static void fill_hello(struct wire_hello *h)
 		   attribute(CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MINOR);
 }
 
-/* To heddle run -v, which reads the page's figures when the program has ended. Not heard: no harm.
- */
-static void report(const struct wire_hello *hello, int page_fd)
+/* Sends the page to heddle run -v, which reads its figures after the program has ended. A failure
+ * does no harm. */
+static void report_page(const struct wire_hello *hello, int page_fd)
 {
 	int sock = *here()->report_to ? wire_connect(here()->report_to, REPORT_MS) : -1;
 
@@ -220,7 +220,7 @@ static void report(const struct wire_hello *hello, int page_fd)
 
 /* ---- the conversation ---- */
 
-/* Under the lock once there are other threads: takes over all but the page. */
+/* Needs fd_lock once other threads run. Takes over all descriptors but the page's. */
 static void take_fds(int sock, const int fds[3])
 {
 	own_take(&shim->sock, sock);
@@ -228,15 +228,16 @@ static void take_fds(int sock, const int fds[3])
 	own_take(&shim->wake, fds[2]);
 }
 
-/* An answer, and with a welcome the connection. */
+/* An answer, and after a welcome also the connection. */
 struct greeting {
 	union host_answer m;
 	struct own_fd sock;
 	int fds[3];
 };
 
-/* 0: with a welcome; negative errno: no descriptor is left. Looks at nothing of shim. */
-static int greet(const char *path, const struct wire_hello *h, int timeout_ms, struct greeting *ret)
+/* 0: welcome; negative errno: no descriptor is left open. Uses nothing of `shim`. */
+static int greet_daemon(
+	const char *path, const struct wire_hello *h, int timeout_ms, struct greeting *ret)
 {
 	int r, sock = wire_connect(path, timeout_ms);
 
@@ -253,14 +254,14 @@ static int greet(const char *path, const struct wire_hello *h, int timeout_ms, s
 	return r;
 }
 
-static void forget(struct greeting *g)
+static void drop_greeting(struct greeting *g)
 {
 	for (unsigned i = 0; i < 3; i++)
 		close(g->fds[i]);
 	own_close(&g->sock);
 }
 
-/* Takes a welcome over: 0 with page and descriptors in shim, or negative errno. */
+/* Takes over a welcome. 0: page and descriptors are in `shim`; else negative errno. */
 static int be_welcome(struct greeting *g)
 {
 	int r = own_is(&g->sock) ? 0 : -EBADF; /* the program may have closed it */
@@ -268,10 +269,10 @@ static int be_welcome(struct greeting *g)
 	if (r == 0 && wire_page_map(g->fds[0], &shim->page) < 0)
 		r = -EPROTO;
 	if (r < 0) {
-		forget(g);
+		drop_greeting(g);
 		return r;
 	}
-	report(&here()->hello, g->fds[0]);
+	report_page(&here()->hello, g->fds[0]);
 	shim->welcome = g->m.welcome;
 	take_fds(g->sock.fd, g->fds);
 	own_take(&shim->page_fd, g->fds[0]);
@@ -322,7 +323,7 @@ int hello_answered(struct own_fd *sock)
 	r = host_await_answer(sock->fd, &m, fds);
 	if (r < 0)
 		return r;
-	/* A daemon that knows nothing of tenants of before has made a page of its own. */
+	/* A daemon that does not know earlier tenants has made a page of its own. */
 	if (!own_is(&shim->page_fd) || wire_page_number(fds[0], &theirs) < 0 ||
 		wire_page_number(shim->page_fd.fd, &ours) < 0 || ours != theirs) {
 		for (unsigned i = 0; i < 3; i++)
@@ -368,8 +369,8 @@ bool hello_open_gate(unsigned joins)
 	return same;
 }
 
-/* In the current context: the page where the device can read it, the shim's streams and the control
- * blocks. Without them, launches are only held. False: the context has ended. */
+/* Prepares the current context: maps the page for the device, makes the shim's streams and the
+ * control blocks. Without them, the shim can only hold launches. False: the context has ended. */
 static bool prepare_device(void)
 {
 	CUdeviceptr at = 0;
@@ -381,7 +382,7 @@ static bool prepare_device(void)
 		cu.cuCtxGetStreamPriorityRange(&least, &greatest);
 	shim->low_priority = least;
 	shim->top_priority = greatest;
-	/* After low_priority: threads that create streams may read both now. */
+	/* Last, as threads that create streams read low_priority when is_low is set. */
 	__atomic_store_n(&shim->is_low, shim->welcome.priority <= 0, __ATOMIC_RELEASE);
 	if (!one || !cu.cuMemHostRegister || !cu.cuMemHostGetDevicePointer ||
 		!cu.cuStreamWaitValue32 || !shim->n_sms)
@@ -408,8 +409,8 @@ static int join_daemon(struct greeting *g)
 	return agent_start();
 }
 
-/* What the program's environment says. It is read once, for all sessions, as the program may change
- * it later. */
+/* Settings from the program's environment. The shim reads them once, for all sessions, since the
+ * program may change its environment later. */
 static struct {
 	pthread_mutex_t lock;
 	bool is_read;
@@ -439,7 +440,7 @@ static void read_environment(void)
 	environment.order = shim->order;
 }
 
-/* 0 or negative errno: there is no socket to be looked for. */
+/* 0, or a negative errno if no socket can be looked for. */
 static int take_environment(void)
 {
 	struct session *s = here();
@@ -460,7 +461,7 @@ static int take_environment(void)
 	return r;
 }
 
-static int start(void)
+static int start_tenant(void)
 {
 	struct greeting g = {0};
 	int r;
@@ -469,18 +470,18 @@ static int start(void)
 		return -ENODEV;
 	fill_hello(&here()->hello);
 	r = take_environment();
-	if (r == -EPERM) /* the socket's folder is not this user's alone; greet means another EPERM
-			  */
+	/* the socket's folder is open to other users; greet uses EPERM otherwise */
+	if (r == -EPERM)
 		return -ENOTDIR;
 	if (r == 0)
-		r = greet(here()->where, &here()->hello, FIRST_MS, &g);
+		r = greet_daemon(here()->where, &here()->hello, FIRST_MS, &g);
 	if (r == -EACCES)
 		snprintf(here()->refusal, sizeof(here()->refusal), "%s", g.m.refused.why);
 	return r < 0 ? r : join_daemon(&g);
 }
 
 /* Not when the program is killed. */
-static void __attribute__((destructor)) ends(void)
+static void __attribute__((destructor)) mark_end(void)
 {
 	for (unsigned i = 0; i < SHIM_SESSIONS; i++) {
 		if (shims[i].page)
@@ -490,14 +491,14 @@ static void __attribute__((destructor)) ends(void)
 
 /* ---- the first daemon comes after the program ---- */
 
-/* Also if it does not answer in time: it may be stopped, or only be slow. */
+/* True also after a timeout: the daemon may be stopped, or slow. */
 static bool may_come(int error)
 {
 	return !shim->page && (error == -ENOENT || error == -ECONNREFUSED || error == -ECONNRESET ||
 				      error == -EAGAIN);
 }
 
-/* Whether there is something to greet, and what to say to it. */
+/* True: a socket exists. Returns its path, and the HELLO to send. */
 static bool find_daemon(struct wire_hello *ret, char path[sizeof(here()->where)])
 {
 	bool is_later;
@@ -521,7 +522,7 @@ static void join_later(struct greeting *g)
 	if (shim_enter(&in) == CUDA_SUCCESS)
 		r = join_daemon(g);
 	else
-		forget(g);
+		drop_greeting(g);
 	shim_leave(&in);
 	if (!r)
 		atomic_store(&shim->mode, SHIM_ON);
@@ -529,7 +530,7 @@ static void join_later(struct greeting *g)
 		atomic_store(&shim->mode, SHIM_NATIVE);
 }
 
-/* The answer is waited for outside the lock, which calls of the program take. */
+/* Waits for the answer outside the lock, since calls of the program take the lock. */
 static void look_once(void)
 {
 	struct wire_hello said;
@@ -540,14 +541,15 @@ static void look_once(void)
 
 	if (!find_daemon(&said, path))
 		return;
-	r = greet(path, &said, LATER_MS, &g);
+	r = greet_daemon(path, &said, LATER_MS, &g);
 	pthread_mutex_lock(&here()->start_lock);
 	same = atomic_load(&shim->mode) == SHIM_LATER &&
 	       !memcmp(&said, &here()->hello, sizeof(said));
 	if (r == 0 && same)
 		join_later(&g);
 	else if (r == 0)
-		forget(&g); /* the program begins anew, perhaps on another device */
+		/* the program's context has changed, perhaps to another device */
+		drop_greeting(&g);
 	else if (same && !may_come(r))
 		atomic_store(&shim->mode, SHIM_NATIVE);
 	pthread_mutex_unlock(&here()->start_lock);
@@ -570,7 +572,7 @@ static void *look_for_daemon(void *unused)
 	return NULL;
 }
 
-/* Under the lock. What the program is without the daemon that it looked for. */
+/* Under the lock. The mode of a program that found no daemon. */
 static enum shim_mode without_daemon(int error)
 {
 	if (!may_come(error))
@@ -591,7 +593,7 @@ void hello_resume(void)
 	pthread_mutex_unlock(&here()->start_lock);
 }
 
-static void anew(bool begun)
+static void forget_parent(bool begun)
 {
 	pthread_mutex_init(&here()->start_lock, NULL);
 	pthread_mutex_init(&here()->fd_lock, NULL);
@@ -601,7 +603,7 @@ static void anew(bool begun)
 	managed_after_fork();
 }
 
-/* Only the thread that forked lives on in the child, and no thread of ours. */
+/* In the child of a fork only the forking thread lives on, and no thread of the shim. */
 static void after_fork(void)
 {
 	bool begun = false;
@@ -614,7 +616,7 @@ static void after_fork(void)
 	environment.is_read = false;
 	for (unsigned i = SHIM_SESSIONS; i-- > 0;) {
 		shim = &shims[i];
-		anew(begun);
+		forget_parent(begun);
 	}
 	remember_after_fork();
 	record_after_fork();
@@ -625,7 +627,7 @@ static void at_fork(void)
 	pthread_atfork(NULL, NULL, after_fork);
 }
 
-/* Why the program does not become a tenant. A refusal may be of one of its devices alone. */
+/* Says why the program does not become a tenant. A refusal may concern only one of its devices. */
 static void say_why(int error)
 {
 	char buf[400], line[440];
@@ -639,7 +641,7 @@ static void say_why(int error)
 	shim_tell_watcher(why);
 }
 
-/* Under the lock: a tenant whose context has ended goes on in this one, if it is of its device. */
+/* Under the lock: a tenant whose context has ended continues in `ctx`, if that is on its device. */
 static void go_on_in(CUcontext ctx)
 {
 	struct shim_inside in;
@@ -676,7 +678,7 @@ void shim_start(bool is_launch)
 	} else if (shim->mode == SHIM_UNKNOWN) {
 		shim->ctx = ctx;
 		shim_enter(&in);
-		r = start();
+		r = start_tenant();
 		shim_leave(&in);
 		if (r < 0)
 			say_why(r);

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0
  * Copyright 2026 The heddle authors */
 
-/* cuInit, where heddle run made the program a client of heddled's MPS server. When that server is
- * ended because it did not answer, the driver's cuInit returns an error. Without heddle there would
- * be none: so it is tried again, first with the next server, then without MPS. */
+/* cuInit, for programs that heddle run made clients of heddled's MPS server. If the server ended
+ * because it did not respond, the driver's cuInit returns an error. Without heddle there would be
+ * no error. So the shim tries again, first with the next server, then without MPS. */
 #include "shim/shim.h"
 
 #include <stdio.h>
@@ -15,13 +15,13 @@
 #define PIPE_ENV "CUDA_MPS_PIPE_DIRECTORY"
 #define AGAIN_NS 1000000000l /* another server is there by then */
 
-/* The errors with which the server, or the way to it, refuses a program that could do without. */
+/* Errors of the MPS server, or of the connection to it. A program may still run without MPS. */
 static bool is_mps_error(CUresult r)
 {
 	return r >= CUDA_ERROR_MPS_CONNECTION_FAILED && r <= CUDA_ERROR_MPS_MAX_CONNECTIONS_REACHED;
 }
 
-/* The folder is the one beside heddled's socket: heddle run named it, and not the user. */
+/* The MPS folder is the one beside heddled's socket: heddle run chose it, not the user. */
 static bool is_heddles(void)
 {
 	const char *pipe = secure_getenv(PIPE_ENV);

@@ -1,15 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0
  * Copyright 2026 The heddle authors */
 
-/* How large the input of a managed launch is (FLEP, section 4.2): heddled predicts durations from
- * it. A parameter of 8 bytes that leads into an allocation counts with the allocation's size, an
- * integer with its value. What type a parameter has is not known here, so a word of 4 bytes that
- * would be an ordinary floating-point number, or a negative integer, counts as 0; a structure is
- * passed over.
+/* The input size of a managed launch (FLEP, section 4.2), from which heddled predicts durations. A
+ * parameter of 8 bytes that points into an allocation counts with the allocation's size, an integer
+ * with its value. The shim does not know the parameters' types. So a word of 4 bytes that could be
+ * an ordinary floating-point number, or a negative integer, counts as 0. Structures are skipped.
  *
- * The driver is asked once for a pointer, and again after any call that may free memory, or after
- * some uses, as memory may be freed in stream order, too. The answer may be out of date: then a
- * prediction is worse, and nothing else. No lock is held while the driver is asked. */
+ * The shim asks the driver once for each pointer, and again after a call that may free memory. It
+ * also asks again after some uses, since memory may be freed in stream order. An outdated answer
+ * only makes a prediction worse. The shim holds no lock while it asks. */
 #include "shim/managed.h"
 
 #include <stdatomic.h>
@@ -18,7 +17,7 @@
 #define LEAST_ADDRESS (1u << 20)   /* a smaller number of 8 bytes is no pointer */
 #define GREATEST      (1ull << 40) /* a greater one is no size */
 #define USES          16u
-/* The words that are floating-point numbers from 2^-31 up to 2^33. */
+/* The bits of floating-point numbers from 2^-31 up to 2^33. */
 #define LEAST_FLOAT    0x30000000u
 #define GREATEST_FLOAT 0x50000000u
 

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0
  * Copyright 2026 The heddle authors */
 
-/* Preemptible forms as bytes: a head, the offsets and sizes of parameters, the offsets and names of
- * variables, where lines stood, the text. Bytes come from a file: whatever counts or names
- * something is looked at. */
+/* Preemptible forms as bytes: a header, offsets and sizes of parameters, offsets and names of
+ * variables, line positions, the text. The bytes come from a file, so every count and name is
+ * checked. */
 #include "shim/kept.h"
 
 #include <stdlib.h>
@@ -76,7 +76,7 @@ struct rest {
 	size_t len;
 };
 
-static bool take(struct rest *r, void *to, size_t n)
+static bool take_bytes(struct rest *r, void *to, size_t n)
 {
 	if (n > r->len)
 		return false;
@@ -87,7 +87,7 @@ static bool take(struct rest *r, void *to, size_t n)
 	return true;
 }
 
-/* As many as there are to be, none of them empty, and nothing behind the last one's end. */
+/* Exactly n names, none of them empty, with no bytes after the last. */
 static bool are_names(const char *at, size_t len, uint32_t n)
 {
 	for (; n; n--) {
@@ -109,7 +109,7 @@ static bool take_vars(struct rest *r, const struct head *h, struct vars *ret)
 		return false;
 	ret->n = h->n_vars;
 	ret->at = malloc(n + 1);
-	if (!ret->at || !take(r, ret->at, n) || h->names_len > r->len ||
+	if (!ret->at || !take_bytes(r, ret->at, n) || h->names_len > r->len ||
 		!are_names(r->at, h->names_len, ret->n))
 		return false;
 	for (uint32_t i = 0; i < ret->n; i++) {
@@ -131,7 +131,7 @@ static bool take_lines(struct rest *r, uint32_t n, struct made *ret)
 	if (n > r->len / sizeof(line))
 		return false;
 	while (n--)
-		if (!take(r, &line, sizeof(line)) || !VEC_PUSH(&ret->lines, line))
+		if (!take_bytes(r, &line, sizeof(line)) || !VEC_PUSH(&ret->lines, line))
 			return false;
 	return true;
 }
@@ -142,14 +142,14 @@ bool kept_read(const char *at, size_t len, uint32_t version, struct made *ret)
 	struct head head;
 	size_t n;
 
-	if (!take(&r, &head, sizeof(head)) || head.version != version ||
+	if (!take_bytes(&r, &head, sizeof(head)) || head.version != version ||
 		head.info.n_params > PARAMS_MAX)
 		return false;
 	ret->info = head.info;
 	n = head.info.n_params * sizeof(uint32_t);
-	if (!made_params(ret) || !take(&r, ret->offsets, n) || !take(&r, ret->sizes, n) ||
-		!made_sane(ret) || !take_vars(&r, &head, &ret->vars) ||
-		!take_lines(&r, head.n_lines, ret) || !r.len)
+	if (!made_params(ret) || !take_bytes(&r, ret->offsets, n) ||
+		!take_bytes(&r, ret->sizes, n) || !made_sane(ret) ||
+		!take_vars(&r, &head, &ret->vars) || !take_lines(&r, head.n_lines, ret) || !r.len)
 		return false;
 	strbuf_add(&ret->text, r.at, r.len);
 	return !ret->text.failed;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  * Copyright 2026 The heddle authors */
 
-/* A preemptible form that is not loaded yet, and how a file holds it for the next start. Pure: no
+/* A preemptible form before it is loaded, and its encoding in a file for the next start. Pure: no
  * files, no driver. */
 #ifndef HEDDLE_SHIM_KEPT_H
 #define HEDDLE_SHIM_KEPT_H
@@ -10,8 +10,8 @@
 #include "host/outside.h"
 #include "pass/pass.h"
 
-/* What the form's array of addresses holds (globals.c): the i-th is that of the i-th variable of
- * the original module, and so many bytes. The text takes it to be a multiple of align. */
+/* The content of the form's array of addresses (globals.c): element i is the address of variable i
+ * of the original module plus `offset` bytes. The text assumes that it is a multiple of `align`. */
 #define VARS_MAX  PASS_OUTSIDE_MAX
 #define ALIGN_MAX 16u /* the widest access */
 struct vars {
@@ -27,7 +27,7 @@ struct made {
 	uint32_t *offsets, *sizes; /* of the kernel's own parameters */
 	struct vars vars;
 	struct strbuf text;
-	ptx_lines lines; /* where those of the text stood; none for a GPU, which does not ask */
+	ptx_lines lines; /* lines of the original text; none for a GPU, which does not use them */
 };
 void made_finish(struct made *m);
 bool made_params(struct made *m); /* room for info.n_params; false: out of memory */
@@ -36,7 +36,7 @@ bool made_sane(const struct made *m);
 
 /* `version`: of the code that makes the text. */
 void kept_write(const struct made *m, uint32_t version, struct strbuf *out);
-/* From any bytes: false when they are not what kept_write wrote. made_finish also then. */
+/* From any bytes. False: not an output of kept_write. Call made_finish in both cases. */
 bool kept_read(const char *at, size_t len, uint32_t version, struct made *ret);
 
 #endif

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  * Copyright 2026 The heddle authors */
 
-/* Records of modules, libraries and kernels: what of them is there, and what the program sets.
- * Their forms are made by others (making.c). */
+/* Records of modules, libraries and kernels: what is loaded, and what the program sets. Other
+ * threads make their forms (making.c). */
 #include "shim/making.h"
 #include "shim/managed.h"
 
@@ -55,7 +55,7 @@ struct choice {
 };
 
 /* The rule of image_pick, on entries that stay packed. */
-static int choose(void *user, const struct image_entry *e)
+static int choose_ptx(void *user, const struct image_entry *e)
 {
 	struct choice *c = user;
 
@@ -64,7 +64,7 @@ static int choose(void *user, const struct image_entry *e)
 	return 0;
 }
 
-/* Of the session's device, of which the program may not be a tenant yet. */
+/* Compute capability of the session's device. The program may not be a tenant there yet. */
 static uint32_t device_cc(void)
 {
 	CUdevice dev = (CUdevice)shim_at();
@@ -83,7 +83,7 @@ static struct code *code_of(struct image_bytes image)
 	struct code *c;
 	void *copy;
 
-	if (image_walk(image, choose, &pick) < 0 || !pick.best.bytes.at)
+	if (image_walk(image, choose_ptx, &pick) < 0 || !pick.best.bytes.at)
 		return NULL;
 	c = calloc(1, sizeof(*c));
 	copy = malloc(pick.best.bytes.len + 1);
@@ -168,7 +168,7 @@ void kernel_module_of_library(void *module, void *library)
 	pthread_mutex_unlock(&kernel_lock);
 }
 
-/* Under the lock: takes the module and its kernels out. Their forms are the caller's to unload. */
+/* Under the lock: removes the module and its kernels. The caller unloads their forms. */
 static void forget_module(struct module *m, forms *ret_gone)
 {
 	map_put(&here()->modules, m->handle, NULL);
@@ -177,7 +177,7 @@ static void forget_module(struct module *m, forms *ret_gone)
 
 		if (map_get(&here()->kernels, k->handle) == k)
 			map_put(&here()->kernels, k->handle, NULL);
-		/* Its form may be in the making: who ends does not wait for an assembler. */
+		/* Its form may be in the making. Unloading does not wait for the assembler. */
 		k->gone = true;
 		while (k->held)
 			pthread_cond_wait(&kernel_done, &kernel_lock);
@@ -243,7 +243,8 @@ static void known_here(void *handle, void *owner, bool in_library, const char *n
 	pthread_mutex_lock(&kernel_lock);
 	k = map_get(&here()->kernels, handle);
 	m = map_get(&here()->modules, owner);
-	/* Asked for again: the same kernel. A stale record of a handle used anew is replaced. */
+	/* The program asked again for the same kernel. Replace a stale record whose handle was
+	 * reused. */
 	if (!k || k->owner != owner || strcmp(k->name, name)) {
 		k = new_kernel(handle, owner, in_library, name);
 		if (k)
@@ -305,8 +306,8 @@ void kernel_give_up(struct kernel *k, enum wire_reason why)
 	atomic_store(&k->state, KERNEL_PLAIN);
 }
 
-/* Padded launches need the limit that was raised for them. (Programs that go beyond their own one
- * are found in plan.c.) */
+/* Padded launches need the raised limit. plan.c finds launches that exceed the program's own
+ * limit. */
 static CUresult form_attribute(struct form *f, int attr, int value)
 {
 	CUresult r;
@@ -320,7 +321,7 @@ static CUresult form_attribute(struct form *f, int attr, int value)
 	return r;
 }
 
-static void apply(struct kernel *k, struct form *f)
+static void apply_settings(struct kernel *k, struct form *f)
 {
 	for (int i = 0; i < KERNEL_ATTRIBUTES; i++) {
 		if (k->attr_set[i] && form_attribute(f, i, k->attr[i]) != CUDA_SUCCESS)
@@ -363,7 +364,7 @@ void kernel_publish(struct kernel *k, struct form *f, enum wire_reason why)
 	atomic_store(&k->state, KERNEL_READY);
 	shim_enter(&in);
 	for (struct form *g = f; g; g = g->other)
-		apply(k, g);
+		apply_settings(k, g);
 	shim_leave(&in);
 }
 
@@ -419,16 +420,16 @@ static void note_ended(void *user, const void *key, void *value)
 		VEC_PUSH(&e->modules, m);
 }
 
-/* Why a kernel goes as it is, where that may be otherwise in another context. */
+/* A reason for native launches that may not hold in another context. */
 static bool is_of_context(int why)
 {
 	return why == WIRE_WHY_FORM_REFUSED || why == WIRE_WHY_VARIABLES ||
 	       why == WIRE_WHY_NO_MEMORY;
 }
 
-/* A library's kernel outlives contexts. One whose form is in the making is left to the thread that
- * makes it. */
-static void renew(void *user, const void *key, void *value)
+/* A library's kernel outlives contexts. A kernel whose form is in the making is left to the thread
+ * that makes the form. */
+static void renew_kernel(void *user, const void *key, void *value)
 {
 	struct kernel *k = value;
 	forms *gone = user;
@@ -445,7 +446,7 @@ static void renew(void *user, const void *key, void *value)
 	atomic_store(&k->state, KERNEL_NEW);
 }
 
-/* A form of a kernel whose module was in another context: the form is in the shim's. */
+/* Unloads a form from the shim's context. The kernel's module was in another context. */
 static void unload_fenced(struct form *f)
 {
 	fence_begin(FENCE_WAITS);
@@ -463,7 +464,7 @@ void kernels_thaw(CUcontext ended, bool is_shims)
 		for (size_t i = 0; i < e.modules.len; i++)
 			forget_module(e.modules.at[i], &e.forms);
 		if (is_shims)
-			map_each(&here()->kernels, renew, &e.forms);
+			map_each(&here()->kernels, renew_kernel, &e.forms);
 	}
 	pthread_cond_broadcast(&kernel_done);
 	pthread_mutex_unlock(&kernel_lock);

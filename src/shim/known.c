@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  * Copyright 2026 The heddle authors */
 
-/* A mark, a count, then a row for each shape. Bytes come from a file: whatever would mislead is
- * refused. */
+/* A magic word, a count, then a row for each shape. The bytes come from a file, so implausible
+ * values are refused. */
 #include "shim/known.h"
 
 #include <math.h>

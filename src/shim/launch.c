@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  * Copyright 2026 The heddle authors */
 
-/* Launches: managed where possible, otherwise passed on and counted. Both meanings of the default
- * stream come here with the stream resolved. */
+/* Launches: managed if possible, otherwise passed on and counted. Callers have resolved which
+ * default stream is meant. */
 #include "shim/admit.h"
 #include "shim/record.h"
 
@@ -22,8 +22,8 @@ static CUresult launch_as_is(const struct launch *l)
 		l->block[1], l->block[2], l->shared, l->stream, l->params, l->extra);
 }
 
-/* Launches of one kernel with as many threads take about as long. Only asked for where their time
- * counts. */
+/* A number for the launch's kernel and size: such launches take about the same time. Needed only
+ * where their time counts. */
 static uint64_t kind_of(CUfunction fn, const uint32_t grid[3], const uint32_t block[3])
 {
 	uint64_t h = (uintptr_t)fn + shim_at();
@@ -37,12 +37,12 @@ static uint64_t kind_of(CUfunction fn, const uint32_t grid[3], const uint32_t bl
 	return h | 1;
 }
 
-static void count(enum wire_reason why)
+static void count_launch(enum wire_reason why)
 {
 	__atomic_fetch_add(&shim->page->launched[why], 1, __ATOMIC_RELAXED);
 }
 
-/* The device is not served; another one of the program's may be. */
+/* A launch on a device that is not served; another device of the program may be. */
 static void count_unserved(void)
 {
 	for (unsigned i = 0; shim_sessions() > 1 && i < shim_sessions(); i++) {
@@ -65,13 +65,13 @@ static CUresult launch_opaque(const struct launch *l, const struct admission *a)
 
 	if (gated && !gate_begin(s)) {
 		gated = false;
-		count(WIRE_WHY_REFUSED);
+		count_launch(WIRE_WHY_REFUSED);
 	} else {
-		count(a->why);
+		count_launch(a->why);
 	}
 	if (!gated)
 		opaque_begin(s, kind_of(l->fn, l->grid, l->block), &o);
-	/* Its code may be loaded by this launch, which locks. */
+	/* The driver may load the kernel's code at this launch, which takes a lock. */
 	if (first)
 		fence_begin(FENCE_LOADS);
 	r = launch_as_is(l);
@@ -86,7 +86,7 @@ static CUresult launch_opaque(const struct launch *l, const struct admission *a)
 	return r;
 }
 
-static CUresult launch(const struct launch *l)
+static CUresult launch_any(const struct launch *l)
 {
 	struct admission a;
 	bool managed;
@@ -103,7 +103,7 @@ static CUresult launch(const struct launch *l)
 	managed = admission_is_managed(&a) && managed_launch(l, &a, &r);
 	admission_end(&a);
 	if (managed) {
-		count(a.why);
+		count_launch(a.why);
 		return r;
 	}
 	if (a.kernel && a.why != WIRE_WHY_WAVE)
@@ -119,7 +119,7 @@ static CUresult launch_kernel(CUfunction fn, const unsigned grid[3], const unsig
 		stream, params, extra, NULL};
 
 	SHIM_NEED(cuLaunchKernel);
-	return launch(&l);
+	return launch_any(&l);
 }
 
 static CUresult launch_kernel_ex(
@@ -134,7 +134,7 @@ static CUresult launch_kernel_ex(
 	memcpy(l.block, &c->blockDimX, sizeof(l.block));
 	l.shared = c->sharedMemBytes;
 	l.stream = shim_stream(c->hStream, per_thread);
-	return launch(&l);
+	return launch_any(&l);
 }
 
 static CUresult launch_cooperative(CUfunction fn, const unsigned grid[3], const unsigned block[3],
@@ -150,7 +150,7 @@ static CUresult launch_cooperative(CUfunction fn, const unsigned grid[3], const 
 	if (shim_on()) {
 		s = stream_of(stream);
 		opaque_begin(s, kind_of(fn, grid, block), &o);
-		count(WIRE_WHY_COOPERATIVE);
+		count_launch(WIRE_WHY_COOPERATIVE);
 	} else if (record_on()) {
 		record_skip(fn, "a cooperative launch");
 	}
@@ -175,7 +175,7 @@ static CUresult launch_graph(CUgraphExec exec, CUstream stream)
 	if (shim_on()) {
 		s = stream_of(stream);
 		opaque_begin(s, (uintptr_t)exec | 1, &o);
-		count(WIRE_WHY_GRAPH);
+		count_launch(WIRE_WHY_GRAPH);
 	} else if (record_on()) {
 		record_skip(NULL, "launches of graphs are not recorded");
 	}

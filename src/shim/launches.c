@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0
  * Copyright 2026 The heddle authors */
 
-/* Which managed launches there are. A launch takes a slot of the shared page, and gives it up when
- * its end is noticed: at the next launch, in the thread, or where somebody waits. What it took is
- * learnt then. */
+/* The managed launches under way. A launch takes a slot of the shared page, and releases it when
+ * the shim notices its end: at the next launch, in the agent, or where a thread waits. The shim
+ * then learns from its duration. */
 #include "shim/launches.h"
 
 #include "shim/ctlpool.h"
@@ -14,7 +14,7 @@
 
 #define SPELL_NS   1000000
 #define OFTEN      16 /* launches that each teach something new */
-#define KICK_AFTER 64 /* launches()->closed slots that wait for the daemon to free them */
+#define KICK_AFTER 64 /* closed slots that wait for the daemon to free them */
 
 #define PARAMETER_BYTES ((size_t)1 << 20)
 
@@ -26,7 +26,7 @@ unsigned managed_outstanding(void)
 	return atomic_load(&launches()->outstanding);
 }
 
-static bool unbounded(const struct ctl_host *h)
+static bool is_unbounded(const struct ctl_host *h)
 {
 	for (unsigned i = 0; i < shim->n_sms; i++) {
 		if (__atomic_load_n(&h->quota[i], __ATOMIC_RELAXED) != CTL_NO_QUOTA)
@@ -35,10 +35,10 @@ static bool unbounded(const struct ctl_host *h)
 	return true;
 }
 
-/* How long it took, for the next launch of this shape: the whole launch, or what came after the
- * last resume (of launches that are preempted each time, all that there is). Only what ran
- * undisturbed tells, and of a part only a long one: resuming takes time of its own. */
-static void learn(struct managed *m)
+/* Learns from the duration of a launch: of all of it, or of the part after the last resume (the
+ * only part of a launch that is preempted each time). Only undisturbed time counts, and a part
+ * counts only if it is long, since resuming takes time as well. */
+static void learn_duration(struct managed *m)
 {
 	const struct wire_slot *w = slot_of(m);
 	const struct ctl_host *h = &w->host;
@@ -50,7 +50,7 @@ static void learn(struct managed *m)
 	if (m->guard || !from || (whole && __atomic_load_n(&h->began, __ATOMIC_RELAXED)) ||
 		to <= from ||
 		__atomic_load_n(&w->preemptions, __ATOMIC_RELAXED) != m->preemptions ||
-		!unbounded(h))
+		!is_unbounded(h))
 		return;
 	if (!whole && (__atomic_load_n(&h->seq, __ATOMIC_RELAXED) != m->args.seq ||
 			      to - from < SPELL_NS || m->resumed_at >= m->total))
@@ -69,7 +69,7 @@ static void learn(struct managed *m)
 }
 
 /* Under the lock. */
-static void release(unsigned at)
+static void release_slot(unsigned at)
 {
 	struct managed *m = &launches()->at[launches()->active[at]];
 
@@ -85,7 +85,7 @@ static void release(unsigned at)
 	launches()->closed++;
 }
 
-/* For who asks what the program's launches took. */
+/* Adds the launch to the time span that the page reports. */
 static void tell_span(const struct managed *m)
 {
 	const struct ctl_host *h = &shim->page->slots[m - launches()->at].host;
@@ -103,11 +103,11 @@ void launches_reap(unsigned at_most)
 	for (at = 0; at < launches()->n_active && at_most; at_most--) {
 		struct managed *m = &launches()->at[launches()->active[at]];
 
-		/* Until it is launched, what its slot says is of the launch before. */
+		/* Until it is launched, its slot describes the launch before it. */
 		if (m->launched && !m->resuming && is_done(m)) {
-			learn(m);
+			learn_duration(m);
 			tell_span(m);
-			release(at);
+			release_slot(at);
 		} else {
 			at++;
 		}
@@ -181,9 +181,10 @@ static bool has_room(size_t bytes)
 	return false;
 }
 
-/* A program that is so far ahead waits natively, too, when the driver's own queue is full. What
- * went past the slots instead could be neither stopped nor told apart, hundreds of launches at a
- * time. But it may be ahead of something that only it can bring about: then on, as it is. */
+/* Waits for a free slot. Natively, such a program would wait as well, when the driver's queue is
+ * full. Launches past the slots could not be stopped or distinguished, hundreds at a time. But the
+ * launches under way may need something that this thread does next: then this launch goes
+ * unmanaged. */
 bool launches_await_room(size_t bytes)
 {
 	unsigned seen = atomic_load(&launches()->ended);
@@ -209,7 +210,7 @@ void launches_drop(struct managed *m)
 	pthread_mutex_lock(&launches()->lock);
 	for (unsigned i = 0; i < launches()->n_active; i++) {
 		if (&launches()->at[launches()->active[i]] == m) {
-			release(i);
+			release_slot(i);
 			break;
 		}
 	}
@@ -225,8 +226,8 @@ void managed_stream_destroyed(struct stream *s)
 	pthread_mutex_unlock(&launches()->lock);
 }
 
-/* Some launch has had a word of the daemon's, or is about to, and is not done; ungranted: and may
- * not run now. */
+/* Some incomplete launch has a word of the daemon, or will get one. ungranted: and may not run
+ * now. */
 static bool any_steered(bool ungranted)
 {
 	bool any = false, begin = __atomic_load_n(&shim->page->begin.seq, __ATOMIC_ACQUIRE);
@@ -260,7 +261,7 @@ void managed_forget(void)
 	pthread_mutex_lock(&launches()->lock);
 	shim->page_dev = 0;
 	while (launches()->n_active)
-		release(0);
+		release_slot(0);
 	pthread_mutex_unlock(&launches()->lock);
 	ctlpool_forget();
 }

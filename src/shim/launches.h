@@ -1,10 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0
  * Copyright 2026 The heddle authors */
 
-/* Managed launches under way, beside their slots in the page: what the shim knows of each. The lock
- * guards which there are and what is said to be under it. Between times a launch that is being
- * filled (not launched yet) belongs to who took its slot, one that is resuming to who resumes it.
- */
+/* The managed launches under way: the shim's own data on each, parallel to the slots in the page.
+ * The lock guards the list, and the fields that say so. A launch that is being filled (not launched
+ * yet) belongs to the thread that took its slot, a resuming one to the thread that resumes it. */
 #ifndef HEDDLE_SHIM_LAUNCHES_H
 #define HEDDLE_SHIM_LAUNCHES_H
 
@@ -42,9 +41,10 @@ extern struct launches {
 	/* of launches.c: */
 	unsigned cursor, closed;
 	uint64_t last_id;
-	/* Parameters of what is under way. The driver keeps those of queued launches in a ring of
-	 * some 4 MiB (seen: 121 launches of 32 KiB fill it), and a launch that finds it full waits
-	 * within the driver, under a lock that the resume launch needs. */
+	/* Parameter bytes of the launches under way. The driver keeps the parameters of queued
+	 * launches in a ring of some 4 MiB (121 launches of 32 KiB were seen to fill it). A
+	 * launch that finds the ring full waits in the driver, under a lock that the resume
+	 * launch needs. */
 	size_t parameter_bytes;
 	_Atomic unsigned ended, outstanding, gave_up;
 } launches_of[SHIM_SESSIONS];
@@ -70,10 +70,11 @@ static inline bool is_granted(const struct wire_slot *w)
 }
 
 /* ---- slots (launches.c) ---- */
-/* bytes: of its parameters. NULL: there is no room for one more. */
+/* bytes: of its parameters. NULL: there is no room for another launch. */
 struct managed *launches_take(struct stream *s, size_t bytes);
 void launches_drop(struct managed *m); /* it was not launched after all */
-/* After that: waits for one to end. False: nothing ends for a while, though it may run. */
+/* After a failed launches_take: waits for a launch to end. False: none ends for a while, though
+ * launches may run. */
 bool launches_await_room(size_t bytes);
 void launches_reap(unsigned at_most); /* looks at so many; under the lock */
 void launches_learn(void);            /* the same of a few, with no lock held */
@@ -85,24 +86,24 @@ struct patience {
 	unsigned seen_ended;
 	uint64_t seen_moves, looked_ns, lull_ns;
 };
-/* For a program that natively would go on sooner or later. */
+/* For a thread that natively would continue sooner or later. */
 void patience_begin(struct patience *p, const _Atomic unsigned *ended, _Atomic unsigned *gave_up);
-/* Asked again and again: no launch has moved for so long that what is waited for may be waiting,
- * too. */
+/* Call repeatedly. True: no launch has moved for so long that the awaited launches may themselves
+ * be waiting for this thread. */
 bool patience_ends(struct patience *p);
 
 /* ---- its grids (managed.c) ---- */
-/* Has the next grid of a guard form keep to so many blocks on an SM, as far as it can. */
+/* Limits the next grid of a guard form to `quota` blocks on an SM, as far as padding can. */
 void managed_pad(struct managed *m, uint32_t quota);
-uint32_t managed_first_quota(void); /* what that is for a launch without a word of its own */
-/* One launch of the form, with the parameters that m holds. config: the program's, or NULL. */
+uint32_t managed_first_quota(void); /* the quota for a launch without a word of its own */
+/* Launches the form once, with m's parameters. config: the program's, or NULL. */
 CUresult managed_fire(
 	struct managed *m, uint64_t blocks, CUstream stream, const CUlaunchConfig *config);
-/* Behind a grid of the guard form: closes it, or says that it drained. */
+/* Queued after a grid of the guard form: closes the launch, or reports its drain. */
 CUresult managed_fire_closer(struct managed *m, CUstream stream);
 
 /* ---- more of them (resume.c) ---- */
-/* None is held, and each that was has got the rounds of workers that it wanted. */
+/* No launch is held, and each steered launch has got the rounds of workers that it needed. */
 bool launches_served(void);
 int resume_init(int priority); /* the streams of the rounds; the context is current */
 void resume_after_fork(void);

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0
  * Copyright 2026 The heddle authors */
 
-/* Where the first call of each jump in the generated stubs goes: its index in hand, every register
- * that can hold an argument is saved, shim_resolve finds the function and stores it in the table,
- * and the call goes on to it with stack and registers as they were. */
+/* Entry of each generated stub's first call, with the stub's index. It saves every register that
+ * can hold an argument, shim_resolve finds the function and stores it in the table, and the call
+ * continues in that function with stack and registers unchanged. */
 	.text
 	.hidden shim_lazy
 	.globl shim_lazy

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0
  * Copyright 2026 The heddle authors */
 
-/* Loading code: the driver loads it as it is; the shim keeps a copy of the PTX, and knows which
- * handle is which kernel. Loading locks inside the driver, so it is fenced. */
+/* Loading code. The driver loads the program's code unchanged. The shim keeps a copy of the PTX,
+ * and records which handle is which kernel. Loading takes locks inside the driver, so it is
+ * fenced. */
 #include "shim/managed.h"
 
 #include <fcntl.h>
@@ -12,8 +13,8 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-/* Is PTX kept at all? Which device it is decides which PTX is taken. */
-static bool wanted(bool library)
+/* Does the shim keep PTX at all? The device decides which PTX it keeps. */
+static bool keeps_ptx(bool library)
 {
 	bool maybe = shim_maybe();
 
@@ -24,7 +25,7 @@ static bool wanted(bool library)
 	return maybe;
 }
 
-static void keep(void *handle, bool library, struct image_bytes image)
+static void keep_image(void *handle, bool library, struct image_bytes image)
 {
 	if (library)
 		kernel_library_loaded(handle, image);
@@ -32,16 +33,16 @@ static void keep(void *handle, bool library, struct image_bytes image)
 		kernel_module_loaded(handle, image);
 }
 
-/* What the pointer leads to, and what its wrapper lists besides, is looked at. */
-static void loaded(void *handle, bool library, const void *image)
+/* Reads the image at the pointer, and the further images that its wrapper lists. */
+static void image_loaded(void *handle, bool library, const void *image)
 {
 	struct image_bytes b;
 	unsigned n;
 
-	if (!wanted(library))
+	if (!keeps_ptx(library))
 		return;
 	if (image_span(image, &b, &n) == 0)
-		keep(handle, library, b);
+		keep_image(handle, library, b);
 }
 
 static void loaded_file(void *handle, bool library, const char *path)
@@ -51,7 +52,7 @@ static void loaded_file(void *handle, bool library, const char *path)
 	void *p = MAP_FAILED;
 	int fd;
 
-	if (!wanted(library))
+	if (!keeps_ptx(library))
 		return;
 	fd = open(path, O_RDONLY | O_CLOEXEC);
 	if (fd < 0)
@@ -62,11 +63,12 @@ static void loaded_file(void *handle, bool library, const char *path)
 	if (p == MAP_FAILED)
 		return;
 	b = (struct image_bytes){p, (size_t)st.st_size};
-	keep(handle, library, b);
+	keep_image(handle, library, b);
 	munmap(p, (size_t)st.st_size);
 }
 
-/* The body of a function that loads: the driver's, fenced, and what is done once that succeeded. */
+/* The body of a function that loads: the driver's function within a fence, then `then` if that
+ * succeeded. */
 #define FENCED_LOAD(fn, args, then)              \
 	do {                                     \
 		CUresult load_result;            \
@@ -89,7 +91,7 @@ CUresult cuModuleLoad(CUmodule *mod, const char *path)
 SHIM_API CUresult cuModuleLoadData(CUmodule *mod, const void *image);
 CUresult cuModuleLoadData(CUmodule *mod, const void *image)
 {
-	FENCED_LOAD(cuModuleLoadData, (mod, image), loaded(*mod, false, image));
+	FENCED_LOAD(cuModuleLoadData, (mod, image), image_loaded(*mod, false, image));
 }
 
 SHIM_API CUresult cuModuleLoadDataEx(
@@ -97,14 +99,14 @@ SHIM_API CUresult cuModuleLoadDataEx(
 CUresult cuModuleLoadDataEx(
 	CUmodule *mod, const void *image, unsigned int n, CUjit_option *options, void **values)
 {
-	FENCED_LOAD(
-		cuModuleLoadDataEx, (mod, image, n, options, values), loaded(*mod, false, image));
+	FENCED_LOAD(cuModuleLoadDataEx, (mod, image, n, options, values),
+		image_loaded(*mod, false, image));
 }
 
 SHIM_API CUresult cuModuleLoadFatBinary(CUmodule *mod, const void *image);
 CUresult cuModuleLoadFatBinary(CUmodule *mod, const void *image)
 {
-	FENCED_LOAD(cuModuleLoadFatBinary, (mod, image), loaded(*mod, false, image));
+	FENCED_LOAD(cuModuleLoadFatBinary, (mod, image), image_loaded(*mod, false, image));
 }
 
 SHIM_API CUresult cuModuleUnload(CUmodule mod);
@@ -128,7 +130,7 @@ CUresult cuLibraryLoadData(CUlibrary *lib, const void *code, CUjit_option *jit, 
 	unsigned int n_jit, CUlibraryOption *options, void **values, unsigned int n)
 {
 	FENCED_LOAD(cuLibraryLoadData, (lib, code, jit, jit_values, n_jit, options, values, n),
-		loaded(*lib, true, code));
+		image_loaded(*lib, true, code));
 }
 
 SHIM_API CUresult cuLibraryLoadFromFile(CUlibrary *lib, const char *path, CUjit_option *jit,

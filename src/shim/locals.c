@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0
  * Copyright 2026 The heddle authors */
 
-/* Local memory. The driver keeps as much for each thread as any launch so far has needed. The first
- * launch that needs more waits, with a lock held, for all that is in the context (doc/notebook.md):
- * for preempted launches, too, which go on only by further launches, and these wait for the lock.
- * So ahead of a form's launches, while nothing runs, a kernel of the shim's is launched that needs
- * as much. The driver does not take it back. */
+/* Local memory. The driver reserves as much for each thread as any launch so far has needed. The
+ * first launch that needs more waits, with a lock held, for all work in the context
+ * (doc/notebook.md). This includes preempted launches, whose resume launches wait for the same
+ * lock: a deadlock. So before a form's launches, while nothing runs, the shim launches a kernel of
+ * its own that needs as much. The driver does not take the memory back. */
 #include "shim/compile.h"
 #include "shim/placing.h"
 
@@ -13,13 +13,14 @@
 #include <stdio.h>
 
 #define NAME "heddle_locals"
-/* As much as a kernel may have that has not said so (CU_LIMIT_STACK_SIZE). */
+/* The default for kernels that do not set CU_LIMIT_STACK_SIZE. */
 #define AT_FIRST 1024u
 #define MOST     (512u << 10) /* of a thread (CUDA's programming guide, compute capabilities) */
 
 static _Atomic uint32_t most[SHIM_SESSIONS] = {[0 ... SHIM_SESSIONS - 1] = AT_FIRST};
 
-/* Nobody knows which word is written, and one is read, so no compiler drops them. */
+/* The indices of the stored and loaded words are unknown at compile time, so no compiler removes
+ * the accesses. */
 static void print_text(char *to, size_t size, uint32_t bytes)
 {
 	snprintf(to, size,
@@ -32,7 +33,7 @@ static void print_text(char *to, size_t size, uint32_t bytes)
 		bytes, bytes - 8);
 }
 
-static bool launch(const struct compiled *c)
+static bool launch_locals(const struct compiled *c)
 {
 	uint64_t none = 0;
 	void *params[] = {&none};
@@ -58,7 +59,7 @@ void locals_make_room(uint32_t bytes)
 	while (room < bytes)
 		room *= 2; /* few kernels do for all */
 	print_text(text, sizeof(text), room);
-	if (compile_here(&c, text, NAME) && launch(&c))
+	if (compile_here(&c, text, NAME) && launch_locals(&c))
 		atomic_store(&most[shim_at()], room);
 	compile_drop(&c);
 }

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0
  * Copyright 2026 The heddle authors */
 
-/* The threads that make preemptible forms. A form is asked for by the first launch, made off the
- * launch path, and used from then on; a launch that finds it in the making goes plain. */
+/* The threads that make preemptible forms. A kernel's first launch asks for its form, a thread
+ * makes the form off the launch path, and later launches use it. A launch that finds its form in
+ * the making runs unmanaged. */
 #include "shim/making.h"
 #include "base/environment.h"
 #include "shim/placing.h"
@@ -20,9 +21,9 @@
 #include <unistd.h>
 
 #define AT_WORK_MAX 4  /* threads that make forms, */
-#define THREADS_MAX 32 /* and with those that wait for the assembler */
-#define LESS_URGENT 10 /* than the program's own threads, as nice(1) counts */
-#define IDLE_S      1  /* then threads end, and what was parsed is let go of */
+#define THREADS_MAX 32 /* including threads that wait for the assembler */
+#define LESS_URGENT 10 /* nice(1) increment over the program's own threads */
+#define IDLE_S      1  /* idle time after which threads end, and the parsed module is freed */
 
 static pthread_cond_t asked = PTHREAD_COND_INITIALIZER;
 static VEC(struct kernel *) queue;
@@ -56,7 +57,7 @@ static void make_form(struct kernel *k)
 	pthread_mutex_lock(&kernel_lock);
 	gone = k->gone;
 	late = epoch != kernels_epoch();
-	if (!gone && late) /* the context has ended: at its next launch, once more */
+	if (!gone && late) /* the context has ended: the next launch starts again */
 		atomic_store(&k->state, KERNEL_NEW);
 	else if (!gone)
 		kernel_publish(k, f, why);
@@ -74,7 +75,7 @@ static void make_form(struct kernel *k)
 }
 
 /* The one that is missed most, or NULL. Under the lock. */
-static struct kernel *take(void)
+static struct kernel *take_missed(void)
 {
 	struct kernel *k;
 	size_t at = 0;
@@ -90,7 +91,7 @@ static struct kernel *take(void)
 	return k;
 }
 
-/* Under the lock, which it lets go of meanwhile. False: that took a while. */
+/* Under the lock, which it releases while it waits. False: timeout. */
 static bool await_work(void)
 {
 	struct timespec until;
@@ -100,15 +101,15 @@ static bool await_work(void)
 	return pthread_cond_timedwait(&asked, &kernel_lock, &until) != ETIMEDOUT;
 }
 
-/* The next one to be made; NULL: there has been none for a while. */
-static struct kernel *next(void)
+/* The next kernel whose form is to be made. NULL: there was none for a while. */
+static struct kernel *await_kernel(void)
 {
 	struct kernel *k;
 	bool waits = true, is_last;
 
 	pthread_mutex_lock(&kernel_lock);
 	n_idle++;
-	while (!(k = take()) && waits)
+	while (!(k = take_missed()) && waits)
 		waits = await_work();
 	n_idle--;
 	n_threads -= !k;
@@ -130,13 +131,13 @@ void kernel_turn_end(void)
 	sem_post(&turns);
 }
 
-static void *thread(void *unused)
+static void *make_forms(void *unused)
 {
 	const id_t self = (id_t)syscall(SYS_gettid);
 	struct kernel *k;
 
 	setpriority(PRIO_PROCESS, self, getpriority(PRIO_PROCESS, self) + LESS_URGENT);
-	while ((k = next())) {
+	while ((k = await_kernel())) {
 		kernel_turn_begin();
 		make_form(k);
 		kernel_turn_end();
@@ -144,7 +145,7 @@ static void *thread(void *unused)
 	return NULL;
 }
 
-/* Half of the processors that the program may use, so that it is not slowed. */
+/* Half of the processors that the program may use, so that the program is not slowed. */
 static unsigned most_at_work(void)
 {
 	cpu_set_t set;
@@ -166,12 +167,12 @@ static void begin_making(void)
 	may_wait_ns = env_number(ENV_FORM_WAIT_MS) * 1000000;
 }
 
-/* Under the lock, k being in the queue: for each that waits there a thread. False: there is none.
- */
+/* Under the lock, with a kernel in the queue: starts a thread for each queued kernel. False: there
+ * is no thread. */
 static bool have_threads(void)
 {
 	begin_making();
-	if (queue.len > n_idle && n_threads < THREADS_MAX && shim_thread(thread) == 0)
+	if (queue.len > n_idle && n_threads < THREADS_MAX && shim_thread(make_forms) == 0)
 		n_threads++;
 	return n_threads > 0;
 }
@@ -227,11 +228,11 @@ bool kernel_remember(struct kernel *k)
 	return ok;
 }
 
-static void ask(struct kernel *k)
+static void ask_for_form(struct kernel *k)
 {
 	pthread_mutex_lock(&kernel_lock);
 	if (atomic_load(&k->state) == KERNEL_NEW) {
-		/* Only who holds the lock takes it out of the queue. */
+		/* The queue's consumers need the lock, so they see KERNEL_BUSY. */
 		if (enqueue(k))
 			atomic_store(&k->state, KERNEL_BUSY);
 		else
@@ -252,7 +253,7 @@ struct form *kernel_form(struct kernel *k)
 	int state = atomic_load_explicit(&k->state, memory_order_acquire);
 
 	if (state == KERNEL_NEW && shim->page_dev) {
-		ask(k);
+		ask_for_form(k);
 		state = atomic_load_explicit(&k->state, memory_order_acquire);
 	}
 	return state == KERNEL_READY ? k->form : NULL;

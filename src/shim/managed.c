@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0
  * Copyright 2026 The heddle authors */
 
-/* Managed launches (FLEP, sections 4.1 and 5: what its runtime does at a launch and at a resume). A
- * stream has a control block and a generation; a launch takes a slot of the shared page, appends
- * struct ctl_args to the kernel's parameters, launches as many workers as the device holds, and
- * has the stream wait for the gate behind them. The page and the control block carry everything
- * else: no lock of the shim is ever held while it waits. */
+/* Managed launches (FLEP, sections 4.1 and 5: the runtime's part in a launch and a resume). A
+ * stream has a control block and a generation. A launch takes a slot of the shared page, appends
+ * struct ctl_args to the kernel's parameters, and launches as many workers as the device holds.
+ * Then it makes the stream wait for the gate. The page and the control block carry all other state:
+ * the shim never holds a lock while it waits. */
 #include "shim/launches.h"
 
 #include <errno.h>
@@ -36,7 +36,7 @@ int managed_init(void)
 
 /* ---- parameters ---- */
 
-/* A buffer of all parameters, as `extra` describes it. False: the driver refuses it. */
+/* Copies all parameters as `extra` describes them. False: the driver refuses them. */
 static bool copy_buffer(void **extra, size_t needed, uint8_t *ret)
 {
 	size_t given = 0;
@@ -72,7 +72,7 @@ bool launch_params(const struct launch *l, uint32_t n, const uint32_t *offsets,
 	return true;
 }
 
-/* False: the driver refuses these parameters, or there is no memory. */
+/* False: the driver refuses these parameters, or memory is short. */
 static bool copy_params(struct managed *m, const struct launch *l)
 {
 	const struct form *f = m->form;
@@ -137,8 +137,9 @@ CUresult managed_fire_closer(struct managed *m, CUstream stream)
 
 /* ---- the launch ---- */
 
-/* How far a launch goes before others of its program: what its stream, or it itself, asks for. One
- * that may wait for other work must not keep that from running: it asks for nothing. */
+/* The rank of a launch among those of its program, from the priority of its stream or its
+ * attributes. A launch that may wait for other work must not keep that work from running, so it
+ * gets no rank. */
 static uint32_t rank_of(const struct launch *l, const struct stream *s, const struct form *f)
 {
 	const CUlaunchConfig *c = l->config;
@@ -153,7 +154,7 @@ static uint32_t rank_of(const struct launch *l, const struct stream *s, const st
 	return (uint32_t)-MIN(MAX(priority, shim->top_priority), 0);
 }
 
-/* How many workers may stay by what its tenant was told, on all SMs; UINT32_MAX: no bound. */
+/* How many workers may stay on all SMs, by the tenant's quotas; UINT32_MAX: no bound. */
 static uint32_t told_workers(uint32_t per_sm)
 {
 	const struct ctl_tenant *b = &shim->page->begin;
@@ -166,15 +167,16 @@ static uint32_t told_workers(uint32_t per_sm)
 	return sum;
 }
 
-/* Hardware blocks of its first grid: the workers, or blocks of the guard form, and the relay. The
- * stream goes on only when all of them have run. Those that find no room stay behind until the
- * workers have left, and then blocks of other programs may come first and stay for their whole
- * launch. So a launch that begins with fewer brings no more. (Another word may come first: then the
- * daemon asks for those that are missing.) */
+/* Hardware blocks of the first grid: the workers, or blocks of the guard form, and the relay. The
+ * stream continues only when all of them have run. Blocks that find no room wait until the workers
+ * leave. By then, blocks of other programs may come first and stay for their whole launch. So a
+ * launch that begins with fewer workers launches no more than these. (If the quotas change before
+ * it begins, the daemon asks for the missing workers.) */
 static uint64_t first_grid(const struct managed *m, uint32_t per_sm)
 {
 	uint32_t told = told_workers(per_sm);
-	/* A launch behind others in its stream begins later. Its quotas may be others by then. */
+	/* A launch that is queued after others in its stream begins later, maybe with other
+	 * quotas. */
 	bool is_next = atomic_load(&m->stream->outstanding) <= 1;
 
 	if (m->guard)
@@ -208,11 +210,11 @@ static void fill_slot(
 	inputs_of(m->form, m->params, w->input);
 	strncpy(w->name, k->name, sizeof(w->name) - 1);
 	w->name[sizeof(w->name) - 1] = 0;
-	/* Ahead of looking at the watch, as the daemon sets that ahead of looking here. */
+	/* Before reading the watch, since the daemon sets the watch before it reads the slots. */
 	__atomic_store_n(&w->state, WIRE_SLOT_SUBMITTED, __ATOMIC_SEQ_CST);
 }
 
-static void fill(struct managed *m, const struct launch *l, const struct plan *p, bool told)
+static void fill_launch(struct managed *m, const struct launch *l, const struct plan *p, bool told)
 {
 	unsigned index = (unsigned)(m - launches()->at);
 
@@ -257,10 +259,11 @@ static bool goes_first(uint32_t rank)
 	return rank > seen;
 }
 
-/* Tells the daemon of a launch that is in its slot; before the driver makes it, as to make room
- * takes longer. One that may not begin kicks in any case: it may have been released meanwhile, and
- * nobody would look. So does one that goes before others of its program. */
-static void tell(const struct managed *m, uint32_t rank)
+/* Tells the daemon of a launch in its slot. The shim does this before the driver's launch call,
+ * since making room takes longer. A launch that may not begin always kicks: heddled may have
+ * released it meanwhile, and would not read the page. A launch that goes before others of its
+ * program kicks as well. */
+static void tell_daemon(const struct managed *m, uint32_t rank)
 {
 	bool first = goes_first(rank);
 
@@ -269,26 +272,27 @@ static void tell(const struct managed *m, uint32_t rank)
 		shim_kick();
 }
 
-/* Under the stream's lock. a->why: as it was, or why it was not launched. */
+/* Under the stream's lock. a->why: unchanged, or why it was not launched. */
 static void launch_locked(
 	const struct launch *l, struct managed *m, struct admission *a, CUresult *ret)
 {
 	const struct plan *p = &a->plan;
 	struct stream *s = m->stream;
-	/* Then no worker claims anything before it is known what holds. */
+	/* Then no worker claims a block before the quotas are known. */
 	bool told = __atomic_load_n(&shim->page->begin.seq, __ATOMIC_ACQUIRE);
 	CUresult r;
 
-	fill(m, l, p, told);
+	fill_launch(m, l, p, told);
 	if (!copy_params(m, l)) {
 		a->why = WIRE_WHY_PARAMETERS;
 		return;
 	}
 	fill_slot(m, l, a->kernel, p);
-	tell(m, p->rank);
+	tell_daemon(m, p->rank);
 	carveout_set(m->form);
 	r = managed_fire(m, m->first_grid, l->stream, l->config);
-	if (r != CUDA_SUCCESS) { /* the plain launch says it in the program's own terms */
+	/* the unmanaged launch gets the driver's error for the program's own kernel */
+	if (r != CUDA_SUCCESS) {
 		a->why = WIRE_WHY_REFUSED;
 		return;
 	}
@@ -296,14 +300,14 @@ static void launch_locked(
 	if (r == CUDA_SUCCESS)
 		r = cu.cuStreamWaitValue32(l->stream, s->ctl + offsetof(struct ctl_block, gate),
 			m->args.gen + 1, CU_STREAM_WAIT_VALUE_GEQ);
-	/* The kernel may have failed already: as natively, that is the next call's to say. */
+	/* The kernel may have failed already. The next call reports this, as it would natively. */
 	if (r != CUDA_SUCCESS && cu.cuStreamQuery && cu.cuStreamQuery(l->stream) == r)
 		r = CUDA_SUCCESS;
 	s->gen++;
 	*ret = r;
 }
 
-/* Under the stream's lock, which is let go while there is none to be had. */
+/* Under the stream's lock, which it releases while it waits for a slot. */
 static struct managed *take_slot(struct stream *s, size_t bytes)
 {
 	struct managed *m = NULL;
@@ -327,7 +331,7 @@ bool managed_launch(const struct launch *l, struct admission *a, CUresult *ret)
 	m = take_slot(s, a->form->info.param_bytes);
 	if (!m) {
 		a->why = WIRE_WHY_SLOT;
-	} else if (fence_active()) { /* asked again, now that we count as outstanding */
+	} else if (fence_active()) { /* asked again, now that this launch counts as outstanding */
 		a->why = WIRE_WHY_LOCKED;
 	} else {
 		m->form = a->form;
@@ -344,7 +348,7 @@ bool managed_launch(const struct launch *l, struct admission *a, CUresult *ret)
 	m->launched = true;
 	pthread_mutex_unlock(&launches()->lock);
 	if (m->guard && m->padded != m->shared)
-		agent_poke(); /* it is looked at from now on */
+		agent_poke(); /* the agent watches padded launches */
 	atomic_store_explicit(&a->kernel->loaded, true, memory_order_relaxed);
 	return true;
 }

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0
  * Copyright 2026 The heddle authors */
 
-/* An open-addressed table that grows by replacement. Writers hold the lock; readers see a table
- * whose entries appear key last, so a key that is seen has its value. Old tables stay, since a
- * reader may be in one: together they are as large as the present one. */
+/* An open-addressed hash table that grows by replacement. Writers hold the lock. An entry's value
+ * is stored before its key, so a reader that sees a key finds its value. Old tables are never
+ * freed, since a reader may still use one. Together they are as large as the present table. */
 #include "shim/map.h"
 
 #include <stdlib.h>
@@ -18,14 +18,14 @@ struct map_table {
 	struct map_entry at[];
 };
 
-static size_t start(const void *key, size_t cap)
+static size_t first_probe(const void *key, size_t cap)
 {
 	return (uintptr_t)((uintptr_t)key * 0x9e3779b97f4a7c15u) >> 32 & (cap - 1);
 }
 
-static struct map_entry *find(struct map_table *t, const void *key)
+static struct map_entry *find_entry(struct map_table *t, const void *key)
 {
-	for (size_t i = start(key, t->cap);; i = (i + 1) & (t->cap - 1)) {
+	for (size_t i = first_probe(key, t->cap);; i = (i + 1) & (t->cap - 1)) {
 		const void *k = __atomic_load_n(&t->at[i].key, __ATOMIC_ACQUIRE);
 
 		if (k == key || !k)
@@ -40,15 +40,15 @@ void *map_get(const struct map *m, const void *key)
 
 	if (!t || !key)
 		return NULL;
-	e = find(t, key);
+	e = find_entry(t, key);
 	return __atomic_load_n(&e->key, __ATOMIC_ACQUIRE)
 		       ? __atomic_load_n(&e->value, __ATOMIC_ACQUIRE)
 		       : NULL;
 }
 
-static void insert(struct map_table *t, const void *key, void *value)
+static void insert_entry(struct map_table *t, const void *key, void *value)
 {
-	struct map_entry *e = find(t, key);
+	struct map_entry *e = find_entry(t, key);
 
 	__atomic_store_n(&e->value, value, __ATOMIC_RELEASE);
 	if (!e->key)
@@ -56,7 +56,7 @@ static void insert(struct map_table *t, const void *key, void *value)
 	__atomic_store_n(&e->key, key, __ATOMIC_RELEASE);
 }
 
-static struct map_table *grow(struct map_table *old)
+static struct map_table *grow_table(struct map_table *old)
 {
 	size_t live = 0, cap = 64;
 	struct map_table *t;
@@ -72,7 +72,7 @@ static struct map_table *grow(struct map_table *old)
 	t->older = old;
 	for (size_t i = 0; old && i < old->cap; i++) {
 		if (old->at[i].key && old->at[i].value)
-			insert(t, old->at[i].key, old->at[i].value);
+			insert_entry(t, old->at[i].key, old->at[i].value);
 	}
 	return t;
 }
@@ -87,14 +87,14 @@ bool map_put(struct map *m, const void *key, void *value)
 	pthread_mutex_lock(&m->lock);
 	t = m->table;
 	if (!t || t->used * 2 >= t->cap) {
-		t = grow(t);
+		t = grow_table(t);
 		if (t)
 			__atomic_store_n(&m->table, t, __ATOMIC_RELEASE);
 		else
 			ok = (t = m->table) && t->used + 1 < t->cap;
 	}
 	if (ok)
-		insert(t, key, value);
+		insert_entry(t, key, value);
 	pthread_mutex_unlock(&m->lock);
 	return ok;
 }

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0
  * Copyright 2026 The heddle authors */
 
-/* Handle to record, read without a lock on the launch path. Records are never freed while the
- * process lives, so a reader may keep what it found; handles that the driver uses again get a new
- * record. */
+/* A map from handle to record, which the launch path reads without a lock. Records are never freed
+ * while the process lives, so a reader may keep a record. A handle that the driver reuses gets a
+ * new record. */
 #ifndef HEDDLE_SHIM_MAP_H
 #define HEDDLE_SHIM_MAP_H
 
@@ -22,7 +22,7 @@ struct map {
 	}
 
 void *map_get(const struct map *m, const void *key); /* NULL: none */
-/* Replaces what was there; value NULL forgets the key. False: out of memory. */
+/* Sets the value of a key; NULL removes the key. False: out of memory. */
 bool map_put(struct map *m, const void *key, void *value);
 /* Calls fn for each key that has a value, under the map's lock. */
 void map_each(struct map *m, void (*fn)(void *user, const void *key, void *value), void *user);

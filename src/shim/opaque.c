@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  * Copyright 2026 The heddle authors */
 
-/* Work that is not managed: counted in the page, and kept waiting at launch while the tenant is
- * held, or while more of it is in flight than may be. */
+/* Unmanaged work: counted in the page, and delayed at launch while the tenant is held, or while too
+ * much of it is in flight. */
 #include "shim/follow.h"
 #include "shim/placing.h"
 
@@ -30,7 +30,7 @@ void opaque_wake(void)
 	syscall(SYS_futex, &shim->page->seq, FUTEX_WAKE, INT32_MAX, NULL, NULL, 0);
 }
 
-static bool held(void)
+static bool is_held(void)
 {
 	return page_load(&shim->page->hold) && !atomic_load(&shim->dead);
 }
@@ -44,7 +44,7 @@ static void wait_turn(void)
 	for (;;) {
 		uint32_t seq = page_load(&p->seq);
 
-		if (!held())
+		if (!is_held())
 			break;
 		futex_wait(&p->seq, seq);
 	}
@@ -58,7 +58,7 @@ static uint64_t patience_ns(uint32_t gave_up, uint32_t ended)
 	return MIN(MAX(LULL_NS, 3000 * follow_flying_us()), LONG_NS);
 }
 
-/* For room. Not for ever: what is in flight may itself wait for this launch. */
+/* Waits for room, for a bounded time: the work in flight may itself wait for this launch. */
 static void wait_room(struct opaque *o)
 {
 	static _Atomic uint32_t gave_up_at[SHIM_SESSIONS]; /* opaque_completed then, and 1 */
@@ -66,7 +66,7 @@ static void wait_room(struct opaque *o)
 	uint32_t seen = page_load(&shim->page->opaque_completed), ended, bound;
 	uint64_t since = shim_now_ns();
 
-	while (!held() && !atomic_load(&shim->dead)) {
+	while (!is_held() && !atomic_load(&shim->dead)) {
 		bound = page_load(&shim->page->bound_us);
 		if (!bound || follow_admits(o->what, bound, o))
 			return;
@@ -86,15 +86,15 @@ static void wait_room(struct opaque *o)
 static void wait_until_allowed(struct opaque *o)
 {
 	do {
-		if (held())
+		if (is_held())
 			wait_turn();
 		wait_room(o);
-	} while (held() && !o->us);
+	} while (is_held() && !o->us);
 }
 
 /* heddled hears of the first launch before the driver gets it, so that the hand-over overlaps with
  * the driver's own work. */
-static void count(struct opaque *o)
+static void count_launch(struct opaque *o)
 {
 	struct wire_page *p = shim->page;
 	uint32_t number = __atomic_add_fetch(&p->opaque_submitted, 1, __ATOMIC_SEQ_CST);
@@ -110,7 +110,7 @@ void opaque_pass(struct stream *s, struct opaque *ret)
 	if (!s || !shim->welcome.mps || stream_capturing(s->handle))
 		return;
 	stream_use(s);
-	count(ret);
+	count_launch(ret);
 }
 
 void opaque_begin(struct stream *s, uint64_t what, struct opaque *ret)
@@ -118,7 +118,7 @@ void opaque_begin(struct stream *s, uint64_t what, struct opaque *ret)
 	struct wire_page *p = shim->page;
 
 	*ret = (struct opaque){.what = what};
-	/* Captured work runs when its graph does. */
+	/* A captured launch runs later, when its graph is launched. */
 	if (!s || stream_capturing(s->handle))
 		return;
 	stream_use(s);
@@ -130,7 +130,7 @@ void opaque_begin(struct stream *s, uint64_t what, struct opaque *ret)
 	}
 	placing_pass();
 	ret->passes = true;
-	count(ret);
+	count_launch(ret);
 }
 
 void opaque_end(struct stream *s, const struct opaque *o, CUresult r)

@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0
  * Copyright 2026 The heddle authors */
 
-/* Launches are the experiments, each with another size of a claim. The first, block by block, tells
- * which sizes a worker ends within the target. The largest of them is next, and then the neighbours
- * of whichever is best, until both are slower. Then the other form, from the first one's best size
- * on: at a block a claim it would be judged by what a claim costs. */
+/* Each launch is an experiment with some claim size. The first one, with one block a claim, shows
+ * which sizes a worker completes within the target time. The largest of these is next, and then the
+ * neighbours of the best size, until both are slower. Then the other form is measured, starting
+ * from the first form's best size: with one block a claim, the cost of claims would distort the
+ * comparison. */
 #include "shim/pace.h"
 
 #include "base/base.h"
@@ -12,22 +13,25 @@
 #include <math.h>
 
 #define TARGET_NS 24000
-/* A block that takes more than this part of the target is claimed by itself: that costs less than 2
- * % of it, and two would double what whoever preempts it has to wait. */
+/* A block that takes more than this part of the target is claimed alone. That costs less than 2 %
+ * of its time, and claims of two would double the wait of a preempting tenant. */
 #define ALONE  0.5
-#define MARGIN 0.85 /* of the target is what claims are chosen for: blocks differ */
-/* So much past the target may be what is at least so much faster than all that keep the margin: pf
- * takes 7.9 % more than plain in claims of 13 us, and 4.9 % in those of 26. */
+#define MARGIN 0.85 /* claims are chosen for this part of the target, since blocks differ */
+/* A size may exceed the target by STRETCH_NS if it is faster by WORTH than every size within the
+ * margin: the kernel pf takes 7.9 % more than plain in claims of 13 us, and 4.9 % in claims of 26
+ * us. */
 #define STRETCH_NS 2500
 #define WORTH      0.02
-#define PRICE      0.0108 /* of a claim as long as the target: preempting waits for it */
-#define HOPELESS   1.25   /* a form that is so much slower is not tried further */
-#define FORGETS    1.02   /* the best seen counts, forgotten slowly */
+/* of a claim as long as the target, as a preempting tenant waits for it */
+#define PRICE    0.0108
+#define HOPELESS 1.25 /* a form that is slower by this factor is not tried further */
+#define FORGETS  1.02 /* the best seen counts, forgotten slowly */
 /* Launches until another size than the best is tried again. */
 #define RETRY_EVERY 256
-/* After so many, and twice, four times … as many, the form that seemed slower is tried again. */
+/* The launches after which the form that seemed slower is tried again; then twice, four times … as
+ * many. */
 #define RETRY_FORM 64
-/* Launches of a kernel that was too short until it is measured again; doubles each time. */
+/* Launches of a too short kernel until it is measured again; doubles each time. */
 #define REMEASURE_MIN 64
 #define REMEASURE_MAX 8192
 
@@ -70,7 +74,7 @@ static bool is_tried(const struct pace *p, unsigned i)
 }
 
 /* The smallest claim that was tried; PACE_CHUNKS: none was. */
-static unsigned smallest(const struct pace *p)
+static unsigned least_tried(const struct pace *p)
 {
 	unsigned i = 0;
 
@@ -95,47 +99,48 @@ static double claim_ns(double ns, uint64_t workers, unsigned i)
 	return ns * (double)workers * (double)(1u << i);
 }
 
-/* What a block costs, all told. */
-static double cost(const struct pace *p, uint64_t workers, double target, unsigned i)
+/* The cost of a block, including what its claim costs a preempting tenant. */
+static double cost_of_size(const struct pace *p, uint64_t workers, double target, unsigned i)
 {
 	return p->ns[i] * (1 + PRICE * claim_ns(p->ns[i], workers, i) / target);
 }
 
-static bool fits(double ns, uint64_t workers, double target, unsigned i)
+static bool size_fits(double ns, uint64_t workers, double target, unsigned i)
 {
 	return claim_ns(ns, workers, i) <= target * MARGIN;
 }
 
-/* Ahead of a try: whether it could be taken at all. */
+/* Before a trial: could this size be chosen at all? */
 static bool may_fit(double ns, uint64_t workers, double target, unsigned i)
 {
-	return fits(ns, workers, target, i) ||
+	return size_fits(ns, workers, target, i) ||
 	       claim_ns(ns * (1 - WORTH), workers, i) <= target + STRETCH_NS;
 }
 
-/* Of those that were tried and are within the target. */
+/* The best of the sizes that were tried and are within the target. */
 static unsigned best_at(const struct pace *p, uint64_t workers, double target)
 {
-	unsigned at = smallest(p);
+	unsigned at = least_tried(p);
 
 	for (unsigned i = at + 1; i < PACE_CHUNKS; i++) {
-		if (is_tried(p, i) && fits(p->ns[i], workers, target, i) &&
-			cost(p, workers, target, i) < cost(p, workers, target, at))
+		if (is_tried(p, i) && size_fits(p->ns[i], workers, target, i) &&
+			cost_of_size(p, workers, target, i) < cost_of_size(p, workers, target, at))
 			at = i;
 	}
 	if (at + 1 < PACE_CHUNKS && is_tried(p, at + 1) &&
 		claim_ns(p->ns[at + 1], workers, at + 1) <= target + STRETCH_NS &&
-		cost(p, workers, target, at + 1) < cost(p, workers, target, at) * (1 - WORTH))
+		cost_of_size(p, workers, target, at + 1) <
+			cost_of_size(p, workers, target, at) * (1 - WORTH))
 		at++;
 	return at;
 }
 
-/* The largest within the target, as far as single blocks tell. */
-static unsigned largest(const struct pace *p, uint64_t workers, double target)
+/* The largest size within the target, as far as single blocks show. */
+static unsigned largest_size(const struct pace *p, uint64_t workers, double target)
 {
 	unsigned i = 0;
 
-	while (i + 1 < PACE_CHUNKS && fits(p->ns[0], workers, target, i + 1))
+	while (i + 1 < PACE_CHUNKS && size_fits(p->ns[0], workers, target, i + 1))
 		i++;
 	return i;
 }
@@ -149,10 +154,10 @@ static bool only_single(const struct pace *p)
 	return is_tried(p, 0);
 }
 
-/* What is worth a try, when `at` is the best so far; PACE_CHUNKS: nothing is. */
+/* The size to try next, when `at` is the best so far; PACE_CHUNKS: none. */
 static unsigned to_try(const struct pace *p, uint64_t workers, double target, unsigned at)
 {
-	unsigned jump = largest(p, workers, target);
+	unsigned jump = largest_size(p, workers, target);
 
 	if (jump > 0 && only_single(p))
 		return jump;
@@ -162,8 +167,9 @@ static unsigned to_try(const struct pace *p, uint64_t workers, double target, un
 	return at > 0 && !is_tried(p, at - 1) ? at - 1 : PACE_CHUNKS;
 }
 
-/* A neighbour of the best size, whose one try something may have disturbed. */
-static unsigned retry(const struct pace *p, unsigned best)
+/* Returns a neighbour of the best size to be tried again, since its one try may have been
+ * disturbed. */
+static unsigned size_to_retry(const struct pace *p, unsigned best)
 {
 	bool up = p->launches / RETRY_EVERY % 2;
 
@@ -180,7 +186,7 @@ uint32_t pace_chunk(const struct pace *p, uint64_t workers, uint64_t target_ns, 
 	*ret_settled = is_tried(p, 0) && claim_ns(p->ns[0], workers, 0) >= target * ALONE;
 	if (*ret_settled)
 		return 1;
-	if (smallest(p) == PACE_CHUNKS)
+	if (least_tried(p) == PACE_CHUNKS)
 		return 1u << p->begins;
 	at = best_at(p, workers, target);
 	next = to_try(p, workers, target, at);
@@ -188,14 +194,14 @@ uint32_t pace_chunk(const struct pace *p, uint64_t workers, uint64_t target_ns, 
 	if (!*ret_settled)
 		return 1u << next;
 	if (p->launches % RETRY_EVERY == RETRY_EVERY - 1)
-		at = retry(p, at);
+		at = size_to_retry(p, at);
 	return 1u << at;
 }
 
 uint32_t pace_form_retry(const struct pace *first, const struct pace *second)
 {
 	uint32_t n = first->launches + second->launches;
-	bool both = smallest(first) < PACE_CHUNKS && smallest(second) < PACE_CHUNKS;
+	bool both = least_tried(first) < PACE_CHUNKS && least_tried(second) < PACE_CHUNKS;
 
 	return both && n >= RETRY_FORM && (n & (n - 1)) == 0 ? n : 0;
 }
@@ -214,7 +220,7 @@ void pace_begin_second(struct pace *second, uint64_t second_workers, const struc
 	second->begins = i;
 }
 
-/* Slower by so much, at any size that both were tried at, that no size will make up for it. */
+/* The second form is so much slower, at some size tried with both, that no size makes up for it. */
 static bool is_hopeless(const struct pace *first, const struct pace *second)
 {
 	for (unsigned i = 0; i < PACE_CHUNKS; i++) {

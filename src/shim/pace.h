@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0
  * Copyright 2026 The heddle authors */
 
-/* What is known of a form's speed, for launches of one block size and shared memory, and what
- * follows from it: how many blocks a claim, which of two forms, whether to manage at all. Pure: no
- * locks, no clock, no driver. */
+/* The measured speed of a form, for one block size and shared memory, and the decisions that follow
+ * from it: how many blocks a claim takes, which of two forms to use, whether to manage at all.
+ * Pure: no locks, no clock, no driver. */
 #ifndef HEDDLE_SHIM_PACE_H
 #define HEDDLE_SHIM_PACE_H
 
@@ -21,23 +21,23 @@ struct pace {
 	uint32_t begins;   /* 2^begins blocks a claim are tried first */
 };
 
-/* A launch of `total` blocks took so long, undisturbed. min_ns: shorter ones are not managed. */
+/* A launch of `total` blocks took took_ns, undisturbed. Launches below min_ns are not managed. */
 void pace_learn(struct pace *p, uint32_t chunk, uint64_t took_ns, uint64_t total, uint64_t min_ns);
 /* The first `ran` blocks of a launch took so long. */
 void pace_learn_spell(struct pace *p, uint32_t chunk, uint64_t took_ns, uint64_t ran);
-/* Blocks a claim for `workers` workers. target_ns: what a claim of several blocks may take at most,
- * as whoever preempts it has to wait for it (0: what suits most). *ret_settled: it is known to be
- * best; else it is a try. (FLEP, section 4.1: the amortizing factor, there found offline) */
+/* Blocks a claim for `workers` workers. target_ns: the longest time of a claim of several blocks,
+ * as a preempting tenant waits for it (0: the fastest size). *ret_settled: the size is known to be
+ * best; else it is a trial. (FLEP, section 4.1: the amortizing factor, which FLEP finds offline) */
 uint32_t pace_chunk(const struct pace *p, uint64_t workers, uint64_t target_ns, bool *ret_settled);
-/* The second form has not been launched yet: it begins with claims as long as the first's best. */
+/* Starts the second form, which has not been launched yet, with claims as long as the first form's
+ * best. */
 void pace_begin_second(struct pace *second, uint64_t second_workers, const struct pace *first,
 	uint64_t first_workers, uint64_t target_ns);
-/* Whether to launch the second form of a kernel rather than the first: while it is tried, and when
- * it is the faster. */
+/* Use the second form of a kernel? True while it is tried, and if it is faster. */
 bool pace_prefers_second(const struct pace *first, uint64_t first_workers,
 	const struct pace *second, uint64_t second_workers, uint64_t target_ns);
-/* Something may have disturbed the one try of the form that seems slower: 0, or after so many
- * launches as it is one more launch's turn. */
+/* The one trial of the form that seems slower may have been disturbed. Returns 0, or the number of
+ * launches after which one more launch tries it again. */
 uint32_t pace_form_retry(const struct pace *first, const struct pace *second);
 /* Not worth managing, as far as is known. */
 bool pace_is_short(const struct pace *p, uint64_t total, uint64_t min_ns);

@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0
  * Copyright 2026 The heddle authors */
 
-/* How much shared memory keeps a guard grid to how many blocks on an SM. The driver alone knows: it
- * counts static shared memory, what the system reserves for each block, and how the program wants
- * the SM's memory divided. Occupancy falls as shared memory grows, so a search finds the least
- * padding for each count. The least padding leaves most room for others, and for the L1 cache. */
+/* The amount of shared memory that limits a guard grid to a given number of blocks on an SM. Only
+ * the driver can tell: it adds static shared memory, the system's reserve for each block, and the
+ * program's preferred split of the SM's memory. Occupancy falls as shared memory grows, so a binary
+ * search finds the least padding for each number. The least padding leaves most room for other
+ * programs, and for the L1 cache. */
 #include "shim/pads.h"
 
 #include "shim/kernel.h"
@@ -23,8 +24,8 @@ static uint32_t occupancy(const struct form *f, uint32_t threads, uint32_t share
 	return (uint32_t)n;
 }
 
-/* Raises the form's limit of dynamic shared memory as far as the device allows. Returns the limit,
- * bytes. Under the form's lock. */
+/* Raises the form's limit of dynamic shared memory as far as the device allows. Returns the limit
+ * in bytes. Under the form's lock. */
 static uint32_t raise_limit(struct form *f)
 {
 	CUfunction_attribute which = CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES;
@@ -46,8 +47,8 @@ static uint32_t raise_limit(struct form *f)
 	return f->raised;
 }
 
-/* The least dynamic shared memory, from *io_shared to the limit, with which at most n blocks fit.
- * False: even the limit leaves room for more. */
+/* Finds the least dynamic shared memory, from *io_shared to the limit, with which at most n blocks
+ * fit. False: more than n fit even at the limit. */
 static bool find_pad(
 	const struct form *f, uint32_t threads, uint32_t n, uint32_t limit, uint32_t *io_shared)
 {

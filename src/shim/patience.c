@@ -1,17 +1,18 @@
 /* SPDX-License-Identifier: Apache-2.0
  * Copyright 2026 The heddle authors */
 
-/* How long a thread of the program waits for launches where it would not natively. What was taken
- * off the device gets on in its turn; but a launch may be behind something that only this thread
- * brings about once it goes on, and then nothing moves. */
+/* How long a thread of the program waits for launches in cases where it would not wait natively.
+ * Preempted launches progress in their turn. But a launch may wait for something that only this
+ * thread does after its wait, and then nothing moves. */
 #include "shim/launches.h"
 
-#define LULL_NS   200000000u /* so long nothing moves; */
-#define AGAIN_NS  5000000u   /* so long where that was in vain, and nothing has ended since */
-#define GLANCE_NS 1000000u   /* a look stands for so much time at most: threads may stand still */
+#define LULL_NS  200000000u /* so long nothing moves; */
+#define AGAIN_NS 5000000u   /* the timeout after a wait in vain, if nothing has ended since */
+/* a check counts for this much time at most, as threads may be descheduled */
+#define GLANCE_NS 1000000u
 
 /* How far those under way have got: arrivals and blocks. */
-static uint64_t moves(void)
+static uint64_t count_moves(void)
 {
 	uint64_t n = 0;
 
@@ -30,14 +31,14 @@ static uint64_t moves(void)
 
 void patience_begin(struct patience *p, const _Atomic unsigned *ended, _Atomic unsigned *gave_up)
 {
-	*p = (struct patience){ended, gave_up, atomic_load(ended), moves(), shim_now_ns(), 0};
+	*p = (struct patience){ended, gave_up, atomic_load(ended), count_moves(), shim_now_ns(), 0};
 }
 
 bool patience_ends(struct patience *p)
 {
 	bool again = atomic_load(p->gave_up) == p->seen_ended + 1;
 	unsigned ended = atomic_load(p->ended);
-	uint64_t now = shim_now_ns(), seen_moves = moves();
+	uint64_t now = shim_now_ns(), seen_moves = count_moves();
 
 	if (ended != p->seen_ended || seen_moves != p->seen_moves)
 		p->lull_ns = 0;

@@ -1,13 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0
  * Copyright 2026 The heddle authors */
 
-/* When forms come to the device. NVIDIA's driver waits for all kernels that run in a context before
- * it puts code there or takes it away, and meanwhile nobody's launch goes on (doc/notebook.md,
- * "Calls of the driver that wait for a kernel that runs"). The program does not ask for that, and
- * one of its kernels may wait for what it launches next. So it is done while nothing runs: launches
- * are held, in the shim, for the milliseconds that it takes; and where something always runs, they
- * are held for a while before, too, in which what runs comes to its end. A kernel that waits for
- * its program does not: then they go on, and it is tried again later, at last once a minute. */
+/* The moment at which forms come to the device. NVIDIA's driver waits for all running kernels of a
+ * context before it loads or unloads code there, and no launch proceeds meanwhile (doc/notebook.md,
+ * "Calls of the driver that wait for a kernel that runs"). The program does not expect that, and
+ * one of its kernels may wait for its next launch. So the shim loads code while nothing runs: it
+ * holds launches for the milliseconds that loading takes. If something always runs, the shim also
+ * holds launches for a while beforehand, so that running work completes. A kernel that waits for
+ * its program does not complete. Then the shim releases the launches, and tries again later, in the
+ * end once a minute. */
 #include "shim/placing.h"
 #include "shim/compile.h"
 #include "shim/follow.h"
@@ -16,26 +17,28 @@
 #include <stdatomic.h>
 #include <time.h>
 
-#define NAP_NS      1000000u /* from one look at what runs to the next, */
+#define NAP_NS      1000000u /* between two checks of what runs, */
 #define NAP_MAX_NS  20000000u
-#define SHORT_NS    50000u    /* and while launches are held */
-#define GAP_NS      2000000u  /* they are held for so long where nothing seems to run; */
-#define ALONE_NS    5000000u  /* for so long none is held for it; */
-#define HOLD_NS     10000000u /* then for so long at first, twice as long each time, */
+#define SHORT_NS    50000u    /* and between checks while launches are held */
+#define GAP_NS      2000000u  /* how long launches are held if nothing seems to run */
+#define ALONE_NS    5000000u  /* how long no launch is held before the first attempt */
+#define HOLD_NS     10000000u /* length of the first attempt; doubles each time */
 #define HOLD_MAX_NS 500000000u
-#define REST        16u /* and at most one part in so many of the time, in the end at most every */
+#define REST        16u /* launches are held for one part in REST of the time at most */
 #define REST_MAX_NS 60000000000u
-#define STALLS_NS   2000000000u /* launches wait no longer for forms that wait for it */
+#define STALLS_NS   2000000000u /* launches wait no longer for forms that wait for a moment */
 #define PAUSE_S     2
-#define BATCH_NS    20000000u /* others may join for so long who would place something, too */
+/* other threads may join for so long if they have something to place */
+#define BATCH_NS 20000000u
 
 static struct placing {
 	pthread_mutex_t lock;
 	pthread_cond_t changed;
-	bool looks;               /* under the lock: one thread looks for such a moment; */
-	unsigned n_placing;       /* so many use it; */
-	uint64_t since_ns;        /* it began then */
-	unsigned asked, answered; /* under the lock: how often the synchroniser was, and has */
+	bool looks;         /* under the lock: one thread looks for an idle moment */
+	unsigned n_placing; /* threads that use the moment */
+	uint64_t since_ns;  /* start of the moment */
+	/* under the lock: requests to the synchroniser, and its answers */
+	unsigned asked, answered;
 	bool has_thread;
 	unsigned n_pauses;          /* under the lock */
 	_Atomic unsigned n_passing; /* launches between the shim and their count */
@@ -76,7 +79,7 @@ void placing_passed(void)
 	atomic_fetch_sub(&here()->n_passing, 1);
 }
 
-/* The fence is for managed launches: each counts as outstanding first, and then looks for one. */
+/* The fence is for managed launches: each one counts as outstanding before it tests for a fence. */
 static void close_launches(void)
 {
 	atomic_store(&here()->closed, true);
@@ -92,8 +95,8 @@ static void open_launches(void)
 }
 
 /* These calls may stop their stream until the program does something more, and the driver would
- * wait for that stream: so they are held like launches. (Their forms of before CUDA 11.7 are
- * disabled in a stock driver.) */
+ * wait for that stream. So the shim holds them like launches. (Stock drivers disable the variants
+ * from before CUDA 11.7.) */
 #define HELD(symbol, params, args)                 \
 	SHIM_API CUresult symbol params;           \
 	CUresult symbol params                     \
@@ -129,7 +132,7 @@ HELD_TWICE(cuLaunchHostFunc_v2, (CUstream stream, CUhostFn fn, void *user, unsig
 
 /* ---- who places ---- */
 
-/* As far as can be asked without waiting. */
+/* Checks without waiting, so work that cannot be queried is missed. */
 static bool seems_idle(void)
 {
 	if (atomic_load(&here()->n_passing))
@@ -139,9 +142,9 @@ static bool seems_idle(void)
 	return !managed_outstanding() && !follow_is_busy();
 }
 
-/* Waits for all that is in the context, whatever it is: streams that were not asked are among it.
- * In a thread of its own, as it may take for ever; it locks nothing in the driver. */
-static void *synchroniser(void *unused)
+/* Waits for all work in the context, also in streams that the shim cannot query. A thread of its
+ * own, since the wait may never end. It holds no lock of the driver. */
+static void *run_synchroniser(void *unused)
 {
 	struct shim_inside in;
 
@@ -160,8 +163,8 @@ static void *synchroniser(void *unused)
 	return NULL;
 }
 
-/* While launches are held. False: it does not know until then, and may be asked no more before it
- * does. */
+/* Call while launches are held. True: the synchroniser has answered. False: it has not by then, and
+ * may not be asked again before it answers. */
 static bool is_idle_until(uint64_t ns)
 {
 	struct timespec until;
@@ -172,7 +175,7 @@ static bool is_idle_until(uint64_t ns)
 	until.tv_sec += (time_t)(ns / 1000000000);
 	until.tv_nsec = (long)(ns % 1000000000);
 	pthread_mutex_lock(&here()->lock);
-	here()->has_thread = here()->has_thread || shim_thread(synchroniser) == 0;
+	here()->has_thread = here()->has_thread || shim_thread(run_synchroniser) == 0;
 	if (here()->has_thread && here()->asked == here()->answered && !here()->n_pauses) {
 		here()->asked++;
 		pthread_cond_broadcast(&here()->changed);
@@ -207,13 +210,13 @@ static bool program_ends(void)
 	return !goes_on || !shim->ctx;
 }
 
-static void nap(uint32_t ns)
+static void nap_ns(uint32_t ns)
 {
 	nanosleep(&(struct timespec){.tv_nsec = ns}, NULL);
 }
 
 /* Holds launches; true: nothing runs, and they are held on. */
-static bool hold(uint64_t ns)
+static bool hold_launches(uint64_t ns)
 {
 	uint64_t until = shim_now_ns() + ns, now;
 
@@ -223,7 +226,7 @@ static bool hold(uint64_t ns)
 			break;
 		if (seems_idle() && is_idle_until(until - now))
 			return true;
-		nap(SHORT_NS);
+		nap_ns(SHORT_NS);
 	}
 	pthread_mutex_lock(&here()->lock);
 	open_launches();
@@ -240,15 +243,15 @@ static bool await_moment(void)
 	while (!program_ends()) {
 		bool may = !is_asking(), is_due = may && now >= next && !managed_any_preempted();
 
-		if ((is_due || (may && seems_idle())) && hold(is_due ? ns : GAP_NS))
+		if ((is_due || (may && seems_idle())) && hold_launches(is_due ? ns : GAP_NS))
 			return true;
 		if (is_due) {
 			next = shim_now_ns() + rest;
 			ns = MIN(2 * ns, HOLD_MAX_NS);
 			rest = MIN(2 * rest, REST_MAX_NS);
 		}
-		/* What many streams take to be asked is a small part of the time, too. */
-		nap(MAX(NAP_NS, (uint32_t)MIN(REST * (shim_now_ns() - now), NAP_MAX_NS)));
+		/* Querying many streams takes time, so the pause grows with it. */
+		nap_ns(MAX(NAP_NS, (uint32_t)MIN(REST * (shim_now_ns() - now), NAP_MAX_NS)));
 		now = shim_now_ns();
 		if (now - began > STALLS_NS)
 			kernel_await_none();
@@ -256,7 +259,7 @@ static bool await_moment(void)
 	return false;
 }
 
-/* Under the lock: by one of those who want it, for all of them. */
+/* Under the lock. One of the waiting threads finds the moment for all of them. */
 static bool have_moment(void)
 {
 	bool ok = true;
@@ -277,7 +280,7 @@ static bool have_moment(void)
 	return ok;
 }
 
-static void end(void)
+static void end_placing(void)
 {
 	pthread_mutex_lock(&here()->lock);
 	if (!--here()->n_placing)
@@ -304,7 +307,7 @@ bool placing_begin(struct shim_inside *in)
 		shim_leave(in);
 		compile_goes_outside();
 	}
-	end();
+	end_placing();
 	return false;
 }
 
@@ -312,10 +315,10 @@ void placing_end(struct shim_inside *in)
 {
 	shim_leave(in);
 	compile_goes_outside();
-	end();
+	end_placing();
 }
 
-/* Natively the end of a context does not wait for all of its work, so this does not for ever. */
+/* A bounded wait: natively the end of a context does not wait for all of its work. */
 void placing_pause(void)
 {
 	struct timespec until;

@@ -1,16 +1,16 @@
 /* SPDX-License-Identifier: Apache-2.0
  * Copyright 2026 The heddle authors */
 
-/* Whether and how a launch is managed. What is known of a form is kept by the shape of its launches
- * (threads and shared memory of a block): how many blocks an SM holds, and how long they take. */
+/* Whether and how a launch is managed. A form has a record for each launch shape (threads and
+ * shared memory of a block): how many blocks an SM holds, and how long they take. */
 #include "shim/plan.h"
 
 #include "shim/remember.h"
 
 #include <stdatomic.h>
 
-/* What earlier starts of the program have learned. */
-static void recall(const struct form *f, struct form_shape *s)
+/* Takes over the pace that earlier starts of the program have learned. */
+static void recall_pace(const struct form *f, struct form_shape *s)
 {
 	const struct known like = {
 		.form = f->which, .threads = s->threads, .shared = s->shared, .scale = s->scale};
@@ -20,7 +20,7 @@ static void recall(const struct form *f, struct form_shape *s)
 		s->pace = *p;
 }
 
-/* An attribute of the program's own kernel, 0 or more; -1: the driver does not say. */
+/* An attribute of the program's original kernel, 0 or more; -1: the driver does not say. */
 static int native_attribute(const struct form *f, CUfunction_attribute which)
 {
 	const struct kernel *k = f->kernel;
@@ -34,7 +34,7 @@ static int native_attribute(const struct form *f, CUfunction_attribute which)
 	return r == CUDA_SUCCESS && n >= 0 ? n : -1;
 }
 
-/* Threads of a block that the driver allows the program's own kernel: a form may need fewer
+/* The largest block that the driver allows for the original kernel. A form may need fewer
  * registers, and so run where the driver refuses the kernel. Under the form's lock. */
 static uint32_t native_threads(struct form *f)
 {
@@ -47,7 +47,7 @@ static uint32_t native_threads(struct form *f)
 	return f->native_threads;
 }
 
-/* A form with a raised limit runs where the driver refuses the kernel, too. */
+/* A form with a raised limit would also run where the driver refuses the kernel. */
 static bool is_shared_allowed(const struct form *f, uint32_t shared)
 {
 	int n = f->raised ? native_attribute(f, CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES)
@@ -71,12 +71,12 @@ static struct form_shape *shape_of(struct form *f, const struct launch *l)
 	}
 	if (s)
 		return s;
-	/* A kernel of many shapes: the last place is used over and over. */
+	/* A kernel of many shapes: the last entry is overwritten again and again. */
 	if (f->n_shapes < KERNEL_SHAPES)
 		f->n_shapes++;
 	s = &f->shape[f->n_shapes - 1];
 	*s = (struct form_shape){.threads = threads, .shared = l->shared, .scale = scale};
-	recall(f, s);
+	recall_pace(f, s);
 	if (threads <= MIN(f->max_threads, native_threads(f)) && is_shared_allowed(f, l->shared) &&
 		cu.cuOccupancyMaxActiveBlocksPerMultiprocessor(
 			&n, f->on.fn, (int)threads, l->shared) == CUDA_SUCCESS &&
@@ -90,9 +90,9 @@ static struct form_shape *shape_of(struct form *f, const struct launch *l)
 	return s;
 }
 
-/* Blocks that may wait for each other, and natively are all there at once. Workers may be fewer,
- * one place is the relay's, and a quota may send some away before the rest have begun: as it is
- * such a grid either starts whole or, at launch, is held. */
+/* Blocks that may wait for each other, and natively are all resident at once. Workers may be fewer,
+ * as the relay takes one place, and a quota may end some before the rest have begun. Unmanaged,
+ * such a grid either starts whole or is held at launch. */
 static bool must_start_whole(const struct form *f, const struct form_shape *s, uint64_t total)
 {
 	return f->info.rising_order && total <= (uint64_t)MAX(s->per_sm, s->as_it_is) * shim->n_sms;
@@ -121,7 +121,7 @@ struct form *plan_form(struct form *f, const struct launch *l, uint64_t total)
 		return f;
 	second = pace_prefers_second(
 		&pace[0], workers[0], &pace[1], workers[1], page_load(&shim->welcome.latency_ns));
-	/* Of launches that are queued, which teach nothing until they end, one. */
+	/* Only one of several queued launches, which teach nothing until they end. */
 	retry = pace_form_retry(&pace[0], &pace[1]);
 	if (retry && atomic_exchange(&f->retried_at, retry) != retry)
 		second = !second;
@@ -137,7 +137,8 @@ struct form *plan_form(struct form *f, const struct launch *l, uint64_t total)
 	return second ? f->other : f;
 }
 
-/* Short ones one behind the other are as long as a long one, for a higher tenant that waits. */
+/* For a waiting tenant of higher priority, a queue of short launches is as long as one long
+ * launch. */
 static bool is_queued(const struct launch *l)
 {
 	const struct stream *s;
@@ -165,7 +166,7 @@ enum wire_reason plan_launch(struct form *f, const struct launch *l, uint64_t to
 	s = p->shape = shape_of(f, l);
 	p->per_sm = s->per_sm;
 	p->pads = s->pads;
-	/* Too short to be worth it, unless its length was last looked at long ago. */
+	/* Too short to be managed, unless its duration was last measured long ago. */
 	if (s->per_sm && !queued &&
 		pace_is_short(&s->pace, total, page_load(&shim->welcome.min_managed_ns)))
 		brief = !pace_remeasures(&s->pace);
@@ -187,8 +188,8 @@ enum wire_reason plan_launch(struct form *f, const struct launch *l, uint64_t to
 	if (guard && total > INT32_MAX - 1)
 		return WIRE_WHY_GRID;
 	p->workers = (uint32_t)MIN(total, fits - 1);
-	/* All of it is claimed as soon as it is there: a word that came while it was queued has to
-	 * be heard first. */
+	/* Its workers would claim all blocks at once. A word that came while the launch was queued
+	 * must be heard first. */
 	if (queued && total <= p->workers)
 		p->flags |= CTL_WAIT_WORD;
 	while (p->chunk > 1 && (uint64_t)1 << p->shrink < 2 * (uint64_t)p->workers)

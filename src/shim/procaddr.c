@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0
  * Copyright 2026 The heddle authors */
 
-/* cuGetProcAddress: the real driver decides which form of a function a version and the
- * per-thread-stream flag mean, and whether it has it at all; where we handle that very form, the
- * program gets ours instead. */
+/* cuGetProcAddress. The real driver decides which variant of a function the version and the
+ * per-thread-stream flag select, and whether it exists. If the shim handles this variant, the
+ * program gets the shim's function instead. */
 #include "shim/hooks.h"
 #include "shim/shim.h"
 
@@ -37,7 +37,7 @@ static void find_real(void)
 		handled[i].real = shim_real(handled[i].symbol);
 }
 
-/* Does a symbol (cuMemFree_v2) belong to a name as cuGetProcAddress takes it (cuMemFree)? */
+/* Is the symbol (cuMemFree_v2) a variant of the name that cuGetProcAddress takes (cuMemFree)? */
 static bool is_form_of(const char *symbol, const char *name)
 {
 	size_t n = strlen(name);
@@ -49,7 +49,8 @@ static bool is_form_of(const char *symbol, const char *name)
 				   symbol[2] <= '9' && !symbol[3]);
 }
 
-/* By the table of the API: the newest form that the version has; what is not in it has one form. */
+/* The newest variant in the table of the API that the version has. A function outside the table has
+ * one variant. */
 static const char *form_for(const char *name, int version, uint64_t flags, char *buf, size_t size)
 {
 	const struct cu_fn *best = NULL;
@@ -73,14 +74,14 @@ static const char *form_for(const char *name, int version, uint64_t flags, char 
 	return buf;
 }
 
-/* Our function for what the driver found: fn itself where we do not handle it. */
+/* The shim's function for the driver's fn; fn itself if the shim does not handle it. */
 static void *shim_ours(const char *name, void *fn, int version, uint64_t flags)
 {
 	char buf[128];
 	const char *form;
 
 	pthread_once(&once, find_real);
-	/* What it returns is usually what it exports: then there is nothing to guess. */
+	/* The driver usually returns the address that it exports; then no guess is needed. */
 	for (size_t i = 0; i < ARRAY_LEN(handled); i++) {
 		if (handled[i].real == fn)
 			return handled[i].ours;

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0
  * Copyright 2026 The heddle authors */
 
-/* Recording launches. The launch's own stream carries the copies: all that the kernel may rely on
- * is complete before the first copy, and the kernel is complete before the second. Other streams go
- * on; what they write meanwhile may be in a copy.
+/* Recording launches. The launch's own stream carries the copies. So all earlier work that the
+ * kernel may rely on is complete before the first copy, and the kernel before the second. Other
+ * streams continue, and a copy may contain their writes.
  *
  * All processes of a program write to one folder, and the limit is for all of its files: a process
- * locks the folder while it records. A launch that cannot be recorded is noted, and launched. */
+ * locks the folder while it records. A launch that cannot be recorded is noted, and runs. */
 #include "shim/record.h"
 
 #include "base/demangle.h"
@@ -44,8 +44,8 @@ static struct {
 } wanted = {.once = PTHREAD_ONCE_INIT};
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER; /* one launch at a time */
 
-/* The file in which heddle record says what it wants: two lines, which launch and of which kernel.
- * False: the folder has none. */
+/* Reads the file in which heddle record names the wanted launch: two lines, its number and its
+ * kernel. False: the folder has no such file. */
 static bool read_wanted(const char *folder)
 {
 	char text[4096], *kernel, *end;
@@ -91,7 +91,7 @@ void record_after_fork(void)
 
 /* ---- the folder ---- */
 
-static void note(int folder, const char *kernel, const char *why)
+static void note_skipped(int folder, const char *kernel, const char *why)
 {
 	int fd = openat(folder, RECORD_SKIPPED, O_WRONLY | O_APPEND | O_CREAT | O_CLOEXEC, 0600);
 	char line[4096];
@@ -104,7 +104,7 @@ static void note(int folder, const char *kernel, const char *why)
 	close(fd);
 }
 
-/* What the files of the folder take. */
+/* The size of the folder's files in bytes. */
 static uint64_t bytes_in(int folder)
 {
 	int again = openat(folder, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
@@ -124,7 +124,7 @@ static uint64_t bytes_in(int folder)
 	return all;
 }
 
-/* The kernel's name as far as files' names go, and a number for its code. */
+/* A file name from the kernel's name, where its characters allow, and a number for its code. */
 static void file_name(const struct kernel *k, char *buf, size_t size)
 {
 	char name[64];
@@ -181,7 +181,7 @@ struct recording {
 	const char *why;
 };
 
-static bool fail(struct recording *x, const char *why)
+static bool fail_recording(struct recording *x, const char *why)
 {
 	x->why = why;
 	return false;
@@ -205,9 +205,9 @@ static bool allocation_of(uint64_t v, uint64_t *ret_at, uint64_t *ret_bytes)
 static bool add_region(struct recording *x, const char *variable, uint64_t at, uint64_t bytes)
 {
 	if (bytes > RECORD_REGION_BYTES)
-		return fail(x, "it uses more than 16 GiB in one piece");
+		return fail_recording(x, "it uses more than 16 GiB in one piece");
 	if (x->regions.len == REGIONS_MOST)
-		return fail(x, "its pointers lead to more than 4,096 allocations");
+		return fail_recording(x, "its pointers lead to more than 4,096 allocations");
 	x->left -= MIN(x->left, REGION_BYTES + strlen(variable));
 	if (VEC_PUSH(&x->regions, (struct record_region){.variable = variable,
 					  .bytes = bytes,
@@ -215,11 +215,11 @@ static bool add_region(struct recording *x, const char *variable, uint64_t at, u
 					  .pointer_at = RECORD_NO_POINTER}) &&
 		VEC_PUSH(&x->tried, false))
 		return true;
-	return fail(x, "out of memory");
+	return fail_recording(x, "out of memory");
 }
 
-/* The region around an address, which is made if there is none. False: it failed, or *ret is
- * NO_REGION: no address of device memory. */
+/* The region around an address; makes one if there is none. False: it failed, or *ret is NO_REGION:
+ * not an address of device memory. */
 static bool region_of(struct recording *x, uint64_t v, uint32_t *ret)
 {
 	uint64_t at, bytes;
@@ -239,7 +239,7 @@ static bool region_of(struct recording *x, uint64_t v, uint32_t *ret)
 	return add_region(x, "", at, bytes);
 }
 
-/* The 8 bytes of the parameters at this offset, if they lead into an allocation. */
+/* Makes a region for the 8 bytes of parameters at this offset, if they point into an allocation. */
 static bool look_at_word(struct recording *x, uint32_t offset)
 {
 	uint32_t i;
@@ -251,7 +251,7 @@ static bool look_at_word(struct recording *x, uint32_t offset)
 	if (i == NO_REGION || VEC_PUSH(&x->pointers, (struct record_pointer){offset, i,
 							     v - x->regions.at[i].address}))
 		return true;
-	return fail(x, "out of memory");
+	return fail_recording(x, "out of memory");
 }
 
 static bool take_params(struct recording *x, const struct ptx_func *f)
@@ -262,12 +262,12 @@ static bool take_params(struct recording *x, const struct ptx_func *f)
 	if (n > ARRAY_LEN(sizes) ||
 		pass_param_layout(f, &bytes, offsets, sizes, ARRAY_LEN(sizes)) ||
 		bytes > PARAM_BYTES)
-		return fail(x, "its parameters have no layout that is known");
+		return fail_recording(x, "its parameters have no layout that is known");
 	x->params = arena_zalloc(&x->arena, bytes + 8);
 	if (!x->params)
-		return fail(x, "out of memory");
+		return fail_recording(x, "out of memory");
 	if (!launch_params(x->l, n, offsets, sizes, x->params))
-		return fail(x, "the driver refuses its parameters");
+		return fail_recording(x, "the driver refuses its parameters");
 	x->r.params = x->params;
 	x->r.param_bytes = bytes;
 	for (uint32_t i = 0; i < n; i++)
@@ -278,7 +278,7 @@ static bool take_params(struct recording *x, const struct ptx_func *f)
 	return true;
 }
 
-/* Textures and surfaces are handles of the driver, which mean nothing elsewhere. */
+/* Textures and surfaces are handles of the driver, which have no meaning in another process. */
 static bool uses_textures(const struct ptx_module *m)
 {
 	for (size_t i = 0; i < m->items.len; i++) {
@@ -294,15 +294,15 @@ static bool uses_textures(const struct ptx_module *m)
 	return false;
 }
 
-/* Variables of the module that the kernel, or what it calls, names. */
+/* Records the module variables that the kernel, or a function that it calls, names. */
 static bool take_variables(struct recording *x, const struct ptx_module *m)
 {
 	struct ptx_module *alone;
 	bool ok;
 
 	if (ptx_extract(m, x->k->name, true, &alone) < 0)
-		return fail(x, "out of memory");
-	ok = !uses_textures(alone) || fail(x, "it reads textures or surfaces");
+		return fail_recording(x, "out of memory");
+	ok = !uses_textures(alone) || fail_recording(x, "it reads textures or surfaces");
 	for (size_t i = 0; ok && i < alone->items.len; i++) {
 		const struct ptx_item *it = &alone->items.at[i];
 		const char *name;
@@ -314,9 +314,10 @@ static bool take_variables(struct recording *x, const struct ptx_module *m)
 			continue;
 		name = arena_strndup(&x->arena, it->sym->name, it->sym->name_len);
 		if (!name)
-			ok = fail(x, "out of memory");
+			ok = fail_recording(x, "out of memory");
 		else if (!globals_address(x->k, name, &at, &bytes))
-			ok = fail(x, "the driver does not tell where its module's variables are");
+			ok = fail_recording(
+				x, "the driver does not tell where its module's variables are");
 		else if (bytes)
 			ok = add_region(x, name, at, bytes);
 	}
@@ -339,22 +340,22 @@ static bool read_ptx(struct recording *x)
 	code_get(c);
 	pthread_mutex_unlock(&kernel_lock);
 	if (!c)
-		return fail(x, "its module has no PTX");
+		return fail_recording(x, "its module has no PTX");
 	r = image_unpack(&c->entry, 0, &x->text, &len);
 	code_put(c);
 	if (r < 0)
-		return fail(x, "its PTX cannot be unpacked");
+		return fail_recording(x, "its PTX cannot be unpacked");
 	if (len > x->left)
-		return fail(x, "its PTX does not fit: a recording takes 64 MiB at most");
+		return fail_recording(x, "its PTX does not fit: a recording takes 64 MiB at most");
 	x->left -= len;
 	x->r.ptx = x->text;
 	x->r.ptx_len = len;
 	diag_init(&diags, &x->arena, "", x->text, len);
 	if (ptx_parse(x->text, len, 0, &diags, &m) < 0)
-		return fail(x, "out of memory");
+		return fail_recording(x, "out of memory");
 	f = diags.errors ? NULL : ptx_find_func(m, x->k->name);
 	ok = f && f->is_entry && f->has_body ? take_variables(x, m) && take_params(x, f)
-					     : fail(x, "its PTX cannot be read");
+					     : fail_recording(x, "its PTX cannot be read");
 	ptx_module_free(m);
 	return ok;
 }
@@ -372,7 +373,7 @@ static bool is_zero(const uint8_t *at, uint64_t n)
 	return !n || (!at[0] && !memcmp(at, at + 1, n - 1));
 }
 
-/* Whether the driver is asked about a word: only near addresses that are known. */
+/* Ask the driver about a word only if it is near a known address. */
 static bool is_near(const struct recording *x, uint64_t v)
 {
 	for (size_t g = 0; v >= LEAST_ADDRESS && g < x->regions.len; g++)
@@ -381,7 +382,7 @@ static bool is_near(const struct recording *x, uint64_t v)
 	return false;
 }
 
-/* The allocations to which addresses in region i lead become regions, too. */
+/* Makes a region for each allocation that an address in region i points into. */
 static bool follow_pointers(struct recording *x, size_t i)
 {
 	const uint8_t *at = x->regions.at[i].before;
@@ -424,7 +425,7 @@ static bool take_before(struct recording *x, size_t i)
 	return follow_pointers(x, i);
 }
 
-/* The smallest first, so that one that does not fit keeps no other one out. */
+/* The smallest region first, so that a region that does not fit excludes no other. */
 static bool take_all_before(struct recording *x)
 {
 	for (;;) {
@@ -442,7 +443,7 @@ static bool take_all_before(struct recording *x)
 	}
 }
 
-/* Whether these bytes hold addresses of regions, which are others in each run. */
+/* Do these bytes hold addresses of regions? Addresses differ from run to run. */
 static bool leads_anywhere(const struct recording *x, const uint8_t *at, uint64_t bytes)
 {
 	uint64_t v;
@@ -497,8 +498,9 @@ static const char *device_name(struct recording *x)
 	return kept ? kept : "";
 }
 
-/* What is known before the launch. False: it is not recorded, and why says so. */
-static bool begin(struct recording *x)
+/* The part of a recording before the launch. False: it is not recorded, with the reason in
+ * x->why. */
+static bool begin_recording(struct recording *x)
 {
 	const struct launch *l = x->l;
 	uint64_t used = bytes_in(x->folder) + HEADS_BYTES;
@@ -512,14 +514,14 @@ static bool begin(struct recording *x)
 	x->r.program = program_invocation_short_name;
 	x->r.device = device_name(x);
 	if (!launch_is_ordinary(l))
-		return fail(x, "launched with attributes that a file has no place for");
+		return fail_recording(x, "launched with attributes that a file has no place for");
 	if (stream_capturing(l->stream))
-		return fail(x, "launched while its stream is captured into a graph");
+		return fail_recording(x, "launched while its stream is captured into a graph");
 	return read_ptx(x) && take_all_before(x);
 }
 
-/* What is known after it. */
-static void end(struct recording *x)
+/* The part of a recording after the launch. */
+static void end_recording(struct recording *x)
 {
 	struct strbuf out = {0};
 	char name[112];
@@ -536,11 +538,11 @@ static void end(struct recording *x)
 	file_name(x->k, name, sizeof(name));
 	failed = out.failed ? -ENOMEM : write_file(x->folder, name, &out);
 	if (failed < 0)
-		note(x->folder, x->k->name, strerror(-failed));
+		note_skipped(x->folder, x->k->name, strerror(-failed));
 	strbuf_finish(&out);
 }
 
-static void finish(struct recording *x)
+static void free_recording(struct recording *x)
 {
 	for (size_t i = 0; i < x->regions.len; i++) {
 		free((void *)x->regions.at[i].before);
@@ -564,23 +566,23 @@ static CUresult launch_recorded(const struct launch *l, struct kernel *k, int fo
 	arena_init(&x.arena, 0);
 	flock(folder, LOCK_EX);
 	shim_enter(&in);
-	begun = begin(&x);
+	begun = begin_recording(&x);
 	shim_leave(&in);
 	if (!begun)
-		note(folder, k->name, x.why);
+		note_skipped(folder, k->name, x.why);
 	r = as_is(l);
 	shim_enter(&in);
 	if (begun && r == CUDA_SUCCESS)
-		end(&x);
+		end_recording(&x);
 	else if (begun)
-		note(folder, k->name, "the driver refused the launch");
+		note_skipped(folder, k->name, "the driver refused the launch");
 	shim_leave(&in);
 	flock(folder, LOCK_UN);
-	finish(&x);
+	free_recording(&x);
 	return r;
 }
 
-/* Counts a launch of the kernel, and says whether it is the one to be recorded. */
+/* Counts a launch of the kernel. True: it is the one to record. */
 static bool is_wanted(struct kernel *k)
 {
 	return k && (!wanted.kernel || demangle_matches(k->name, wanted.kernel)) &&
@@ -615,6 +617,6 @@ void record_skip(CUfunction fn, const char *why)
 	folder = folder_open(wanted.folder);
 	if (folder < 0)
 		return;
-	note(folder, k ? k->name : "", why);
+	note_skipped(folder, k ? k->name : "", why);
 	close(folder);
 }

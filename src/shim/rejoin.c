@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0
  * Copyright 2026 The heddle authors */
 
-/* Who writes the words of the page (wire/page.h): with a daemon that, alone this thread, and from
- * HELLO on a daemon again, whether it has answered or not. So words that were stopped in the middle
- * by a daemon's death, or come late from one that stood still, are mended while alone, and then
- * told anew by the daemon. Between HELLO and WELCOME nothing is held yet (shim->dead): a launch
- * that the daemon has stopped already gets rounds of workers that leave at once. */
+/* Which side writes the words of the page (wire/page.h). With a daemon, the daemon does. Without
+ * one, this thread does. From the next HELLO on, a daemon does again, whether it has answered or
+ * not. So this thread mends words that a daemon left half-written when it died, and words that
+ * arrive late from a stalled daemon. The next daemon then writes all of them anew. Between HELLO
+ * and WELCOME nothing is held (shim->dead): a launch that the daemon has already stopped gets
+ * rounds of workers that leave at once. */
 #include "shim/rejoin.h"
 
 #include <errno.h>
@@ -18,10 +19,10 @@
 #include "shim/hello.h"
 #include "shim/managed.h"
 
-#define FIRST_NS  5000000u     /* until the first look for another daemon, */
-#define MOST_NS   200000000u   /* twice as long each time, and so long at most; */
-#define NEVER_NS  60000000000u /* where one has refused */
-#define STEADY_NS 1000000000u  /* a daemon that lasts so long is not one that dies of us */
+#define FIRST_NS  5000000u     /* delay of the first attempt to find another daemon; */
+#define MOST_NS   200000000u   /* doubles each time up to this; */
+#define NEVER_NS  60000000000u /* after a refusal */
+#define STEADY_NS 1000000000u  /* a daemon that runs this long does not die of this tenant */
 #define WARN_NS   500000000u
 
 static struct rejoin {
@@ -58,8 +59,8 @@ static void store(uint32_t *p, uint32_t v)
 	__atomic_store_n(p, v, __ATOMIC_RELEASE);
 }
 
-/* What a daemon may have told the tenant. Nobody is told of anything while alone. */
-static void release(void)
+/* Undoes what a daemon may have asked of the tenant. Without a daemon the tenant is free. */
+static void release_tenant(void)
 {
 	struct wire_page *p = shim->page;
 	bool held = page_load(&p->hold);
@@ -83,7 +84,7 @@ static void retry_in(uint64_t ns)
 	own_close(&re()->sock);
 	re()->try_ns = now + ns;
 	atomic_store(&shim->alone, true);
-	release();
+	release_tenant();
 }
 
 static void retry_later(void)
@@ -92,7 +93,7 @@ static void retry_later(void)
 	retry_in(re()->wait_ns);
 }
 
-static void lose(const char *why)
+static void lose_daemon(const char *why)
 {
 	uint64_t now = shim_now_ns();
 
@@ -112,7 +113,7 @@ static void lose(const char *why)
 static void lose_for_good(const char *why)
 {
 	if (re()->state == JOINED)
-		lose(why);
+		lose_daemon(why);
 	else
 		retry_in(0);
 	re()->state = LOST;
@@ -129,8 +130,8 @@ static bool is_over(short revents)
 		return true;
 	if (!(revents & POLLIN))
 		return false;
-	/* Since poll the program may have closed it, and have another file there: that loses
-	 * nothing. */
+	/* Since poll the program may have closed the descriptor and reused its number. Peeking
+	 * takes nothing from another file. */
 	n = recv(shim->sock.fd, &byte, 1, MSG_DONTWAIT | MSG_PEEK);
 	if (!shim_has_fd(&shim->sock))
 		return true;
@@ -145,17 +146,17 @@ static bool is_silent(bool waited_for)
 		(uint32_t)(shim_now_ns() / 1000000), waited_for);
 }
 
-static void joined(short revents, bool waited_for)
+static void look_joined(short revents, bool waited_for)
 {
 	if (is_over(revents) || is_silent(waited_for))
-		lose("heddled is gone");
+		lose_daemon("heddled is gone");
 }
 
-static void alone(void)
+static void look_alone(void)
 {
 	int r;
 
-	release(); /* a word of one that stood still may have come late */
+	release_tenant(); /* a word of a stalled daemon may have arrived late */
 	if (shim_now_ns() < re()->try_ns)
 		return;
 	r = hello_again(&re()->sock);
@@ -169,7 +170,7 @@ static void alone(void)
 	}
 }
 
-static void joining(short revents)
+static void look_joining(short revents)
 {
 	int r = revents ? hello_answered(&re()->sock) : -EAGAIN;
 
@@ -206,17 +207,17 @@ uint64_t rejoin_next(void)
 bool rejoin_look(short revents, bool waited_for)
 {
 	if (re()->state == LOST) {
-		release();
+		release_tenant();
 		return false;
 	}
 	if (!shim_has_fd(&shim->wake))
 		lose_for_good("the program has closed its connection to heddled");
 	else if (re()->state == JOINED)
-		joined(revents, waited_for);
+		look_joined(revents, waited_for);
 	else if (re()->state == ALONE)
-		alone();
+		look_alone();
 	else
-		joining(revents);
+		look_joining(revents);
 	if (re()->state != LOST && re()->lost_ns && !re()->warned &&
 		shim_now_ns() - re()->lost_ns > WARN_NS) {
 		re()->warned = true;

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  * Copyright 2026 The heddle authors */
 
-/* The lock of the list is held for a few stores only; the other one while a file is written. */
+/* A thread holds the list's lock for a few stores only, and the other lock while it writes a
+ * file. */
 #include "shim/remember.h"
 
 #include <stdatomic.h>
@@ -11,7 +12,7 @@ static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER, writing = PTHREAD_MUTEX
 static struct {
 	struct kernel *kernel;
 	bool asked; /* for somebody to write it */
-} taught[64];       /* what does not fit is forgotten: it is taught again; under the lock */
+} taught[64];       /* under the lock; a kernel that does not fit is dropped, and learnt again */
 static unsigned n_taught;
 static _Atomic unsigned n_unasked;
 
@@ -30,8 +31,8 @@ void remember_taught(struct kernel *k)
 	pthread_mutex_unlock(&lock);
 }
 
-/* Takes it out; NULL: the first. What was taken: NULL, when there is none. */
-static struct kernel *take(const struct kernel *which)
+/* Takes a kernel out of the list; `which` NULL: the first. NULL: none is left. */
+static struct kernel *take_taught(const struct kernel *which)
 {
 	struct kernel *k = NULL;
 
@@ -47,7 +48,7 @@ static struct kernel *take(const struct kernel *which)
 	return k;
 }
 
-static struct kernel *ask(void)
+static struct kernel *take_unasked(void)
 {
 	struct kernel *k = NULL;
 
@@ -67,13 +68,13 @@ void remember_soon(void)
 {
 	struct kernel *k;
 
-	while (atomic_load_explicit(&n_unasked, memory_order_relaxed) && (k = ask())) {
+	while (atomic_load_explicit(&n_unasked, memory_order_relaxed) && (k = take_unasked())) {
 		if (!kernel_remember(k))
 			remember_write(k);
 	}
 }
 
-static uint32_t collect(struct form *f, struct known *ret)
+static uint32_t collect_known(struct form *f, struct known *ret)
 {
 	uint32_t n = 0;
 
@@ -88,17 +89,17 @@ static uint32_t collect(struct form *f, struct known *ret)
 	return n;
 }
 
-static void put(const struct kernel *k)
+static void write_known(const struct kernel *k)
 {
 	struct known at[KNOWN_MAX];
 	struct strbuf b = {0};
 	struct form *f = k->form;
-	uint32_t n = f ? collect(f, at) : 0;
+	uint32_t n = f ? collect_known(f, at) : 0;
 
 	if (!f) /* its context has ended */
 		return;
 	if (f->other)
-		n += collect(f->other, at + n);
+		n += collect_known(f->other, at + n);
 	known_write(at, n, &b);
 	if (!b.failed)
 		cache_put(f->known_key, b.at, b.len);
@@ -109,10 +110,10 @@ static bool write_next(const struct kernel *which)
 {
 	const struct kernel *k;
 
-	pthread_mutex_lock(&writing); /* the program's end waits for who writes */
-	k = take(which);
+	pthread_mutex_lock(&writing); /* the program's end waits for this lock */
+	k = take_taught(which);
 	if (k)
-		put(k);
+		write_known(k);
 	pthread_mutex_unlock(&writing);
 	return k;
 }
@@ -148,7 +149,7 @@ void remember_at_exit(void)
 	atexit(remember_write_all);
 }
 
-/* What the parent has learned, he keeps himself. */
+/* The parent keeps what it has learned. */
 void remember_after_fork(void)
 {
 	pthread_mutex_init(&lock, NULL);

@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0
  * Copyright 2026 The heddle authors */
 
-/* What launches have taught (known.h), on its way to the cache and back. Writing waits for the
- * disk, and nobody who notices ends of launches may: he notes the kernel, the next launch hands it
- * to a thread, and the program's end writes what is left. */
+/* Carries the results of measured launches (known.h) to the cache and back. Writing waits for
+ * the disk, and a thread that notices ends of launches may not wait. So that thread notes the
+ * kernel, the next launch hands the kernel to a form-making thread, and the program's end writes
+ * the rest. */
 #ifndef HEDDLE_SHIM_REMEMBER_H
 #define HEDDLE_SHIM_REMEMBER_H
 

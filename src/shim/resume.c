@@ -1,21 +1,22 @@
 /* SPDX-License-Identifier: Apache-2.0
  * Copyright 2026 The heddle authors */
 
-/* Resuming managed launches (FLEP, section 5): a launch that was preempted, and is granted again,
- * wants one more round of workers; so does one that is given back some SMs. Each round has a stream
- * of the shim's own, never one behind another: a round lasts until its last worker leaves, which is
- * the end of the launch if its SMs are not taken again. A few streams are always there. Launches
- * that come by their SMs piece by piece, and many that were preempted together, need more: those
- * use hardware channels that the program's streams leave free, for as long as the round lasts. */
+/* Resuming managed launches (FLEP, section 5). A preempted launch that is granted again needs one
+ * more round of workers, and so does a launch that gets some SMs back. Each round has a stream of
+ * the shim's own. Rounds never queue on one stream: a round lasts until its last worker leaves,
+ * which is the end of the launch if its SMs are not revoked again. A few streams always exist.
+ * Launches that get their SMs in steps, and many launches that were preempted together, need more:
+ * these use hardware channels that the program's streams leave free, while the round lasts. */
 #include "shim/launches.h"
 
 #include <errno.h>
 #include <string.h>
 
-#define ROUNDS 3  /* streams that are always there; stream.c keeps channels for them */
-#define FEW    8  /* less than one part in so many of all workers are few */
-#define MORE   12 /* and at most so many more */
-/* How soon a resumed launch is looked at again; the daemon also wakes us when it sees one stop. */
+#define ROUNDS 3  /* streams that always exist; stream.c reserves channels for them */
+#define FEW    8  /* a round is small with less than this part of all workers */
+#define MORE   12 /* at most so many more streams */
+/* How soon the agent checks a resumed launch again; the daemon also wakes the agent when it sees
+ * one stop. */
 #define SETTLES_NS 20000000u
 #define SOON_NS    200000u
 #define LATER_NS   5000000u
@@ -57,21 +58,22 @@ void resume_after_fork(void)
 	pthread_mutex_init(&helpers()->lock, NULL);
 }
 
-/* The next grid keeps to a count. A launch that was padded for its tenant's word may find another
- * one when it begins, or none, and leaves without a word of its own. */
+/* The next grid has a fixed padding. A launch that was padded for its tenant's quota may find
+ * another quota when it begins, or none, and then leaves without a word of its own. */
 static bool is_padded(const struct managed *m)
 {
 	return m->guard && m->padded != m->shared;
 }
 
-/* The last round had not come yet when the others were gone. */
+/* True: the last round had not arrived when the other workers left. It will run, and so answers the
+ * drain. */
 static bool is_answered(const struct managed *m)
 {
 	return __atomic_load_n(&slot_of(m)->host.rounds, __ATOMIC_ACQUIRE) < m->rounds;
 }
 
-/* Does a launch that was given a word (what its tenant was told holds until then) want one more
- * round of workers, and in how many ns? 0: now; UINT64_MAX: no. */
+/* Does a launch with a word of its own (until then the tenant's word holds) want one more round of
+ * workers, and in how many ns? 0: now; UINT64_MAX: no. */
 static uint64_t wants_round(struct managed *m, uint32_t *ret_drains, uint32_t *ret_grow)
 {
 	struct wire_slot *w = slot_of(m);
@@ -79,19 +81,19 @@ static uint64_t wants_round(struct managed *m, uint32_t *ret_drains, uint32_t *r
 
 	*ret_drains = __atomic_load_n(&w->host.drains, __ATOMIC_ACQUIRE);
 	*ret_grow = __atomic_load_n(&w->grow, __ATOMIC_ACQUIRE);
-	/* No worker before the stream has come to the launch: it would not wait for what is ahead
-	 * of it. */
+	/* No worker before the stream has reached the launch: workers would not wait for the
+	 * earlier work of the stream. */
 	if (__atomic_load_n(&w->host.arrived, __ATOMIC_ACQUIRE) != m->args.gen + 1)
 		return UINT64_MAX;
 	if (*ret_drains != m->drains && is_answered(m))
 		m->drains = *ret_drains;
 	if (*ret_drains != m->drains) {
-		/* Blocks that come one after another each find themselves the last and report it,
-		 * and so do those that come too late: rounds that changed nothing get rarer. */
+		/* When blocks come one after another, each one is the last and reports a drain, and
+		 * so does each late block. So rounds that changed nothing get rarer. */
 		rest = (uint64_t)SOON_NS << MIN(m->idle_rounds, 8u);
 		return m->idle_rounds < 2 || since >= rest ? 0 : rest - since;
 	}
-	/* Never two grids of one guarded generation. */
+	/* A guarded generation must not have two grids at once. */
 	if (m->guard)
 		return UINT64_MAX;
 	return *ret_grow != m->grow ? 0 : UINT64_MAX;
@@ -102,7 +104,7 @@ static bool is_idle(unsigned helper)
 	return cu.cuStreamQuery(helpers()->at[helper]) != CUDA_ERROR_NOT_READY;
 }
 
-/* Under the lock, with the context current unless all are returned. */
+/* Under the lock, with the context current unless `all` is set. */
 static void return_idle(bool all)
 {
 	for (unsigned i = ROUNDS; i < helpers()->n; i++) {
@@ -141,7 +143,7 @@ void resume_forget(void)
 	pthread_mutex_unlock(&helpers()->lock);
 }
 
-/* One on a channel that the program does not use. */
+/* A helper stream on a channel that the program does not use. */
 static CUstream borrowed_helper(void)
 {
 	unsigned i = ROUNDS;
@@ -160,9 +162,8 @@ static CUstream borrowed_helper(void)
 	return helpers()->at[i];
 }
 
-/* A helper stream on which no round is under way: one behind another would not begin before the
- * workers of that have left. NULL: there is none now. Under the lock, until the round is launched.
- */
+/* A helper stream without a round. A second round on a stream would not begin before the workers of
+ * the first have left. NULL: none is free. Under the lock until the round is launched. */
 static CUstream idle_helper(bool may_borrow)
 {
 	for (unsigned i = 0; i < ROUNDS; i++) {
@@ -172,13 +173,13 @@ static CUstream idle_helper(bool may_borrow)
 	return may_borrow ? borrowed_helper() : NULL;
 }
 
-/* Hardware blocks of a round for SMs that are given back; 0: as many as the device holds. */
+/* Hardware blocks of a round for SMs that the launch gets back; 0: as many as the device holds. */
 static uint32_t newcomers_of(const struct managed *m)
 {
 	return __atomic_load_n(&slot_of(m)->newcomers, __ATOMIC_ACQUIRE);
 }
 
-/* A round of few workers holds its stream as long as a large one: it leaves a stream to that. */
+/* A small round holds its stream as long as a large one, so it leaves the stream to a large one. */
 static bool is_few(uint32_t newcomers, const struct managed *m)
 {
 	return newcomers && newcomers < m->workers / FEW;
@@ -193,8 +194,8 @@ static bool leaves_helper(void)
 	return n > 1;
 }
 
-/* How large the next grid is, without its relay. Blocks of a guard grid that come to an SM without
- * a quota leave. The last few could all do so each time, so such a grid fills the device. */
+/* The size of the next grid without its relay. A block of a guard grid on an SM without a quota
+ * leaves. The last few blocks could all do so each time, so such a grid fills the device. */
 static uint64_t blocks_for(const struct managed *m, uint64_t left)
 {
 	const uint8_t *quota = slot_of(m)->host.quota;
@@ -208,7 +209,7 @@ static uint64_t blocks_for(const struct managed *m, uint64_t left)
 	return left;
 }
 
-/* Whether the rounds so far got the launch on, as far as it was reported. */
+/* Counts the rounds in a row that did not advance the launch, as far as it reports progress. */
 static void judge_rounds(struct managed *m)
 {
 	const struct ctl_host *h = &slot_of(m)->host;
@@ -223,10 +224,10 @@ static void judge_rounds(struct managed *m)
 	m->seq = seq;
 }
 
-/* drained: nobody was left; else others go on, and those that come too late for the word that calls
- * them (they wait for room, too) need not hold up whoever has the SMs by then. False: there is no
- * stream for a round now, or the driver did not take it. */
-static bool resume(struct managed *m, bool drained, bool may_borrow)
+/* drained: no worker was left. Otherwise workers still run, and late ones of this round (they wait
+ * for room, too) must not delay the next owner of the SMs. False: there is no stream for a round
+ * now, or the driver refused it. */
+static bool resume_launch(struct managed *m, bool drained, bool may_borrow)
 {
 	struct wire_slot *w = slot_of(m);
 	uint32_t seq = __atomic_load_n(&w->host.seq, __ATOMIC_ACQUIRE);
@@ -251,7 +252,7 @@ static bool resume(struct managed *m, bool drained, bool may_borrow)
 		m->args.round = m->rounds + 1;
 		m->args.flags &= ~(uint32_t)CTL_ONCE;
 		m->args.flags |= seq ? CTL_WAIT_WORD | (drained ? CTL_ONCE : 0) : 0;
-		/* A word that comes meanwhile and asks for another padding drains it again. */
+		/* If a later word asks for another padding, the launch drains again. */
 		if (m->guard)
 			managed_pad(m, seq ? pads_least(w->host.quota, shim->n_sms)
 					   : managed_first_quota());
@@ -274,7 +275,7 @@ static bool resume(struct managed *m, bool drained, bool may_borrow)
 	return true;
 }
 
-/* One launch's turn, under the lock, which is let go meanwhile if *ret_next is SOON_NS. */
+/* Serves one launch. Under the lock, which it releases meanwhile if *ret_next is SOON_NS. */
 static bool look_after(struct managed *m, uint64_t *ret_next)
 {
 	struct wire_slot *w = slot_of(m);
@@ -283,8 +284,8 @@ static bool look_after(struct managed *m, uint64_t *ret_next)
 	bool fired, may_borrow;
 
 	*ret_next = UINT64_MAX;
-	/* Only what was given a word of the daemon's can have stopped, or what is padded. There may
-	 * be hundreds of others, and somebody waits for these: look at nothing else of those. */
+	/* Only a launch with a word of the daemon, or with padding, can have stopped. There may be
+	 * hundreds of other launches, and a thread waits for these: read nothing else of those. */
 	if (!m->launched || !is_granted(w) ||
 		!(__atomic_load_n(&w->host.seq, __ATOMIC_ACQUIRE) || is_padded(m)))
 		return false;
@@ -295,11 +296,11 @@ static bool look_after(struct managed *m, uint64_t *ret_next)
 		return false;
 	}
 	*ret_next = SOON_NS;
-	/* Words are few; reports of drains that get nothing on may be many. */
+	/* Words are few. Reports of drains without progress may be many. */
 	may_borrow = grow != m->grow || !m->idle_rounds;
 	m->resuming = true;
 	pthread_mutex_unlock(&launches()->lock);
-	fired = resume(m, drains != m->drains, may_borrow);
+	fired = resume_launch(m, drains != m->drains, may_borrow);
 	pthread_mutex_lock(&launches()->lock);
 	m->resuming = false;
 	if (fired) {
@@ -345,7 +346,7 @@ uint64_t managed_resume(void)
 	return atomic_load(&helpers()->n_borrowed) ? MIN(next, LATER_NS) : next;
 }
 
-/* By a word of its own, or by what its tenant was told as it began. */
+/* Stopped by its own word, or by its tenant's word as it began. */
 static bool is_stopped(const struct managed *m)
 {
 	const struct ctl_host *h = &slot_of(m)->host;
@@ -353,7 +354,7 @@ static bool is_stopped(const struct managed *m)
 
 	if (!m->launched || is_done(m))
 		return false;
-	/* Or by neither, as its padding was for an earlier word of its tenant's. */
+	/* Or by neither: its padding was for an earlier word of its tenant. */
 	return now.seq ? now.same != 1 + CTL_NO_QUOTA
 		       : __atomic_load_n(&h->began, __ATOMIC_ACQUIRE) ||
 				 __atomic_load_n(&h->drains, __ATOMIC_ACQUIRE);

@@ -2,10 +2,10 @@
  * Copyright 2026 The heddle authors */
 
 /* From a kernel's PTX to its preemptible form on the device: unpack, parse, extract, bake, preempt,
- * print; then load. The printed form is kept on disk, keyed by the module's PTX, the kernel's name,
- * order of blocks, driver, device, and the passes' version. The driver keeps what it compiled in a
- * cache of its own, keyed by the text: so nothing is in that which is another at the next start.
- * Addresses of module variables are filled in once it is loaded (globals.c). */
+ * print, then load. The cache on disk keeps the printed form, keyed by the module's PTX, the
+ * kernel's name, the order of blocks, driver, device, and the passes' version. The driver keeps
+ * compiled code in a cache of its own, keyed by the text. So the text has nothing that differs at
+ * the next start: addresses of module variables are filled in after loading (globals.c). */
 #include "shim/placing.h"
 #include "shim/remember.h"
 
@@ -20,7 +20,7 @@
 #include <string.h>
 #include <sys/stat.h>
 
-#define FORM_VERSION 27u /* of what is kept (kept.c) and of the code that the pass emits */
+#define FORM_VERSION 27u /* of the cached form (kept.c) and of the emitted code */
 #define PTX_MAX      ((size_t)256 << 20)
 
 static struct compiled closer_of[SHIM_SESSIONS];
@@ -35,7 +35,7 @@ CUfunction rewrite_closer(void)
 	return closer()->fn;
 }
 
-/* Another build of the shim may have other passes: its file stands for them. */
+/* Another build of the shim may have other passes: the file's identity stands for them. */
 static void add_own_file(struct strbuf *b)
 {
 	struct stat st;
@@ -59,7 +59,7 @@ static void key_of(const struct kernel *k, const struct code *c, uint32_t bound,
 	strbuf_printf(&b, "%s|%d|%u|%u|%u|%u|%u|%d|%u", k->name, driver, shim->cc, bound,
 		CTL_VERSION, FORM_VERSION, (unsigned)sizeof(struct pass_kernel_info),
 		(int)dev_kind_of(&cu), shim->order);
-	/* Which cache of the driver's has it compiled. */
+	/* The settings that select the driver's cache: compiled code is in that cache. */
 	for (size_t i = 0; i < ARRAY_LEN(caches); i++) {
 		const char *value = secure_getenv(caches[i]);
 
@@ -79,8 +79,9 @@ static bool from_cache(const uint8_t key[32], struct made *m)
 	return ok;
 }
 
-/* To be kept when it is compiled. Where nothing can be, both paths are empty. */
-static void stage(const uint8_t key[32], const struct made *m, struct staged *ret)
+/* Stages the form; it is kept once it has compiled. Both paths are empty if the cache is not
+ * usable. */
+static void stage_form(const uint8_t key[32], const struct made *m, struct staged *ret)
 {
 	struct strbuf b = {0};
 
@@ -91,10 +92,10 @@ static void stage(const uint8_t key[32], const struct made *m, struct staged *re
 }
 
 /* Layout of the kernel's own parameters, then the pass. */
-static int transform(struct ptx_module *m, struct kernel *k, uint32_t bound,
+static int rewrite_module(struct ptx_module *m, struct kernel *k, uint32_t bound,
 	struct diag_list *diags, struct made *out, enum wire_reason *ret_why)
 {
-	/* Pulling ahead costs a register and gains nothing on the kernels measured
+	/* Claiming ahead costs a register and gains nothing on the measured kernels
 	 * (doc/notebook.md). */
 	const struct pass_guest kernel = {.m = m, .name = k->name};
 	const struct pass_request rq = {.kernels = &kernel,
@@ -141,7 +142,7 @@ static int transform(struct ptx_module *m, struct kernel *k, uint32_t bound,
 	return out->text.failed ? -ENOMEM : 0;
 }
 
-/* A module as it was parsed: read by as many threads as make forms of its kernels. */
+/* A parsed module, read by all threads that make forms of its kernels. */
 struct parsed {
 	_Atomic unsigned refs;
 	struct ptx_module *module;
@@ -159,7 +160,7 @@ static void parsed_put(struct parsed *p)
 	free(p);
 }
 
-/* The one that was parsed last: the next kernel is often of the same one. */
+/* The module that was parsed last: the next kernel is often from the same module. */
 static struct parsed *last;
 static pthread_mutex_t last_lock = PTHREAD_MUTEX_INITIALIZER;
 
@@ -177,7 +178,7 @@ void rewrite_idle(void)
 	pthread_mutex_unlock(&last_lock);
 }
 
-static int parse(
+static int parse_code(
 	const struct code *c, struct diag_list *diags, struct arena *scratch, struct parsed **ret)
 {
 	struct parsed *p = calloc(1, sizeof(*p));
@@ -202,7 +203,8 @@ static int parse(
 	return 0;
 }
 
-/* With a reference for the caller. Whoever wants the same one waits while it is parsed. */
+/* Returns a reference for the caller. Threads that want the same module wait while one parses
+ * it. */
 static int parsed_get(
 	const struct code *c, struct diag_list *diags, struct arena *scratch, struct parsed **ret)
 {
@@ -214,7 +216,7 @@ static int parsed_get(
 	} else {
 		struct parsed *p;
 
-		r = parse(c, diags, scratch, &p);
+		r = parse_code(c, diags, scratch, &p);
 		if (r == 0)
 			set_last(p);
 	}
@@ -226,7 +228,7 @@ static int parsed_get(
 	return r;
 }
 
-static int make(struct kernel *k, const struct code *c, uint32_t bound, struct made *out,
+static int make_form(struct kernel *k, const struct code *c, uint32_t bound, struct made *out,
 	enum wire_reason *ret_why)
 {
 	struct diag_list *diags = calloc(1, sizeof(*diags));
@@ -245,7 +247,7 @@ static int make(struct kernel *k, const struct code *c, uint32_t bound, struct m
 	if (r == 0)
 		r = ptx_extract_lines(all->module, k->name, false, asks ? &from : NULL, &one);
 	if (r == 0)
-		r = transform(one, k, bound, diags, out, ret_why);
+		r = rewrite_module(one, k, bound, diags, out, ret_why);
 	if (asks)
 		ptx_lines_behind(&out->lines, &from);
 	VEC_FREE(&from);
@@ -272,7 +274,8 @@ static bool closer_compiled(bool is_kept)
 	struct shim_inside in;
 	bool ok;
 
-	/* Who has the lock may wait for a turn: nobody waits for it who has one. */
+	/* A thread with the lock may wait for a turn, so no thread with a turn waits for the
+	 * lock. */
 	kernel_turn_end();
 	pthread_mutex_lock(&lock);
 	kernel_turn_begin();
@@ -302,7 +305,7 @@ static uint64_t *find_vars(struct kernel *k, const struct vars *v)
 }
 
 /* Within placing_begin. */
-static bool place(
+static bool place_form(
 	struct kernel *k, const struct made *m, struct compiled *on, enum wire_reason *ret_why)
 {
 	uint64_t *at = NULL;
@@ -324,7 +327,7 @@ static bool place(
 static void ask_figures(struct form *f)
 {
 	CUfunction fn = f->on.fn;
-	/* What the form adds does not keep it from a launch that the kernel may have. */
+	/* The form's additions must not exclude a launch that the kernel allows. */
 	uint32_t most = func_attribute(fn, CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES);
 
 	f->regs = func_attribute(fn, CU_FUNC_ATTRIBUTE_NUM_REGS);
@@ -336,8 +339,8 @@ static void ask_figures(struct form *f)
 			(int)(most + f->info.added_static_shared_bytes));
 }
 
-/* s: what is to be kept of it once it is compiled; NULL: that is there. */
-static struct form *load(
+/* s: the staged entry, to be kept once it has compiled; NULL: it is in the cache already. */
+static struct form *load_form(
 	struct kernel *k, const struct made *m, const struct staged *s, enum wire_reason *ret_why)
 {
 	struct form *f = calloc(1, sizeof(*f));
@@ -359,7 +362,7 @@ static struct form *load(
 	f->info = m->info;
 	ok = placing_begin(&in);
 	if (ok) {
-		ok = place(k, m, &f->on, ret_why);
+		ok = place_form(k, m, &f->on, ret_why);
 		if (ok) {
 			ask_figures(f);
 			locals_make_room(f->local);
@@ -389,9 +392,9 @@ static bool vars_fit(struct kernel *k, const struct vars *v)
 	return fit;
 }
 
-/* From the cache or made anew, and loaded. What is in the cache has been compiled. bound: registers
- * a thread, 0: as the assembler likes. */
-static int obtain(struct kernel *k, const struct code *c, uint32_t bound, struct form **ret,
+/* Gets the form from the cache, or makes it, and loads it. A form in the cache has compiled before.
+ * bound: registers a thread, 0: no bound. */
+static int obtain_form(struct kernel *k, const struct code *c, uint32_t bound, struct form **ret,
 	enum wire_reason *ret_why)
 {
 	struct made m = {0};
@@ -406,12 +409,12 @@ static int obtain(struct kernel *k, const struct code *c, uint32_t bound, struct
 	if (!is_kept) {
 		made_finish(&m);
 		m = (struct made){0};
-		r = make(k, c, bound, &m, ret_why);
+		r = make_form(k, c, bound, &m, ret_why);
 	}
 	if (r == 0) {
 		if (!is_kept)
-			stage(key, &m, &s);
-		f = load(k, &m, is_kept ? NULL : &s, ret_why);
+			stage_form(key, &m, &s);
+		f = load_form(k, &m, is_kept ? NULL : &s, ret_why);
 		r = f ? 0 : -ENOEXEC;
 	}
 	if (f) {
@@ -424,7 +427,7 @@ static int obtain(struct kernel *k, const struct code *c, uint32_t bound, struct
 	return r;
 }
 
-/* Registers of the kernel as it is; 0: not known. Nothing is placed for that. */
+/* Registers of the original kernel; 0: not known. Loads nothing. */
 static uint32_t plain_registers(struct kernel *k)
 {
 	struct shim_inside in;
@@ -454,8 +457,8 @@ static void free_form(struct form *f)
 	free(f);
 }
 
-/* It was never launched, and has no other. */
-static void drop(struct form *f)
+/* Frees a form that was never launched and has no `other`. */
+static void drop_form(struct form *f)
 {
 	struct shim_inside in;
 
@@ -466,12 +469,13 @@ static void drop(struct form *f)
 	free_form(f);
 }
 
-/* Where the form needs more registers than the kernel as it is, fewer blocks fit on an SM, unless
- * all its threads have as many. The same form within the kernel's own registers is better when
- * nothing is spilled for it. Else it depends on what is spilled: both are kept. */
-static struct form *bounded(struct kernel *k, const struct code *c, struct form *f)
+/* If the form needs more registers than the original kernel, fewer blocks fit on an SM, unless the
+ * registers suffice for a full SM. The same form bounded to the kernel's registers is better if it
+ * spills nothing more. Otherwise the better form depends on the spills: both are kept, and
+ * measured. */
+static struct form *choose_bounded(struct kernel *k, const struct code *c, struct form *f)
 {
-	const uint32_t step = 8; /* registers are given out in eights a thread */
+	const uint32_t step = 8; /* registers are allocated in units of eight a thread */
 	struct form *other = NULL;
 	uint32_t plain, bound;
 	enum wire_reason why;
@@ -480,21 +484,22 @@ static struct form *bounded(struct kernel *k, const struct code *c, struct form 
 		return f;
 	plain = plain_registers(k);
 	bound = (uint32_t)round_up(plain, step);
-	if (!plain || round_up(f->regs, step) <= bound || obtain(k, c, bound, &other, &why) < 0)
+	if (!plain || round_up(f->regs, step) <= bound ||
+		obtain_form(k, c, bound, &other, &why) < 0)
 		return f;
 	if (other->regs > bound) {
-		drop(other);
+		drop_form(other);
 		return f;
 	}
 	if (other->local <= f->local) {
-		drop(f);
+		drop_form(f);
 		return other;
 	}
 	f->other = other;
 	return f;
 }
 
-/* Of what the launches of all of a kernel's forms teach. */
+/* The cache key for what launches of all of the kernel's forms teach. */
 static void known_key(const struct kernel *k, const struct code *c, uint8_t ret[32])
 {
 	uint8_t forms[32 + 8];
@@ -507,11 +512,11 @@ static void known_key(const struct kernel *k, const struct code *c, uint8_t ret[
 int rewrite_kernel(struct kernel *k, struct code *c, struct form **ret, enum wire_reason *ret_why)
 {
 	struct form *f;
-	int r = obtain(k, c, 0, &f, ret_why);
+	int r = obtain_form(k, c, 0, &f, ret_why);
 
 	if (r < 0)
 		return r;
-	f = bounded(k, c, f);
+	f = choose_bounded(k, c, f);
 	f->kernel = k;
 	known_key(k, c, f->known_key);
 	if (f->other) {
@@ -543,7 +548,7 @@ void rewrite_unload(struct form *f)
 {
 	struct shim_inside in;
 
-	/* The record of its last launches may still be read: only the code goes. */
+	/* The record of its last launches may still be read, so only the code is freed. */
 	if (shim->ctx && shim_enter(&in) == CUDA_SUCCESS) {
 		compile_drop(&f->on);
 		if (f->other)

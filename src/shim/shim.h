@@ -1,14 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0
  * Copyright 2026 The heddle authors */
 
-/* The shim: a libcuda.so.1 that a program finds before the driver's. Names that it does not handle
- * jump to the real driver; launches, code loading, and what must not block while a launch is
- * preempted are handled (design: mechanism 2, stream order, tiers).
+/* The shim: a libcuda.so.1 that a program finds before the driver's. Functions that it does not
+ * handle jump to the real driver. It handles launches, code loading, and calls that must not block
+ * while a launch is preempted (design: mechanism 2, stream order, tiers).
  *
- * What always holds: nothing is printed but one line when the shim gives up on the daemon, or on
- * its MPS; nothing exits; the program gets the driver's own result codes; without a daemon every
- * call is passed on.
- */
+ * Invariants: the shim prints nothing but one line when it gives up on the daemon or on its MPS; it
+ * never exits; the program gets the driver's own result codes; without a daemon every call is
+ * passed on. */
 #ifndef HEDDLE_SHIM_H
 #define HEDDLE_SHIM_H
 
@@ -17,7 +16,7 @@
 #include "host/own.h"
 #include "wire/wire.h"
 
-#define SHIM_HIGH 2 /* a priority that has nobody to wait for it */
+#define SHIM_HIGH 2 /* from this priority on, no other tenant waits for this one */
 
 #define SHIM_API __attribute__((visibility("default")))
 
@@ -26,10 +25,10 @@ extern struct cu_api cu; /* filled by shim_driver */
 /* Finds and loads the real driver, once. NULL: there is none. */
 const struct cu_api *shim_driver(void);
 void *shim_real(const char *symbol); /* in the real driver, or NULL */
-/* What a function that the real driver does not have returns. */
+/* The result of a function that the real driver lacks. */
 CUresult shim_lacking(void);
-/* For the start of each handled function: the real one, or return what a driverless system says;
- * and the session of the current device. */
+/* At the start of each handled function: needs the real function, or returns the error of a system
+ * without a driver. Then selects the session of the current device. */
 #define SHIM_NEED(fn)                                                          \
 	do {                                                                   \
 		if (__builtin_expect(!cu.fn, 0) && (!shim_driver() || !cu.fn)) \
@@ -37,7 +36,7 @@ CUresult shim_lacking(void);
 		shim_route();                                                  \
 	} while (0)
 
-/* The same for forms that are not in cu: declares fn, or returns. */
+/* The same for variants that are not in `cu`: declares fn, or returns. */
 #define SHIM_REAL(fn, type, symbol)                            \
 	static type real;                                      \
 	type fn = __atomic_load_n(&real, __ATOMIC_RELAXED);    \
@@ -48,7 +47,8 @@ CUresult shim_lacking(void);
 	if (!fn)                                               \
 		return shim_lacking();                         \
 	shim_route();
-/* Both meanings of the default stream: the legacy one, and own: the calling thread's. */
+/* Defines both variants for the default stream: the legacy one, and the calling thread's own
+ * (_ptsz). */
 #define SHIM_TWICE(name, params, call_legacy, call_own) \
 	SHIM_API CUresult name params;                  \
 	CUresult name params                            \
@@ -65,29 +65,32 @@ static inline CUstream shim_stream(CUstream stream, bool own)
 	return stream ? stream : own ? CU_STREAM_PER_THREAD : CU_STREAM_LEGACY;
 }
 
-/* One line on standard error: text and more, behind the name of heddle. */
+/* Prints one line on standard error: "heddle: ", text and more. */
 void shim_say(const char *text, const char *more);
-/* One line on standard error, once in the life of the process. */
+/* Prints one line on standard error, only once in the life of the process. */
 void shim_warn(const char *why);
-#define REPORT_MS 200 /* for heddle run -v to hear */
-/* To heddle run -v, if it watches: why this process is no tenant (yet). Not heard: no harm. */
+#define REPORT_MS 200 /* timeout for heddle run -v */
+/* Tells heddle run -v, if it listens, why this process is no tenant (yet). A failure does no
+ * harm. */
 void shim_tell_watcher(const char *why);
 
 /* ---- the daemon (hello.c) ---- */
 enum shim_mode {
-	SHIM_UNKNOWN, /* nobody has asked for the daemon yet */
-	SHIM_NATIVE,  /* there is none, and none will be: everything is passed on */
-	SHIM_LATER,   /* the same, but a thread looks for one: what is loaded is kept for then */
+	SHIM_UNKNOWN, /* not yet asked for the daemon */
+	SHIM_NATIVE,  /* there is no daemon, and none will come: all calls are passed on */
+	/* the same for now, but a thread looks for a daemon: loaded code is recorded */
+	SHIM_LATER,
 	SHIM_ON,
 };
 struct shim {
 	_Atomic int mode;
-	_Atomic bool dead;      /* nobody decides: all is granted, and launches go as they are */
-	_Atomic bool alone;     /* nor says HELLO to anybody: all words of the page are ours */
+	_Atomic bool dead; /* no daemon decides: all is granted, launches are unmanaged */
+	/* not even a HELLO is under way: the shim writes all words of the page */
+	_Atomic bool alone;
 	_Atomic unsigned joins; /* HELLOs so far */
 	struct wire_page *page;
-	/* Changed by the agent alone, under the lock of hello.c; sock to the end of a conversation,
-	 * until there is another one. */
+	/* Only the agent changes these, under the lock of hello.c. sock stays open after a
+	 * connection ends, until the next one. */
 	struct own_fd sock, kick, wake; /* the daemon's eventfd; ours */
 	struct own_fd page_fd;          /* for the next daemon */
 	struct wire_welcome welcome;
@@ -97,7 +100,7 @@ struct shim {
 	CUdevice dev;
 	uint32_t cc, n_sms;
 	uint32_t max_grid[3];         /* blocks of a grid in each dimension */
-	uint32_t free_regs;           /* of a thread, with as many threads on an SM as it takes */
+	uint32_t free_regs;           /* registers of a thread with a full SM */
 	uint32_t order;               /* enum pass_order of all forms (HEDDLE_ORDER) */
 	_Atomic CUdeviceptr page_dev; /* the page as the device sees it; 0: no launch is managed */
 	CUstream helper;
@@ -107,13 +110,14 @@ struct shim {
 	_Atomic unsigned captures;          /* stream captures begun and not ended */
 	_Atomic unsigned load_waits, waits; /* statistics for tests: fences that had to wait */
 };
-/* A program is a tenant on each device where it launches: one session a device, by its number. The
- * last one is for all further devices, and serves none. */
+/* A program is a tenant on each device where it launches, with one session a device, by its number.
+ * The last session stands for all further devices, and is never served. */
 #define SHIM_DEVICES  16
 #define SHIM_SESSIONS (SHIM_DEVICES + 1)
 extern struct shim shims[SHIM_SESSIONS];
-/* The session that the calling thread works for. In a call of the program: of the current context's
- * device, or of the device of what the call names. A thread of the shim's has its own for life. */
+/* The session of the calling thread. In a call of the program: that of the current context's
+ * device, or of the device of the call's argument. A thread of the shim keeps one session for
+ * life. */
 extern __thread struct shim *shim __attribute__((tls_model("initial-exec")));
 extern _Atomic unsigned shim_n_devices; /* that the program sees; 0: not known yet */
 
@@ -137,11 +141,11 @@ static inline void shim_route(void)
 }
 void shim_route_to(CUdevice dev);
 
-/* Asks for the daemon, once a context is current, on whose device the program becomes a tenant:
- * afterwards mode is not SHIM_UNKNOWN. Nothing yet where there is no context, or where the program
- * sees several devices and this is no launch: a program may prepare more devices than it uses. */
+/* Becomes a tenant on the current context's device; afterwards mode is not SHIM_UNKNOWN. Does
+ * nothing without a context. It also does nothing if the program sees several devices and this is
+ * no launch, since a program may prepare more devices than it uses. */
 void shim_start(bool is_launch);
-/* Whether the shim takes part in this call: the program is a tenant on the session's device. */
+/* Does the shim take part in this call? True: the program is a tenant on the session's device. */
 static inline bool shim_on(void)
 {
 	int mode = __atomic_load_n((int *)&shim->mode, __ATOMIC_ACQUIRE);
@@ -152,8 +156,8 @@ static inline bool shim_on(void)
 	}
 	return mode == SHIM_ON;
 }
-/* Before shim_on for a launch: makes the program a tenant on its device, or has a tenant whose
- * context has ended go on in the current one. */
+/* Before shim_on, for a launch: makes the program a tenant on its device. A tenant whose context
+ * has ended moves to the current context. */
 static inline void shim_launches(void)
 {
 	int mode = __atomic_load_n((int *)&shim->mode, __ATOMIC_ACQUIRE);
@@ -161,7 +165,7 @@ static inline void shim_launches(void)
 	if (__builtin_expect(mode == SHIM_UNKNOWN || (mode == SHIM_ON && !shim->ctx), 0))
 		shim_start(true);
 }
-/* Could there be a daemon: false only once it is known that there is none. */
+/* May there be a daemon? False only once it is certain that there is none. */
 static inline bool shim_maybe(void)
 {
 	return __atomic_load_n((int *)&shim->mode, __ATOMIC_RELAXED) != SHIM_NATIVE;
@@ -175,17 +179,19 @@ static inline int shim_priority(void) /* as granted */
 {
 	return __atomic_load_n(&shim->welcome.priority, __ATOMIC_RELAXED);
 }
-void shim_kick(void); /* the daemon is to look at the page */
-/* One to shim->kick or shim->wake. False: the program has closed that, or the socket; then none of
- * the three is ever touched again. */
+void shim_kick(void); /* tells the daemon to read the page */
+/* Writes 1 to shim->kick or shim->wake. False: the program has closed it, or the socket; then the
+ * shim never touches any of the three again. */
 bool shim_ring(const struct own_fd *o);
-/* The agent's, ahead of each use of shim->wake or shim->sock: the same, without a ring. */
+/* The agent calls this before each use of shim->wake or shim->sock: the same test, without a
+ * write. */
 bool shim_has_fd(const struct own_fd *o);
 uint64_t shim_now_ns(void);
-/* A detached thread of ours, for the caller's session, with every signal blocked, so that the
+/* Starts a detached thread for the caller's session, with all signals blocked, so that the
  * program's handlers run on the program's threads. 0 or negative errno. */
 int shim_thread(void *(*fn)(void *));
-/* Driver calls of ours: the shim's context current, and no capture of the program's disturbed. */
+/* Around the shim's own driver calls: makes the shim's context current, and keeps the program's
+ * captures intact. */
 struct shim_inside {
 	CUstreamCaptureMode mode;
 	bool pushed, exchanged;

@@ -2,18 +2,18 @@
  * Copyright 2026 The heddle authors */
 
 /* Streams, as far as managed launches need them. A stream that waits for a preempted launch holds a
- * hardware channel until that is resumed, and so does each one that waits for its events; once more
- * streams have work than there are channels they share, and the launch that is to resume it may
- * find itself behind a stream that waits. So streams count from their first use, whatever it is,
- * and once more of them are in use than there are channels, nothing is managed any more: that is
- * noted, and the program's next start gets more channels (connections.c).
+ * hardware channel until the launch is resumed, and so does each stream that waits for its events.
+ * If more streams have work than there are channels, streams share channels, and the launch that is
+ * to resume the work may queue behind a waiting stream. So each stream counts from its first use of
+ * any kind. Once more streams are in use than there are channels, the shim manages no more
+ * launches. It notes the number, and the program's next start gets more channels (connections.c).
  *
- * Not all channels are for the program's streams. Three are for the rounds of workers that are
- * always to be had (ROUNDS in resume.c). One is for the legacy default stream, where copies that
- * are not counted, and events of ours, may wait for streams that wait. One is for what the driver
- * has to do by itself, as when it loads code. None is for shim->helper: it has work while nothing
- * is managed yet (ctlpool.c), and when a form is loaded (globals.c): within a fence, so while
- * nothing that is managed waits for a launch of ours. */
+ * Not all channels are for the program's streams. Three serve the rounds of workers (ROUNDS in
+ * resume.c). One serves the legacy default stream: uncounted copies and the shim's events on it may
+ * wait for waiting streams. One serves work of the driver itself, such as loading code.
+ * shim->helper needs none: it has work only before the first managed launch (ctlpool.c), and while
+ * a form is loaded (globals.c). Loading is fenced, so no managed launch then waits for a launch of
+ * the shim. */
 #include "shim/connections.h"
 #include "shim/follow.h"
 #include "shim/placing.h"
@@ -27,14 +27,14 @@ static struct streams {
 	struct map map;
 	_Atomic unsigned n_used; /* channels: of streams in use, of lingering ones, lent */
 	_Atomic unsigned n_lent; /* to rounds (resume.c) */
-	/* Streams that are gone while their work may be blocked: they hold their channels until
-	 * nothing is managed any more. */
+	/* Destroyed streams whose work may be blocked: they hold their channels until no managed
+	 * launch is outstanding. */
 	_Atomic unsigned n_lingering;
-	pthread_mutex_t lingering_lock; /* of the thread that takes them away */
+	pthread_mutex_t lingering_lock; /* of the thread that subtracts them */
 } each[SHIM_SESSIONS] = {
 	[0 ... SHIM_SESSIONS - 1] = {.map = MAP_INIT, .lingering_lock = PTHREAD_MUTEX_INITIALIZER}};
-/* This thread's default stream on each device; NULL: it has had none yet. A pointer, as room for
- * thread-local variables is scarce where the library is loaded late. */
+/* This thread's default stream on each device; NULL: not used yet. A pointer, since space for
+ * thread-local variables is scarce in a library that is loaded late. */
 static __thread struct stream **own;
 
 static struct streams *here(void)
@@ -56,8 +56,8 @@ static struct stream *new_stream(CUstream handle)
 	return s;
 }
 
-/* The stream is no more; what was put on it may be. */
-static void gone(struct stream *s, bool lingers)
+/* The stream is destroyed; its work may still be there. */
+static void stream_ended(struct stream *s, bool lingers)
 {
 	if (atomic_load(&s->used) && lingers)
 		atomic_fetch_add(&here()->n_lingering, 1);
@@ -66,7 +66,7 @@ static void gone(struct stream *s, bool lingers)
 	managed_stream_destroyed(s);
 }
 
-/* The driver may have cleared up after the thread already: it is not asked. */
+/* The driver may have freed the thread's state already, so this calls no driver function. */
 static void thread_ends(void *streams)
 {
 	struct stream **at = streams;
@@ -76,7 +76,7 @@ static void thread_ends(void *streams)
 		shim = &shims[i];
 		if (at[i]) {
 			managed_reap();
-			gone(at[i], managed_outstanding());
+			stream_ended(at[i], managed_outstanding());
 		}
 	}
 	shim = &shims[0];
@@ -149,7 +149,7 @@ void streams_forget(CUcontext ctx)
 	map_each(&here()->map, note_ended, &e);
 	for (size_t i = 0; i < e.streams.len; i++) {
 		map_put(&here()->map, e.streams.at[i]->handle, NULL);
-		gone(e.streams.at[i], false);
+		stream_ended(e.streams.at[i], false);
 	}
 	VEC_FREE(&e.streams);
 }
@@ -182,18 +182,19 @@ bool stream_capturing(CUstream handle)
 	if (!atomic_load_explicit(&shim->captures, memory_order_acquire))
 		return false;
 	r = cu.cuStreamIsCapturing(handle, &status);
-	/* The legacy stream cannot be asked while another captures: then it may not be used. */
+	/* The legacy stream cannot be queried while another stream captures. It may not be used
+	 * then. */
 	return r != CUDA_SUCCESS || status != CU_STREAM_CAPTURE_STATUS_NONE;
 }
 
 /* ---- counting ---- */
 
-static unsigned channels(void)
+static unsigned n_channels(void)
 {
 	return connections() > SPARE_CHANNELS ? connections() - SPARE_CHANNELS : 0;
 }
 
-/* Those that are counted here were blocked, if at all, by launches that were there at the time. */
+/* All launches that could block the lingering streams are complete when none is outstanding. */
 static void end_lingering(void)
 {
 	unsigned n;
@@ -210,11 +211,11 @@ static void end_lingering(void)
 
 static bool all_fit(void)
 {
-	if (atomic_load_explicit(&here()->n_used, memory_order_relaxed) <= channels())
+	if (atomic_load_explicit(&here()->n_used, memory_order_relaxed) <= n_channels())
 		return true;
 	if (atomic_load(&here()->n_lingering))
 		end_lingering();
-	return atomic_load(&here()->n_used) <= channels();
+	return atomic_load(&here()->n_used) <= n_channels();
 }
 
 bool stream_admits(struct stream *s)
@@ -224,8 +225,8 @@ bool stream_admits(struct stream *s)
 	stream_use(s);
 	if (all_fit())
 		return true;
-	lent = (int)atomic_load(
-		&here()->n_lent); /* first, so that a change makes it less than too many */
+	/* n_lent before n_used, so that a race gives too small a number rather than too large. */
+	lent = (int)atomic_load(&here()->n_lent);
 	used = (int)atomic_load(&here()->n_used);
 	if (used > lent)
 		connections_wanted((unsigned)(used - lent) + SPARE_CHANNELS);
@@ -236,12 +237,12 @@ void stream_use(struct stream *s)
 {
 	if (atomic_load_explicit(&s->used, memory_order_relaxed) || atomic_exchange(&s->used, true))
 		return;
-	if (atomic_fetch_add(&here()->n_used, 1) + 1 <= channels())
+	if (atomic_fetch_add(&here()->n_used, 1) + 1 <= n_channels())
 		return;
 	resume_return_channels();
 	if (all_fit())
 		return;
-	/* One too many: what is managed ends before the stream has any work. */
+	/* One stream too many: managed launches must end before it has any work. */
 	fence_begin(FENCE_LOADS);
 	fence_end();
 }
@@ -251,7 +252,7 @@ bool stream_borrow(void)
 	unsigned n = atomic_load(&here()->n_used);
 
 	atomic_fetch_add(&here()->n_lent, 1);
-	while (n < channels()) {
+	while (n < n_channels()) {
 		if (atomic_compare_exchange_weak(&here()->n_used, &n, n + 1))
 			return true;
 	}
@@ -267,7 +268,7 @@ void stream_give_back(void)
 
 /* ---- what the program calls ---- */
 
-static void created(CUresult r, CUstream *stream, int priority)
+static void stream_created(CUresult r, CUstream *stream, int priority)
 {
 	struct stream *s;
 
@@ -291,12 +292,13 @@ CUresult cuStreamCreate(CUstream *stream, unsigned int flags)
 	CUresult r;
 
 	SHIM_NEED(cuStreamCreate);
-	/* The hardware's own priorities favour others' work in what the shim does not manage. */
+	/* Work that the shim does not manage yields to other programs by the hardware's own
+	 * priorities. */
 	if (is_low() && cu.cuStreamCreateWithPriority)
 		r = cu.cuStreamCreateWithPriority(stream, flags, shim->low_priority);
 	else
 		r = cu.cuStreamCreate(stream, flags);
-	created(r, stream, 0);
+	stream_created(r, stream, 0);
 	return r;
 }
 
@@ -307,11 +309,11 @@ CUresult cuStreamCreateWithPriority(CUstream *stream, unsigned int flags, int pr
 
 	SHIM_NEED(cuStreamCreateWithPriority);
 	r = cu.cuStreamCreateWithPriority(stream, flags, is_low() ? shim->low_priority : priority);
-	created(r, stream, priority);
+	stream_created(r, stream, priority);
 	return r;
 }
 
-/* Its work may be behind a launch that is, or will be, preempted. */
+/* Its work may follow a launch that is preempted, or will be. */
 static bool may_be_blocked(CUstream stream)
 {
 	struct shim_inside in;
@@ -339,7 +341,7 @@ CUresult cuStreamDestroy_v2(CUstream stream)
 	stream_route(stream);
 	s = shim_maybe() ? map_get(&here()->map, stream) : NULL;
 	lingers = s && atomic_load(&s->used) && may_be_blocked(stream);
-	/* Out of sight first: the driver may give the handle away as soon as it is free. */
+	/* Remove the record first: the driver may reuse the handle as soon as it is free. */
 	if (s) {
 		map_put(&here()->map, stream, NULL);
 		follow_end_of(s, true);
@@ -352,11 +354,12 @@ CUresult cuStreamDestroy_v2(CUstream stream)
 		map_put(&here()->map, stream, s);
 		return r;
 	}
-	gone(s, lingers);
+	stream_ended(s, lingers);
 	return r;
 }
 
-/* Events put work on streams too: one that waits is as good as one that launches. */
+/* Events put work on streams, too: a stream that waits for an event counts like one that
+ * launches. */
 void stream_touch(CUstream stream)
 {
 	struct stream *s = stream_served(stream) ? stream_of(stream) : NULL;
@@ -401,8 +404,8 @@ SHIM_TWICE(cuStreamWaitEvent, (CUstream stream, CUevent event, unsigned int flag
 	wait_event(shim_stream(stream, false), event, flags),
 	wait_event(shim_stream(stream, true), event, flags))
 
-/* Captures: counted, so that launches need to ask only while there are any. None begins while
- * launches are held: what is asked of the driver then would end it. */
+/* Captures are counted, so that launches query the driver only while there are any. No capture
+ * begins while launches are held: the shim's queries would invalidate it. */
 static void capture_begins(CUstream stream)
 {
 	stream_route(stream);
@@ -410,7 +413,7 @@ static void capture_begins(CUstream stream)
 	follow_capture(1);
 }
 
-static CUresult begun(CUresult r)
+static CUresult capture_begun(CUresult r)
 {
 	if (r != CUDA_SUCCESS)
 		follow_capture(-1);
@@ -422,14 +425,14 @@ static CUresult begin_capture(CUstream stream, CUstreamCaptureMode mode)
 {
 	SHIM_NEED(cuStreamBeginCapture);
 	capture_begins(stream);
-	return begun(cu.cuStreamBeginCapture(stream, mode));
+	return capture_begun(cu.cuStreamBeginCapture(stream, mode));
 }
 
 static CUresult begin_capture_v1(CUstream stream)
 {
 	SHIM_NEED(cuStreamBeginCapture_v1);
 	capture_begins(stream);
-	return begun(cu.cuStreamBeginCapture_v1(stream));
+	return capture_begun(cu.cuStreamBeginCapture_v1(stream));
 }
 
 static CUresult begin_capture_graph(CUstream stream, CUgraph graph, const CUgraphNode *deps,
@@ -437,7 +440,7 @@ static CUresult begin_capture_graph(CUstream stream, CUgraph graph, const CUgrap
 {
 	SHIM_NEED(cuStreamBeginCaptureToGraph);
 	capture_begins(stream);
-	return begun(cu.cuStreamBeginCaptureToGraph(stream, graph, deps, edges, n, mode));
+	return capture_begun(cu.cuStreamBeginCaptureToGraph(stream, graph, deps, edges, n, mode));
 }
 
 static CUresult end_capture(CUstream stream, CUgraph *graph)
@@ -447,7 +450,8 @@ static CUresult end_capture(CUstream stream, CUgraph *graph)
 	SHIM_NEED(cuStreamEndCapture);
 	stream_route(stream);
 	r = cu.cuStreamEndCapture(stream, graph);
-	/* An invalidated capture ends too; one that never was is an error of another kind. */
+	/* An invalidated capture ends, too. The two excluded errors mean that there was no
+	 * capture. */
 	if (r != CUDA_ERROR_ILLEGAL_STATE && r != CUDA_ERROR_INVALID_VALUE &&
 		atomic_load(&shim->captures))
 		follow_capture(-1);

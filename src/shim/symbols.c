@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0
  * Copyright 2026 The heddle authors */
 
-/* Addresses of module variables. The driver may load code to tell one, which is fenced; but
- * programs ask for the same one over and over (cudaMemcpyToSymbol at each call), and it stays where
- * it is as long as its module and context are there. So it is asked for once. */
+/* Addresses of module variables. The driver may load code for such a query, so the query is fenced.
+ * But programs ask for the same address repeatedly (cudaMemcpyToSymbol at each call), and an
+ * address is constant while its module and context exist. So the shim asks the driver once. */
 #include "shim/managed.h"
 
 #include <stdlib.h>
@@ -28,7 +28,7 @@ static struct symbols *here(void)
 }
 
 /* Programs have few. Under the lock. */
-static struct symbol *find(const void *owner, bool managed, const char *name)
+static struct symbol *find_symbol(const void *owner, bool managed, const char *name)
 {
 	for (size_t i = 0; i < here()->known.len; i++) {
 		struct symbol *s = &here()->known.at[i];
@@ -47,12 +47,13 @@ static bool in_context(void)
 	return shim->ctx && cu.cuCtxGetCurrent(&now) == CUDA_SUCCESS && now == shim->ctx;
 }
 
-static bool recall(void *owner, bool managed, const char *name, CUdeviceptr *at, size_t *bytes)
+static bool recall_symbol(
+	void *owner, bool managed, const char *name, CUdeviceptr *at, size_t *bytes)
 {
 	const struct symbol *s;
 
 	pthread_mutex_lock(&here()->lock);
-	s = find(owner, managed, name);
+	s = find_symbol(owner, managed, name);
 	if (s) {
 		*at = s->at;
 		*bytes = s->bytes;
@@ -61,12 +62,12 @@ static bool recall(void *owner, bool managed, const char *name, CUdeviceptr *at,
 	return s;
 }
 
-static void keep(void *owner, bool managed, const char *name, CUdeviceptr at, size_t bytes)
+static void keep_symbol(void *owner, bool managed, const char *name, CUdeviceptr at, size_t bytes)
 {
 	struct symbol s = {owner, strdup(name), managed, at, bytes};
 
 	pthread_mutex_lock(&here()->lock);
-	if (!s.name || find(owner, managed, name) || !VEC_PUSH(&here()->known, s))
+	if (!s.name || find_symbol(owner, managed, name) || !VEC_PUSH(&here()->known, s))
 		free(s.name);
 	pthread_mutex_unlock(&here()->lock);
 }
@@ -130,14 +131,14 @@ static CUresult look_up(
 	size_t bytes = 0;
 	CUresult r;
 
-	/* What is wrong with a call is the driver's to say. */
+	/* The driver reports errors in the call. */
 	if (!name || (!ret_at && !ret_bytes) || !shim_on() || !in_context())
 		return ask_driver(ask, ret_at, ret_bytes, owner, name);
-	if (!recall(owner, managed, name, &at, &bytes)) {
+	if (!recall_symbol(owner, managed, name, &at, &bytes)) {
 		r = ask_driver(ask, &at, &bytes, owner, name);
 		if (r != CUDA_SUCCESS)
 			return r;
-		keep(owner, managed, name, at, bytes);
+		keep_symbol(owner, managed, name, at, bytes);
 	}
 	if (ret_at)
 		*ret_at = at;

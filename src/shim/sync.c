@@ -1,16 +1,16 @@
 /* SPDX-License-Identifier: Apache-2.0
  * Copyright 2026 The heddle authors */
 
-/* Waiting for the device. Whoever returns from that knows that his work is through, which others
- * may wait for: it is told now, not when the agent next looks. */
+/* Waiting for the device. When a wait returns, the program's work is complete, and other tenants
+ * may wait for that. So the shim tells the daemon at once, before the agent looks again. */
 #include "shim/follow.h"
 
 #include <stdatomic.h>
 
 static _Atomic unsigned waits[SHIM_SESSIONS] = {[0 ... SHIM_SESSIONS - 1] = 1};
 
-/* Ahead of the wait: its end may be seen by others before the program sees it. */
-static void begin(void)
+/* Before the wait, since the daemon may see the work's end before the program does. */
+static void note_wait(void)
 {
 	if (shim_on())
 		__atomic_store_n(&shim->page->opaque_waited,
@@ -21,7 +21,7 @@ static void begin(void)
 void sync_done(void)
 {
 	atomic_fetch_add_explicit(&waits[shim_at()], 1, memory_order_relaxed);
-	begin();
+	note_wait();
 }
 
 unsigned sync_count(void)
@@ -29,7 +29,7 @@ unsigned sync_count(void)
 	return atomic_load_explicit(&waits[shim_at()], memory_order_relaxed);
 }
 
-static CUresult told(CUresult r)
+static CUresult report_wait(CUresult r)
 {
 	sync_done();
 	if (shim_on())
@@ -42,8 +42,8 @@ CUresult cuStreamSynchronize(CUstream stream)
 {
 	SHIM_NEED(cuStreamSynchronize);
 	stream_route(stream);
-	begin();
-	return told(cu.cuStreamSynchronize(stream));
+	note_wait();
+	return report_wait(cu.cuStreamSynchronize(stream));
 }
 
 SHIM_API CUresult cuStreamSynchronize_ptsz(CUstream stream);
@@ -51,30 +51,30 @@ CUresult cuStreamSynchronize_ptsz(CUstream stream)
 {
 	SHIM_NEED(cuStreamSynchronize);
 	stream_route(stream);
-	begin();
-	return told(cu.cuStreamSynchronize(stream ? stream : CU_STREAM_PER_THREAD));
+	note_wait();
+	return report_wait(cu.cuStreamSynchronize(stream ? stream : CU_STREAM_PER_THREAD));
 }
 
 SHIM_API CUresult cuEventSynchronize(CUevent event);
 CUresult cuEventSynchronize(CUevent event)
 {
 	SHIM_NEED(cuEventSynchronize);
-	begin();
-	return told(cu.cuEventSynchronize(event));
+	note_wait();
+	return report_wait(cu.cuEventSynchronize(event));
 }
 
 SHIM_API CUresult cuCtxSynchronize(void);
 CUresult cuCtxSynchronize(void)
 {
 	SHIM_NEED(cuCtxSynchronize);
-	begin();
-	return told(cu.cuCtxSynchronize());
+	note_wait();
+	return report_wait(cu.cuCtxSynchronize());
 }
 
 SHIM_API CUresult cuCtxSynchronize_v2(CUcontext ctx);
 CUresult cuCtxSynchronize_v2(CUcontext ctx)
 {
 	SHIM_NEED(cuCtxSynchronize_v2);
-	begin();
-	return told(cu.cuCtxSynchronize_v2(ctx));
+	note_wait();
+	return report_wait(cu.cuCtxSynchronize_v2(ctx));
 }

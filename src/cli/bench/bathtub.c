@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0
  * Copyright 2026 The heddle authors */
 
-/* KernelMerge's figure 6 as small pictures side by side: for each pair the time over the part of
- * the workers that the first kernel has, by the time one after the other takes (the line at 1);
- * stealing is the dashed line, the best point is filled. */
+/* KernelMerge's figure 6 as small pictures side by side. Each shows a pair's time over the first
+ * kernel's part of the workers, in units of the time one after the other (the line at 1). The
+ * dashed line is stealing; the best point is filled. */
 #include "cli/bench/bench_merge.h"
 
 #include <math.h>
@@ -30,13 +30,13 @@ static double at_y(const struct scale *s, double value)
 	return s->y + TOP + PLOT_H * (1 - MIN(value, s->most) / s->most);
 }
 
-static void level(struct strbuf *out, const struct scale *s, double value, const char *style)
+static void draw_level(struct strbuf *out, const struct scale *s, double value, const char *style)
 {
 	strbuf_printf(out, "<path d='M%.1f %.1fH%.1f' %s/>\n", at_x(s, 0), at_y(s, value),
 		at_x(s, 1), style);
 }
 
-static void axes(struct strbuf *out, const struct scale *s, const struct merge_pair *p)
+static void draw_axes(struct strbuf *out, const struct scale *s, const struct merge_pair *p)
 {
 	double step = s->most > 4 ? 2 : s->most > 1.6 ? 0.5 : 0.2;
 	char name[64];
@@ -53,7 +53,7 @@ static void axes(struct strbuf *out, const struct scale *s, const struct merge_p
 			at_x(s, k / 4.0), s->y + TOP + PLOT_H + 13, k / 4.0);
 }
 
-static void curve(struct strbuf *out, const struct scale *s, const struct merge_pair *p)
+static void draw_curve(struct strbuf *out, const struct scale *s, const struct merge_pair *p)
 {
 	const struct merge_curve *c = &p->curve;
 	unsigned best = 0;
@@ -76,7 +76,7 @@ static void curve(struct strbuf *out, const struct scale *s, const struct merge_
 			c->ms[i]);
 }
 
-static void picture(struct strbuf *out, const struct merge_pair *p, unsigned number)
+static void draw_pair(struct strbuf *out, const struct merge_pair *p, unsigned number)
 {
 	struct scale s = {.x = number % COLUMNS * WIDTH, .y = (number / COLUMNS) * HEIGHT};
 	double most = 1;
@@ -84,13 +84,13 @@ static void picture(struct strbuf *out, const struct merge_pair *p, unsigned num
 	for (unsigned i = 0; i < p->curve.n; i++)
 		most = MAX(most, p->curve.ms[i] / p->sequential);
 	s.most = MIN(ceil(most * 10.5) / 10, 8);
-	axes(out, &s, p);
-	level(out, &s, 1, "stroke='#868e96'");
+	draw_axes(out, &s, p);
+	draw_level(out, &s, 1, "stroke='#868e96'");
 	if (p->steal_best > 0)
-		level(out, &s, p->steal_best / p->sequential,
+		draw_level(out, &s, p->steal_best / p->sequential,
 			"stroke='#d9480f' stroke-dasharray='4 3'");
 	if (p->curve.n)
-		curve(out, &s, p);
+		draw_curve(out, &s, p);
 }
 
 void bathtub_svg(const struct merge_bench *b, struct strbuf *out)
@@ -106,7 +106,7 @@ void bathtub_svg(const struct merge_bench *b, struct strbuf *out)
 		COLUMNS * WIDTH, (n + COLUMNS - 1) / COLUMNS * HEIGHT + 24, b->device.d.name);
 	for (unsigned i = 0; i < b->n_pairs; i++)
 		if (b->pairs[i].done)
-			picture(out, &b->pairs[i], number++);
+			draw_pair(out, &b->pairs[i], number++);
 	strbuf_printf(out,
 		"<text x='10' y='%.0f'>time by that of one after the other (1), over the first "
 		"kernel's part of the workers; dashed: stealing</text>\n</svg>\n",

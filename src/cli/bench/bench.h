@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  * Copyright 2026 The heddle authors */
 
-/* heddle bench preempt: what its parts share. Each part measures, and writes its table as text or
- * its keys into the object that is open. */
+/* Shared by the parts of heddle bench preempt. Each part measures, and writes its table as text, or
+ * its keys into the open object. */
 #ifndef HEDDLE_BENCH_H
 #define HEDDLE_BENCH_H
 
@@ -28,9 +28,10 @@ struct bench {
 
 /* One line on a terminal. */
 void bench_progress(const char *arrangement, const char *low, const char *high);
-/* The large input of low beside the small one of high; either may be NULL. */
+/* low with its large input, high with its small one; either may be NULL. */
 struct stage_run bench_run(const struct bench *b, const char *low, const char *high);
-/* A pair that fails is said and counted; the others go on. CLI_FAILED: nothing shall go on. */
+/* Runs a pair. A failure is reported and counted, and the others continue. CLI_FAILED: stop
+ * everything. */
 int bench_try(
 	struct bench *b, struct stage *s, const struct stage_run *run, struct stage_result *ret);
 
@@ -41,7 +42,7 @@ unsigned bench_corun_steps(const struct bench *b, unsigned parts);
 int bench_corun(struct bench *b, unsigned parts);
 
 /* ---- bench_spatial.c ---- */
-/* Runs of programs to come; with a budget, at most so many in the first pass. */
+/* The number of program runs to come; with a budget, the most in the first pass. */
 unsigned bench_spatial_steps(const struct bench *b);
 unsigned bench_extra_steps(const struct bench *b);
 int bench_spatial(struct bench *b);

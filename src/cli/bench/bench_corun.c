@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0
  * Copyright 2026 The heddle authors */
 
-/* The co-runs of FLEP's section 6.3, and the tables made of them: pairs by priority (figure
- * 8), with delays (figure 9), at equal priorities (figures 10 and 11), triplets (figure 12). All
- * are measured in one pass over the arrangements. */
+/* The co-runs of FLEP's section 6.3, and their tables: pairs by priority (figure 8), with delays
+ * (figure 9), at equal priorities (figures 10 and 11), triplets (figure 12). All are measured in
+ * one pass over the arrangements. */
 #include "cli/bench/cases.h"
 
 #define LOWS      4 /* pairs: the first four run the large input */
@@ -37,7 +37,7 @@ static const unsigned runs_in[CASE_KINDS] = {
 
 static const double delays[] = {0, 0.2, 0.4, 0.6, 0.8, 1, 1.2};
 
-static struct bench_case *add(
+static struct bench_case *add_case(
 	struct cases *cs, enum case_kind kind, unsigned large, unsigned small, double delay)
 {
 	struct bench_case *c = cases_add(cs, kind, 2);
@@ -54,7 +54,7 @@ static void list_pairs(struct cases *cs)
 	for (unsigned low = 0; low < LOWS; low++)
 		for (unsigned high = 0; high < PROGRAMS; high++)
 			if (high != low && (!cs->b->quick || high == (low + 5) % PROGRAMS))
-				add(cs, CASE_PAIR, low, high, 0);
+				add_case(cs, CASE_PAIR, low, high, 0);
 }
 
 /* Of each of the low ones two pairs. */
@@ -65,7 +65,8 @@ static void list_delayed(struct cases *cs)
 	for (unsigned low = 0; low < (cs->b->quick ? 1 : LOWS); low++)
 		for (unsigned i = 0; i < (cs->b->quick ? 1 : 2); i++)
 			for (unsigned d = 0; d < ARRAY_LEN(delays); d += step)
-				add(cs, CASE_DELAYED, low, (low + 5 + i * 2) % PROGRAMS, delays[d]);
+				add_case(cs, CASE_DELAYED, low, (low + 5 + i * 2) % PROGRAMS,
+					delays[d]);
 }
 
 static void list_equals(struct cases *cs)
@@ -73,7 +74,7 @@ static void list_equals(struct cases *cs)
 	for (unsigned high = PROGRAMS - HIGHS; high < PROGRAMS; high++)
 		for (unsigned low = 0; low < PROGRAMS; low++)
 			if (high != low && (!cs->b->quick || low == (high + 4) % PROGRAMS))
-				add(cs, CASE_EQUAL, low, high, 0);
+				add_case(cs, CASE_EQUAL, low, high, 0);
 }
 
 static bool is_listed(const struct cases *cs, const unsigned program[3])
@@ -137,7 +138,7 @@ static void list_alone(struct cases *cs)
 		}
 }
 
-static int list(struct bench *b, unsigned parts, struct cases *ret)
+static int list_cases(struct bench *b, unsigned parts, struct cases *ret)
 {
 	static const struct cases_table gpu = {bench_programs, on_gpu, ARRANGEMENTS, runs_in},
 					cpu = {bench_programs, on_cpu, ARRANGEMENTS, runs_in};
@@ -164,7 +165,7 @@ unsigned bench_corun_steps(const struct bench *b, unsigned parts)
 	unsigned n = 0;
 
 	arena_init(&copy.arena, 0);
-	if (list(&copy, parts, &cs) == CLI_OK)
+	if (list_cases(&copy, parts, &cs) == CLI_OK)
 		n = cases_steps(&cs);
 	arena_finish(&copy.arena);
 	return n;
@@ -173,7 +174,7 @@ unsigned bench_corun_steps(const struct bench *b, unsigned parts)
 int bench_corun(struct bench *b, unsigned parts)
 {
 	struct cases cs;
-	int r = list(b, parts, &cs);
+	int r = list_cases(b, parts, &cs);
 
 	if (r == CLI_OK)
 		r = cases_measure(&cs);

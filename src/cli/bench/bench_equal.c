@@ -1,16 +1,16 @@
 /* SPDX-License-Identifier: Apache-2.0
  * Copyright 2026 The heddle authors */
 
-/* A long program and short ones behind it, all of one priority: what is gained where the shortest
- * remaining time goes first (FLEP, section 6.3.1, figures 10 and 11, and section 6.3.2, figure 12),
- * and what the longest loses. Beside triplets: kernels put in order before they run, but never
- * preempted, which is no more than launching the shorter one first. */
+/* A long program and short ones after it, all of one priority: the gain if the shortest remaining
+ * time goes first (FLEP, section 6.3.1, figures 10 and 11, and section 6.3.2, figure 12), and the
+ * loss of the longest. For comparison with triplets: kernels ordered before they run, but never
+ * preempted, which only launches the shorter one first. */
 #include "cli/bench/cases.h"
 
 #include <math.h>
 #include <stdio.h>
 
-static bool ran(const struct cases *cs, const struct bench_case *c, enum arrangement k)
+static bool has_run(const struct cases *cs, const struct bench_case *c, enum arrangement k)
 {
 	for (unsigned i = 0; i < c->n; i++)
 		if (!(cases_alone_of(cs, c, i) > 0))
@@ -18,7 +18,7 @@ static bool ran(const struct cases *cs, const struct bench_case *c, enum arrange
 	return cases_run_in(cs, c->kind, k) && c->by[k].n;
 }
 
-/* ANTT where the shortest went first at once, and changing cost nothing. */
+/* ANTT if the shortest went first at once, and switching cost nothing. */
 static double ideal_antt(const struct cases *cs, const struct bench_case *c)
 {
 	double alone[CREW_RUNS], passed = 0, antt = 0;
@@ -37,16 +37,16 @@ static double ideal_antt(const struct cases *cs, const struct bench_case *c)
 	return antt;
 }
 
-static double antt(const struct cases *cs, const struct bench_case *c, enum arrangement k)
+static double antt_of(const struct cases *cs, const struct bench_case *c, enum arrangement k)
 {
 	struct figures f = cases_figures(cs, c, k);
 
 	return f.antt;
 }
 
-/* Why its figures are no result, or NULL: all turnarounds count. */
-static const char *noise(const struct cases *cs, const struct bench_case *c, enum arrangement k,
-	char *buf, size_t size)
+/* Why its figures are no result, or NULL. All turnarounds count. */
+static const char *find_noise(const struct cases *cs, const struct bench_case *c,
+	enum arrangement k, char *buf, size_t size)
 {
 	struct figures f = cases_figures(cs, c, k);
 	double spread = 0;
@@ -70,12 +70,12 @@ static void json_arrangement(struct cases *cs, const struct bench_case *c, enum 
 	json_begin_object(j, NULL);
 	json_str(j, "name", c->kind == CASE_REORDERED ? "reordered" : cs->spec[k].name);
 	json_num(j, "antt", f.antt);
-	json_num(j, "antt_gain", antt(cs, base, MPS) / f.antt);
+	json_num(j, "antt_gain", antt_of(cs, base, MPS) / f.antt);
 	json_num(j, "of_ideal", ideal_antt(cs, c) / f.antt);
 	json_num(j, "stp", f.stp);
 	json_num(j, "stp_makespan", f.stp_makespan);
 	json_num(j, "makespan_us", r->makespan_ns / 1e3);
-	json_str(j, "noise", noise(cs, c, k, why, sizeof(why)));
+	json_str(j, "noise", find_noise(cs, c, k, why, sizeof(why)));
 	json_uint(j, "preemptions", r->preemptions);
 	json_uint(j, "checked", r->checked);
 	json_uint(j, "wrong", r->wrong);
@@ -83,7 +83,7 @@ static void json_arrangement(struct cases *cs, const struct bench_case *c, enum 
 }
 
 /* The same programs reordered, or NULL. */
-static const struct bench_case *reordered(const struct cases *cs, const struct bench_case *c)
+static const struct bench_case *find_reordered(const struct cases *cs, const struct bench_case *c)
 {
 	const struct bench_case *next = c + 1;
 
@@ -92,7 +92,7 @@ static const struct bench_case *reordered(const struct cases *cs, const struct b
 
 static void json_case(struct cases *cs, const struct bench_case *c)
 {
-	const struct bench_case *other = reordered(cs, c);
+	const struct bench_case *other = find_reordered(cs, c);
 	struct json *j = cs->b->j;
 
 	json_begin_object(j, NULL);
@@ -108,9 +108,9 @@ static void json_case(struct cases *cs, const struct bench_case *c)
 	json_num(j, "antt_ideal", ideal_antt(cs, c));
 	json_begin_array(j, "arrangements");
 	for (enum arrangement k = MPS; k < ARRANGEMENTS; k++)
-		if (ran(cs, c, k))
+		if (has_run(cs, c, k))
 			json_arrangement(cs, c, k, c);
-	if (other && ran(cs, other, MPS))
+	if (other && has_run(cs, other, MPS))
 		json_arrangement(cs, other, MPS, c);
 	json_end(j, ']');
 	json_end(j, '}');
@@ -127,10 +127,10 @@ static void text_case(struct cases *cs, const struct bench_case *c)
 			bench_programs[c->program[i]]);
 	cli_show(b->c, "%-14s %6.2f", names, ideal_antt(cs, c));
 	for (enum arrangement k = MPS; k < ARRANGEMENTS; k++)
-		if (ran(cs, c, k))
+		if (has_run(cs, c, k))
 			cli_show(b->c, " %c%7.2f (%5.1fx)",
-				noise(cs, c, k, why, sizeof(why)) ? '~' : ' ', antt(cs, c, k),
-				antt(cs, c, MPS) / antt(cs, c, k));
+				find_noise(cs, c, k, why, sizeof(why)) ? '~' : ' ',
+				antt_of(cs, c, k), antt_of(cs, c, MPS) / antt_of(cs, c, k));
 		else if (cases_run_in(cs, c->kind, k))
 			cli_show(b->c, "  %16s", "failed");
 	cli_show(b->c, "\n");
@@ -144,7 +144,7 @@ struct total {
 static void add_case(struct cases *cs, const struct bench_case *c, enum arrangement k,
 	const struct bench_case *base, struct total *t)
 {
-	double mine = antt(cs, c, k), first = antt(cs, base, MPS), ideal = ideal_antt(cs, c);
+	double mine = antt_of(cs, c, k), first = antt_of(cs, base, MPS), ideal = ideal_antt(cs, c);
 	struct figures f = cases_figures(cs, c, k);
 	char why[96];
 
@@ -156,7 +156,7 @@ static void add_case(struct cases *cs, const struct bench_case *c, enum arrangem
 	t->stp += f.stp;
 	t->lost += c->by[k].makespan_ns / base->by[MPS].makespan_ns - 1;
 	t->preemptions += c->by[k].preemptions;
-	t->noisy += noise(cs, c, k, why, sizeof(why)) != NULL;
+	t->noisy += find_noise(cs, c, k, why, sizeof(why)) != NULL;
 	t->n++;
 }
 
@@ -196,13 +196,13 @@ static void show_totals(struct cases *cs, enum case_kind kind)
 		struct total t = {0};
 
 		for (unsigned i = 0; i < cs->n; i++) {
-			const struct bench_case *c = &cs->at[i], *o = reordered(cs, c);
+			const struct bench_case *c = &cs->at[i], *o = find_reordered(cs, c);
 
-			if (c->kind != kind || !ran(cs, c, MPS))
+			if (c->kind != kind || !has_run(cs, c, MPS))
 				continue;
-			if (ran(cs, c, k))
+			if (has_run(cs, c, k))
 				add_case(cs, c, k, c, &t);
-			if (k == MPS && o && ran(cs, o, k))
+			if (k == MPS && o && has_run(cs, o, k))
 				add_case(cs, o, k, c, &other);
 		}
 		if (cs->spec[k].name)

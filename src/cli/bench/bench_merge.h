@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  * Copyright 2026 The heddle authors */
 
-/* heddle bench merge: what its parts share. Each part prints its rows as they come, and writes its
- * keys into the object that is open. */
+/* Shared by the parts of heddle bench merge. Each part prints its rows as they are measured, and
+ * writes its keys into the open object. */
 #ifndef HEDDLE_BENCH_MERGE_H
 #define HEDDLE_BENCH_MERGE_H
 
@@ -12,8 +12,8 @@
 #define MERGE_PAIRS   (MERGE_KERNELS * (MERGE_KERNELS + 1) / 2) /* with themselves */
 #define MERGE_CURVE   64
 
-/* KernelMerge's benchmarks (section 2.3). Large: a millisecond and ten waves on an H200, more bytes
- * than its L2 holds; small: milliseconds on the virtual GPU. */
+/* KernelMerge's benchmarks (section 2.3). Large: a millisecond and ten waves on an H200, with more
+ * bytes than its L2 holds; small: milliseconds on the virtual GPU. */
 struct merge_row {
 	const char *name;
 	const char *file, *kernel; /* file: below a folder of kernels */
@@ -28,7 +28,7 @@ struct merge_kernel {
 	double alone_ms;
 };
 
-/* A pair's bathtub: time by the first one's part of the workers. */
+/* A pair's curve: time by the first kernel's part of the workers. */
 struct merge_curve {
 	unsigned n;
 	double part[MERGE_CURVE], ms[MERGE_CURVE];
@@ -48,7 +48,7 @@ struct merge_pair {
 	double make_ms, compile_ms; /* the merged form */
 };
 
-/* Why ways of some kinds (bits: columns of the table of pairs) were not measured of some pairs. */
+/* Why some kinds of ways (bits: columns of the table of pairs) were not measured for some pairs. */
 struct merge_note {
 	const char *why;
 	uint32_t columns, pairs;

@@ -1,16 +1,16 @@
 /* SPDX-License-Identifier: Apache-2.0
  * Copyright 2026 The heddle authors */
 
-/* Kernels as they are, and what one of them pays inside the scheduler (KernelMerge, section 2.4,
- * figure 5), in parts that add up:
- *   ids        a launch of as many blocks, each of which computes its numbers: the form that is
+/* Plain kernels, and the cost of the scheduler for one of them (KernelMerge, section 2.4, figure
+ * 5), in parts that add up:
+ *   ids        a launch of as many blocks, each of which computes its block index: the form that is
  *              fused "vertically" with nothing
- *   occupancy  the kernel as it is, with dynamic shared memory for nothing, so that no more of its
- *              blocks fit an SM than workers do (which takes from the L1 cache as well)
- *   queue      the rest, in the form whose workers keep to the only kernel
- *   choosing   what it takes more when the kernel is chosen by turns
- * Beside the last, the same by turns of all workers, by a word that they share (figure 3a as it
- * stands): CTL_STEAL_SHARED. */
+ *   occupancy  the plain kernel with unused dynamic shared memory, so that no more of its blocks
+ *              fit an SM than workers do (which also takes from the L1 cache)
+ *   queue      the rest, in the form whose workers serve only this kernel
+ *   choosing   the additional cost if workers choose the kernel in turns
+ * For comparison with the last: turns of all workers together, by a word that they share (figure 3a
+ * as published): CTL_STEAL_SHARED. */
 #include "cli/bench/bench_merge.h"
 
 #include "cli/progress.h"
@@ -80,7 +80,7 @@ static int time_once(struct merge_bench *b, struct corun *x, enum dev_how how,
 	return r;
 }
 
-static int alone(struct merge_bench *b, unsigned i)
+static int measure_alone(struct merge_bench *b, unsigned i)
 {
 	struct merge_kernel *k = &b->kernels[i];
 	struct corun_kernel *of = &k->of[0];
@@ -119,7 +119,7 @@ int merge_alone(struct merge_bench *b)
 	progress_begin(0);
 	for (unsigned i = 0; i < MERGE_KERNELS && r == CLI_OK; i++)
 		if (is_wanted(b, i))
-			r = alone(b, i);
+			r = measure_alone(b, i);
 	progress_clear();
 	json_end(b->j, ']');
 	return r;
@@ -147,8 +147,8 @@ static enum dev_how how_of(unsigned form)
 	return form == IDS ? DEV_VERTICAL : form >= KEEP ? DEV_MERGE : DEV_SEQUENTIAL;
 }
 
-/* The least dynamic shared memory with which no more than `most` blocks fit an SM. */
-static int limit(struct merge_bench *b, struct cost *t, uint32_t most)
+/* Finds the least dynamic shared memory with which at most `most` blocks fit an SM. */
+static int limit_blocks(struct merge_bench *b, struct cost *t, uint32_t most)
 {
 	struct host_device *d = &b->device.d;
 	struct corun_kernel *k = &b->kernels[t->kernel].of[0];
@@ -188,7 +188,7 @@ static enum ctl_order order_of(unsigned form)
 	return form == KEEP ? CTL_PARTITION : form >= SHARED ? CTL_STEAL_SHARED : CTL_STEAL;
 }
 
-static int prepare(struct merge_bench *b, struct cost *t)
+static int prepare_forms(struct merge_bench *b, struct cost *t)
 {
 	int r = CLI_OK;
 
@@ -203,7 +203,7 @@ static int prepare(struct merge_bench *b, struct cost *t)
 	}
 	if (r == CLI_OK)
 		corun_made(t->x, DEV_MERGE, &t->make_ms, &t->compile_ms);
-	return r == CLI_OK ? limit(b, t, t->plan[TURNS].per_sm) : r;
+	return r == CLI_OK ? limit_blocks(b, t, t->plan[TURNS].per_sm) : r;
 }
 
 static int time_form(struct merge_bench *b, struct cost *t, unsigned f, bool counts)
@@ -292,7 +292,7 @@ static int cost_of(struct merge_bench *b, struct cost *t)
 	arena_init(&arena, 0);
 	r = corun_open(b->c, &arena, &b->device, &of, 1, &t->x);
 	if (r == CLI_OK)
-		r = prepare(b, t);
+		r = prepare_forms(b, t);
 	for (unsigned n = 0; n <= b->rounds && r == CLI_OK; n++)
 		for (unsigned f = 0; f < FORMS && r == CLI_OK; f++) {
 			progress_step("%s in the scheduler", merge_rows[t->kernel].name);

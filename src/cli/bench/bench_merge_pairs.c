@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  * Copyright 2026 The heddle authors */
 
-/* Pairs in every way (KernelMerge, figures 4, 6 and 7), and what was chosen for them beside what
- * changes nothing. Of the time that is left each pair may take an equal part. */
+/* Pairs in every way (KernelMerge, figures 4, 6 and 7), and the chosen way compared with unmodified
+ * launches. Each pair may take an equal part of the remaining time. */
 #include "cli/bench/bench_merge.h"
 
 #include "cli/progress.h"
@@ -97,7 +97,7 @@ static void take_curve(const struct ways *t, struct merge_curve *ret)
 	ret->n = n;
 }
 
-static void take(const struct ways *t, struct merge_pair *p)
+static void take_times(const struct ways *t, struct merge_pair *p)
 {
 	const struct way *part = ways_best(t, DEV_MERGE, is_partition);
 
@@ -121,7 +121,7 @@ static void take(const struct ways *t, struct merge_pair *p)
 	p->done = p->sequential > 0 && p->tuned > 0;
 }
 
-static int measure(struct merge_bench *b, struct merge_pair *p, struct ways *t, double part_ms)
+static int measure_pair(struct merge_bench *b, struct merge_pair *p, struct ways *t, double part_ms)
 {
 	int r;
 
@@ -139,7 +139,7 @@ static int measure(struct merge_bench *b, struct merge_pair *p, struct ways *t, 
 		r = ways_choose(t);
 	if (r != CLI_OK)
 		return r;
-	take(t, p);
+	take_times(t, p);
 	corun_made(t->x, DEV_MERGE, &p->make_ms, &p->compile_ms);
 	for (unsigned i = 0; i < t->n_ways; i++)
 		b->wrong += t->at[i].wrong;
@@ -148,7 +148,7 @@ static int measure(struct merge_bench *b, struct merge_pair *p, struct ways *t, 
 
 /* ---- rows ---- */
 
-static double over(double a, double b)
+static double ratio_of(double a, double b)
 {
 	return a > 0 && b > 0 ? a / b : 0;
 }
@@ -193,18 +193,18 @@ static void json_pair(
 	for (size_t i = 0; i < ARRAY_LEN(columns); i++) {
 		double ms = ms_of(p, &columns[i]);
 
-		json_num(b->j, columns[i].key, ms > 0 ? over(s, ms) : NAN);
+		json_num(b->j, columns[i].key, ms > 0 ? ratio_of(s, ms) : NAN);
 	}
 	json_str(b->j, "partition_way", p->partition_name);
 	json_str(b->j, "tuned_way", p->tuned_name);
-	json_num(b->j, "tuned", over(p->tuned_sequential, p->tuned));
-	json_num(b->j, "tuned_of_plain", over(plain_of(p), p->tuned));
+	json_num(b->j, "tuned", ratio_of(p->tuned_sequential, p->tuned));
+	json_num(b->j, "tuned_of_plain", ratio_of(plain_of(p), p->tuned));
 	json_num(b->j, "make_ms", p->make_ms);
 	json_num(b->j, "compile_ms", p->compile_ms);
 	json_ways(b, t);
 }
 
-static void head(struct merge_bench *b)
+static void print_head(struct merge_bench *b)
 {
 	cli_show(b->c,
 		"\ngains: how much longer one after the other takes (steal: a block a claim; "
@@ -216,7 +216,7 @@ static void head(struct merge_bench *b)
 	cli_show(b->c, " %6s  %s\n", "tuned", "way");
 }
 
-static void row(struct merge_bench *b, const struct merge_pair *p)
+static void print_row(struct merge_bench *b, const struct merge_pair *p)
 {
 	char name[64];
 
@@ -225,11 +225,11 @@ static void row(struct merge_bench *b, const struct merge_pair *p)
 		double ms = ms_of(p, &columns[i]);
 
 		if (ms > 0)
-			cli_show(b->c, " %*.3f", columns[i].width, over(p->sequential, ms));
+			cli_show(b->c, " %*.3f", columns[i].width, ratio_of(p->sequential, ms));
 		else
 			cli_show(b->c, " %*s", columns[i].width, "-");
 	}
-	cli_show(b->c, " %6.3f  %s\n", over(p->tuned_sequential, p->tuned), p->tuned_name);
+	cli_show(b->c, " %6.3f  %s\n", ratio_of(p->tuned_sequential, p->tuned), p->tuned_name);
 }
 
 /* ---- what was not measured ---- */
@@ -252,7 +252,7 @@ static const char *why_none(const struct ways *t, const struct column *c)
 	return "none was tried";
 }
 
-/* Below the table: once for all pairs of which the same is true. */
+/* Adds a note below the table, one for all pairs to which it applies. */
 static int add_note(struct merge_bench *b, const char *why, uint32_t of_columns, unsigned pair)
 {
 	struct merge_note **at = &b->notes, *n;
@@ -274,7 +274,7 @@ static int add_note(struct merge_bench *b, const char *why, uint32_t of_columns,
 	return CLI_OK;
 }
 
-static int note(struct merge_bench *b, const struct ways *t, unsigned pair)
+static int note_refusals(struct merge_bench *b, const struct ways *t, unsigned pair)
 {
 	const char *why[ARRAY_LEN(columns)] = {0};
 	int r = CLI_OK;
@@ -344,13 +344,13 @@ static void run_pair(struct merge_bench *b, struct merge_pair *p, double part_ms
 	begin_pair(b, p);
 	r = merge_open(b, &arena, p, &t.x);
 	if (r == CLI_OK)
-		r = measure(b, p, &t, part_ms);
+		r = measure_pair(b, p, &t, part_ms);
 	gauge_mhz(&b->device.d.cu, &b->device.gauge, &mhz);
 	progress_clear();
 	if (p->done) {
-		row(b, p);
+		print_row(b, p);
 		json_pair(b, p, &t, mhz);
-		r = note(b, &t, (unsigned)(p - b->pairs));
+		r = note_refusals(b, &t, (unsigned)(p - b->pairs));
 	}
 	b->failures += r != CLI_OK;
 	json_end(b->j, '}');
@@ -360,14 +360,14 @@ static void run_pair(struct merge_bench *b, struct merge_pair *p, double part_ms
 
 /* ---- all of them ---- */
 
-static void summary(struct merge_bench *b, const char *key)
+static void print_summary(struct merge_bench *b, const char *key)
 {
 	double logs = 0, best = 0, worst = INFINITY, steal = 0, least = INFINITY;
 	unsigned n = 0, better = 0, parted = 0;
 
 	for (unsigned i = 0; i < b->n_pairs; i++) {
 		const struct merge_pair *p = &b->pairs[i];
-		double gain = over(p->tuned_sequential, p->tuned);
+		double gain = ratio_of(p->tuned_sequential, p->tuned);
 
 		if (!p->done)
 			continue;
@@ -376,7 +376,7 @@ static void summary(struct merge_bench *b, const char *key)
 		best = MAX(best, gain);
 		worst = MIN(worst, gain);
 		better += gain > 1.05;
-		least = MIN(least, over(plain_of(p), p->tuned));
+		least = MIN(least, ratio_of(plain_of(p), p->tuned));
 		if (p->steal_best > 0 && p->partition > 0) {
 			steal += p->steal_best / p->partition;
 			parted++;
@@ -403,7 +403,7 @@ static void summary(struct merge_bench *b, const char *key)
 			steal / parted);
 }
 
-/* run: what is done with each pair, in so many milliseconds (0: as many as it takes). */
+/* run: called for each pair, with its time limit in milliseconds (0: none). */
 static void for_each_pair(struct merge_bench *b,
 	void (*run)(struct merge_bench *b, struct merge_pair *p, double part_ms))
 {
@@ -426,12 +426,12 @@ static void for_each_pair(struct merge_bench *b,
 
 int merge_pairs(struct merge_bench *b)
 {
-	head(b);
+	print_head(b);
 	json_begin_array(b->j, "pairs");
 	for_each_pair(b, run_pair);
 	json_end(b->j, ']');
 	say_notes(b);
-	summary(b, "summary");
+	print_summary(b, "summary");
 	return CLI_OK;
 }
 
@@ -484,11 +484,11 @@ static void tuned_pair(struct merge_bench *b, struct merge_pair *p, double part_
 		json_num(b->j, "sequential_ms", p->tuned_sequential);
 		json_num(b->j, "streams_ms", p->tuned_streams);
 		json_num(b->j, "ms", p->tuned);
-		json_num(b->j, "gain", over(p->tuned_sequential, p->tuned));
-		json_num(b->j, "of_plain", over(plain_of(p), p->tuned));
+		json_num(b->j, "gain", ratio_of(p->tuned_sequential, p->tuned));
+		json_num(b->j, "of_plain", ratio_of(plain_of(p), p->tuned));
 		cli_show(b->c, "%-27s %9.4f %9.4f %9.4f %6.3f %6.3f  %s\n", name,
 			p->tuned_sequential, p->tuned_streams, p->tuned,
-			over(p->tuned_sequential, p->tuned), over(plain_of(p), p->tuned),
+			ratio_of(p->tuned_sequential, p->tuned), ratio_of(plain_of(p), p->tuned),
 			p->tuned_name);
 	}
 	b->failures += r != CLI_OK;
@@ -504,6 +504,6 @@ int merge_tuned(struct merge_bench *b)
 	json_begin_array(b->j, "tuned");
 	for_each_pair(b, tuned_pair);
 	json_end(b->j, ']');
-	summary(b, "tuned_summary");
+	print_summary(b, "tuned_summary");
 	return CLI_OK;
 }

@@ -3,7 +3,7 @@
 
 /* The orders in which workers take the blocks of a grid (pass.h), on kernels with grids of two
  * dimensions, each alone on the device. All forms of a kernel run on the same memory. First each
- * of them runs once, and must leave the same results as the plain kernel, bit for bit. Then they
+ * form runs once, and must give the same results as the plain kernel, bit for bit. Then the forms
  * run in turns, and the medians count. */
 #include "cli/bench/bench.h"
 #include "cli/bench/figures.h"
@@ -21,8 +21,7 @@
 
 #define ROUNDS_MAX 1000
 
-/* large: for GPUs, so that what the kernel reads is more than an L2 cache holds. small: for the
- * virtual GPU. */
+/* large: for GPUs, with more input than an L2 cache holds. small: for the virtual GPU. */
 static const struct orders_row {
 	const char *name, *kernel, *large, *small;
 } rows[] = {
@@ -71,7 +70,8 @@ struct orders_form {
 	CUdeviceptr control; /* 0: plain */
 	uint32_t gen;
 	double ms[ROUNDS_MAX], median;
-	double spread; /* of the middle half of the rounds, of the median; NaN: one round */
+	/* of the middle half of the rounds, relative to the median; NaN: one round */
+	double spread;
 };
 
 struct orders {
@@ -212,7 +212,7 @@ static int form_run(struct orders *o, unsigned which, double *ret_ms)
 	return CLI_OK;
 }
 
-/* The last buffer, which is the one that these kernels write, with what the plain kernel leaves. */
+/* Compares the last buffer, which these kernels write, with the plain kernel's result. */
 static int forms_compare(struct orders *o)
 {
 	const struct cu_api *cu = &o->device.cu;

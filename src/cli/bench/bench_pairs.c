@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0
  * Copyright 2026 The heddle authors */
 
-/* A long program of low priority and a short one of high priority: by how much the short one is
- * done sooner than where the device decides (FLEP, section 6.3.1): launched right behind the long
- * one's start (figure 8), and some time behind it (figure 9). */
+/* A long program of low priority and a short one of high priority: how much sooner the short one is
+ * done than without heddle (FLEP, section 6.3.1): launched right after the long one's start (figure
+ * 8), and some time after it (figure 9). */
 #include "cli/bench/cases.h"
 
 #include <math.h>
@@ -19,16 +19,16 @@ static double high_alone(const struct cases *cs, const struct bench_case *c)
 	return cases_alone_of(cs, c, 1);
 }
 
-/* If the high one never waited: what was left of the low one when it came, and itself, over itself.
- */
-static double ideal(const struct cases *cs, const struct bench_case *c)
+/* The speedup if high never waited: the rest of low's run when high came, plus high's own time,
+ * over the latter. */
+static double ideal_speedup(const struct cases *cs, const struct bench_case *c)
 {
 	double low = low_alone(cs, c), high = high_alone(cs, c);
 
 	return (MAX(low - c->delay * low, 0) + high) / high;
 }
 
-static bool ran(const struct cases *cs, const struct bench_case *c, enum arrangement k)
+static bool has_run(const struct cases *cs, const struct bench_case *c, enum arrangement k)
 {
 	return cases_run_in(cs, c->kind, k) && c->by[k].n && low_alone(cs, c) > 0 &&
 	       high_alone(cs, c) > 0;
@@ -40,14 +40,14 @@ static double high_ns(const struct bench_case *c, enum arrangement k)
 }
 
 /* 0: the one to compare with did not run. */
-static double speedup(const struct bench_case *c, enum arrangement k)
+static double speedup_of(const struct bench_case *c, enum arrangement k)
 {
 	return c->by[MPS].n ? high_ns(c, MPS) / high_ns(c, k) : 0;
 }
 
 /* Why its figures are no result, or NULL. */
-static const char *noise(const struct cases *cs, const struct bench_case *c, enum arrangement k,
-	char *buf, size_t size)
+static const char *find_noise(const struct cases *cs, const struct bench_case *c,
+	enum arrangement k, char *buf, size_t size)
 {
 	struct figures f = cases_figures(cs, c, k);
 
@@ -65,11 +65,11 @@ static void json_arrangement(struct cases *cs, const struct bench_case *c, enum 
 	json_str(j, "name", cs->spec[k].name);
 	json_num(j, "high_us", high_ns(c, k) / 1e3);
 	json_num(j, "low_us", r->of[0].median_ns / 1e3);
-	json_num(j, "high_speedup", speedup(c, k));
+	json_num(j, "high_speedup", speedup_of(c, k));
 	json_num(j, "antt", f.antt);
 	json_num(j, "stp", f.stp);
 	json_num(j, "stp_makespan", f.stp_makespan);
-	json_str(j, "noise", noise(cs, c, k, why, sizeof(why)));
+	json_str(j, "noise", find_noise(cs, c, k, why, sizeof(why)));
 	json_uint(j, "preemptions", r->preemptions);
 	json_uint(j, "checked", r->checked);
 	json_uint(j, "wrong", r->wrong);
@@ -87,10 +87,10 @@ static void json_pair(struct cases *cs, const struct bench_case *c)
 	json_num(j, "high_alone_us", high_alone(cs, c) / 1e3);
 	if (c->kind == CASE_DELAYED)
 		json_num(j, "delay", c->delay);
-	json_num(j, "ideal", ideal(cs, c));
+	json_num(j, "ideal", ideal_speedup(cs, c));
 	json_begin_array(j, "arrangements");
 	for (enum arrangement k = ALONE; k < ARRANGEMENTS; k++)
-		if (ran(cs, c, k))
+		if (has_run(cs, c, k))
 			json_arrangement(cs, c, k);
 	json_end(j, ']');
 	json_end(j, '}');
@@ -104,12 +104,12 @@ static void text_pair(struct cases *cs, const struct bench_case *c)
 	cli_show(b->c, "%-4s %-4s", bench_programs[c->program[0]], bench_programs[c->program[1]]);
 	if (c->kind == CASE_DELAYED)
 		cli_show(b->c, " %5.1f", c->delay);
-	cli_show(b->c, " %6.1f", ideal(cs, c));
+	cli_show(b->c, " %6.1f", ideal_speedup(cs, c));
 	for (enum arrangement k = ALONE; k < ARRANGEMENTS; k++)
-		if (ran(cs, c, k))
+		if (has_run(cs, c, k))
 			cli_show(b->c, " %c%9.0f (%5.1fx)",
-				noise(cs, c, k, why, sizeof(why)) ? '~' : ' ', high_ns(c, k) / 1e3,
-				speedup(c, k));
+				find_noise(cs, c, k, why, sizeof(why)) ? '~' : ' ',
+				high_ns(c, k) / 1e3, speedup_of(c, k));
 		else if (cases_run_in(cs, c->kind, k))
 			cli_show(b->c, "  %18s", "failed");
 	cli_show(b->c, "\n");
@@ -144,7 +144,7 @@ static double ideal_mean(const struct cases *cs, enum case_kind kind, double del
 		const struct bench_case *c = &cs->at[i];
 
 		if (c->kind == kind && c->delay == delay && high_alone(cs, c) > 0) {
-			sum += ideal(cs, c);
+			sum += ideal_speedup(cs, c);
 			n++;
 		}
 	}
@@ -163,17 +163,17 @@ static void sum_up(struct cases *cs, enum arrangement k, double ideal)
 		const struct bench_case *c = &cs->at[i];
 		struct figures f;
 
-		if (c->kind != CASE_PAIR || !ran(cs, c, k) || !c->by[MPS].n)
+		if (c->kind != CASE_PAIR || !has_run(cs, c, k) || !c->by[MPS].n)
 			continue;
 		f = cases_figures(cs, c, k);
-		sum += speedup(c, k);
-		best = MAX(best, speedup(c, k));
-		worst = MIN(worst, speedup(c, k));
+		sum += speedup_of(c, k);
+		best = MAX(best, speedup_of(c, k));
+		worst = MIN(worst, speedup_of(c, k));
 		antt += f.antt;
 		stp += f.stp;
 		makespan += f.stp_makespan;
 		preemptions += c->by[k].preemptions;
-		noisy += noise(cs, c, k, why, sizeof(why)) != NULL;
+		noisy += find_noise(cs, c, k, why, sizeof(why)) != NULL;
 		m++;
 	}
 	if (!m)
@@ -234,10 +234,10 @@ static void sum_up_delay(struct cases *cs, double delay)
 		for (unsigned i = 0; i < cs->n; i++) {
 			const struct bench_case *c = &cs->at[i];
 
-			if (c->kind != CASE_DELAYED || c->delay != delay || !ran(cs, c, k) ||
+			if (c->kind != CASE_DELAYED || c->delay != delay || !has_run(cs, c, k) ||
 				!c->by[MPS].n)
 				continue;
-			sum += speedup(c, k);
+			sum += speedup_of(c, k);
 			n++;
 		}
 		if (!n)

@@ -2,9 +2,9 @@
  * Copyright 2026 The heddle authors */
 
 /* How well heddled predicts the duration of launches of sizes that have never run (FLEP, section
- * 6.2, figure 7): each program runs at some sizes, from which heddled learns, and then at sizes
- * between them. Both times come from heddled: its prediction before the first launch of a size, and
- * its mean duration over a few launches of that size. */
+ * 6.2, figure 7). Each program runs at some sizes, from which heddled learns, and then at sizes
+ * between them. Both times are heddled's: its prediction before the first launch of a size, and its
+ * mean duration over a few launches of that size. */
 #include "cli/bench/bench.h"
 
 #include <errno.h>
@@ -33,7 +33,7 @@ struct predict {
 	unsigned n;        /* programs that have one */
 };
 
-static void plan(struct predict *p, struct bench *b)
+static void plan_sizes(struct predict *p, struct bench *b)
 {
 	*p = (struct predict){.b = b,
 		.programs = b->quick ? QUICK - 1 : PROGRAMS,
@@ -46,11 +46,11 @@ unsigned bench_predict_steps(const struct bench *b)
 {
 	struct predict p;
 
-	plan(&p, (struct bench *)b);
+	plan_sizes(&p, (struct bench *)b);
 	return p.programs * (p.learn + p.held_out);
 }
 
-/* Sizes are evenly apart; those that are held out lie in the middle between them. */
+/* Sizes are evenly spaced; the held-out sizes are halfway between them. */
 static double scale_of(const struct predict *p, unsigned i, bool held_out)
 {
 	double step = (GREATEST - LEAST) / (p->learn - 1);
@@ -58,9 +58,9 @@ static double scale_of(const struct predict *p, unsigned i, bool held_out)
 	return LEAST + step * (i + (held_out ? 0.5 : 0));
 }
 
-/* Those that are learnt from in no order: the last must not be the greatest, where the device is
+/* The sizes to learn from are not in order: the largest must not be last, when the device is
  * warmest. */
-static unsigned shuffled(const struct predict *p, unsigned i)
+static unsigned shuffled_index(const struct predict *p, unsigned i)
 {
 	return p->learn % 3 ? i * 3 % p->learn : i;
 }
@@ -80,7 +80,7 @@ static int run_size(struct predict *p, struct stage *stage, double scale, unsign
 
 /* ---- what heddled knows ---- */
 
-static void take(void *user, const struct wire_kernel *k, const struct wire_shape *s)
+static void take_kernel(void *user, const struct wire_kernel *k, const struct wire_shape *s)
 {
 	struct predict *p = user;
 
@@ -90,14 +90,14 @@ static void take(void *user, const struct wire_kernel *k, const struct wire_shap
 		p->failed = true;
 }
 
-static int ask(struct predict *p, const struct stage *stage)
+static int ask_heddled(struct predict *p, const struct stage *stage)
 {
 	char socket[108];
 	int e;
 
 	snprintf(socket, sizeof(socket), "%s/heddled.sock", stage->dir);
 	p->shapes.len = 0;
-	e = ask_profile(socket, take, p);
+	e = ask_profile(socket, take_kernel, p);
 	e = p->failed ? -ENOMEM : e;
 	return e ? cli_error(p->b->c, NULL, "heddled does not say what it has learnt: %s",
 			   strerror(-e))
@@ -182,9 +182,9 @@ static int measure_program(struct predict *p, struct stage *stage, const char *p
 
 	p->program = program;
 	for (unsigned i = 0; r == CLI_OK && i < p->learn; i++)
-		r = run_size(p, stage, scale_of(p, shuffled(p, i), false), p->launches);
+		r = run_size(p, stage, scale_of(p, shuffled_index(p, i), false), p->launches);
 	if (r == CLI_OK)
-		r = ask(p, stage);
+		r = ask_heddled(p, stage);
 	if (r != CLI_OK)
 		return r;
 	n = p->shapes.len;
@@ -196,7 +196,7 @@ static int measure_program(struct predict *p, struct stage *stage, const char *p
 	for (unsigned i = 0; r == CLI_OK && i < p->held_out; i++)
 		r = run_size(p, stage, scale_of(p, i, true), HELD_LAUNCHES);
 	if (r == CLI_OK)
-		r = ask(p, stage);
+		r = ask_heddled(p, stage);
 	if (r == CLI_OK)
 		show_program(p, known, n);
 	return r;
@@ -214,7 +214,7 @@ int bench_predict(struct bench *b)
 
 	if (r != CLI_OK)
 		return r;
-	plan(&p, b);
+	plan_sizes(&p, b);
 	json_begin_array(b->j, "predict");
 	cli_show(b->c, "\nerror of predicted durations of sizes that have never run, %%\n"
 		       "      sizes learnt, held out    mean       worst\n");

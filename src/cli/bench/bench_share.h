@@ -14,7 +14,7 @@
 #define SHARE_PROGRAMS    15 /* rows of utilisation.def */
 #define SHARE_PAIRS       (SHARE_PROGRAMS * (SHARE_PROGRAMS - 1) / 2)
 #define SHARE_PREDICT_KEY "policy_options=" /* of heddled */
-#define SHARE_LOW         50.0 /* percent of issue slots; below it a program's utilisation is low */
+#define SHARE_LOW         50.0 /* percent of issue slots; a program below it has low utilisation */
 
 enum share_class { SHARE_UNKNOWN, SHARE_LOW_CLASS, SHARE_HIGH_CLASS };
 
@@ -50,7 +50,8 @@ struct share_pair {
 /* A pair's figures in one arrangement, over its orders. */
 struct share_figures {
 	struct figures f; /* geometric means */
-	double spread;    /* the largest of its makespans, of their median; -1: one round */
+	/* the largest of its makespans, relative to their median; -1: one round */
+	double spread;
 	unsigned preemptions, shrinks, checked;
 };
 
@@ -64,11 +65,10 @@ struct share {
 	unsigned n, n_pairs;
 	unsigned asked[SHARE_PAIRS][2], n_asked; /* of --pairs; none: all pairs */
 	bool large, predict, by_sm;
-	unsigned
-		only; /* a bit for each arrangement of --only; 0: all that suit the other options */
+	unsigned only; /* a bit for each arrangement of --only; 0: all that fit the other options */
 	const char *store; /* of heddle profile; NULL: none */
-	/* From the store, by program: an SM's time for a block with i + 1 blocks on the SM; 0: not
-	 * known. */
+	/* From the store, by program: an SM's time for a block with i + 1 blocks on the SM; 0:
+	 * unknown. */
 	float curve_ns[SHARE_PROGRAMS][SCHED_PER_SM];
 	bool has_curve[SHARE_PROGRAMS];
 	struct {
@@ -80,11 +80,11 @@ struct share {
 
 /* ---- bench_share_programs.c ---- */
 /* Reads --of, --pairs and --low into s, and checks that the programs are installed. CLI_OK;
- * CLI_USAGE or CLI_FAILED after it reported an error, as all below. */
+ * CLI_USAGE or CLI_FAILED after it reported an error, as for all functions below. */
 int share_choose(struct share *s);
 /* Sets s->scale, once s->large and the device are known: launches of about 100 ms on a GPU. */
 void share_scale(struct share *s);
-/* Reads the curves that s->store has of the programs on this device into s->curve_ns. */
+/* Reads the programs' curves on this device from s->store into s->curve_ns. */
 int share_read_store(struct share *s);
 /* Limits of an SM. */
 struct share_limits {
@@ -93,9 +93,8 @@ struct share_limits {
 int share_read_limits(struct share *s, struct share_limits *ret);
 /* Returns "low" or "high"; NULL: not known. */
 const char *share_class_name(enum share_class class);
-/* Shows figures 2, 3, 8a and 8b, and figure 9 if there is a store: the resources of an SM that each
- * program takes, its utilisation, the cost of its workers' form, its time by its blocks on each SM.
- */
+/* Shows figures 2, 3, 8a and 8b, and figure 9 if there is a store: each program's share of an SM's
+ * resources, its utilisation, the cost of its workers' form, and its time by blocks on each SM. */
 int share_show_programs(struct share *s);
 
 /* ---- bench_share_registers.c ---- */
@@ -110,23 +109,23 @@ int share_choose_arrangements(struct share *s);
 int share_list(struct share *s);
 /* Shows figures 10 and 11. */
 void share_show_pairs(struct share *s);
-/* Returns NULL if this device lacks the arrangement, or the user did not ask for it. */
+/* Returns NULL if this device lacks the arrangement, or the options exclude it. */
 const char *share_arrangement_name(const struct share *s, enum share_arrangement k);
-/* Returns false if an order of the pair, or one of its programs alone, was not measured. */
+/* False: an order of the pair, or one of its programs alone, was not measured. */
 bool share_figures_of(const struct share *s, const struct share_pair *p, enum share_arrangement k,
 	struct share_figures *ret);
 
 /* ---- bench_share_oracle.c ---- */
-/* Measures each pair with fixed numbers of blocks on each SM, and shows how much of the best one's
- * gain greedy has. After share_read_registers. */
+/* Measures each pair with fixed numbers of blocks on each SM, and shows greedy's part of the best
+ * division's gain. Call after share_read_registers. */
 int share_oracle(struct share *s);
 
-/* Returns why the figures are no result, or NULL. buf has room for the answer. */
+/* Returns why the figures are no result, or NULL. buf has room for the text. */
 const char *share_noise(
 	const struct share_figures *f, enum share_arrangement k, char *buf, size_t size);
 
 /* ---- bench_share_splits.c ---- */
-/* Writes the best of the splits that differ by SM beside greedy, as a key of p's object. */
+/* Writes the best split with quotas by SM, compared with greedy, as a key of p's object. */
 void share_json_best(struct share *s, const struct share_pair *p);
 /* Shows that of all pairs as text. */
 void share_text_best(struct share *s);

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0
  * Copyright 2026 The heddle authors */
 
-/* heddle bench share --oracle: what the best fixed division of each SM gains, and how much of that
- * gain the policy greedy has. Each pair runs with a few numbers of blocks of both kernels that fill
- * an SM together, under heddled with the policy fixed, in the same three orders as in all other
- * arrangements, results checked. The oracle takes the division with the best geometric mean over
- * the orders, or one program after the other, whose gain is 0. */
+/* heddle bench share --oracle: the gain of the best fixed division of each SM, and the policy
+ * greedy's part of it. Each pair runs with a few combinations of block counts that fill an SM,
+ * under heddled with the policy fixed, in the same three orders as in all other arrangements, with
+ * results checked. The oracle takes the division with the best geometric mean over the orders, or
+ * one program after the other, whose gain is 0. */
 #include "cli/bench/bench_share.h"
 #include "cli/progress.h"
 
@@ -34,9 +34,10 @@ struct oracle {
 
 /* ---- divisions of an SM ---- */
 
-/* How many blocks of the second kernel fit an SM beside n blocks of the first, as the hardware
- * holds them. Registers are those of the workers' forms. */
-static unsigned beside(const struct share_limits *l, const struct crew_kernel k[2], unsigned n)
+/* How many blocks of the second kernel fit an SM beside n blocks of the first. Registers are those
+ * of the workers' forms. */
+static unsigned blocks_beside(
+	const struct share_limits *l, const struct crew_kernel k[2], unsigned n)
 {
 	const struct {
 		uint64_t limit, each[2];
@@ -73,7 +74,7 @@ static void add_split(struct oracle *o, unsigned first, unsigned second)
 	snprintf(p->name, sizeof(p->name), "fixed %u:%u", first, second);
 }
 
-/* Up to SPLITS divisions that leave no room for one more block of either, evenly spaced. */
+/* Finds up to SPLITS divisions with no room for another block of either kernel, evenly spaced. */
 static void find_splits(const struct share *s, const struct share_limits *l, struct oracle *o)
 {
 	unsigned counts[2][64], n = 0, most;
@@ -87,9 +88,10 @@ static void find_splits(const struct share *s, const struct share_limits *l, str
 	}
 	most = MIN(k[0].blocks_per_sm, (unsigned)ARRAY_LEN(counts[0]));
 	for (unsigned a = 1; a <= most; a++) {
-		unsigned b = beside(l, k, a);
+		unsigned b = blocks_beside(l, k, a);
 
-		/* With more of the first, as many of the second fit: that one is better. */
+		/* As many of the second fit with more of the first, so that division replaces the
+		 * last one. */
 		if (n && counts[1][n - 1] == b)
 			n--;
 		if (!b)
@@ -139,7 +141,7 @@ static int list_cases(struct share *s, struct oracle *o, struct cases_table *tab
 	return CLI_OK;
 }
 
-/* The geometric mean over the orders; 0: one of them was not measured. */
+/* The geometric mean over the orders; 0: an order was not measured. */
 static double stp_of(const struct cases *cs, unsigned k)
 {
 	double sum = 0;

@@ -86,7 +86,7 @@ static int read_of(struct share *s)
 				  s->b.c, "--of names one program; a pair needs two, with a comma");
 }
 
-/* Index of the program that the text names, which is added if it is new; -1 after an error. */
+/* The index of the named program, added if it is new; -1 after an error. */
 static int add_named(struct share *s, const char *text, size_t len)
 {
 	const struct utilisation *row = find_row(text, len);
@@ -99,7 +99,7 @@ static int add_named(struct share *s, const char *text, size_t len)
 	return i;
 }
 
-/* A+B,C+D: the first program of a pair is the one that the names of splits count for. */
+/* Reads A+B,C+D. The names of splits refer to the first program of a pair. */
 static int read_pairs(struct share *s)
 {
 	for (const char *text = cli_value(s->b.c, "pairs"); text;) {
@@ -195,7 +195,7 @@ int share_choose(struct share *s)
 
 /* ---- figure 9: time by blocks on each SM ---- */
 
-/* The store lists the curve that was written last first, and that one counts. */
+/* The store lists the latest curve first, so the first one counts. */
 static void take_curve(void *user, const struct duration_kernel *k)
 {
 	struct share *s = user;
@@ -221,7 +221,8 @@ int share_read_store(struct share *s)
 		 : CLI_OK;
 }
 
-/* Shows an SM's time for a block by the number of blocks on the SM, over the time with the most. */
+/* Shows an SM's time for a block by the number of blocks on the SM, relative to the largest
+ * number. */
 static void show_curve(struct share *s, unsigned i)
 {
 	unsigned most = SCHED_PER_SM;
@@ -284,8 +285,8 @@ int share_read_limits(struct share *s, struct share_limits *ret)
 	return CLI_OK;
 }
 
-/* Returns the percentage of an SM's limit that as many blocks as fit take. */
-static double part(const struct crew_kernel *k, double each, int limit)
+/* The percentage of an SM's limit that as many blocks as fit take. */
+static double percent_of(const struct crew_kernel *k, double each, int limit)
 {
 	return limit > 0 ? 100 * each * k->blocks_per_sm / limit : NAN;
 }
@@ -299,10 +300,10 @@ static void show_occupied(struct share *s, unsigned i, const struct share_limits
 		cli_show(s->b.c, " %31s", "-");
 		return;
 	}
-	threads = part(k, k->threads, l->threads);
-	registers = part(k, (double)k->threads * k->registers, l->registers);
-	shared = part(k, k->shared_bytes, l->shared_bytes);
-	blocks = part(k, 1, l->blocks);
+	threads = percent_of(k, k->threads, l->threads);
+	registers = percent_of(k, (double)k->threads * k->registers, l->registers);
+	shared = percent_of(k, k->shared_bytes, l->shared_bytes);
+	blocks = percent_of(k, 1, l->blocks);
 	json_begin_object(s->b.j, "takes");
 	json_uint(s->b.j, "threads", k->threads);
 	json_uint(s->b.j, "registers", k->registers);

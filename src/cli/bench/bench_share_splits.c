@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0
  * Copyright 2026 The heddle authors */
 
-/* heddle bench share --by-sm: the best split of each pair whose quotas differ by SM, beside the
+/* heddle bench share --by-sm: the best split of each pair with quotas by SM, compared with the
  * uniform quotas of greedy ("Adaptive simultaneous multi-tenancy", sections 3.8 and 6, which leave
- * such splits as future work). The best of several is partly lucky: its noise is shown with it. */
+ * such splits as future work). The best of several splits is partly lucky, so its noise is shown as
+ * well. */
 #include "cli/bench/bench_share.h"
 
 #include <math.h>
@@ -16,7 +17,7 @@ struct best_split {
 	double greedy, over_greedy; /* STP by makespans; NaN: greedy was not measured */
 };
 
-/* Returns false if no split of the pair was measured. A result wins over noise. */
+/* False: no split of the pair was measured. A result wins over a noisy figure. */
 static bool find_best(const struct share *s, const struct share_pair *p, struct best_split *ret)
 {
 	struct share_figures f, greedy;

@@ -2,9 +2,9 @@
  * Copyright 2026 The heddle authors */
 
 /* Weighted fairness (FLEP, section 6.3.3, figures 13 and 14): pairs and triplets of programs that
- * launch the same kernel without end, by weights under policy ffs and, for comparison, sliced as
- * the device does by itself. Shares and the throughput lost come from the programs' own rounds
- * against the same program alone in the same arrangement; heddled's figures stand beside them. */
+ * launch the same kernel without end, by weights under policy ffs, and for comparison time-sliced
+ * by the device itself. Shares and the lost throughput compare the programs' own rounds with the
+ * same program alone in the same arrangement. heddled's figures are shown beside them. */
 #include <errno.h>
 #include <math.h>
 #include <stdio.h>
@@ -18,7 +18,7 @@
 
 #define LOWS     4 /* the first four run the large input, as in bench_preempt's pairs */
 #define MAX_SETS 64
-/* Launches in which the shim finds out how a kernel is best launched (src/shim/pace.c). */
+/* Launches in which the shim finds the best way to launch a kernel (src/shim/pace.c). */
 #define SEARCH_ROUNDS 14
 
 /* The virtual GPU has no MPS, so it runs only the first two. */
@@ -37,7 +37,7 @@ static const struct ratio ratios[RATIOS] = {
 	{"3:2:1", 3, {3, 2, 1}, 3},
 };
 
-/* The last program is the one with the least weight, and runs the large input. */
+/* The last program has the least weight, and runs the large input. */
 struct share_set {
 	const struct ratio *ratio;
 	unsigned program[SHARES_MAX];
@@ -52,14 +52,15 @@ struct share_bench {
 	struct stage stage[ARRANGEMENTS];
 	unsigned arrangements;
 	struct share_set set[MAX_SETS];
-	unsigned n, n_run; /* the first n_run take part: the budget leaves no time for more */
-	double began_s, set_began_s, longest_s; /* the part, the present set, the longest so far */
+	unsigned n, n_run; /* the first n_run run: the budget leaves no time for more */
+	/* start of the part and of the current set; the longest set so far */
+	double began_s, set_began_s, longest_s;
 	double alone_per_s[ARRANGEMENTS][PROGRAMS][2]; /* by large; 0: not yet; below 0: failed */
 };
 
 /* ---- what is measured ---- */
 
-/* Set k of a ratio. In the first four of each each program of low priority comes once. */
+/* Set k of a ratio. Each low-priority program is in exactly one of the first four sets. */
 static void add_set(struct share_bench *sb, unsigned ratio, unsigned k)
 {
 	struct share_set *s = &sb->set[sb->n++];
@@ -73,7 +74,7 @@ static void add_set(struct share_bench *sb, unsigned ratio, unsigned k)
 	}
 }
 
-/* One of each ratio first: a budget may end the list anywhere. */
+/* One set of each ratio first, as a budget may end the list anywhere. */
 static void list_sets(struct share_bench *sb)
 {
 	static const unsigned order[RATIOS] = {ONE_TO_ONE, FIVE_TO_ONE, TRIPLET, TWO_TO_ONE};
@@ -96,8 +97,8 @@ static const char *size_of(const struct bench *b, bool large)
 	return large && b->device != DEV_CPU ? "large" : "small";
 }
 
-/* The virtual GPU is as fast as the machine's other load lets it be, so there each set is compared
- * with what its programs did just before. */
+/* On the virtual GPU, speed depends on the machine's other load, so each set is compared with runs
+ * of its programs just before. */
 static bool alone_is_kept(const struct bench *b)
 {
 	return b->device != DEV_CPU;
@@ -139,8 +140,8 @@ static uint64_t window_of(const struct bench *b)
 	return b->device == DEV_CPU ? 2000000000 : 300000000;
 }
 
-/* Runs members of s: all, or one of them alone (only >= 0). A failure is counted; CLI_FAILED:
- * nothing shall go on. */
+/* Runs members of s: all, or only one of them (only >= 0). A failure is counted; CLI_FAILED: stop
+ * everything. */
 static int run_members(struct share_bench *sb, unsigned arrangement, const struct share_set *s,
 	int only, struct crowd_result *ret)
 {
@@ -210,7 +211,7 @@ static bool sum_up(struct share_bench *sb, unsigned arrangement, struct share_se
 }
 
 /* Before the last run of set i, which takes about run_s: is there time for another set after it?
- * Asked that early, the steps that are shown are right at the last of them. */
+ * Asked this early, the number of steps is right during the last run. */
 static void keep_budget(struct share_bench *sb, unsigned i, double run_s)
 {
 	double end_s = clock_ms() / 1e3 + run_s, budget = (double)sb->b->budget_s;

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0
  * Copyright 2026 The heddle authors */
 
-/* The preemptible form beside kernel slicing (FLEP, section 6.5, figure 17), each alone on the
- * device: slices are as long as heddle takes to get the device from the same kernel (the median of
- * the way out in a pair), so that both let others in as soon. Never shorter than a wave of blocks
- * takes, below which a slice would leave SMs empty. */
+/* The preemptible form compared with kernel slicing (FLEP, section 6.5, figure 17), each alone on
+ * the device. Slices are as long as heddle takes to preempt the same kernel (the median drain time
+ * in a pair), so that both admit other work equally soon. A slice is never shorter than a wave of
+ * blocks, as it would leave SMs empty. */
 #include "cli/bench/bench.h"
 #include "cli/bench/figures.h"
 
@@ -41,7 +41,7 @@ unsigned bench_slicing_steps(const struct bench *b)
 	return count_programs(b) * (1 + FORMS * PASSES);
 }
 
-/* How long heddle takes to get the device from it; 0: that was not seen. */
+/* Measures how long heddle takes to preempt it; 0: no preemption was seen. */
 static int measure_way_out(struct slicing *sl, unsigned program, double *ret_ns)
 {
 	struct stage_run run =
@@ -79,7 +79,7 @@ static int measure_form(struct slicing *sl, unsigned program, unsigned form, uns
 	return CLI_OK;
 }
 
-static void show(struct slicing *sl, const char *program, double way_out_ns, unsigned slices,
+static void show_row(struct slicing *sl, const char *program, double way_out_ns, unsigned slices,
 	const double ns[FORMS], double spread)
 {
 	struct bench *b = sl->b;
@@ -123,7 +123,7 @@ static int measure_program(struct slicing *sl, unsigned program)
 			slices = (unsigned)MAX(ns[k] / MAX(way_out_ns, FEWEST_NS), 1.0);
 	}
 	if (r == CLI_OK && way_out_ns > 0)
-		show(sl, bench_programs[program], way_out_ns, slices, ns, most);
+		show_row(sl, bench_programs[program], way_out_ns, slices, ns, most);
 	else if (r == CLI_OK)
 		cli_show(sl->b->c, "%-8s was not preempted\n", bench_programs[program]);
 	return r;

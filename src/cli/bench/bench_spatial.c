@@ -2,10 +2,10 @@
  * Copyright 2026 The heddle authors */
 
 /* Spatial preemption (FLEP, section 6.4). Figure 15: every program on its large input beside every
- * other on its trivial one at high priority, preempted wholly and in part, against the two left to
- * the device: what is lost, of the time until both are through, and in microseconds a preemption
- * with a confidence interval. Figure 16: what the high one gains, and the low one loses, when more
- * SMs are given up than are needed. */
+ * other on its trivial one at high priority, preempted wholly and in part, compared with both
+ * without heddle: the loss, as part of the time until both are through, and in microseconds a
+ * preemption with a confidence interval. Figure 16: the gain of high and the loss of low if more
+ * SMs are given up than needed. */
 #include "cli/bench/bench.h"
 #include "cli/bench/figures.h"
 #include "cli/bench/lost.h"
@@ -19,7 +19,7 @@
 #define MAX_PAIRS  (PROGRAMS * (PROGRAMS - 1))
 #define MAX_PASSES 16
 #define QUICK_LOWS 4
-/* Launches in which the shim finds out how a kernel is best launched (src/shim/pace.c). */
+/* Launches in which the shim finds the best way to launch a kernel (src/shim/pace.c). */
 #define SEARCH_ROUNDS 14
 
 struct spatial {
@@ -40,7 +40,7 @@ unsigned bench_spatial_steps(const struct bench *b)
 	return LOST_FORMS * (b->quick ? QUICK_LOWS : MAX_PAIRS);
 }
 
-/* Each program of low priority comes early: a budget may end the list anywhere. */
+/* Each low-priority program comes early, as a budget may end the list anywhere. */
 static int list_pairs(struct spatial *sp, struct bench *b)
 {
 	size_t max = (size_t)b->rounds * MAX_PASSES;
@@ -94,7 +94,7 @@ static int run_pair(struct spatial *sp, struct stage *stage, struct lost_pair *p
 	return r;
 }
 
-/* stop_at: where the first form of the first pass ends the list; 0: nowhere. */
+/* stop_at: the time at which the first form of the first pass ends the list; 0: none. */
 static int run_form(
 	struct spatial *sp, const struct stage_spec *spec, unsigned form, double stop_at)
 {
@@ -114,11 +114,11 @@ static int run_form(
 	return r;
 }
 
-/* In a budget, passes to and fro, so that what drifts meanwhile does not fall on one form. */
-static int measure(struct spatial *sp)
+/* With a budget, passes alternate in direction, so that drift does not affect only one form. */
+static int measure_pairs(struct spatial *sp)
 {
-	/* Without MPS tenants take turns: all preemption would be temporal. Trivial kernels are so
-	 * short that they would not be managed. */
+	/* Without MPS, tenants are time-sliced, so all preemption would be temporal. Trivial
+	 * kernels are too short to be managed. */
 	bool mps = sp->b->device != DEV_CPU;
 	struct stage_spec spec[LOST_FORMS] = {{.name = "original"},
 		{.name = "kept",
@@ -237,7 +237,7 @@ int bench_spatial(struct bench *b)
 	int r = sp ? list_pairs(sp, b) : cli_error(b->c, NULL, "out of memory");
 
 	if (r == CLI_OK)
-		r = measure(sp);
+		r = measure_pairs(sp);
 	if (r == CLI_OK && lost_sum_up(sp->pair, sp->n_run, &lost))
 		r = cli_error(b->c, NULL, "out of memory");
 	if (r != CLI_OK)

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  * Copyright 2026 The heddle authors */
 
-/* heddle bench tasks: the programs on the device (bench_tasks.h). Each way finds what tasks leave
- * wiped, has the whole device, and is over when the host knows that all have ended. */
+/* heddle bench tasks: the programs on the device (bench_tasks.h). Each way starts with the tasks'
+ * outputs wiped, has the whole device, and ends when the host knows that all tasks have ended. */
 #include "cli/bench/bench_tasks.h"
 #include "cli/corun/ways.h"
 #include "rt/pool.h"
@@ -102,7 +102,7 @@ void tasks_close(struct tasks_bench *b, struct tasks_program *p)
 	free(p->got);
 }
 
-static int check(struct tasks_bench *b, struct tasks_program *p)
+static int check_outputs(struct tasks_bench *b, struct tasks_program *p)
 {
 	if (heddle_read(b->h, p->got, p->out, 4 * p->out_words) < 0)
 		return cli_error(b->c, NULL, "reading: %s", heddle_error(b->h));
@@ -192,7 +192,7 @@ static int run_launches(
 	return r == CUDA_SUCCESS ? CLI_OK : device_failed(b, r, p->of->name);
 }
 
-static int wipe(struct tasks_bench *b, const struct tasks_program *p)
+static int wipe_outputs(struct tasks_bench *b, const struct tasks_program *p)
 {
 	CUresult r;
 
@@ -215,16 +215,16 @@ int tasks_measure(struct tasks_bench *b, struct tasks_program *p, struct tasks_t
 		ret->n++;
 	if (r == CLI_OK && heddle_tasks_suspend(b->pool) < 0)
 		r = pool_failed(b, p->of->name);
-	/* Ways in turns: what changes in the course of it changes all of them. */
+	/* The ways take turns, so that changes during the measurement affect all of them. */
 	for (unsigned i = 0; r == CLI_OK && i < ret->n * b->rounds; i++) {
 		unsigned way = i % ret->n;
 		double *to = &ms[way * b->rounds + i / ret->n];
 
-		r = wipe(b, p);
+		r = wipe_outputs(b, p);
 		if (r == CLI_OK)
 			r = way ? run_launches(b, p, 1u << (way - 1), to) : run_pool(b, p, to);
 		if (r == CLI_OK)
-			r = check(b, p);
+			r = check_outputs(b, p);
 		ret->checked += p->n;
 	}
 	for (unsigned way = 0; r == CLI_OK && way < ret->n; way++)
@@ -269,7 +269,7 @@ struct producer {
 	pthread_t thread;
 };
 
-static void *produce(void *user)
+static void *produce_tasks(void *user)
 {
 	struct producer *p = user;
 
@@ -278,8 +278,8 @@ static void *produce(void *user)
 	return NULL;
 }
 
-/* n tasks by so many threads, this one too. ret_spawned_ms: until the last of them is on its way.
- */
+/* n tasks from this many threads, this one included. ret_spawned_ms: the time until the last task
+ * is spawned. */
 static int spawn_empty(struct tasks_bench *b, const struct heddle_task *task, unsigned n,
 	unsigned threads, double *ret_spawned_ms, double *ret_ms)
 {
@@ -293,9 +293,9 @@ static int spawn_empty(struct tasks_bench *b, const struct heddle_task *task, un
 			.task = task,
 			.n = n * (i + 1) / threads - n * i / threads};
 	while (started < threads &&
-		pthread_create(&of[started].thread, NULL, produce, &of[started]) == 0)
+		pthread_create(&of[started].thread, NULL, produce_tasks, &of[started]) == 0)
 		started++;
-	produce(&of[0]);
+	produce_tasks(&of[0]);
 	for (unsigned i = 1; i < started; i++)
 		pthread_join(of[i].thread, NULL);
 	*ret_spawned_ms = clock_ms() - began;

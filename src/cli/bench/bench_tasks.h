@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  * Copyright 2026 The heddle authors */
 
-/* heddle bench tasks: programs of thousands of narrow tasks, given to a pool one by one, and as
+/* heddle bench tasks: programs of thousands of narrow tasks, added to a pool one by one, and as
  * launches in streams. */
 #ifndef HEDDLE_BENCH_TASKS_H
 #define HEDDLE_BENCH_TASKS_H
@@ -28,7 +28,7 @@ struct tasks_bench {
 	unsigned empty;
 };
 
-/* A program whose tasks are ready on the device: inputs, and room for what each leaves. */
+/* A program whose tasks are ready on the device: inputs, and room for each task's output. */
 struct tasks_program {
 	const struct narrow_program *of;
 	unsigned kernel; /* of the pool */
@@ -49,31 +49,31 @@ struct tasks_times {
 	uint64_t checked;          /* outputs */
 };
 
-/* CLI_OK, or CLI_FAILED, said. tasks_close also when it failed. */
+/* CLI_OK, or CLI_FAILED after it reported the error. Call tasks_close also after a failure. */
 int tasks_open(struct tasks_bench *b, struct tasks_program *p, const struct narrow_program *of);
 void tasks_close(struct tasks_bench *b, struct tasks_program *p);
 /* Every round in every way, each output compared. */
 int tasks_measure(struct tasks_bench *b, struct tasks_program *p, struct tasks_times *ret);
 #define TASKS_PRODUCERS 4u /* 1, 2, 4 and 8 threads */
 struct tasks_rate {
-	/* By so many threads, from the first spawn until the host has seen the last end. */
+	/* By number of threads, from the first spawn until the host has seen the last end. */
 	double ms[TASKS_PRODUCERS];
-	double spawn_ns; /* what a spawn takes one thread where places are free */
-	unsigned burst;  /* so many at a time */
+	double spawn_ns; /* time of a spawn in one thread while places are free */
+	unsigned burst;  /* tasks at a time */
 };
 /* Of tasks that do nothing; medians. */
 int tasks_empty(struct tasks_bench *b, unsigned n, struct tasks_rate *ret);
-/* What the way of one task is made of. */
+/* The legs of a task's way to the device and back. */
 enum tasks_leg {
-	TASKS_PLACED, /* from the scheduler's having its row until its warps have their words */
-	TASKS_BEGUN,  /* until a warp has found it */
+	TASKS_PLACED, /* from the scheduler's start on its row until its warps have their words */
+	TASKS_BEGUN,  /* until a warp has found its word */
 	TASKS_ENDED,
-	TASKS_FENCED, /* until what it left is there for the host */
-	TASKS_REST,   /* the host's part, and the ways over the bus */
+	TASKS_FENCED, /* until its output is visible to the host */
+	TASKS_REST,   /* the host's part, and the transfers over the bus */
 	TASKS_LEGS
 };
-/* us from before the spawn until its end is seen, one after the other; sorted. With b->stamps also
- * each leg of them, n values one leg behind the other. */
+/* Times in us from before the spawn until the host sees the end, one task after another; sorted.
+ * With b->stamps also each leg, n values for each leg in turn. */
 int tasks_latency(struct tasks_bench *b, unsigned n, double *ret_us, double *ret_legs);
 
 #endif

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  * Copyright 2026 The heddle authors */
 
-/* One arrangement after another: its programs are started all at once, and stay up for all cases.
- */
+/* One arrangement after another: its programs are all started at once, and stay up for all
+ * cases. */
 #include "cli/bench/cases.h"
 
 #include <stdio.h>
@@ -49,7 +49,7 @@ unsigned cases_steps(const struct cases *cs)
 	return n;
 }
 
-static double alone(const struct cases *cs, unsigned program, bool large)
+static double alone_ns(const struct cases *cs, unsigned program, bool large)
 {
 	for (unsigned i = 0; i < cs->n; i++) {
 		const struct bench_case *c = &cs->at[i];
@@ -62,7 +62,7 @@ static double alone(const struct cases *cs, unsigned program, bool large)
 
 double cases_alone_of(const struct cases *cs, const struct bench_case *c, unsigned i)
 {
-	return alone(cs, c->program[i], c->large[i]);
+	return alone_ns(cs, c->program[i], c->large[i]);
 }
 
 double cases_spread(const struct crew_result *res, unsigned i)
@@ -96,7 +96,7 @@ struct figures cases_figures(const struct cases *cs, const struct bench_case *c,
 
 /* ---- measuring ---- */
 
-static struct crew_member *enlist(
+static struct crew_member *enlist_program(
 	struct cases *cs, struct crew *crew, const struct bench_case *c, unsigned i)
 {
 	const struct stage_spec *spec = &crew->s->spec;
@@ -113,7 +113,7 @@ static struct crew_member *enlist(
 		cs->table->scale ? cs->table->scale[c->program[i]] : 0, priority);
 }
 
-/* From the start of the first one's kernel. Two that are to come one behind the other are this far
+/* Delay of launch i after the start of the first kernel, in us. Launches in sequence are apart_us
  * apart. */
 static double delay_us(const struct cases *cs, const struct bench_case *c, unsigned i)
 {
@@ -151,7 +151,7 @@ static int run_case(struct cases *cs, struct crew *crew, unsigned k, struct benc
 
 	progress_step("%s: %s", cs->spec[k].name, case_names(cs, c, names, sizeof(names)));
 	for (unsigned i = 0; i < c->n; i++) {
-		run.of[i] = enlist(cs, crew, c, i);
+		run.of[i] = enlist_program(cs, crew, c, i);
 		run.delay_us[i] = delay_us(cs, c, swap && i ? 3 - i : i);
 		if (!run.of[i]) {
 			b->failures++;
@@ -185,7 +185,7 @@ static unsigned count_open(const struct cases *cs, unsigned k)
 }
 
 /* Counts n cases as not measured because the time is up. */
-static void leave(struct cases *cs, unsigned n)
+static void count_left(struct cases *cs, unsigned n)
 {
 	cs->left += n;
 	progress_more(-(int)n);
@@ -203,7 +203,7 @@ static int measure_arrangement(struct cases *cs, unsigned k)
 	if (!n)
 		return CLI_OK;
 	if (is_late(b)) {
-		leave(cs, n);
+		count_left(cs, n);
 		return CLI_OK;
 	}
 	if (stage_open(b->c, &cs->spec[k], &stage) != CLI_OK) {
@@ -212,13 +212,14 @@ static int measure_arrangement(struct cases *cs, unsigned k)
 		return child_interrupted() ? CLI_FAILED : CLI_OK;
 	}
 	crew_open(&crew, &stage, &how);
-	/* On a GPU all start while the first gets ready; the virtual one has no CPUs to spare. */
+	/* On a GPU all programs start while the first gets ready; the virtual GPU needs the CPUs
+	 * itself. */
 	for (unsigned i = 0; b->device != DEV_CPU && i < cs->n; i++)
 		for (unsigned m = 0; is_open(cs, &cs->at[i], k) && m < cs->at[i].n; m++)
-			enlist(cs, &crew, &cs->at[i], m);
+			enlist_program(cs, &crew, &cs->at[i], m);
 	for (unsigned i = 0; r == CLI_OK && i < cs->n; i++)
 		if (is_open(cs, &cs->at[i], k) && begun && is_late(b))
-			leave(cs, 1);
+			count_left(cs, 1);
 		else if (is_open(cs, &cs->at[i], k) && ++begun)
 			r = run_case(cs, &crew, k, &cs->at[i]);
 	crew_close(&crew);

@@ -2,8 +2,7 @@
  * Copyright 2026 The heddle authors */
 
 /* Cases of heddle bench preempt and heddle bench share: programs that launch once each at fixed
- * times from each other, in rounds, measured in each arrangement, with programs that stay up
- * (crew.h). */
+ * intervals, in rounds, measured in each arrangement, with programs that stay up (crew.h). */
 #ifndef HEDDLE_BENCH_CASES_H
 #define HEDDLE_BENCH_CASES_H
 
@@ -13,11 +12,11 @@
 
 enum case_kind {
 	CASE_ALONE,
-	CASE_PAIR,      /* large at low priority, small at high priority right behind it */
-	CASE_DELAYED,   /* the same, some time behind it */
+	CASE_PAIR,      /* large at low priority, small at high priority right after it */
+	CASE_DELAYED,   /* the same, with a delay */
 	CASE_EQUAL,     /* the same at equal priorities */
-	CASE_TRIPLET,   /* a large one, two small ones behind it, at equal priorities */
-	CASE_REORDERED, /* the same, the shorter of the small ones first */
+	CASE_TRIPLET,   /* a large one and two small ones after it, at equal priorities */
+	CASE_REORDERED, /* the same, with the shorter of the small ones first */
 	CASE_ARRIVING,  /* two of one priority: the second launches some time after the first */
 	CASE_AT_ONCE,   /* two of one priority that launch at the same time */
 	CASE_KINDS
@@ -29,7 +28,7 @@ enum case_kind {
 enum arrangement { ALONE, MPS, MPS_PRIO, SLICED, HEDDLE, HEDDLE_MPS, ARRANGEMENTS };
 _Static_assert(ARRANGEMENTS <= CASES_ARRANGEMENTS, "a case has room for the results of each");
 
-/* The programs and arrangements of a verb. Arrangement 0 gives the times of the programs alone. */
+/* A verb's programs and arrangements. Arrangement 0 gives the times of the programs alone. */
 struct cases_table {
 	const char *const *programs; /* names; a case has indices */
 	const struct stage_spec *spec;
@@ -56,9 +55,8 @@ struct cases {
 	struct stage_spec spec[CASES_ARRANGEMENTS]; /* name NULL: not on this device */
 };
 
-/* Names that a table shows; false: this device has no such arrangement, or the kind does not run in
- * it. The one that others are compared with is MPS; on the virtual GPU it is the programs as they
- * are. */
+/* False: this device lacks the arrangement, or the kind does not run in it. The baseline is MPS; on
+ * the virtual GPU it is the programs without heddle. */
 bool cases_run_in(const struct cases *cs, enum case_kind kind, unsigned k);
 /* Lists nothing yet. CLI_OK or CLI_FAILED. */
 /* table stays the caller's. */
@@ -67,20 +65,20 @@ int cases_begin(struct bench *b, const struct cases_table *table, unsigned max, 
 struct bench_case *cases_add(struct cases *cs, enum case_kind kind, unsigned n);
 /* Runs of programs to come. */
 unsigned cases_steps(const struct cases *cs);
-/* Runs all, one arrangement after another, the programs alone first. Cases that fail are said and
- * counted, and have n 0. Where b->resume names a file, what it has is taken from it, and each
- * result is added to it at once. After b->until_ms no case begins, except
- * the first one of an arrangement that is open already, so that each call makes progress; cs->left
- * counts the cases that are not measured. CLI_FAILED: nothing shall go on. */
+/* Measures all cases, one arrangement after another, the programs alone first. A case that fails is
+ * reported and counted, and has n 0. If b->resume names a file, results come from it, and each new
+ * result is appended at once. After b->until_ms no case begins, except the first one of an open
+ * arrangement, so that each call makes progress; cs->left counts the unmeasured cases. CLI_FAILED:
+ * stop everything. */
 int cases_measure(struct cases *cs);
 /* Turnaround of its program i alone, ns; 0: not known. */
 double cases_alone_of(const struct cases *cs, const struct bench_case *c, unsigned i);
-/* How far the turnarounds of a program's rounds lie apart, by their median; -1: there is one. */
+/* Spread of a program's turnarounds over the rounds, relative to their median; -1: one round. */
 double cases_spread(const struct crew_result *res, unsigned i);
-/* Of a case that ran; its programs alone are known. */
+/* For a case that ran, and whose programs alone are known. */
 struct figures cases_figures(const struct cases *cs, const struct bench_case *c, unsigned k);
 
-/* ---- tables: each writes its keys into the object that is open, and its text ---- */
+/* ---- tables: each writes its keys into the open object, and its text ---- */
 void cases_show_pairs(struct cases *cs);  /* bench_pairs.c */
 void cases_show_delays(struct cases *cs); /* bench_pairs.c */
 /* bench_equal.c; kind: EQUAL or TRIPLET. */

@@ -2,8 +2,8 @@
  * Copyright 2026 The heddle authors */
 
 /* heddle bench merge: KernelMerge's figures 4 to 7 on this device. All pairs of seven kernels, and
- * each with itself, in every way there is; what one kernel alone pays for the scheduler; what was
- * chosen, once more. */
+ * each with itself, in every way; the scheduler's cost for one kernel alone; the chosen ways,
+ * measured again. */
 #include "cli/bench/bench_merge.h"
 #include "cli/corun/kernelspec.h"
 #include "cli/progress.h"
@@ -46,7 +46,7 @@ const char *merge_pair_name(const struct merge_pair *p, char *buf, size_t size)
 
 /* ---- kernels ---- */
 
-/* The PTX of the compiler that is preferred, of those that were there. */
+/* The PTX of the preferred compiler among those that were available. */
 static int find_file(struct merge_bench *b, const struct merge_row *row, char **ret)
 {
 	static const char *const toolchains[] = {"nvcc", "clang"};
@@ -122,7 +122,7 @@ int merge_open(
 
 /* ---- which ---- */
 
-static bool names(const char *text, size_t len, unsigned *ret)
+static bool parse_name(const char *text, size_t len, unsigned *ret)
 {
 	for (unsigned i = 0; i < MERGE_KERNELS; i++)
 		if (strlen(merge_rows[i].name) == len && !memcmp(merge_rows[i].name, text, len)) {
@@ -153,8 +153,8 @@ static int read_pairs(struct merge_bench *b)
 		size_t len = strcspn(text, ","), first = strcspn(text, "+,");
 		unsigned x, y;
 
-		if (!names(text, first, &x) ||
-			(first < len && !names(text + first + 1, len - first - 1, &y)))
+		if (!parse_name(text, first, &x) ||
+			(first < len && !parse_name(text + first + 1, len - first - 1, &y)))
 			return cli_usage(b->c,
 				"--pairs: '%.*s' is none: names are bitonic, msort, kmeans, va, "
 				"transpose, blackscholes, histogram, two of them with a +",
@@ -187,7 +187,7 @@ static int read_options(struct merge_bench *b)
 	return r;
 }
 
-static bool wants(const struct merge_bench *b, const char *part)
+static bool is_wanted(const struct merge_bench *b, const char *part)
 {
 	const char *given = cli_value(b->c, "part");
 
@@ -204,7 +204,7 @@ static int write_svg(struct merge_bench *b)
 	struct strbuf text = {0};
 	int r;
 
-	if (!path || !wants(b, "pairs"))
+	if (!path || !is_wanted(b, "pairs"))
 		return CLI_OK;
 	bathtub_svg(b, &text);
 	r = cli_write_file(b->c, path, NULL, &text);
@@ -212,20 +212,20 @@ static int write_svg(struct merge_bench *b)
 	return r;
 }
 
-static int measure(struct merge_bench *b)
+static int measure_all(struct merge_bench *b)
 {
 	int r = merge_alone(b);
 
-	if (r == CLI_OK && wants(b, "overhead"))
+	if (r == CLI_OK && is_wanted(b, "overhead"))
 		r = merge_overhead(b);
-	if (r == CLI_OK && wants(b, "pairs"))
+	if (r == CLI_OK && is_wanted(b, "pairs"))
 		r = merge_pairs(b);
-	if (r == CLI_OK && wants(b, "tuned"))
+	if (r == CLI_OK && is_wanted(b, "tuned"))
 		r = merge_tuned(b);
 	return r;
 }
 
-static void begin(struct merge_bench *b, struct json *j)
+static void begin_json(struct merge_bench *b, struct json *j)
 {
 	cli_json_open(b->c, j, 1);
 	json_str(j, "version", HEDDLE_VERSION);
@@ -238,9 +238,9 @@ static void begin(struct merge_bench *b, struct json *j)
 		b->device.d.n_sms, b->large ? "large" : "small", b->rounds);
 }
 
-/* What compiling takes is looked at, too: a cache of the driver's that is empty. But it is one: the
- * driver's compiler may crash in any process that compiles, and this one shall find what another
- * has compiled. */
+/* Compile times are measured, too, so the driver's cache starts empty. But there is a cache: the
+ * driver's compiler may crash in any compiling process, and this process must find the results of
+ * another one. */
 static int begin_cache(struct merge_bench *b)
 {
 	int r = cli_make_folder("cache", b->cache);
@@ -268,8 +268,8 @@ static int run_all(struct merge_bench *b)
 	if (r != CLI_OK)
 		return r;
 	b->large = size ? !strcmp(size, "large") : dev_kind_of(&b->device.d.cu) == DEV_CUDA;
-	begin(b, &j);
-	r = measure(b);
+	begin_json(b, &j);
+	r = measure_all(b);
 	progress_clear();
 	if (r == CLI_OK) {
 		json_uint(&j, "wrong", b->wrong);
@@ -282,7 +282,7 @@ static int run_all(struct merge_bench *b)
 	return r == CLI_OK ? written : r;
 }
 
-static int run(struct cli *c)
+static int run_bench_merge(struct cli *c)
 {
 	struct merge_bench *b = calloc(1, sizeof(*b));
 	int r;
@@ -340,5 +340,5 @@ const struct cli_verb cli_verb_bench_merge = {
 		"an array of first, second, way, sequential_ms, streams_ms, ms, gain, of_plain; "
 		"tuned_summary, of the same keys as summary.",
 	.options = options,
-	.run = run,
+	.run = run_bench_merge,
 };

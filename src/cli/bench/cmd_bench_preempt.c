@@ -2,10 +2,10 @@
  * Copyright 2026 The heddle authors */
 
 /* heddle bench preempt: FLEP's tables on this device: co-runs of pairs and triplets
- * (bench_corun.c), the cost of the preemptible form alone (section 6.5, figure 17), and what is in
- * bench_spatial.c (section 6.4, figures 15 and 16), bench_shares.c (section 6.3.3, figures 13 and
- * 14) and bench_predict.c (section 6.2, figure 7). Every arrangement runs in the same call, every
- * result is compared with the host's. */
+ * (bench_corun.c), the cost of the preemptible form alone (section 6.5, figure 17), bench_spatial.c
+ * (section 6.4, figures 15 and 16), bench_shares.c (section 6.3.3, figures 13 and 14) and
+ * bench_predict.c (section 6.2, figure 7). All arrangements run in one call, and every result is
+ * compared with the host's. */
 #include "cli/bench/bench.h"
 #include "cli/bench/figures.h"
 #include "cli/progress.h"
@@ -147,7 +147,7 @@ static const char *const parts[] = {"pairs", "delay", "equal", "triplets", "over
 	"extra", "shares", "predict", "slicing", "orders"};
 
 /* Is part in the list that was given? */
-static bool wants(const struct bench *b, const char *part)
+static bool is_wanted(const struct bench *b, const char *part)
 {
 	const char *at = cli_value(b->c, "part");
 	size_t len = strlen(part);
@@ -183,35 +183,36 @@ static int check_parts(struct bench *b)
 
 static unsigned corun_parts(const struct bench *b)
 {
-	return (wants(b, "pairs") ? BENCH_PAIRS : 0) | (wants(b, "delay") ? BENCH_DELAY : 0) |
-	       (wants(b, "equal") ? BENCH_EQUAL : 0) | (wants(b, "triplets") ? BENCH_TRIPLETS : 0);
+	return (is_wanted(b, "pairs") ? BENCH_PAIRS : 0) |
+	       (is_wanted(b, "delay") ? BENCH_DELAY : 0) |
+	       (is_wanted(b, "equal") ? BENCH_EQUAL : 0) |
+	       (is_wanted(b, "triplets") ? BENCH_TRIPLETS : 0);
 }
 
-/* Of the parts that are asked for; what those of spatial have more of, or fewer, they say when they
- * know. */
+/* Steps of the requested parts. The spatial part corrects its number later, when it is known. */
 static unsigned count_steps(const struct bench *b)
 {
 	unsigned n = 0;
 
-	if (wants(b, "overhead"))
+	if (is_wanted(b, "overhead"))
 		n += 2 * PASSES * PROGRAMS;
 	n += bench_corun_steps(b, corun_parts(b));
-	if (wants(b, "spatial"))
+	if (is_wanted(b, "spatial"))
 		n += bench_spatial_steps(b);
-	if (wants(b, "extra"))
+	if (is_wanted(b, "extra"))
 		n += bench_extra_steps(b);
-	if (wants(b, "shares"))
+	if (is_wanted(b, "shares"))
 		n += bench_shares_steps(b);
-	if (wants(b, "slicing"))
+	if (is_wanted(b, "slicing"))
 		n += bench_slicing_steps(b);
-	if (wants(b, "orders"))
+	if (is_wanted(b, "orders"))
 		n += bench_orders_steps(b);
-	if (wants(b, "predict"))
+	if (is_wanted(b, "predict"))
 		n += bench_predict_steps(b);
 	return n;
 }
 
-static int run(struct cli *c)
+static int run_bench_preempt(struct cli *c)
 {
 	struct bench b = {.c = c, .quick = cli_has(c, "quick")};
 	const char *api = cli_value(c, "programs");
@@ -241,21 +242,21 @@ static int run(struct cli *c)
 			b.rounds, b.runtime ? "runtime" : "driver");
 	}
 	progress_begin(count_steps(&b));
-	if (r == CLI_OK && wants(&b, "overhead"))
+	if (r == CLI_OK && is_wanted(&b, "overhead"))
 		r = bench_overhead(&b);
 	if (r == CLI_OK && corun_parts(&b))
 		r = bench_corun(&b, corun_parts(&b));
-	if (r == CLI_OK && wants(&b, "spatial"))
+	if (r == CLI_OK && is_wanted(&b, "spatial"))
 		r = bench_spatial(&b);
-	if (r == CLI_OK && wants(&b, "extra"))
+	if (r == CLI_OK && is_wanted(&b, "extra"))
 		r = bench_extra(&b);
-	if (r == CLI_OK && wants(&b, "shares"))
+	if (r == CLI_OK && is_wanted(&b, "shares"))
 		r = bench_shares(&b);
-	if (r == CLI_OK && wants(&b, "slicing"))
+	if (r == CLI_OK && is_wanted(&b, "slicing"))
 		r = bench_slicing(&b);
-	if (r == CLI_OK && wants(&b, "orders"))
+	if (r == CLI_OK && is_wanted(&b, "orders"))
 		r = bench_orders(&b);
-	if (r == CLI_OK && wants(&b, "predict"))
+	if (r == CLI_OK && is_wanted(&b, "predict"))
 		r = bench_predict(&b);
 	if (r == CLI_OK) {
 		json_uint(b.j, "failures", b.failures);
@@ -328,5 +329,5 @@ const struct cli_verb cli_verb_bench_preempt = {
 		"(the "
 		"programs' means).",
 	.options = options,
-	.run = run,
+	.run = run_bench_preempt,
 };

@@ -61,8 +61,8 @@ static int read_options(struct share *s)
 	return r;
 }
 
-/* A heddled without the pair model ignores this key with policy greedy: nothing would tell its
- * results from those of greedy. One that has the model refuses a value that it does not know. */
+/* A heddled without the pair model ignores this key under policy greedy, and its results would look
+ * like greedy's. A heddled with the model refuses an unknown value. */
 static int check_predict(struct share *s)
 {
 	struct child child = {.fd = -1};
@@ -100,7 +100,7 @@ static int write_svg(struct share *s)
 	return r;
 }
 
-static void begin(struct share *s, struct json *j)
+static void begin_json(struct share *s, struct json *j)
 {
 	cli_json_open(s->b.c, j, 1);
 	json_str(j, "device", s->b.device_name);
@@ -112,7 +112,7 @@ static void begin(struct share *s, struct json *j)
 		s->b.device_name, s->b.sms, s->large ? "large" : "small", s->b.rounds);
 }
 
-static int show(struct share *s)
+static int show_tables(struct share *s)
 {
 	int r = share_read_registers(s);
 
@@ -156,14 +156,14 @@ static int run_all(struct share *s)
 	r = share_list(s);
 	if (r != CLI_OK)
 		return r;
-	begin(s, &j);
+	begin_json(s, &j);
 	progress_begin(cases_steps(&s->cs));
 	r = cases_measure(&s->cs);
 	progress_clear();
-	return r == CLI_OK ? show(s) : r;
+	return r == CLI_OK ? show_tables(s) : r;
 }
 
-static int run(struct cli *c)
+static int run_bench_share(struct cli *c)
 {
 	struct share *s = calloc(1, sizeof(*s));
 	int r;
@@ -241,5 +241,5 @@ const struct cli_verb cli_verb_bench_share = {
 		"less than half a percent); stp_makespan_geomean and greedy_geomean (of the "
 		"pairs), share_percent (of those).",
 	.options = options,
-	.run = run,
+	.run = run_bench_share,
 };

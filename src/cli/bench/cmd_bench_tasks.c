@@ -2,7 +2,8 @@
  * Copyright 2026 The heddle authors */
 
 /* heddle bench tasks: how many tasks a pool takes in a second, how long one takes, and programs of
- * narrow tasks beside the same ones as launches in streams; Pagoda's figure 5 in its beginnings. */
+ * narrow tasks compared with the same work as launches in streams; a first part of Pagoda's figure
+ * 5. */
 #include "cli/bench/bench_tasks.h"
 #include "cli/progress.h"
 #include "rt/pool.h"
@@ -79,7 +80,7 @@ static int open_device(struct tasks_bench *b)
 	return CLI_OK;
 }
 
-static int number(struct tasks_bench *b, const char *name, uint64_t min, uint64_t max,
+static int get_number(struct tasks_bench *b, const char *name, uint64_t min, uint64_t max,
 	unsigned otherwise, unsigned *ret)
 {
 	uint64_t n = otherwise;
@@ -91,24 +92,24 @@ static int number(struct tasks_bench *b, const char *name, uint64_t min, uint64_
 
 static int read_options(struct tasks_bench *b)
 {
-	int r = number(b, "tasks", 1, 1u << 20, b->is_virtual ? 96 : 32768, &b->tasks);
+	int r = get_number(b, "tasks", 1, 1u << 20, b->is_virtual ? 96 : 32768, &b->tasks);
 
 	b->seed = 1;
 	b->stamps = cli_has(b->c, "stamps");
 	if (r == CLI_OK)
-		r = number(b, "threads", 128, 256, 128, &b->threads);
+		r = get_number(b, "threads", 128, 256, 128, &b->threads);
 	if (r == CLI_OK && b->threads % 32)
 		r = cli_usage(b->c, "--threads %u is no multiple of 32", b->threads);
 	if (r == CLI_OK)
-		r = number(b, "streams", 1, TASKS_STREAMS, TASKS_STREAMS, &b->streams);
+		r = get_number(b, "streams", 1, TASKS_STREAMS, TASKS_STREAMS, &b->streams);
 	if (r == CLI_OK)
-		r = number(b, "rounds", 1, 1000, b->is_virtual ? 1 : 5, &b->rounds);
+		r = get_number(b, "rounds", 1, 1000, b->is_virtual ? 1 : 5, &b->rounds);
 	if (r == CLI_OK)
-		r = number(b, "blocks-per-sm", 1, 32, 0, &b->columns);
+		r = get_number(b, "blocks-per-sm", 1, 32, 0, &b->columns);
 	if (r == CLI_OK)
-		r = number(b, "leave-sms", 0, 1024, 0, &b->leave);
+		r = get_number(b, "leave-sms", 0, 1024, 0, &b->leave);
 	if (r == CLI_OK)
-		r = number(b, "nap", 1, 1000000, 0, &b->nap);
+		r = get_number(b, "nap", 1, 1000000, 0, &b->nap);
 	if (r == CLI_OK)
 		r = cli_number(b->c, "seed", 0, UINT64_MAX, &b->seed);
 	return r;
@@ -116,7 +117,7 @@ static int read_options(struct tasks_bench *b)
 
 /* ---- what it writes ---- */
 
-static void begin(struct tasks_bench *b, struct json *j, const struct heddle_tasks_state *s)
+static void begin_json(struct tasks_bench *b, struct json *j, const struct heddle_tasks_state *s)
 {
 	cli_show(b->c, "%s, a pool of %u blocks with %u warps for tasks\n", heddle_device(b->h),
 		s->columns, s->executors);
@@ -302,7 +303,7 @@ static int run_all(struct tasks_bench *b)
 		return cli_error(b->c, NULL, "%s", heddle_error(b->h));
 	heddle_tasks_look(b->pool, &state);
 	progress_begin(1 + narrow_n_programs);
-	begin(b, &j, &state);
+	begin_json(b, &j, &state);
 	r = is_wanted(b, "empty") ? run_empty(b, &j) : CLI_OK;
 	json_begin_array(&j, "programs");
 	for (unsigned i = 0; r == CLI_OK && i < narrow_n_programs; i++)
@@ -317,7 +318,7 @@ static int run_all(struct tasks_bench *b)
 	return r;
 }
 
-static int run(struct cli *c)
+static int run_bench_tasks(struct cli *c)
 {
 	struct tasks_bench b = {.c = c};
 	char *file = NULL;
@@ -361,5 +362,5 @@ const struct cli_verb cli_verb_bench_tasks = {
 		"(an array of streams, ms), ratio (the best of launches over the pool; on a GPU), "
 		"checked, wrong (outputs); wrong, in all",
 	.options = options,
-	.run = run,
+	.run = run_bench_tasks,
 };

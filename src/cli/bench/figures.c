@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  * Copyright 2026 The heddle authors */
 
-/* What tells a result from noise: bounds that no schedule can pass, and how far rounds lie apart.
- */
+/* Tells a result from noise: bounds that no schedule can exceed, and the spread of rounds. */
 #include "cli/bench/figures.h"
 
 #include <stdio.h>

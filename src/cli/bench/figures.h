@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0
  * Copyright 2026 The heddle authors */
 
-/* What is computed of co-running programs. Eyerman and Eeckhout 2008: ANTT is the mean of
- * turnaround over turnaround alone (lower is better, 1 at best), STP the sum of the inverse ratios
- * (higher is better, the number of programs at best). stp_makespan is the seeds' meaning: time one
+/* Metrics of co-running programs. Eyerman and Eeckhout 2008: ANTT is the mean of turnaround over
+ * turnaround alone (lower is better, 1 at best), STP the sum of the inverse ratios (higher is
+ * better, the number of programs at best). stp_makespan is the first version's definition: time one
  * after another over time until all are done. */
 #ifndef HEDDLE_FIGURES_H
 #define HEDDLE_FIGURES_H
@@ -28,10 +28,10 @@ static inline struct figures figures_of(
 
 #define FIGURES_SPREAD 0.1 /* that rounds may differ by */
 
-/* How far the turnarounds of the rounds lie apart, by their median; -1: there is one. */
+/* Spread of turnarounds over the rounds, relative to their median; -1: one round. */
 double stage_spread(const struct stage_result *r, bool high);
-/* Why figures of n programs are no result: they cannot be, or rounds differ too much. Into buf,
- * which is returned; NULL: nothing speaks against them. */
+/* Why figures of n programs are no result: impossible values, or rounds that differ too much.
+ * Returns buf; NULL: no objection. */
 const char *figures_noise(
 	const struct figures *f, unsigned n, double spread, char *buf, size_t size);
 

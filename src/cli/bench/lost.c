@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0
  * Copyright 2026 The heddle authors */
 
-/* A pair's time is the median of its rounds, since now and then the host holds one up. Confidence
- * by resampling the rounds of each pair (bootstrap, percentiles): the pairs are what they are. */
+/* A pair's time is the median of its rounds, since the host sometimes delays one. Confidence
+ * intervals by resampling the rounds of each pair (bootstrap, percentiles); the set of pairs is
+ * fixed. */
 #include "cli/bench/lost.h"
 
 #include "base/measure.h"
@@ -26,13 +27,13 @@ static double draw_median(const struct lost_samples *s, struct drawing *d)
 	return median_of(d->scratch, s->n);
 }
 
-static bool counts(const struct lost_pair *p)
+static bool is_counted(const struct lost_pair *p)
 {
 	return p->of[LOST_ORIGINAL].n && p->of[LOST_KEPT].n && p->of[LOST_TEMPORAL].preemptions &&
 	       p->of[LOST_SPATIAL].preemptions;
 }
 
-static unsigned mean(const struct lost_pair *pairs, unsigned n, int low, struct drawing *d,
+static unsigned mean_of(const struct lost_pair *pairs, unsigned n, int low, struct drawing *d,
 	double ret_overhead[LOST_FORMS], double ret_us[LOST_FORMS])
 {
 	unsigned m = 0;
@@ -43,7 +44,7 @@ static unsigned mean(const struct lost_pair *pairs, unsigned n, int low, struct 
 		const struct lost_pair *p = &pairs[i];
 		double original, kept;
 
-		if (!counts(p) || (low >= 0 && p->low != (unsigned)low))
+		if (!is_counted(p) || (low >= 0 && p->low != (unsigned)low))
 			continue;
 		original = draw_median(&p->of[LOST_ORIGINAL], d);
 		kept = draw_median(&p->of[LOST_KEPT], d);
@@ -77,7 +78,7 @@ unsigned lost_mean(const struct lost_pair *pairs, unsigned n, int low,
 	double ret_overhead[LOST_FORMS], double ret_us[LOST_FORMS])
 {
 	struct drawing d = {.scratch = scratch_for(pairs, n)};
-	unsigned m = d.scratch ? mean(pairs, n, low, &d, ret_overhead, ret_us) : 0;
+	unsigned m = d.scratch ? mean_of(pairs, n, low, &d, ret_overhead, ret_us) : 0;
 
 	free(d.scratch);
 	return m;
@@ -100,7 +101,7 @@ unsigned lost_noisy(const struct lost_pair *pairs, unsigned n, int low, double m
 	for (unsigned i = 0; d.scratch && i < n; i++) {
 		bool noisy = false;
 
-		if (!counts(&pairs[i]) || (low >= 0 && pairs[i].low != (unsigned)low))
+		if (!is_counted(&pairs[i]) || (low >= 0 && pairs[i].low != (unsigned)low))
 			continue;
 		for (unsigned k = 0; k < LOST_FORMS; k++) {
 			double spread = spread_of(&pairs[i].of[k], &d);
@@ -113,32 +114,32 @@ unsigned lost_noisy(const struct lost_pair *pairs, unsigned n, int low, double m
 	return m;
 }
 
-static double reduction(const double of[LOST_FORMS])
+static double reduction_of(const double of[LOST_FORMS])
 {
 	return of[LOST_TEMPORAL] ? 1 - of[LOST_SPATIAL] / of[LOST_TEMPORAL] : 0;
 }
 
-static void interval(double *values, double *ret_low, double *ret_high)
+static void find_interval(double *values, double *ret_low, double *ret_high)
 {
 	sort_values(values, RESAMPLES);
 	*ret_low = values[RESAMPLES * 25 / 1000];
 	*ret_high = values[RESAMPLES * 975 / 1000 - 1];
 }
 
-static void intervals(const struct lost_pair *pairs, unsigned n, struct drawing *d,
+static void find_intervals(const struct lost_pair *pairs, unsigned n, struct drawing *d,
 	double *values[LOST_FORMS], struct lost *l)
 {
 	double overhead[LOST_FORMS], us[LOST_FORMS];
 
 	for (unsigned i = 0; i < RESAMPLES; i++) {
-		mean(pairs, n, -1, d, overhead, us);
-		values[0][i] = reduction(us);
+		mean_of(pairs, n, -1, d, overhead, us);
+		values[0][i] = reduction_of(us);
 		for (unsigned k = LOST_TEMPORAL; k < LOST_FORMS; k++)
 			values[k][i] = us[k];
 	}
-	interval(values[0], &l->reduction_low, &l->reduction_high);
+	find_interval(values[0], &l->reduction_low, &l->reduction_high);
 	for (unsigned k = LOST_TEMPORAL; k < LOST_FORMS; k++)
-		interval(values[k], &l->us_low[k], &l->us_high[k]);
+		find_interval(values[k], &l->us_low[k], &l->us_high[k]);
 }
 
 int lost_sum_up(const struct lost_pair *pairs, unsigned n, struct lost *ret)
@@ -153,13 +154,13 @@ int lost_sum_up(const struct lost_pair *pairs, unsigned n, struct lost *ret)
 		free(d.scratch);
 		return -ENOMEM;
 	}
-	l.pairs = mean(pairs, n, -1, &d, l.overhead, l.us);
-	l.reduction = reduction(l.us);
-	l.overhead_reduction = reduction(l.overhead);
+	l.pairs = mean_of(pairs, n, -1, &d, l.overhead, l.us);
+	l.reduction = reduction_of(l.us);
+	l.overhead_reduction = reduction_of(l.overhead);
 	d.draws = true;
-	intervals(pairs, n, &d, values, &l);
+	find_intervals(pairs, n, &d, values, &l);
 	for (unsigned i = 0; i < n; i++) {
-		if (!counts(&pairs[i]))
+		if (!is_counted(&pairs[i]))
 			continue;
 		l.rounds += pairs[i].of[LOST_SPATIAL].n;
 		for (unsigned k = LOST_TEMPORAL; k < LOST_FORMS; k++)

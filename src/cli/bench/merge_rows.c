@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0
  * Copyright 2026 The heddle authors */
 
-/* The sizes at which pairs are measured. A grid's last dimension, which these kernels do not read
- * (va: its second), does the whole again where one pass is too short: the same values are written,
- * or added, so memory does not depend on it. */
+/* The sizes at which pairs are measured. A grid's last dimension, which these kernels ignore (va:
+ * its second), repeats the work if one pass is too short. The same values are written or added, so
+ * the results do not depend on it. */
 #include "cli/bench/bench_merge.h"
 
 #define F64M "f32[67108864]"

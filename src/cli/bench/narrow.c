@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  * Copyright 2026 The heddle authors */
 
-/* Narrow programs on the host (narrow.h): each sum in the order of its kernel, fused where that is.
- */
+/* Narrow programs on the host (narrow.h): each sum in the order of its kernel, fused where the
+ * kernel fuses. */
 #include "cli/bench/narrow.h"
 #include "base/base.h"
 
@@ -15,7 +15,7 @@ uint32_t narrow_random(uint64_t *seed, uint32_t below)
 	return (uint32_t)((*seed >> 33) % below);
 }
 
-static void add(struct narrow_params *p, const void *value, unsigned bytes)
+static void add_param(struct narrow_params *p, const void *value, unsigned bytes)
 {
 	memcpy(&p->value[p->n], value, bytes);
 	p->at[p->n] = &p->value[p->n];
@@ -63,13 +63,13 @@ static void mandelbrot_params(
 	const struct narrow_input *i, uint64_t in, uint64_t out, struct narrow_params *ret)
 {
 	(void)in;
-	add(ret, &out, 8);
-	add(ret, &i->width, 4);
-	add(ret, &i->height, 4);
-	add(ret, &i->x, 4);
-	add(ret, &i->y, 4);
-	add(ret, &i->step, 4);
-	add(ret, &i->limit, 4);
+	add_param(ret, &out, 8);
+	add_param(ret, &i->width, 4);
+	add_param(ret, &i->height, 4);
+	add_param(ret, &i->x, 4);
+	add_param(ret, &i->y, 4);
+	add_param(ret, &i->step, 4);
+	add_param(ret, &i->limit, 4);
 }
 
 /* ---- matrices of n x n ---- */
@@ -99,10 +99,10 @@ static void matmul_params(
 {
 	uint64_t b = in + 4ull * i->width * i->width;
 
-	add(ret, &in, 8);
-	add(ret, &b, 8);
-	add(ret, &out, 8);
-	add(ret, &i->width, 4);
+	add_param(ret, &in, 8);
+	add_param(ret, &b, 8);
+	add_param(ret, &out, 8);
+	add_param(ret, &i->width, 4);
 }
 
 static void matmul_expect(const struct narrow_input *i, const float *in, uint32_t *out)
@@ -151,13 +151,13 @@ static void filterbank_params(
 {
 	uint64_t h = in + 4ull * i->width, f = h + 4ull * i->limit;
 
-	add(ret, &in, 8);
-	add(ret, &h, 8);
-	add(ret, &f, 8);
-	add(ret, &out, 8);
-	add(ret, &i->width, 4);
-	add(ret, &i->height, 4);
-	add(ret, &i->limit, 4);
+	add_param(ret, &in, 8);
+	add_param(ret, &h, 8);
+	add_param(ret, &f, 8);
+	add_param(ret, &out, 8);
+	add_param(ret, &i->width, 4);
+	add_param(ret, &i->height, 4);
+	add_param(ret, &i->limit, 4);
 }
 
 static void filterbank_expect(const struct narrow_input *i, const float *in, uint32_t *out)

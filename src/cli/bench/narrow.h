@@ -2,7 +2,7 @@
  * Copyright 2026 The heddle authors */
 
 /* The programs of heddle bench tasks: kernels of kernels/narrow.cu, the inputs of their tasks, and
- * what each leaves, as this host computes it: bit for bit. Memory is words of 32 bits. */
+ * each task's output as computed on this host, bit for bit. Memory is words of 32 bits. */
 #ifndef HEDDLE_NARROW_H
 #define HEDDLE_NARROW_H
 
@@ -11,10 +11,10 @@
 
 #define NARROW_PARAMS 8
 
-/* A task's input; tasks that have the same one leave the same. */
+/* A task's input; tasks with the same input have the same output. */
 struct narrow_input {
 	uint32_t in_words, out_words, shared_bytes;
-	uint32_t width, height, limit; /* what these are is the program's */
+	uint32_t width, height, limit; /* their meaning depends on the program */
 	float x, y, step;
 };
 

@@ -45,7 +45,7 @@ static json_t *pack_times(const struct crew_times *t, unsigned rounds)
 		(int)t->kernel.shared_bytes, (int)t->kernel.blocks_per_sm);
 }
 
-static bool append(const char *path, const char *line)
+static bool append_line(const char *path, const char *line)
 {
 	int fd = open(path, O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0600);
 	size_t len = strlen(line);
@@ -76,7 +76,7 @@ void resume_put(struct bench *b, const struct cases *cs, const struct bench_case
 		"checked", (int)res->checked);
 	line = json_dumps(o, JSON_COMPACT | JSON_PRESERVE_ORDER);
 	json_decref(o);
-	if (!line || !append(b->resume, line)) {
+	if (!line || !append_line(b->resume, line)) {
 		cli_error(b->c, NULL, "%s: %s; results are not kept there", b->resume,
 			strerror(errno));
 		b->resume = NULL;
@@ -165,8 +165,9 @@ static bool is_ours(const struct bench *b, const json_t *o)
 	       json_is_true(json_object_get(o, "runtime")) == b->runtime;
 }
 
-/* A line for a case that this run does not list is ignored. False: the line is no result. */
-static bool take(struct bench *b, struct cases *cs, const json_t *o)
+/* Takes a line's result; a case that this run does not list is ignored. False: the line is no
+ * result. */
+static bool take_result(struct bench *b, struct cases *cs, const json_t *o)
 {
 	char key[96];
 
@@ -199,13 +200,13 @@ static int take_line(
 		r = cli_error(b->c, "name another file, or the --rounds and --programs of this one",
 			"%s: line %u is of another device, or of other rounds or programs",
 			b->resume, number);
-	else if (!json_is_object(o) || !take(b, cs, o))
+	else if (!json_is_object(o) || !take_result(b, cs, o))
 		r = is_none(b, number);
 	json_decref(o);
 	return r;
 }
 
-/* A last line that was cut off as it was being written: the next shall not stand behind it. */
+/* Removes a last line that was cut off, so that the next result starts a new line. */
 static int drop_rest(struct bench *b, const char *rest, size_t at, unsigned number)
 {
 	static const char ours[] = "{\"device\":";

@@ -2,8 +2,8 @@
  * Copyright 2026 The heddle authors */
 
 /* "Adaptive simultaneous multi-tenancy", figures 10 and 11, as one picture: for each pair a bar for
- * each arrangement, as high as the pair's STP there. The line at 1 is one program after the other.
- * Pairs with a program of low utilisation come first. */
+ * each arrangement, as high as the pair's STP. The line at 1 is one program after the other. Pairs
+ * with a program of low utilisation come first. */
 #include "cli/bench/bench_share.h"
 
 #include <math.h>
@@ -54,7 +54,7 @@ static unsigned count_drawn(const struct picture *p)
 	return n;
 }
 
-static void bars(struct picture *p, const struct share_pair *pair)
+static void draw_bars(struct picture *p, const struct share_pair *pair)
 {
 	const struct share *s = p->s;
 	double from = p->x;
@@ -80,21 +80,21 @@ static void bars(struct picture *p, const struct share_pair *pair)
 	p->x += GAP;
 }
 
-static void group(struct picture *p, enum share_class class)
+static void draw_group(struct picture *p, enum share_class class)
 {
 	const char *name = share_class_name(class);
 	double from = p->x;
 
 	for (unsigned i = 0; i < p->s->n_pairs; i++)
 		if (p->s->pairs[i].class == class)
-			bars(p, &p->s->pairs[i]);
+			draw_bars(p, &p->s->pairs[i]);
 	if (p->x > from && name)
 		strbuf_printf(p->out, "<text x='%.1f' y='%.1f'>%s utilisation</text>\n", from,
 			TOP + PLOT_H + 38, name);
 	p->x += p->x > from ? GAP : 0;
 }
 
-static void axis(struct picture *p, double width)
+static void draw_axis(struct picture *p, double width)
 {
 	double step = p->most > 3 ? 1 : p->most > 1.5 ? 0.5 : 0.25;
 
@@ -106,7 +106,7 @@ static void axis(struct picture *p, double width)
 			fabs(v - 1) < 1e-9 ? "#212529" : "#dee2e6");
 }
 
-static void legend(struct picture *p)
+static void draw_legend(struct picture *p)
 {
 	double x = LEFT;
 
@@ -143,9 +143,9 @@ void share_svg(const struct share *s, struct strbuf *out)
 		"font-family='sans-serif' font-size='9' fill='#495057'>\n"
 		"<title>STP of pairs of programs, on %s</title>\n",
 		width, TOP + PLOT_H + BOTTOM, s->b.device_name);
-	axis(&p, width);
-	legend(&p);
+	draw_axis(&p, width);
+	draw_legend(&p);
 	for (unsigned i = 0; i < ARRAY_LEN(classes); i++)
-		group(&p, classes[i]);
+		draw_group(&p, classes[i]);
 	strbuf_puts(out, "</svg>\n");
 }

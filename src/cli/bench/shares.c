@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  * Copyright 2026 The heddle authors */
 
-/* Shares and losses of programs beside each other. Each window is counted by itself; a round that
- * reaches over its end counts in either window by its time there. */
+/* Shares and losses of programs that run together. Each window counts separately; a round that
+ * crosses a window's end counts in both windows by its time there. */
 #include "cli/bench/shares.h"
 
 #include <errno.h>

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  * Copyright 2026 The heddle authors */
 
-/* Kernels together on one device. The program owns the device for as long as it runs; every run
- * starts from the same buffers. A module's variables are as loaded for the first run only. */
+/* Kernels together on one device. The program owns the device while it runs, and every run starts
+ * with the same buffers. A module's variables have their initial values only for the first run. */
 #include "cli/corun/corun.h"
 
 #include <errno.h>
@@ -26,7 +26,7 @@ struct corun {
 
 /* Reports the fault. With `why`, a fault that means that these kernels cannot run this way goes
  * there instead. */
-static int fail(struct corun *x, const struct host_fault *f, struct strbuf *why)
+static int fail_or_explain(struct corun *x, const struct host_fault *f, struct strbuf *why)
 {
 	struct strbuf text = {0}, hint = {0};
 
@@ -74,13 +74,13 @@ int corun_prepare(
 	int r = host_prepare(d, &x->set, how, m, &f);
 
 	if (r < 0)
-		return fail(x, &f, why);
+		return fail_or_explain(x, &f, why);
 	if (how != DEV_GREEN)
 		return CLI_OK;
-	/* Whether the driver takes our kernels in green contexts is found out by doing it once. */
+	/* Only a trial run shows whether the driver accepts these kernels in green contexts. */
 	r = fill_all(x);
 	if (r == CLI_OK && host_run(d, &x->set, how, m, NULL, false, &times, &f) < 0)
-		r = fail(x, &f, why);
+		r = fail_or_explain(x, &f, why);
 	return r;
 }
 
@@ -89,7 +89,8 @@ int corun_plan(struct corun *x, enum dev_how how, const struct dev_merging *m, s
 {
 	struct host_fault f;
 
-	return host_plan(&x->device->d, &x->set, how, m, ret, &f) < 0 ? fail(x, &f, why) : CLI_OK;
+	return host_plan(&x->device->d, &x->set, how, m, ret, &f) < 0 ? fail_or_explain(x, &f, why)
+								      : CLI_OK;
 }
 
 int corun_once(struct corun *x, enum dev_how how, const struct dev_merging *m,
@@ -100,7 +101,7 @@ int corun_once(struct corun *x, enum dev_how how, const struct dev_merging *m,
 
 	x->res.n_differences = 0;
 	if (r == CLI_OK && host_run(&x->device->d, &x->set, how, m, plan, each, ret, &f) < 0)
-		r = fail(x, &f, NULL);
+		r = fail_or_explain(x, &f, NULL);
 	for (unsigned i = 0; r == CLI_OK && i < x->n; i++)
 		r = corun_kernel_compare(x->c, x->device, x->of[i], i, &x->res);
 	*ret_same = x->res.n_differences == 0;
@@ -146,7 +147,7 @@ int corun_open(struct cli *c, struct arena *arena, struct corun_device *d,
 
 		x->of[i] = of[i];
 		if (host_set_add(&d->d, &x->set, &of[i]->host, shape, of[i]->k.params, &f) < 0)
-			return fail(x, &f, NULL);
+			return fail_or_explain(x, &f, NULL);
 		x->res.fit[i] = x->set.fit[i];
 		x->res.blocks[i] = dev_total_blocks(shape);
 		buffers += of[i]->k.spec->n_args;

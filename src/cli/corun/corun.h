@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  * Copyright 2026 The heddle authors */
 
-/* Several kernel specifications carried out on one device, one way or another (KernelMerge, section
- * 2): load, fill, run, time, compare with the plain kernels, write back. */
+/* Runs several kernel specifications on one device, in any way (KernelMerge, section 2): load,
+ * fill, run, time, compare with the plain kernels, write back. */
 #ifndef HEDDLE_CORUN_H
 #define HEDDLE_CORUN_H
 
@@ -20,9 +20,8 @@ struct corun_options {
 	struct dev_merging merging; /* DEV_MERGE */
 	bool tuned;                 /* how and merging are looked up, and set here */
 	const char *store;          /* where; NULL: model_store_path */
-	unsigned compile_s;         /* the longest that compiling several as one may take */
-	bool check; /* each kernel runs alone and plainly first; memory is compared after each run
-		     */
+	unsigned compile_s;         /* timeout for compiling several kernels as one, seconds */
+	bool check; /* run each kernel alone and plainly first; compare the memory after each run */
 };
 
 /* One buffer that is not what the plain kernel leaves. */
@@ -45,12 +44,12 @@ struct corun_result {
 	unsigned n_differences;
 };
 
-/* Runs specs[0, n) and writes the buffers that ask for it. Errors are said through c; differences
- * are none. CLI_OK or CLI_FAILED. */
+/* Runs specs[0, n) and writes the requested buffers. Reports errors through c; differences are no
+ * errors. CLI_OK or CLI_FAILED. */
 int corun_run(struct cli *c, struct arena *arena, const struct spec *specs, unsigned n,
 	struct corun_options *o, struct corun_result *ret);
 
-/* ---- the same in steps: several ways on the same device, each from the same data ---- */
+/* ---- the same in steps: several ways on the same device, each with the same data ---- */
 
 /* The device, for as long as the process has it. */
 struct corun_device {
@@ -59,31 +58,31 @@ struct corun_device {
 };
 int corun_device_open(const struct cli *c, enum dev_kind kind, struct corun_device *ret);
 
-/* A kernel as it is, ready on the device; of one set of kernels, or of several, one at a time. */
+/* An unmodified kernel, ready on the device; used by one set of kernels, or by several in turn. */
 struct corun_kernel {
 	struct job_kernel k;
 	struct host_kernel host;
 	uint32_t fit; /* blocks that fit one SM */
-	/* By argument, what it leaves alone, in device memory; 0: a scalar. NULL: nothing is
-	 * compared. */
+	/* By argument, the kernel's result when alone, in device memory; 0: a scalar. NULL: nothing
+	 * is compared. */
 	CUdeviceptr *want;
 };
-/* check: and run alone, for comparing. To be closed also after a failure. */
+/* check: also runs it alone, for comparison. Close it also after a failure. */
 int corun_kernel_open(struct cli *c, struct corun_device *d, const struct spec *spec, bool check,
 	struct corun_kernel *ret);
-/* The same kernel once more (none that was recorded: buffers may have each other's addresses), with
- * buffers of its own; what they begin with and what is wanted of
- * them are first's, which stays open longer. */
+/* The same kernel once more, with buffers of its own (not for a recorded kernel, whose buffers may
+ * hold each other's addresses). Initial contents and expected results are first's, which stays open
+ * longer. */
 int corun_kernel_twin(struct cli *c, struct corun_device *d, struct corun_kernel *first,
 	struct corun_kernel *ret);
 void corun_kernel_close(struct corun_kernel *k);
-/* What a run left compared with what is wanted: said, and added to *res. number: the kernel's, from
- * 0. */
+/* Compares a run's result with the expected one: reports differences, and adds them to *res.
+ * number: the kernel's, from 0. */
 int corun_kernel_compare(struct cli *c, struct corun_device *d, struct corun_kernel *k,
 	unsigned number, struct corun_result *res);
 
 struct corun;
-/* Of kernels that are ready, all with `want` or all without; both are borrowed. To be closed also
+/* For kernels that are ready, all with `want` or all without; both are borrowed. Close it also
  * after a failure. */
 int corun_open(struct cli *c, struct arena *arena, struct corun_device *d,
 	struct corun_kernel *const *of, unsigned n, struct corun **ret);
@@ -92,24 +91,24 @@ int corun_open_specs(struct cli *c, struct arena *arena, const struct spec *spec
 	enum dev_kind device, bool check, struct corun **ret);
 void corun_limit(struct corun *x, unsigned compile_s); /* else ASSEMBLER_LIMIT_S */
 void corun_close(struct corun *x);
-/* A way, once; m: DEV_GREEN's shares. why: NULL: errors are said; else why it cannot be is put
- * there, if that is it. */
+/* Prepares a way, once; m: DEV_GREEN's shares. why: NULL: all errors are reported; else receives
+ * the reason if the way is not possible. */
 int corun_prepare(
 	struct corun *x, enum dev_how how, const struct dev_merging *m, struct strbuf *why);
 /* How a launch is made (DEV_MERGE and fused ones). */
 int corun_plan(struct corun *x, enum dev_how how, const struct dev_merging *m, struct strbuf *why,
 	struct dev_merge_plan *ret);
-/* Fills all buffers, runs, and compares them where the kernels have something to compare with;
- * ret_same: nothing differs. Of the times only `ms`, unless `each`: then those of each kernel, too,
- * by events between them. */
+/* Fills all buffers, runs, and compares them if the kernels have expected results; ret_same: no
+ * difference. Sets only `ms` of the times; with `each` also each kernel's, by events between
+ * them. */
 int corun_once(struct corun *x, enum dev_how how, const struct dev_merging *m,
 	const struct dev_merge_plan *plan, bool each, struct host_times *ret, bool *ret_same);
-/* From now on kernel k, as it is, is launched with so much dynamic shared memory. */
+/* From now on, kernel k is launched unmodified with this much dynamic shared memory. */
 void corun_take_shared(struct corun *x, unsigned k, uint32_t bytes);
 const struct corun_result *corun_seen(const struct corun *x); /* device_name, n_sms, fit */
-/* What making a form took, and what the driver took to compile it, ms; after corun_prepare. */
+/* Times to make a form and to compile it, ms; after corun_prepare. */
 void corun_made(const struct corun *x, enum dev_how how, double *ret_make, double *ret_compile);
-/* What became of a way of weaving; after corun_prepare. Borrowed. */
+/* The result of weaving; after corun_prepare. Borrowed. */
 struct corun_woven {
 	const struct host_form *form;
 	const char *name; /* of the kernel that is not woven */
@@ -117,7 +116,7 @@ struct corun_woven {
 };
 void corun_look_at_woven(
 	const struct corun *x, const struct dev_merging *m, struct corun_woven *ret);
-/* What the kernels are, for what is remembered of them; digests and names are x's. */
+/* Identifies the kernels for stored results; digests and names belong to x. */
 void corun_identify(struct corun *x, struct model_together *ret);
 /* The way that was chosen (path as for model_store_open). */
 int corun_look_up(struct corun *x, const char *path, enum dev_how *ret_how, struct dev_merging *io);

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  * Copyright 2026 The heddle authors */
 
-/* One kernel ready on a device (corun.h). What it leaves alone stays in device memory, where later
- * runs are compared with it; only what differs is carried to the host. */
+/* One kernel, ready on a device (corun.h). Its result when alone stays in device memory, where
+ * later runs are compared with it; only differences are copied to the host. */
 #include "cli/corun/corun.h"
 
 #include <stdlib.h>
@@ -19,7 +19,7 @@ int corun_device_open(const struct cli *c, enum dev_kind kind, struct corun_devi
 	return r;
 }
 
-static int load(struct cli *c, struct corun_device *d, struct corun_kernel *k)
+static int load_kernel(struct cli *c, struct corun_device *d, struct corun_kernel *k)
 {
 	const struct spec *s = k->k.spec;
 	struct host_fault f;
@@ -56,7 +56,7 @@ static int keep_wanted(struct cli *c, struct corun_device *d, struct corun_kerne
 	return CLI_OK;
 }
 
-/* In a module of its own, so that the one that is run later begins as it was loaded. */
+/* In a module of its own, so that the module of later runs keeps its initial values. */
 static int run_alone(struct cli *c, struct corun_device *d, struct corun_kernel *k)
 {
 	CUmodule module;
@@ -88,7 +88,7 @@ int corun_kernel_open(struct cli *c, struct corun_device *d, const struct spec *
 	r = job_kernel_read(c, spec, 0, &ret->k);
 	if (r == CLI_OK && check)
 		r = run_alone(c, d, ret);
-	return r == CLI_OK ? load(c, d, ret) : r;
+	return r == CLI_OK ? load_kernel(c, d, ret) : r;
 }
 
 int corun_kernel_twin(
@@ -105,7 +105,7 @@ int corun_kernel_twin(
 		return r;
 	memcpy(ret->k.initial, first->k.initial, s->n_args * sizeof(*ret->k.initial));
 	ret->want = first->want;
-	return load(c, d, ret);
+	return load_kernel(c, d, ret);
 }
 
 void corun_kernel_close(struct corun_kernel *k)
@@ -118,8 +118,8 @@ void corun_kernel_close(struct corun_kernel *k)
 
 /* ---- comparing ---- */
 
-static int copy(struct cli *c, struct corun_device *d, const struct spec_arg *a, CUdeviceptr from,
-	uint8_t **ret)
+static int copy_buffer(struct cli *c, struct corun_device *d, const struct spec_arg *a,
+	CUdeviceptr from, uint8_t **ret)
 {
 	uint8_t *host = malloc(a->bytes);
 
@@ -133,8 +133,8 @@ static int copy(struct cli *c, struct corun_device *d, const struct spec_arg *a,
 	return CLI_OK;
 }
 
-static void tell(struct cli *c, const struct corun_kernel *k, const struct corun_difference *d,
-	const uint8_t *have, const uint8_t *want)
+static void report_difference(struct cli *c, const struct corun_kernel *k,
+	const struct corun_difference *d, const uint8_t *have, const uint8_t *want)
 {
 	const struct spec_arg *a = &k->k.spec->args[d->arg];
 	struct strbuf is = {0}, should = {0};
@@ -158,10 +158,10 @@ static int compare_on_host(struct cli *c, struct corun_device *device, struct co
 	size_t width = a->bytes / a->count;
 	struct corun_difference d = {.kernel = number, .arg = arg};
 	uint8_t *have = NULL, *want = NULL;
-	int r = copy(c, device, a, k->k.buffers[arg], &have);
+	int r = copy_buffer(c, device, a, k->k.buffers[arg], &have);
 
 	if (r == CLI_OK)
-		r = copy(c, device, a, k->want[arg], &want);
+		r = copy_buffer(c, device, a, k->want[arg], &want);
 	for (uint64_t e = a->count; r == CLI_OK && e-- > 0;)
 		if (memcmp(have + e * width, want + e * width, width) != 0) {
 			d.elements++;
@@ -169,7 +169,7 @@ static int compare_on_host(struct cli *c, struct corun_device *device, struct co
 		}
 	if (d.elements) {
 		res->differences[res->n_differences++] = d;
-		tell(c, k, &d, have, want);
+		report_difference(c, k, &d, have, want);
 	}
 	free(want);
 	free(have);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  * Copyright 2026 The heddle authors */
 
-/* The kernels are PTX by hand: 16 bytes a thread and step, what is left at the end byte by byte. */
+/* The kernels are handwritten PTX: 16 bytes a thread and step, and the remainder byte by byte. */
 #include "cli/corun/gauge.h"
 
 #include "base/base.h"

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  * Copyright 2026 The heddle authors */
 
-/* Two small kernels for who measures: whether two buffers are the same, told without carrying them
- * to the host; and how fast the device's clock runs. */
+/* Two small kernels for measurements: compare two buffers without copying them to the host; and
+ * measure the device's clock. */
 #ifndef HEDDLE_GAUGE_H
 #define HEDDLE_GAUGE_H
 
@@ -17,10 +17,10 @@ struct gauge {
 
 /* On the current context. A driver error. */
 CUresult gauge_open(const struct cu_api *cu, struct gauge *ret);
-/* Waits. *ret_same: all bytes of two buffers of cuMemAlloc are. */
+/* Waits. *ret_same: two buffers of cuMemAlloc are equal. */
 CUresult gauge_same(const struct cu_api *cu, const struct gauge *g, CUdeviceptr a, CUdeviceptr b,
 	uint64_t bytes, bool *ret_same);
-/* The clock of an SM that is kept busy for a fifth of a millisecond. Waits. */
+/* The clock of an SM that is busy for a fifth of a millisecond. Waits. */
 CUresult gauge_mhz(const struct cu_api *cu, const struct gauge *g, double *ret_mhz);
 
 #endif

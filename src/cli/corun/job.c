@@ -2,7 +2,7 @@
  * Copyright 2026 The heddle authors */
 
 /* One kernel specification on one device, plain or in its preemptible form. The program owns the
- * device for as long as it runs. */
+ * device while it runs. */
 #include "cli/corun/job.h"
 
 #include "base/measure.h"
@@ -31,7 +31,7 @@ struct job {
 	uint32_t gen;
 };
 
-static int transform(struct job *j)
+static int rewrite_kernel(struct job *j)
 {
 	const struct pass_guest kernel = {.m = j->k.src.module, .name = j->k.entry};
 	const struct pass_request rq = {.kernels = &kernel,
@@ -45,7 +45,7 @@ static int transform(struct job *j)
 	j->info = form.info;
 	if (r == 0 && j->info.one_dimensional &&
 		(j->spec->shape.block[1] > 1 || j->spec->shape.block[2] > 1)) {
-		/* The rewritten module is dropped: the text is loaded as it is. */
+		/* Drop the rewritten module, and load the original text. */
 		j->verdict = (struct pass_verdict){PASS_HELD,
 			"its rewritten form holds for blocks of one dimension only", 0, 0};
 	} else if (r == 0) {
@@ -60,11 +60,11 @@ static int transform(struct job *j)
 
 static int prepare_module(struct job *j)
 {
-	/* Read first: its own parameters are checked before ours is added. */
+	/* Read first: checks the kernel's own parameters before heddle's is added. */
 	int r = job_kernel_read(j->c, j->spec, sizeof(struct ctl_args) + 16, &j->k);
 
 	if (r == CLI_OK && j->o->preempt)
-		r = transform(j);
+		r = rewrite_kernel(j);
 	if (r == CLI_OK && j->o->steering.first && !j->managed)
 		r = cli_error(j->c, j->verdict.reason,
 			"kernel '%s' has no preemptible form: it cannot begin at block %" PRIu64,
@@ -78,7 +78,7 @@ static int prepare_module(struct job *j)
 	return j->image.failed ? job_out_of_memory(j->c) : CLI_OK;
 }
 
-static int load(struct job *j)
+static int load_job(struct job *j)
 {
 	const struct cu_api *cu = &j->device.cu;
 	CUmodule module, closer;
@@ -138,7 +138,7 @@ static int run_all(struct job *j, struct job_result *res)
 		return job_out_of_memory(j->c);
 	r = job_device_open(j->c, j->o->device, &j->device);
 	if (r == CLI_OK)
-		r = load(j);
+		r = load_job(j);
 	for (unsigned i = 0; r == CLI_OK && i < n; i++) {
 		r = job_kernel_fill(&j->k, &j->device.cu);
 		if (r == CLI_OK)

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  * Copyright 2026 The heddle authors */
 
-/* Specifications made ready for a device. Device memory is freed with the process: a command runs
- * its kernels and ends. */
+/* Prepares specifications on a device. Device memory is freed with the process: a command runs its
+ * kernels and ends. */
 #include "cli/corun/job_kernel.h"
 #include "host/record.h"
 
@@ -53,7 +53,7 @@ int job_out_of_memory(const struct cli *c)
 
 /* ---- the module ---- */
 
-/* Parameters as they were recorded, but for the addresses among them. */
+/* The recorded parameters, with the addresses replaced. */
 static int take_recorded(struct job_kernel *k, uint32_t bytes)
 {
 	const struct record *r = k->spec->record;
@@ -190,8 +190,7 @@ static int find_variables(struct job_kernel *k, const struct cu_api *cu, CUmodul
 				"%s: %s has %zu bytes here, %" PRIu64 " were recorded",
 				k->spec->file, arg->text, bytes, arg->bytes);
 	}
-	/* Initial contents hold the addresses of the module that was loaded before: they are made
-	 * anew. */
+	/* Initial contents hold the addresses of the previous module, so they are made anew. */
 	for (unsigned i = 0; i < k->spec->n_args; i++)
 		if (holds_addresses(k, i) && k->initial[i]) {
 			JOB_TRY(k->c, cu->cuMemFree(k->initial[i]), k->spec->args[i].text);
@@ -212,8 +211,8 @@ int job_kernel_load(struct job_kernel *k, const struct host_device *d, const cha
 	return find_variables(k, &d->cu, *ret_module);
 }
 
-/* Recorded contents with the addresses that buffers have here. */
-static void relocate(const struct job_kernel *k, unsigned i, uint8_t *at)
+/* Replaces the addresses in recorded contents by those of the buffers here. */
+static void relocate_addresses(const struct job_kernel *k, unsigned i, uint8_t *at)
 {
 	const struct record_region *g = &k->spec->record->regions[i];
 
@@ -226,7 +225,7 @@ static void relocate(const struct job_kernel *k, unsigned i, uint8_t *at)
 	}
 }
 
-/* What a buffer begins with, in device memory. */
+/* Makes a buffer's initial contents in device memory. */
 static int make_initial(struct job_kernel *k, const struct cu_api *cu, unsigned i)
 {
 	const struct spec_arg *arg = &k->spec->args[i];
@@ -239,7 +238,7 @@ static int make_initial(struct job_kernel *k, const struct cu_api *cu, unsigned 
 	if (spec_fill(arg, host, &err))
 		r = cli_error(k->c, NULL, "%s", err.at ? err.at : "out of memory");
 	else if (holds_addresses(k, i))
-		relocate(k, i, host);
+		relocate_addresses(k, i, host);
 	strbuf_finish(&err);
 	if (r == CLI_OK && cu->cuMemAlloc(&k->initial[i], arg->bytes) != CUDA_SUCCESS)
 		r = cli_error(k->c, NULL, "no device memory for '%s'", arg->text);
@@ -267,7 +266,7 @@ static void put_addresses(struct job_kernel *k)
 
 int job_kernel_fill(struct job_kernel *k, const struct cu_api *cu)
 {
-	/* All of them first: their contents may have each other's addresses. */
+	/* Allocate all buffers first, as their contents may hold each other's addresses. */
 	for (unsigned i = 0; i < k->spec->n_args; i++) {
 		const struct spec_arg *arg = &k->spec->args[i];
 

@@ -1,10 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0
  * Copyright 2026 The heddle authors */
 
-/* What a kernel specification becomes on a device: a parsed module, a parameter buffer, buffers in
- * device memory. Who launches it, in which form and how often, is job.c's and corun.c's. Every
- * function says through c what failed, in terms of the specification, and returns CLI_OK or
- * CLI_FAILED. */
+/* A kernel specification on a device: a parsed module, a parameter buffer, buffers in device
+ * memory. job.c and corun.c launch it. Every function reports failures through c, in terms of the
+ * specification, and returns CLI_OK or CLI_FAILED. */
 #ifndef HEDDLE_JOB_KERNEL_H
 #define HEDDLE_JOB_KERNEL_H
 
@@ -14,7 +13,7 @@
 #include "dev/dev.h"
 #include "host/corun.h"
 
-/* The first device, its primary context current on the calling thread. */
+/* The first device, with its primary context current on the calling thread. */
 enum dev_kind job_device_kind(const struct cli *c); /* by --device; as it is parsed */
 int job_device_open(const struct cli *c, enum dev_kind kind, struct host_device *ret);
 
@@ -30,22 +29,22 @@ struct job_kernel {
 	CUdeviceptr *initial;         /* what these begin with; 0: not needed yet, or zeros */
 };
 
-/* The PTX of a specification, parsed: of its file, or as it was recorded. */
+/* Parses the PTX of a specification: of its file, or as recorded. */
 int job_ptx_read(struct cli *c, struct arena *a, const struct spec *spec, struct cli_kernel *ret);
-/* Reads and parses that, and checks the arguments against the kernel's parameters; room: bytes
- * that the caller may write behind params. job_kernel_finish also after a failure. */
+/* Reads and parses the PTX, and checks the arguments against the kernel's parameters. room: bytes
+ * after params for the caller. Call job_kernel_finish also after a failure. */
 int job_kernel_read(struct cli *c, const struct spec *spec, size_t room, struct job_kernel *ret);
 void job_kernel_finish(struct job_kernel *k);
 
-/* Loads a text of k's file, or made of it (NUL-terminated), to be launched as specified. Buffers
- * that are variables of the module are this module's from now on. */
+/* Loads k's text, or a text made from it (NUL-terminated), to be launched as specified. Buffers
+ * that are module variables are this module's from now on. */
 int job_kernel_load(struct job_kernel *k, const struct host_device *d, const char *ptx,
 	CUmodule *ret_module, CUfunction *ret_fn);
-/* The buffers' initial contents, and their addresses among the parameters; waited for. Called
- * again, the same memory is filled again, from a copy on the device: each run starts from the same.
- */
+/* Fills the buffers with their initial contents, and writes their addresses to the parameters;
+ * waits. A later call fills the same memory again, from a copy on the device, so each run starts
+ * with the same data. */
 int job_kernel_fill(struct job_kernel *k, const struct cu_api *cu);
-/* What the specification wants written. */
+/* Writes the buffers that the specification names. */
 int job_kernel_write(struct job_kernel *k, const struct cu_api *cu);
 int job_cu_failed(const struct cli *c, CUresult r, const char *what);
 extern const struct host_words job_words; /* the command line's */

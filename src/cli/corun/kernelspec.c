@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  * Copyright 2026 The heddle authors */
 
-/* Kernel specifications from words. A specification's options belong to it alone: the words between
- * two '+' are parsed as a verb's are, by a table of their own. */
+/* Kernel specifications from words. Options belong to one specification: the words between two '+'
+ * are parsed like a verb's, with a table of their own. */
 #include "cli/corun/kernelspec.h"
 #include "cli/corun/recording.h"
 
@@ -10,7 +10,7 @@
 
 static const struct cli_option options[] = {KERNELSPEC_OPTIONS, {0}};
 
-/* What an error calls it: "kernel 2". */
+/* The options of one specification. The name is for errors: "kernel 2". */
 static const struct cli_verb part = {
 	.name = "kernel",
 	.operands = "FILE KERNEL",

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  * Copyright 2026 The heddle authors */
 
-/* Finding, reading and checking recorded launches. A file is read whole, and its digest checked:
- * one that was cut or changed is refused. */
+/* Finds, reads and checks recorded launches. A file is read whole, and its digest checked, so a
+ * truncated or changed file is refused. */
 #include "cli/corun/recording.h"
 
 #include "base/demangle.h"
@@ -121,7 +121,7 @@ static int look(void *user, const struct recording *of)
 	return CLI_OK;
 }
 
-/* NAME.recorded, if there is such a folder: NAME may be the program. */
+/* NAME.recorded, if there is such a folder: NAME may be the program's name. */
 static const char *find_place(struct arena *a, const char *where)
 {
 	const char *folder = arena_printf(a, "%s" RECORDING_FOLDER, where);
@@ -237,7 +237,7 @@ int recording_read(const struct cli *c, const char *word, const char *kernel, st
 
 static const uint8_t zeros[8]; /* of one element, the widest */
 
-/* Element e of what the kernel left is the recorded one, or the same address in other memory. */
+/* Is element e of the kernel's result the recorded one, or the same address in other memory? */
 static bool is_same(const struct job_kernel *k, const struct spec_arg *arg, const uint8_t *have,
 	const uint8_t *want, uint64_t e)
 {
@@ -253,7 +253,7 @@ static bool is_same(const struct job_kernel *k, const struct spec_arg *arg, cons
 	return is == record_relocate(k->spec->record, k->buffers, was);
 }
 
-/* Words of what the kernel left with the recorded ones; want NULL: zeros. */
+/* Compares the words of the kernel's result with the recorded ones; want NULL: zeros. */
 static bool compare_words(
 	const struct job_kernel *k, unsigned i, const uint8_t *have, const uint8_t *want)
 {
@@ -297,7 +297,7 @@ static bool compare_digest(
 	return false;
 }
 
-/* *ret_known false: what the recorded launch left there is not known. */
+/* *ret_known false: the recording lacks this region's result. */
 static int compare_region(
 	struct job_kernel *k, const struct cu_api *cu, unsigned i, bool *ret_known, bool *io_same)
 {

@@ -2,7 +2,7 @@
  * Copyright 2026 The heddle authors */
 
 /* Recorded launches (host/record.h) as kernel specifications: recorded:WHERE [KERNEL]. WHERE is a
- * file, a folder that heddle record wrote, or the NAME of a folder NAME.recorded. */
+ * file, a folder written by heddle record, or the NAME of a folder NAME.recorded. */
 #ifndef HEDDLE_CLI_RECORDING_H
 #define HEDDLE_CLI_RECORDING_H
 
@@ -21,16 +21,16 @@ struct recording {
 	size_t bytes;
 	struct record r;
 };
-/* Calls fn for each recorded launch of the folder, by the files' names, in order. CLI_OK, or
- * CLI_FAILED, said; fn returning another ends it. */
+/* Calls fn for each recorded launch of the folder, in the order of file names. CLI_OK, or
+ * CLI_FAILED after it reported the error; another result of fn ends it. */
 typedef int recording_fn(void *user, const struct recording *of);
 int recording_each(
 	const struct cli *c, struct arena *a, const char *folder, recording_fn *fn, void *user);
-/* The launch that word names, in ret->arena; kernel may be NULL where there is only one. Also says
- * why it cannot be run again. CLI_OK, CLI_FAILED or CLI_USAGE. */
+/* The launch that word names, in ret->arena; kernel may be NULL if there is only one. Also reports
+ * why the launch cannot run again. CLI_OK, CLI_FAILED or CLI_USAGE. */
 int recording_read(const struct cli *c, const char *word, const char *kernel, struct spec *ret);
-/* Whether k's memory on the device is what the recorded launch left; where not, it is said.
- * CLI_OK, or CLI_FAILED where nothing can be compared. */
+/* Compares k's memory on the device with the recorded result, and reports differences. CLI_OK, or
+ * CLI_FAILED if nothing can be compared. */
 int recording_compare(struct job_kernel *k, const struct cu_api *cu, bool *ret_same);
 
 #endif

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0
  * Copyright 2026 The heddle authors */
 
-/* Reading kernel specifications, and the data that they describe. Every value is checked against
- * the range of its type: a silently cut constant would make two runs differ for no visible reason.
- */
+/* Reads kernel specifications, and makes the data that they describe. Every value is checked
+ * against the range of its type: a silently truncated constant would make two runs differ for no
+ * visible reason. */
 #include "cli/corun/spec.h"
 #include "base/text.h"
 
@@ -67,13 +67,13 @@ int spec_parse_dims(const char *text, uint32_t ret[3])
 	return -EINVAL;
 }
 
-static int bad(struct strbuf *err, const char *text, const char *why)
+static int refuse_text(struct strbuf *err, const char *text, const char *why)
 {
 	strbuf_printf(err, "argument '%s': %s", text, why);
 	return -EINVAL;
 }
 
-/* A decimal number with a unit, "64K" or "-1k", as its value; false: text is not one. */
+/* Parses a decimal number with a unit, such as "64K" or "-1k"; false: text is not one. */
 static bool parse_unit(const char *text, bool is_signed, uint64_t *ret)
 {
 	bool minus = is_signed && *text == '-';
@@ -133,7 +133,7 @@ static int parse_hex(struct arena *a, const char *text, const char *hex, struct 
 	size_t len = strlen(hex);
 
 	if (len == 0 || len % 2)
-		return bad(err, text, "wants an even number of hexadecimal digits");
+		return refuse_text(err, text, "wants an even number of hexadecimal digits");
 	arg->type = &raw_type;
 	arg->bytes = len / 2;
 	arg->value = arena_alloc(a, arg->bytes);
@@ -144,7 +144,7 @@ static int parse_hex(struct arena *a, const char *text, const char *hex, struct 
 		int used = 0;
 
 		if (sscanf(hex + 2 * i, "%2x%n", &v, &used) != 1 || used != 2)
-			return bad(err, text, "wants hexadecimal digits only");
+			return refuse_text(err, text, "wants hexadecimal digits only");
 		arg->value[i] = (uint8_t)v;
 	}
 	return 0;
@@ -161,7 +161,7 @@ static int parse_init(struct arena *a, const char *init, struct spec_arg *arg, s
 		if (!arg->out_path)
 			return -ENOMEM;
 		if (!*arg->out_path)
-			return bad(err, arg->text, "'>' wants a file name, or '-'");
+			return refuse_text(err, arg->text, "'>' wants a file name, or '-'");
 	}
 	if (len == 4 && !memcmp(init, "zero", 4)) {
 		arg->init = SPEC_ZERO;
@@ -170,18 +170,19 @@ static int parse_init(struct arena *a, const char *init, struct spec_arg *arg, s
 	} else if (len > 6 && !memcmp(init, "const(", 6) && init[len - 1] == ')') {
 		arg->init = SPEC_CONST;
 		if (parse_value(arg->type, init + 6, len - 7, arg->element))
-			return bad(err, arg->text, "const(V) wants a value of the buffer's type");
+			return refuse_text(
+				err, arg->text, "const(V) wants a value of the buffer's type");
 	} else if (len > 5 && !memcmp(init, "rand(", 5) && init[len - 1] == ')') {
 		arg->init = SPEC_RAND;
 		if (parse_value(&types[3], init + 5, len - 6, (uint8_t *)&arg->seed))
-			return bad(err, arg->text, "rand(SEED) wants a whole number");
+			return refuse_text(err, arg->text, "rand(SEED) wants a whole number");
 	} else if (len > 1 && *init == '@') {
 		arg->init = SPEC_FILE;
 		arg->in_path = arena_strndup(a, init + 1, len - 1);
 		if (!arg->in_path)
 			return -ENOMEM;
 	} else {
-		return bad(err, arg->text,
+		return refuse_text(err, arg->text,
 			"a buffer starts as zero, iota, const(V), rand(SEED) or @FILE");
 	}
 	return 0;
@@ -211,7 +212,7 @@ int spec_parse_arg(struct arena *a, const char *text, struct spec_arg *ret, stru
 	}
 	arg.type = find_type(text, type_len);
 	if (!arg.type || !*rest)
-		return bad(err, text,
+		return refuse_text(err, text,
 			"wants TYPE:VALUE or TYPE[N]:INIT with a type such as i32, u64 "
 			"or f32 (or hex:BYTES)");
 	if (*rest == ':') {
@@ -220,16 +221,16 @@ int spec_parse_arg(struct arena *a, const char *text, struct spec_arg *ret, stru
 		if (!arg.value)
 			return -ENOMEM;
 		if (parse_value(arg.type, rest + 1, strlen(rest + 1), arg.value))
-			return bad(err, text, "the value does not fit the type");
+			return refuse_text(err, text, "the value does not fit the type");
 		*ret = arg;
 		return 0;
 	}
 	end = text_count(rest + 1, &arg.count);
 	if (!arg.count || !end || strncmp(end, "]:", 2) != 0)
-		return bad(err, text,
+		return refuse_text(err, text,
 			"a buffer is written TYPE[N]:INIT, N at least 1, such as 1000 or 64K");
 	if (arg.count > SPEC_MAX_BYTES / arg.type->bytes)
-		return bad(err, text, "the buffer is larger than 16 GiB");
+		return refuse_text(err, text, "the buffer is larger than 16 GiB");
 	arg.is_buffer = true;
 	arg.bytes = arg.count * arg.type->bytes;
 	r = parse_init(a, end + 2, &arg, err);

@@ -6,13 +6,13 @@
  *   recorded:WHERE [KERNEL]      a launch of a program (recording.h)
  *   ARG: TYPE:VALUE            a scalar (i32:5, f32:0.5), passed by value
  *        hex:0a0b...           raw bytes by value, for structures
- *        TYPE[N]:INIT          a buffer in device memory, its address is passed; INIT one of
- *                              zero, iota, const(V), rand(SEED), @FILE
- *        ...>FILE              the buffer is written there as raw bytes after the kernel;
+ *        TYPE[N]:INIT          a buffer in device memory, whose address is passed; INIT is zero,
+ *                              iota, const(V), rand(SEED) or @FILE
+ *        ...>FILE              writes the buffer to FILE as raw bytes after the kernel;
  *                              >- prints one value a line
  * Counts and whole numbers may end in K, M or G: powers of 1024.
- * rand: integers over their whole range, floating point in [0, 1); element i depends on SEED and i
- * alone, so equal specs give equal data on every machine. */
+ * rand: integers over their whole range, floating point in [0, 1). Element i depends only on SEED
+ * and i, so equal specifications give equal data on every machine. */
 #ifndef HEDDLE_SPEC_H
 #define HEDDLE_SPEC_H
 
@@ -50,10 +50,10 @@ struct spec {
 int spec_parse_dims(const char *text, uint32_t ret[3]);
 /* 0; -EINVAL with one sentence in err; -ENOMEM. */
 int spec_parse_arg(struct arena *a, const char *text, struct spec_arg *ret, struct strbuf *err);
-/* A buffer of so many bytes that begins with these, which are borrowed; NULL: with zeros. */
+/* A buffer of `bytes` bytes that begins with these contents, which are borrowed; NULL: zeros. */
 void spec_from_bytes(
 	const char *text, const uint8_t *contents, uint64_t bytes, struct spec_arg *ret);
-/* Fills `bytes` bytes at out with the buffer's initial contents. -EIO, -EINVAL with err. */
+/* Writes the buffer's initial contents, `bytes` bytes, to out. -EIO, -EINVAL with err. */
 int spec_fill(const struct spec_arg *arg, void *out, struct strbuf *err);
 void spec_print_element(
 	const struct spec_arg *arg, const void *data, uint64_t i, struct strbuf *out);

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  * Copyright 2026 The heddle authors */
 
-/* Ways listed, measured, chosen. How many blocks a claim takes is found with stealing, the simplest
- * order; all partitions then claim as many. */
+/* Lists, measures and chooses ways. The number of blocks a claim is found with stealing, the
+ * simplest order; all partitions then use the same number. */
 #include "cli/corun/ways.h"
 
 #include "cli/progress.h"
@@ -69,7 +69,7 @@ static int add_way(struct ways *t, enum dev_how how, const struct dev_merging *m
 	return r;
 }
 
-/* Of `of` things in all: so many for the first kernel, the rest in equal parts. */
+/* Splits `of` in steps: a part for the first kernel, the rest in equal parts. */
 static int add_shares(struct ways *t, enum ctl_order order, uint32_t of, uint32_t chunk)
 {
 	uint32_t steps = of > 1 ? MIN(of - 1, t->points) : 0;
@@ -107,7 +107,7 @@ static int add_greens(struct ways *t)
 	return r;
 }
 
-/* By turns, but as many blocks of each at a time as make all kernels end together. */
+/* By turns, with as many blocks of each kernel at a time as make all kernels end together. */
 static int add_even(struct ways *t)
 {
 	static const uint32_t least[] = {1, 4};
@@ -147,8 +147,8 @@ static int HD_PRINTF(2, 3) refuse_last(struct ways *t, const char *fmt, ...)
 	return w->why ? CLI_OK : cli_error(t->c, NULL, "out of memory");
 }
 
-/* A way of weaving that is another one than those ahead of it. seen: of the first; NULL: this is
- * it. */
+/* Adds a way of weaving, unless it equals an earlier one. seen: the first one's; NULL: this is the
+ * first. */
 static int add_woven(struct ways *t, const struct dev_merging *m, const struct corun_woven *seen,
 	struct corun_woven *ret)
 {
@@ -173,16 +173,15 @@ static int add_woven(struct ways *t, const struct dev_merging *m, const struct c
 	return CLI_OK;
 }
 
-/* Blocks that registers alone leave room for: at most as many as there are. */
+/* Blocks for which the registers suffice, at most those of the unbounded form. */
 static uint32_t fit_by_registers(const struct ways *t, const struct corun_woven *w, uint32_t bound)
 {
 	return corun_seen(t->x)->registers /
 	       (uint32_t)(w->warps * round_up((uint64_t)bound * 32, 256));
 }
 
-/* With bounds on registers (GoPTX, section III-D). What the assembler makes without one it makes
- * with any that is not lower than what it took; and what a lower one costs is worth it only where
- * more blocks come to be on an SM. */
+/* Adds ways with register bounds (GoPTX, section III-D). A bound not below the unbounded form's
+ * registers changes nothing, and a lower one pays only if more blocks fit on an SM. */
 static int add_bounds(struct ways *t, struct dev_merging m, const struct corun_woven *free)
 {
 	static const uint32_t bounds[] = {128, 80, 64, 48, 40, 32};
@@ -253,12 +252,12 @@ static int add_simple(struct ways *t)
 	return r == CLI_OK && t->n > 1 ? add_even(t) : r;
 }
 
-static bool steals(const struct way *w)
+static bool is_stealing(const struct way *w)
 {
 	return w->merging.order == CTL_STEAL && !w->merging.chunks[0] && !w->merging.own;
 }
 
-/* Kernels of which an SM holds more blocks alone than workers, each with a launch of its own. */
+/* Adds a launch of its own for each kernel of which an SM holds more blocks alone than workers. */
 static int add_own(struct ways *t, const struct way *steal)
 {
 	static const struct {
@@ -288,7 +287,7 @@ static int add_own(struct ways *t, const struct way *steal)
 
 static int add_partitions(struct ways *t)
 {
-	const struct way *steal = ways_best(t, DEV_MERGE, steals);
+	const struct way *steal = ways_best(t, DEV_MERGE, is_stealing);
 	uint32_t chunk, per_sm;
 	int r;
 
@@ -307,7 +306,7 @@ static int add_partitions(struct ways *t)
 }
 
 /* ---- measuring ---- */
-static int measure(struct ways *t, struct way *w, bool warm)
+static int measure_way(struct ways *t, struct way *w, bool warm)
 {
 	struct host_times times;
 	bool same;
@@ -321,7 +320,7 @@ static int measure(struct ways *t, struct way *w, bool warm)
 	return CLI_OK;
 }
 
-static void judge(struct way *w)
+static void judge_way(struct way *w)
 {
 	if (!w->runs)
 		return;
@@ -346,7 +345,7 @@ static bool are_akin(const struct way *a, const struct way *b)
 					      (a->merging.chunk == 1) == (b->merging.chunk == 1));
 }
 
-/* Those that are far behind need no more than a figure, but for the best of each kind. */
+/* Ways that are far slower need only one figure, except for the best of each kind. */
 static void drop_far(struct ways *t)
 {
 	const struct way *best = ways_best(t, DEV_HOWS, NULL);
@@ -376,7 +375,7 @@ static unsigned count_going_on(const struct ways *t, unsigned from)
 	return n;
 }
 
-static void step(const struct ways *t, const char *what, const struct way *w)
+static void show_step(const struct ways *t, const char *what, const struct way *w)
 {
 	progress_step("%s%s%s: %s", t->label ? t->label : "", t->label ? ", " : "", what, w->name);
 }
@@ -388,8 +387,8 @@ static int measure_round(struct ways *t, unsigned from, const char *what, bool w
 	for (unsigned i = from; i < t->n_ways && r == CLI_OK; i++) {
 		if (!goes_on(&t->at[i]))
 			continue;
-		step(t, what, &t->at[i]);
-		r = measure(t, &t->at[i], warm);
+		show_step(t, what, &t->at[i]);
+		r = measure_way(t, &t->at[i], warm);
 	}
 	return r;
 }
@@ -402,13 +401,13 @@ static bool is_late(const struct ways *t)
 static void judge_all(struct ways *t)
 {
 	for (unsigned i = 0; i < t->n_ways; i++) {
-		judge(&t->at[i]);
+		judge_way(&t->at[i]);
 		t->at[i].main_ms = t->at[i].median;
 	}
 }
 
 /* Ways from this one on, each once for nothing. */
-static int look(struct ways *t, unsigned from)
+static int measure_from(struct ways *t, unsigned from)
 {
 	int r;
 
@@ -437,7 +436,7 @@ static int go_through(struct ways *t)
 	return r;
 }
 
-static int begin(struct ways *t)
+static int begin_ways(struct ways *t)
 {
 	t->n_ways = 0;
 	t->at = ARENA_ARRAY(t->arena, struct way, WAYS_MAX);
@@ -447,29 +446,29 @@ static int begin(struct ways *t)
 int ways_measure_these(
 	struct ways *t, const enum dev_how *hows, const struct dev_merging *merging, unsigned n)
 {
-	int r = begin(t);
+	int r = begin_ways(t);
 
 	for (unsigned i = 0; r == CLI_OK && i < n; i++)
 		r = add_way(t, hows[i], &merging[i]);
 	if (r == CLI_OK)
-		r = look(t, 0);
+		r = measure_from(t, 0);
 	return r == CLI_OK ? go_through(t) : r;
 }
 
 int ways_measure(struct ways *t)
 {
 	unsigned n;
-	int r = begin(t);
+	int r = begin_ways(t);
 
 	if (r == CLI_OK)
 		r = add_simple(t);
 	if (r == CLI_OK)
-		r = look(t, 0);
+		r = measure_from(t, 0);
 	n = t->n_ways;
 	if (r == CLI_OK)
 		r = add_partitions(t);
 	if (r == CLI_OK)
-		r = look(t, n);
+		r = measure_from(t, n);
 	drop_far(t);
 	return r == CLI_OK ? go_through(t) : r;
 }
@@ -485,14 +484,14 @@ static int by_median(const void *a, const void *b)
 	return (x->median > y->median) - (x->median < y->median);
 }
 
-static struct way *pick(struct way **first, unsigned n)
+static struct way *pick_way(struct way **first, unsigned n)
 {
 	struct way *best = NULL, *plain = NULL;
 
 	for (unsigned i = 0; i < n; i++) {
 		struct way *w = first[i];
 
-		judge(w);
+		judge_way(w);
 		if (!way_counts(w))
 			continue;
 		if (!best || w->median < best->median)
@@ -524,13 +523,13 @@ int ways_choose(struct ways *t)
 	progress_begin(n * t->rounds);
 	for (unsigned round = 0; round < t->rounds && r == CLI_OK; round++)
 		for (unsigned i = 0; i < n && r == CLI_OK && (!round || !is_late(t)); i++) {
-			step(t, "again", first[i]);
-			r = measure(t, first[i], false);
+			show_step(t, "again", first[i]);
+			r = measure_way(t, first[i], false);
 		}
 	progress_clear();
 	if (r != CLI_OK)
 		return r;
-	best = pick(first, n);
+	best = pick_way(first, n);
 	if (best)
 		best->chosen = true;
 	return CLI_OK;

@@ -1,10 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0
  * Copyright 2026 The heddle authors */
 
-/* Every way of running some kernels together, measured (KernelMerge, section 3, sweeps the
- * partition). Rounds go through all ways before the next begins, so that a device that changes its
- * clock meanwhile changes it for all; each run's memory is compared with what the kernels leave
- * alone. */
+/* Measures every way of running some kernels together (KernelMerge, section 3, sweeps the
+ * partition). A round measures all ways before the next begins, so that clock changes of the device
+ * affect all of them. Each run's memory is compared with the kernels' results when alone. */
 #ifndef HEDDLE_WAYS_H
 #define HEDDLE_WAYS_H
 
@@ -29,33 +28,34 @@ struct way {
 struct ways {
 	struct cli *c;
 	struct arena *arena;
-	const char *label; /* ahead of what progress says; NULL: nothing */
+	const char *label; /* put before progress messages; NULL: none */
 	struct corun *x;   /* what it was opened with: a kernel's `want` */
 	unsigned n;        /* kernels */
-	unsigned rounds;   /* runs of each that is not far behind */
+	unsigned rounds;   /* runs of each way that is not far slower */
 	unsigned points;   /* partitions of a kind, at most 64 */
-	unsigned looks;    /* runs ahead of that, of all */
-	bool weave;        /* woven, too, where there are two kernels */
-	double behind;     /* dropped: slower than the best by this, and not the best of its kind */
-	double until_ms;   /* by clock_ms, no more rounds begin; 0: all do */
-	struct way *at;    /* in order of listing; after ways_choose by time, the fastest first */
+	unsigned looks;    /* runs of all ways before that */
+	bool weave;        /* also woven, if there are two kernels */
+	/* drop limit: slower than the best by this, and not the best of its kind */
+	double behind;
+	double until_ms; /* no round begins after this time, by clock_ms; 0: no limit */
+	struct way *at;  /* in order of listing; after ways_choose the fastest first */
 	unsigned n_ways;
 };
 
-/* What stands above `at` in w is set. All are listed and measured. CLI_OK or CLI_FAILED. */
+/* Needs the fields of w above `at`. Lists and measures all ways. CLI_OK or CLI_FAILED. */
 int ways_measure(struct ways *w);
-/* The same of n ways alone (fewer than 64), which are in this order then. */
+/* The same for n given ways (fewer than 64), which keep this order. */
 int ways_measure_these(
 	struct ways *w, const enum dev_how *hows, const struct dev_merging *merging, unsigned n);
-/* Of many ways the one that seems the fastest is so by luck, too: those in front are measured
- * again, beside those that change nothing, which are chosen unless one is worth it. */
+/* The winner of many candidates is partly lucky, so the leaders are measured again, together with
+ * the unmodified ways. An unmodified way is chosen unless another way is clearly better. */
 int ways_choose(struct ways *w);
-/* Into the store (path as for model_store_open), for corun --how tuned. */
+/* Writes the choice to the store (path as for model_store_open), for corun --how tuned. */
 int ways_keep(const struct ways *w, const char *path);
 
 bool way_counts(const struct way *w); /* it can be done, and is right */
-/* The fastest that counts, by main_ms, of this kind (DEV_HOWS: of all), and of those that `is` says
- * are meant (NULL: all); NULL: none. */
+/* The fastest way that counts, by main_ms, of this kind (DEV_HOWS: any), among those that `is`
+ * accepts (NULL: all); NULL: none. */
 const struct way *ways_best(const struct ways *w, enum dev_how how, bool (*is)(const struct way *));
 
 #endif

@@ -2,8 +2,8 @@
  * Copyright 2026 The heddle authors */
 
 /* A launch counts if it had one number of blocks on all SMs from its first block to its last, and
- * nothing else ran beside it. The device tells both times. Most launches begin with no SM: their
- * time begins when the device sees the grant, so heddled's delays do not count. */
+ * no other work ran beside it. The device supplies both times. Most launches begin without an SM:
+ * their time begins when the device sees the grant, so heddled's delays do not count. */
 #include "cli/profile/measured.h"
 
 #include "base/measure.h"
@@ -31,14 +31,14 @@ struct reading {
 	unsigned opaque; /* tenants with unmanaged work */
 };
 
-static uint64_t number(const json_t *o, const char *key)
+static uint64_t get_number(const json_t *o, const char *key)
 {
 	json_int_t v = json_integer_value(json_object_get(o, key));
 
 	return v > 0 ? (uint64_t)v : 0;
 }
 
-static const char *text(const json_t *o, const char *key)
+static const char *get_text(const json_t *o, const char *key)
 {
 	const char *s = json_string_value(json_object_get(o, key));
 
@@ -90,19 +90,19 @@ bool measured_can_have(const struct measured_kernel *k, uint32_t n)
 
 	if (!k->guard || (n < 32 && k->counts >> n & 1))
 		return true;
-	/* What the grid can use, if it can be had, or is all that can. */
+	/* The number that the grid can use, if it can be reached, or else the largest possible. */
 	return n == k->most && (k->most >= k->fit || !(k->counts & below));
 }
 
 /* SIZE_MAX: out of memory. */
 static size_t kernel_of(struct reading *r, const json_t *o)
 {
-	struct measured_kernel k = {.code = strtoull(text(o, "code"), NULL, 16),
-		.blocks = number(o, "total"),
-		.threads = (uint32_t)number(o, "threads"),
-		.shared_bytes = (uint32_t)number(o, "shared_bytes"),
+	struct measured_kernel k = {.code = strtoull(get_text(o, "code"), NULL, 16),
+		.blocks = get_number(o, "total"),
+		.threads = (uint32_t)get_number(o, "threads"),
+		.shared_bytes = (uint32_t)get_number(o, "shared_bytes"),
 		.n_sms = (uint32_t)MAX(r->n_sms, 1),
-		.fit = (uint32_t)MIN(number(o, "blocks_per_sm"), SCHED_PER_SM),
+		.fit = (uint32_t)MIN(get_number(o, "blocks_per_sm"), SCHED_PER_SM),
 		.guard = json_is_true(json_object_get(o, "guard"))};
 	const struct measured_kernel *at = r->m->kernels.at;
 	size_t i = 0;
@@ -112,7 +112,7 @@ static size_t kernel_of(struct reading *r, const json_t *o)
 		i++;
 	k.counts = k.guard ? counts_of(o) : 0;
 	k.most = curve_most(k.fit, k.blocks, k.n_sms);
-	snprintf(k.name, sizeof(k.name), "%s", text(o, "kernel"));
+	snprintf(k.name, sizeof(k.name), "%s", get_text(o, "kernel"));
 	return i < r->m->kernels.len || VEC_PUSH(&r->m->kernels, k) ? i : SIZE_MAX;
 }
 
@@ -120,7 +120,7 @@ static size_t kernel_of(struct reading *r, const json_t *o)
 
 static struct live *find_live(struct reading *r, const json_t *o)
 {
-	uint64_t tenant = number(o, "tenant"), launch = number(o, "launch");
+	uint64_t tenant = get_number(o, "tenant"), launch = get_number(o, "launch");
 
 	for (size_t i = 0; i < r->live.len; i++)
 		if (r->live.at[i].tenant == tenant && r->live.at[i].launch == launch)
@@ -128,22 +128,22 @@ static struct live *find_live(struct reading *r, const json_t *o)
 	return NULL;
 }
 
-static void forget(struct reading *r, struct live *l)
+static void forget_launch(struct reading *r, struct live *l)
 {
 	*l = r->live.at[--r->live.len];
 }
 
-static void submit(struct reading *r, const json_t *o)
+static void submit_launch(struct reading *r, const json_t *o)
 {
-	struct live l = {.tenant = number(o, "tenant"),
-		.launch = number(o, "launch"),
+	struct live l = {.tenant = get_number(o, "tenant"),
+		.launch = get_number(o, "launch"),
 		.kernel = kernel_of(r, o)};
 
 	r->m->failed |= l.kernel == SIZE_MAX || !VEC_PUSH(&r->live, l);
 }
 
-/* All that run beside each other, or beside unmanaged work, disturb each other. */
-static void disturb(struct reading *r)
+/* Launches that run beside each other, or beside unmanaged work, disturb each other. */
+static void disturb_all(struct reading *r)
 {
 	unsigned n = r->opaque;
 
@@ -153,29 +153,29 @@ static void disturb(struct reading *r)
 		r->live.at[i].disturbed |= r->live.at[i].workers > 0;
 }
 
-/* A second word, or anything but a grant, changes its count while it runs; so may a grant, if not
- * all that began of it left before. */
-static void change(struct live *l, const json_t *o)
+/* A second word, or any word but a grant, changes its number of blocks while it runs. A grant may
+ * do so as well, if some blocks of its start had not left before. */
+static void change_workers(struct live *l, const json_t *o)
 {
-	l->disturbed |= l->workers > 0 || !l->drained || strcmp(text(o, "event"), "grant") != 0;
-	l->workers = number(o, "workers");
+	l->disturbed |= l->workers > 0 || !l->drained || strcmp(get_text(o, "event"), "grant") != 0;
+	l->workers = get_number(o, "workers");
 	l->granted = true;
 }
 
 /* 0: the device did not tell. */
-static uint64_t duration(const struct live *l, const json_t *o)
+static uint64_t duration_of(const struct live *l, const json_t *o)
 {
-	uint64_t from = number(o, l->granted ? "device_seen_ns" : "device_arrived_ns");
-	uint64_t to = number(o, "device_done_ns");
+	uint64_t from = get_number(o, l->granted ? "device_seen_ns" : "device_arrived_ns");
+	uint64_t to = get_number(o, "device_done_ns");
 
 	return from && to > from ? to - from : 0;
 }
 
-static void finish(struct reading *r, const struct live *l, const json_t *o)
+static void finish_launch(struct reading *r, const struct live *l, const json_t *o)
 {
 	struct measured_kernel *k = &r->m->kernels.at[l->kernel];
 	uint64_t n = l->workers / k->n_sms;
-	uint64_t ns = duration(l, o);
+	uint64_t ns = duration_of(l, o);
 
 	/* Above what the grid can use, it is all the same. */
 	n = MIN(n, k->most);
@@ -189,18 +189,18 @@ static void finish(struct reading *r, const struct live *l, const json_t *o)
 
 /* ---- lines ---- */
 
-static void leave(struct reading *r, const json_t *o)
+static void leave_tenant(struct reading *r, const json_t *o)
 {
 	const json_t *reasons = json_object_get(o, "reasons"), *row;
 	size_t at;
 
 	json_array_foreach(reasons, at,
 		row) for (unsigned i = 0; i < WIRE_REASONS;
-			  i++) if (!strcmp(text(row, "reason"), wire_reason_rows[i].name))
-		r->m->launched[i] += number(row, "launches");
+			  i++) if (!strcmp(get_text(row, "reason"), wire_reason_rows[i].name))
+		r->m->launched[i] += get_number(row, "launches");
 	for (size_t i = r->live.len; i-- > 0;)
-		if (r->live.at[i].tenant == number(o, "tenant"))
-			forget(r, &r->live.at[i]);
+		if (r->live.at[i].tenant == get_number(o, "tenant"))
+			forget_launch(r, &r->live.at[i]);
 }
 
 static void of_launch(struct reading *r, const json_t *o, const char *what)
@@ -209,36 +209,36 @@ static void of_launch(struct reading *r, const json_t *o, const char *what)
 	struct live *l = find_live(r, o);
 
 	if (!strcmp(what, "submit"))
-		submit(r, o);
+		submit_launch(r, o);
 	if (!l)
 		return;
 	if (!strcmp(what, "arrive"))
-		l->workers = number(o, "workers");
+		l->workers = get_number(o, "workers");
 	l->drained |= !strcmp(what, "drained");
 	for (unsigned i = 0; i < ARRAY_LEN(words); i++)
 		if (!strcmp(what, words[i]))
-			change(l, o);
-	disturb(r);
+			change_workers(l, o);
+	disturb_all(r);
 	if (!strcmp(what, "finish"))
-		finish(r, l, o);
+		finish_launch(r, l, o);
 	if (!strcmp(what, "finish") || !strcmp(what, "drop"))
-		forget(r, l);
+		forget_launch(r, l);
 }
 
-static void event(struct reading *r, const json_t *o)
+static void read_event(struct reading *r, const json_t *o)
 {
-	const char *what = text(o, "event");
+	const char *what = get_text(o, "event");
 
 	if (json_object_get(o, "launch")) {
 		of_launch(r, o, what);
 	} else if (!strcmp(what, "join")) {
 		r->m->joined++;
-		r->n_sms = number(o, "device_sms");
+		r->n_sms = get_number(o, "device_sms");
 	} else if (!strcmp(what, "leave")) {
-		leave(r, o);
+		leave_tenant(r, o);
 	} else if (!strcmp(what, "opaque")) {
 		r->opaque++;
-		disturb(r);
+		disturb_all(r);
 	} else if (!strcmp(what, "opaque-end")) {
 		r->opaque -= r->opaque > 0;
 	}
@@ -254,7 +254,7 @@ void measured_add(struct measured *m, const char *events)
 		json_t *o = json_loadb(at, (size_t)(end - at), 0, NULL);
 
 		if (json_is_object(o))
-			event(&r, o);
+			read_event(&r, o);
 		json_decref(o);
 	}
 	VEC_FREE(&r.live);

@@ -11,7 +11,7 @@
 #include "wire/wire.h"
 
 /* A kernel in one shape and form: heddle may try two forms, of which an SM holds different numbers
- * of blocks. Counts are of blocks on each SM. */
+ * of blocks. Counts are blocks on each SM. */
 struct measured_kernel {
 	uint64_t code, blocks;
 	uint32_t threads, shared_bytes, n_sms;
@@ -21,8 +21,8 @@ struct measured_kernel {
 	bool guard;         /* it has the guard form, with most and */
 	uint32_t counts;    /* these counts, bit n for n; 0: its blocks obey no bound */
 	uint64_t launches;  /* all that ended, */
-	uint64_t recent;    /* of these, in the last run; */
-	uint64_t disturbed; /* of all, those that something disturbed: they measure nothing */
+	uint64_t recent;    /* of these, in the last run */
+	uint64_t disturbed; /* disturbed ones among all, which measure nothing */
 	VEC(double) ns[SCHED_PER_SM + 1]; /* [n]: durations of launches with count n */
 };
 
@@ -33,22 +33,22 @@ struct measured {
 	bool failed;                         /* out of memory */
 };
 
-/* How many tenants joined in this text, and how many of them left. */
+/* Counts the tenants that joined in this text, and those of them that left. */
 void measured_count(const char *events, unsigned *ret_joined, unsigned *ret_left);
 /* Adds the launches of a program's run. events: the lines of one heddled, from before its tenants
  * joined until they left. */
 void measured_add(struct measured *m, const char *events);
-/* Whether a launch can have n blocks on each SM, of 1 to k->most. */
+/* Can a launch have n blocks on each SM, for n from 1 to k->most? */
 bool measured_can_have(const struct measured_kernel *k, uint32_t n);
 /* The median for each count from 1 to k->most; 0: not measured. Sorts k->ns. */
 void measured_curve(struct measured_kernel *k, double ret_ns[SCHED_PER_SM + 1]);
-/* How many launches are still wanted, where each count of each kernel, in the form that heddle
- * launches now, wants `rounds` of them; and *ret_unmeasured: counts without any launch. */
+/* The number of missing launches if each count of each kernel, in its current form, is to have
+ * `rounds` of them; *ret_unmeasured: counts without any launch. */
 uint64_t measured_missing(const struct measured *m, unsigned rounds, unsigned *ret_unmeasured);
-/* Whether it is in the form that most launches of this kernel and shape had in the last run. */
+/* Is it in the form that most launches of this kernel and shape had in the last run? */
 bool measured_is_current(const struct measured *m, const struct measured_kernel *k);
-/* Whether its curve stands for all of its code: it is the current form of the largest grid, of
- * equal ones the first. */
+/* Does its curve represent all of its code? True for the current form of the largest grid; of equal
+ * ones, the first. */
 bool measured_is_main(const struct measured *m, const struct measured_kernel *k);
 void measured_finish(struct measured *m);
 

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0
  * Copyright 2026 The heddle authors */
 
-/* A heddled of its own, with policy profile, steers the program; its events say how long each
- * launch took, with how many blocks on each SM. The program runs again until every count of every
- * kernel has as many launches as wanted, or until more runs do not help. After each run the medians
- * go into the store, where the user's heddled finds them when it starts next. */
+/* A separate heddled with policy profile steers the program; its events give each launch's duration
+ * and its blocks on each SM. The program runs repeatedly until every count of every kernel has as
+ * many launches as wanted, or until more runs do not help. After each run the medians go into the
+ * store, where the user's heddled finds them at its next start. */
 #include "cli/profile/program.h"
 
 #include "base/measure.h"
@@ -39,7 +39,7 @@ struct profiler {
 
 /* ---- where the curves go ---- */
 
-/* The store of the heddled that this user would start. 0 or negative errno. */
+/* The store of the heddled that this user would start. 0 or a negative errno. */
 static int store_path(const struct cli *c, char *ret, size_t size)
 {
 	const char *given = cli_value(c, "store");
@@ -55,7 +55,7 @@ static int store_path(const struct cli *c, char *ret, size_t size)
 	return kept_default_path(ret, size);
 }
 
-/* A heddled that runs writes what it knows itself over the rows of its store. */
+/* A running heddled overwrites the rows of its store with its own knowledge. */
 static int check_daemon(const struct cli *c)
 {
 	struct wire_status s;
@@ -91,7 +91,7 @@ struct keeping {
 	bool failed;
 };
 
-/* heddled says whose the kernel is and where it ran; the curve is from its events. */
+/* heddled supplies the kernel's identity and device; the curve is from its events. */
 static void keep_kernel(void *user, const struct wire_kernel *w, const struct wire_shape *s)
 {
 	struct keeping *g = user;
@@ -154,7 +154,7 @@ static void note_elsewhere(struct profiler *f, struct keeping *g)
 	}
 }
 
-static int keep(struct profiler *f)
+static int keep_profile(struct profiler *f)
 {
 	struct keeping g = {.f = f};
 	char socket[128];
@@ -206,7 +206,7 @@ static void read_events(const struct profiler *f, long from, struct strbuf *out)
 	}
 }
 
-/* The last line that the program, or heddle run, wrote to standard error; "" if there is none. */
+/* The last line that the program, or heddle run, wrote to standard error; "": none. */
 static void last_line(const struct profiler *f, char *ret, size_t size)
 {
 	struct strbuf text = {0};
@@ -357,7 +357,7 @@ static int run_all(struct profiler *f)
 		if (r == CLI_OK)
 			look_at_time(f, p->missing);
 		if (r == CLI_OK)
-			r = keep(f);
+			r = keep_profile(f);
 	}
 	progress_clear();
 	return r;

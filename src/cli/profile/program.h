@@ -1,15 +1,15 @@
 /* SPDX-License-Identifier: Apache-2.0
  * Copyright 2026 The heddle authors */
 
-/* heddle profile -- PROG ARG...: the kernels of a program, measured with each count of blocks on
- * an SM (Adaptive simultaneous multi-tenancy, section 3.5). */
+/* heddle profile -- PROG ARG...: measures a program's kernels with each count of blocks on an SM
+ * (Adaptive simultaneous multi-tenancy, section 3.5). */
 #ifndef HEDDLE_CLI_PROFILE_PROGRAM_H
 #define HEDDLE_CLI_PROFILE_PROGRAM_H
 
 #include "cli/cli.h"
 #include "cli/profile/measured.h"
 
-/* A kernel that the store had a profile of before, on other devices alone: on which one. */
+/* A kernel whose earlier profile in the store is from another device, and that device. */
 struct profile_elsewhere {
 	uint64_t code;
 	char device[64], driver[32];
@@ -28,10 +28,10 @@ struct program_profile {
 	VEC(struct profile_elsewhere) elsewhere;
 };
 
-/* Runs the program of the operands as often as it takes, and keeps the curves in the store.
- * The exit status. */
+/* Runs the operands' program as often as necessary, and stores the curves. Returns the exit
+ * status. */
 int profile_program(struct cli *c);
-/* As text and as JSON; sorts the durations. */
+/* Shows the profile as text and as JSON; sorts the durations. */
 void profile_program_show(struct cli *c, struct program_profile *p);
 
 #endif

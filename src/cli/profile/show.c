@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  * Copyright 2026 The heddle authors */
 
-/* What heddle profile -- PROG found: a table for each kernel and shape, or JSON. */
+/* The output of heddle profile -- PROG: a table for each kernel and shape, or JSON. */
 #include "cli/profile/program.h"
 
 #include "base/measure.h"
@@ -113,7 +113,7 @@ static void show_json(struct cli *c, struct program_profile *p)
 
 /* ---- as text ---- */
 
-/* Of the counts below n, the largest that is kept: none below n is faster. */
+/* The largest kept count below n: none below n is faster. */
 static uint32_t fastest_before(const struct curve *curve, uint32_t n)
 {
 	uint32_t best = n - 1;

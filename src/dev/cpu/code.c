@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  * Copyright 2026 The heddle authors */
 
-/* Modules: the parsed PTX, its kernels, its variables. Kernels are decoded when first asked for. */
+/* Modules: the parsed PTX, its kernels, its variables. A kernel is decoded on first use. */
 #include "code.h"
 
 #include "cfg/cfg.h"
@@ -110,7 +110,7 @@ static uint32_t threads_limit(const struct ptx_func *f)
 	return n ? MIN(n, 1024u) : 1024u;
 }
 
-/* Functions so large that an estimate would take long get the most there is. */
+/* Functions that are too large to estimate in reasonable time get the maximum. */
 static uint32_t estimate_registers(const struct ptx_func *f)
 {
 	struct arena a;
@@ -124,8 +124,8 @@ static uint32_t estimate_registers(const struct ptx_func *f)
 	return n;
 }
 
-/* The bound that the kernel's directives set: .maxnreg, and as many as leave room on an SM for the
- * blocks that it promises. UINT32_MAX: none. No assembler uses less than 16. */
+/* The register bound of the kernel's directives: .maxnreg, and the number that leaves room on an SM
+ * for the promised blocks. UINT32_MAX: no bound. No assembler uses fewer than 16. */
 static uint32_t registers_bound(const struct ptx_func *f)
 {
 	uint32_t bound = UINT32_MAX, warps;
@@ -230,7 +230,7 @@ static int add_global(struct vgpu_module *mod, struct ptx_sym *sym)
 	return 0;
 }
 
-static int collect(struct vgpu_module *mod)
+static int collect_items(struct vgpu_module *mod)
 {
 	const struct ptx_module *m = mod->ptx;
 	int r = 0;
@@ -246,7 +246,7 @@ static int collect(struct vgpu_module *mod)
 		if (!VEC_PUSH(&mod->funcs, f))
 			return -ENOMEM;
 		mod->n_kernels += f->is_entry;
-		/* Variables of the module may be declared inside functions too. */
+		/* Variables of the module may also be declared inside functions. */
 		for (size_t s = 0; s < f->body.len && !r; s++)
 			if (f->body.at[s].kind == PTX_DECL &&
 				f->body.at[s].sym->kind == PTX_SYM_VAR)
@@ -255,7 +255,7 @@ static int collect(struct vgpu_module *mod)
 	return r;
 }
 
-/* Addresses are never given out again: those of code that is gone stay wrong. */
+/* Function addresses are never reused, so addresses of unloaded code stay invalid. */
 static void place_funcs(struct vgpu_module *mod)
 {
 	static _Atomic uint64_t next = VGPU_FUNC_BASE;
@@ -326,7 +326,7 @@ int vgpu_module_load(struct vgpu_mem *m, const char *ptx, size_t len, struct dia
 	if (!r && diags->errors)
 		r = -EINVAL;
 	if (!r)
-		r = collect(mod);
+		r = collect_items(mod);
 	place_funcs(mod);
 	if (!r)
 		r = vgpu_init_globals(mod, diags);

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0
  * Copyright 2026 The heddle authors */
 
-/* Decoded code. Each kernel has a program of its own: its body and every function that it can
- * reach, with shared memory laid out for this kernel. An instruction holds the function that
- * executes it, chosen by operation, type and host; operands are byte offsets of 32 lanes that lie
- * side by side, in the frame's registers or (lowest bit set) in the function's constants. Lanes of
- * up to 32 bits have 4 bytes, wider ones 8 (128 bits: two registers). A predicate is one word, a
- * bit a lane. Decoded code never changes and may be run by many threads at once. */
+/* Decoded code. Each kernel has its own program: its body and every function that it can reach,
+ * with shared memory laid out for this kernel. An instruction holds its handler function, chosen by
+ * operation, type and host. An operand is the byte offset of 32 adjacent lanes, in the frame's
+ * registers or (lowest bit set) in the function's constants. Lanes of up to 32 bits take 4 bytes,
+ * wider lanes 8 (128 bits: two registers). A predicate is one word with a bit for each lane.
+ * Decoded code never changes, and many threads may run it at once. */
 #ifndef HEDDLE_VGPU_CODE_H
 #define HEDDLE_VGPU_CODE_H
 
@@ -25,7 +25,7 @@ enum vinsn_flag {
 	VI_SIGNED = 4,  /* loads: sign-extend */
 	VI_ADDR32 = 8,  /* the address register holds 32 bits */
 	VI_WIDE = 16,   /* destination lanes have 8 bytes */
-	VI_STRONG = 32, /* volatile, relaxed, acquire, release: one access a lane, as written */
+	VI_STRONG = 32, /* volatile, relaxed, acquire, release: exactly one access a lane */
 	VI_ACQUIRE = 64,
 	VI_RELEASE = 128,
 	VI_PSEUDO = 256, /* not in the PTX: costs nothing, counts for nothing */
@@ -48,7 +48,7 @@ struct vinsn {
 		uint64_t imm; /* address offset, mask, … */
 		const struct vinsn *target;
 	};
-	uint32_t x; /* index of further operands (func->ext), of the range cache, of a call */
+	uint32_t x; /* index of further operands (func->ext), of the range cache, or of a call */
 	uint32_t line;
 	uint32_t table; /* VI_TABLE: index in func->ext; branches: in func->waits */
 };
@@ -65,8 +65,8 @@ struct vcall {
 	const char *name;     /* of a function without a body */
 	vop_fn *builtin;
 	uint32_t n_args, n_rets;
-	struct vcopy *args, *rets; /* args' `to` and rets' `from` for an indirect call: as the
-				      callee numbers them */
+	/* of an indirect call, args' `to` and rets' `from` use the callee's numbering */
+	struct vcopy *args, *rets;
 };
 
 struct vformal {
@@ -121,13 +121,13 @@ struct vgpu_module {
 	unsigned n_kernels;
 	enum vgpu_converge converge;
 	bool fuses_none;
-	pthread_mutex_t fusing; /* guards fused, and the functions' bodies until they are fused */
+	pthread_mutex_t fusing; /* guards `fused`, and the functions' bodies until they are fused */
 	bool *fused;            /* of funcs: vgpu_fuse has been there; NULL: nowhere */
 	VEC(struct vglobal) globals;
 	VEC(struct ptx_func *) funcs; /* a function's address: func_base + 16 * its index */
 };
 
-/* Windows of the generic address space, above every host address. */
+/* Windows of the generic address space, all above host addresses. */
 #define VGPU_SHARED_BASE 0x0001000000000000ull
 #define VGPU_LOCAL_BASE  0x0001000100000000ull
 #define VGPU_PARAM_BASE  0x0001000200000000ull
@@ -137,22 +137,24 @@ struct vgpu_module {
 int vgpu_program_of(const struct vgpu_kernel *k, struct vprogram **ret);
 int vgpu_decode(struct vgpu_kernel *k, struct vprogram **ret);
 void vgpu_program_free(struct vprogram *p);
-/* fuse.c: products and sums of these functions that ptxas makes one instruction of. The module's
- * `fusing` is held. */
+/* fuse.c: fuses the multiplications and additions of these functions that ptxas fuses. The caller
+ * holds the module's `fusing`. */
 int vgpu_fuse(struct vgpu_module *mod, const ptx_func_list *funcs);
 struct vglobal *vgpu_global_of(struct vgpu_module *mod, const struct ptx_sym *sym);
 uint64_t vgpu_func_addr(const struct vgpu_module *mod, const struct ptx_func *f);
 int vgpu_init_globals(struct vgpu_module *mod, struct diag_list *diags);
-/* order.c: succ lists block numbers, ret_order gets all n of them, the entry first. */
+/* order.c: succ lists block numbers; ret_order gets all n of them, the entry first. */
 int vgpu_order_blocks(uint32_t n, const uint32_t *first_succ, const uint32_t *succ, struct arena *a,
 	uint32_t *ret_order);
 
-/* Handlers by name: "add.u32". A table for each kind of host; NULL where the name is unknown. */
+/* A handler and its name, such as "add.u32". Each kind of host has a table. vgpu_vec_find returns
+ * NULL for an unknown name. */
 struct vop_entry {
 	const char *key;
 	vop_fn *fn;
 };
 vop_fn *vgpu_vec_find(const char *key);
-void vgpu_vec_plain(void); /* tests: no wider vectors than every host has; before any module */
+/* for tests: uses only vectors that every host has; call before any module */
+void vgpu_vec_plain(void);
 
 #endif

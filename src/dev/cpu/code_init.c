@@ -19,7 +19,7 @@ struct init {
 	unsigned depth;
 };
 
-static void skip(struct init *t)
+static void skip_space(struct init *t)
 {
 	while (t->s < t->end) {
 		if (strchr(" \t\r\n", *t->s)) {
@@ -37,9 +37,9 @@ static void skip(struct init *t)
 	}
 }
 
-static bool accept(struct init *t, char c)
+static bool accept_char(struct init *t, char c)
 {
-	skip(t);
+	skip_space(t);
 	if (t->s >= t->end || *t->s != c)
 		return false;
 	t->s++;
@@ -75,7 +75,7 @@ static int address_of(struct init *t, const char *name, size_t len, uint64_t *re
 	return -ENOENT;
 }
 
-static int number(struct init *t, uint64_t *ret)
+static int parse_number(struct init *t, uint64_t *ret)
 {
 	bool is_float = t->type == PTX_F32 || t->type == PTX_F64;
 	char text[64], *e;
@@ -129,19 +129,19 @@ static int number(struct init *t, uint64_t *ret)
 	return *e || e == text ? -EINVAL : 0;
 }
 
-static int value(struct init *t, uint64_t *ret);
+static int parse_value(struct init *t, uint64_t *ret);
 
-static int term(struct init *t, uint64_t *ret)
+static int parse_term(struct init *t, uint64_t *ret)
 {
 	const char *from;
 	uint64_t v;
 	int r;
 
-	skip(t);
+	skip_space(t);
 	if (t->s >= t->end || ++t->depth > 64)
 		return -EINVAL;
-	if (accept(t, '-')) {
-		r = term(t, &v);
+	if (accept_char(t, '-')) {
+		r = parse_term(t, &v);
 		if (t->type == PTX_F32)
 			v ^= 1u << 31;
 		else if (t->type == PTX_F64)
@@ -149,20 +149,20 @@ static int term(struct init *t, uint64_t *ret)
 		else
 			v = 0 - v;
 		*ret = v;
-	} else if (accept(t, '~')) {
-		r = term(t, &v);
+	} else if (accept_char(t, '~')) {
+		r = parse_term(t, &v);
 		*ret = ~v;
-	} else if (accept(t, '(')) {
-		r = value(t, ret);
-		if (!r && !accept(t, ')'))
+	} else if (accept_char(t, '(')) {
+		r = parse_value(t, ret);
+		if (!r && !accept_char(t, ')'))
 			r = -EINVAL;
 	} else if ((*t->s >= '0' && *t->s <= '9') || *t->s == '.') {
-		r = number(t, &v);
+		r = parse_number(t, &v);
 		/* 0xFF00(name): the bytes under the mask, moved down. */
-		if (!r && v && accept(t, '(')) {
-			r = value(t, ret);
+		if (!r && v && accept_char(t, '(')) {
+			r = parse_value(t, ret);
 			*ret = (*ret & v) >> (__builtin_ctzll(v) & ~7);
-			if (!r && !accept(t, ')'))
+			if (!r && !accept_char(t, ')'))
 				r = -EINVAL;
 		} else {
 			*ret = v;
@@ -170,9 +170,9 @@ static int term(struct init *t, uint64_t *ret)
 	} else {
 		for (from = t->s; t->s < t->end && is_name(*t->s);)
 			t->s++;
-		if (t->s - from == 7 && !memcmp(from, "generic", 7) && accept(t, '(')) {
-			r = value(t, ret);
-			if (!r && !accept(t, ')'))
+		if (t->s - from == 7 && !memcmp(from, "generic", 7) && accept_char(t, '(')) {
+			r = parse_value(t, ret);
+			if (!r && !accept_char(t, ')'))
 				r = -EINVAL;
 		} else {
 			r = t->s == from ? -EINVAL
@@ -183,17 +183,17 @@ static int term(struct init *t, uint64_t *ret)
 	return r;
 }
 
-static int value(struct init *t, uint64_t *ret)
+static int parse_value(struct init *t, uint64_t *ret)
 {
-	int r = term(t, ret);
+	int r = parse_term(t, ret);
 	uint64_t v;
 
 	while (!r) {
-		if (accept(t, '+')) {
-			r = term(t, &v);
+		if (accept_char(t, '+')) {
+			r = parse_term(t, &v);
 			*ret += v;
-		} else if (accept(t, '-')) {
-			r = term(t, &v);
+		} else if (accept_char(t, '-')) {
+			r = parse_term(t, &v);
 			*ret -= v;
 		} else {
 			break;
@@ -202,13 +202,13 @@ static int value(struct init *t, uint64_t *ret)
 	return r;
 }
 
-static int list(struct init *t)
+static int parse_list(struct init *t)
 {
 	uint64_t v;
 	int r;
 
-	if (!accept(t, '{')) {
-		r = value(t, &v);
+	if (!accept_char(t, '{')) {
+		r = parse_value(t, &v);
 		if (r)
 			return r;
 		if (t->left < t->elem)
@@ -220,16 +220,16 @@ static int list(struct init *t)
 	}
 	if (++t->depth > 64)
 		return -EINVAL;
-	while (!accept(t, '}')) {
+	while (!accept_char(t, '}')) {
 		uint8_t *from = t->to;
 
-		skip(t);
-		r = list(t);
+		skip_space(t);
+		r = parse_list(t);
 		if (r)
 			return r;
 		(void)from;
-		if (!accept(t, ',')) {
-			if (!accept(t, '}'))
+		if (!accept_char(t, ',')) {
+			if (!accept_char(t, '}'))
 				return -EINVAL;
 			break;
 		}
@@ -254,7 +254,7 @@ int vgpu_init_globals(struct vgpu_module *mod, struct diag_list *diags)
 		if (t.elem > 8 || !t.elem)
 			r = -EINVAL;
 		else
-			r = list(&t);
+			r = parse_list(&t);
 		if (!r)
 			continue;
 		diag_add(diags, DIAG_ERROR, g->sym->line, g->sym->col, 1,

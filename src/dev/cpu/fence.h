@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0
  * Copyright 2026 The heddle authors */
 
-/* Fences. Thread checkers know none, and take what one puts in order for a race: for them all who
- * fence go through one word, and what others watch is in order by itself, as the host's code may
- * have no fence to go with it. (A fence that is missing is what weak.h finds.) */
+/* Fences. Thread checkers know no fences, and report accesses that only a fence orders as races.
+ * For them, all fences go through one atomic word, and observed accesses are ordered themselves, as
+ * host code may lack the matching fence. (weak.h finds missing fences.) */
 #ifndef HEDDLE_CPU_FENCE_H
 #define HEDDLE_CPU_FENCE_H
 

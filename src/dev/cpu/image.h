@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0
  * Copyright 2026 The heddle authors */
 
-/* What a texture or a surface object is to a kernel. The handle is the address of this descriptor,
- * which lies in the device's constant memory: a handle that is stale or no handle at all is found
- * out before it is used. Texels lie in rows, rows in slices; an array has the same layout. */
+/* A kernel's view of a texture or surface object. The handle is the address of this descriptor in
+ * the device's constant memory, so a stale or invalid handle is detected before its use. Texels lie
+ * in rows, and rows in slices; an array has the same layout. */
 #ifndef HEDDLE_VGPU_IMAGE_H
 #define HEDDLE_VGPU_IMAGE_H
 

@@ -2,9 +2,9 @@
  * Copyright 2026 The heddle authors */
 
 /* Allocations of the virtual GPU: a sorted table under a lock. Kernels run without the lock, on
- * ranges that they looked up; freeing bumps the generation, which makes them look again. Memory
- * comes zeroed, so that a run is the same every time. The newest freed ranges are remembered, for
- * reports only. */
+ * ranges that they looked up. Freeing increments the generation, which makes them look again.
+ * Memory is zeroed, so that runs are reproducible. The latest freed ranges are kept for reports
+ * only. */
 #include "mem.h"
 
 #include <errno.h>
@@ -90,7 +90,7 @@ void vgpu_mem_destroy(struct vgpu_mem *m)
 }
 
 /* Index of the first allocation above addr. */
-static size_t upper(const struct vgpu_mem *m, uint64_t addr)
+static size_t upper_index(const struct vgpu_mem *m, uint64_t addr)
 {
 	size_t lo = 0, hi = m->allocs.len;
 
@@ -105,9 +105,9 @@ static size_t upper(const struct vgpu_mem *m, uint64_t addr)
 	return lo;
 }
 
-static int insert(struct vgpu_mem *m, struct alloc a)
+static int insert_alloc(struct vgpu_mem *m, struct alloc a)
 {
-	size_t i = upper(m, a.base);
+	size_t i = upper_index(m, a.base);
 
 	if (a.bytes > UINT64_MAX - a.base)
 		return -EINVAL;
@@ -123,7 +123,7 @@ static int insert(struct vgpu_mem *m, struct alloc a)
 	return 0;
 }
 
-static int alloc(struct vgpu_mem *m, uint64_t bytes, bool is_const, uint64_t *ret_addr)
+static int alloc_range(struct vgpu_mem *m, uint64_t bytes, bool is_const, uint64_t *ret_addr)
 {
 	struct alloc a = {.bytes = bytes, .is_const = is_const, .device = VGPU_ANY_DEVICE};
 	void *p;
@@ -138,7 +138,7 @@ static int alloc(struct vgpu_mem *m, uint64_t bytes, bool is_const, uint64_t *re
 	}
 	p = storage_new(bytes);
 	a.base = (uint64_t)(uintptr_t)p;
-	r = p ? insert(m, a) : -ENOMEM;
+	r = p ? insert_alloc(m, a) : -ENOMEM;
 	if (!r)
 		m->used_bytes += bytes;
 	pthread_rwlock_unlock(&m->lock);
@@ -151,18 +151,18 @@ static int alloc(struct vgpu_mem *m, uint64_t bytes, bool is_const, uint64_t *re
 
 int vgpu_mem_alloc(struct vgpu_mem *m, uint64_t bytes, uint64_t *ret_addr)
 {
-	return alloc(m, bytes, false, ret_addr);
+	return alloc_range(m, bytes, false, ret_addr);
 }
 
 int vgpu_mem_alloc_const(struct vgpu_mem *m, uint64_t bytes, uint64_t *ret_addr)
 {
-	return alloc(m, bytes, true, ret_addr);
+	return alloc_range(m, bytes, true, ret_addr);
 }
 
 void vgpu_mem_belongs(struct vgpu_mem *m, uint64_t addr, unsigned device)
 {
 	pthread_rwlock_wrlock(&m->lock);
-	size_t i = upper(m, addr);
+	size_t i = upper_index(m, addr);
 	if (i-- && m->allocs.at[i].base == addr)
 		m->allocs.at[i].device = (uint8_t)device;
 	pthread_rwlock_unlock(&m->lock);
@@ -175,7 +175,7 @@ static int take_out(struct vgpu_mem *m, uint64_t addr, bool is_host)
 	size_t i;
 
 	pthread_rwlock_wrlock(&m->lock);
-	i = upper(m, addr);
+	i = upper_index(m, addr);
 	if (i-- && m->allocs.at[i].base == addr && m->allocs.at[i].is_host == is_host) {
 		a = m->allocs.at[i];
 		memmove(m->allocs.at + i, m->allocs.at + i + 1,
@@ -201,7 +201,7 @@ static int take_out(struct vgpu_mem *m, uint64_t addr, bool is_host)
 bool vgpu_mem_hold(struct vgpu_mem *m, uint64_t addr, uint64_t bytes, uint64_t *ret_base)
 {
 	pthread_rwlock_wrlock(&m->lock);
-	size_t i = upper(m, addr);
+	size_t i = upper_index(m, addr);
 	struct alloc *a = i ? &m->allocs.at[i - 1] : NULL;
 	bool found = a && addr - a->base < a->bytes && bytes <= a->bytes - (addr - a->base);
 	if (found) {
@@ -217,7 +217,7 @@ void vgpu_mem_drop(struct vgpu_mem *m, uint64_t base)
 	struct alloc gone = {0};
 
 	pthread_rwlock_wrlock(&m->lock);
-	/* What was freed lies where nothing new can: its storage is still there. */
+	/* A freed range cannot be reallocated while it is held: its storage still exists. */
 	for (size_t i = 0; i < m->limbo.len; i++) {
 		if (m->limbo.at[i].base != base)
 			continue;
@@ -230,7 +230,7 @@ void vgpu_mem_drop(struct vgpu_mem *m, uint64_t base)
 			storage_free(&gone);
 		return;
 	}
-	size_t i = upper(m, base);
+	size_t i = upper_index(m, base);
 	if (i && m->allocs.at[i - 1].base == base && m->allocs.at[i - 1].holds)
 		m->allocs.at[i - 1].holds--;
 	pthread_rwlock_unlock(&m->lock);
@@ -252,7 +252,7 @@ static int add_host(struct vgpu_mem *m, void *p, uint64_t bytes, bool is_foreign
 	if (!p || !bytes)
 		return -EINVAL;
 	pthread_rwlock_wrlock(&m->lock);
-	int r = insert(m, a);
+	int r = insert_alloc(m, a);
 	pthread_rwlock_unlock(&m->lock);
 	return r;
 }
@@ -281,13 +281,13 @@ int vgpu_mem_remove_host(struct vgpu_mem *m, void *p)
 	return take_out(m, (uint64_t)(uintptr_t)p, true);
 }
 
-static bool find(struct vgpu_mem *m, uint64_t addr, struct alloc *ret)
+static bool find_alloc(struct vgpu_mem *m, uint64_t addr, struct alloc *ret)
 {
 	bool found;
 	size_t i;
 
 	pthread_rwlock_rdlock(&m->lock);
-	i = upper(m, addr);
+	i = upper_index(m, addr);
 	found = i && addr - m->allocs.at[i - 1].base < m->allocs.at[i - 1].bytes;
 	if (found)
 		*ret = m->allocs.at[i - 1];
@@ -300,7 +300,7 @@ bool vgpu_mem_find(struct vgpu_mem *m, uint64_t addr, uint64_t *ret_base, uint64
 {
 	struct alloc a;
 
-	if (!find(m, addr, &a))
+	if (!find_alloc(m, addr, &a))
 		return false;
 	*ret_base = a.base;
 	*ret_bytes = a.bytes;
@@ -313,7 +313,7 @@ bool vgpu_mem_range(struct vgpu_mem *m, uint64_t addr, struct vgpu_range *ret)
 	uint64_t generation = vgpu_mem_generation(m);
 	struct alloc a;
 
-	if (!find(m, addr, &a))
+	if (!find_alloc(m, addr, &a))
 		return false;
 	*ret = (struct vgpu_range){a.base, a.base + a.bytes, generation, a.is_const, a.device};
 	return true;
@@ -335,7 +335,7 @@ bool vgpu_mem_below(
 			*ret_freed = found = true;
 		}
 	}
-	i = upper(m, addr);
+	i = upper_index(m, addr);
 	if (!found && i) {
 		*ret_base = m->allocs.at[i - 1].base;
 		*ret_bytes = m->allocs.at[i - 1].bytes;

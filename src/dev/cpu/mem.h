@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  * Copyright 2026 The heddle authors */
 
-/* Memory as the executing core sees it: ranges with exact bounds. A range that was looked up may be
- * used without looking again while the generation stays the same. */
+/* Memory as executed code sees it: ranges with exact bounds. A range stays valid while the
+ * generation is unchanged. */
 #ifndef HEDDLE_VGPU_MEM_H
 #define HEDDLE_VGPU_MEM_H
 
@@ -31,12 +31,12 @@ static inline uint64_t vgpu_mem_generation(const struct vgpu_mem *m)
 	return atomic_load_explicit((const _Atomic uint64_t *)m, memory_order_acquire);
 }
 
-/* The range that holds addr, or false, and then the nearest range below (bytes 0: none), for the
+/* The range that holds addr. vgpu_mem_below: the nearest range below (bytes 0: none), for the
  * report. Thread safe. */
 bool vgpu_mem_range(struct vgpu_mem *m, uint64_t addr, struct vgpu_range *ret);
 bool vgpu_mem_below(struct vgpu_mem *m, uint64_t addr, uint64_t *ret_base, uint64_t *ret_bytes,
 	bool *ret_freed);
-/* Storage of a module's .const variables: kernels may only read it. */
+/* Storage of a module's .const variables, which kernels may only read. */
 int vgpu_mem_alloc_const(struct vgpu_mem *m, uint64_t bytes, uint64_t *ret_addr);
 
 #endif

@@ -1,16 +1,16 @@
 /* SPDX-License-Identifier: Apache-2.0
  * Copyright 2026 The heddle authors */
 
-/* See thread.h. A thread inherits the mask of the one that makes it, so that is changed meanwhile;
- * a thread that blocked its signals itself could take one before it comes to that. */
+/* See thread.h. A thread inherits the signal mask of its creator, so the creator changes its mask
+ * meanwhile. If the new thread blocked signals itself, it could get one before that. */
 #include "thread.h"
 
 #include <signal.h>
 
 #include "base/base.h"
 
-/* The kernel ends a program that blocks what a fault of its own raises: its handlers for them (of
- * sanitizers, of managed languages) have to stay reachable from host functions. */
+/* The kernel ends a program that blocks the signals of its own faults. Handlers for them (of
+ * sanitizers, of managed languages) must also work in host functions. */
 static const int faults[] = {SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGTRAP, SIGSYS};
 
 int vgpu_thread_start(void *(*fn)(void *), void *arg, pthread_t *ret)

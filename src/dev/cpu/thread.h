@@ -1,15 +1,15 @@
 /* SPDX-License-Identifier: Apache-2.0
  * Copyright 2026 The heddle authors */
 
-/* Threads of the virtual GPU. They live in programs that know nothing of them, so they take no
- * signal that a program means for itself. */
+/* Threads of the virtual GPU. The program does not know of them, so they must not take the
+ * program's signals. */
 #ifndef HEDDLE_VGPU_THREAD_H
 #define HEDDLE_VGPU_THREAD_H
 
 #include <pthread.h>
 
-/* Starts a thread in which every signal is blocked, but those that a fault in it raises. ret NULL:
- * nobody will join it. 0 or a negative errno (-EAGAIN: the system has none to give). */
+/* Starts a thread with all signals blocked, except those of its own faults. ret NULL: the thread is
+ * detached. 0 or a negative errno (-EAGAIN: the system refuses a thread). */
 int vgpu_thread_start(void *(*fn)(void *), void *arg, pthread_t *ret);
 
 #endif

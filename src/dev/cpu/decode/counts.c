@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0
  * Copyright 2026 The heddle authors */
 
-/* How often warps ran each line of a module's text (HEDDLE_VGPU=count=FILE): what of a form is run
- * how much. A program's counts go to the end of the file when its module is unloaded, as "KERNEL
- * LINE TIMES" for each line that was run; those of modules that never are, nowhere. */
+/* How often warps executed each line of a module's text (HEDDLE_VGPU=count=FILE). When a module is
+ * unloaded, its counts are appended to the file, as "KERNEL LINE TIMES" for each executed line.
+ * Modules that are never unloaded write no counts. */
 #include <stdio.h>
 #include <stdlib.h>
 

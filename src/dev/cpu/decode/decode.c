@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  * Copyright 2026 The heddle authors */
 
-/* From a kernel's PTX to its program: which functions it can reach, where variables lie, basic
- * blocks in their order, then instruction after instruction. */
+/* From a kernel's PTX to its program: the functions that it can reach, the layout of variables, the
+ * order of basic blocks, then one instruction after another. */
 #include "decode.h"
 #include "counts.h"
 
@@ -81,7 +81,7 @@ uint32_t dec_block_of(struct dec *d, const struct ptx_sym *label)
 
 /* ---- which functions ---- */
 
-/* An indirect call may go to any function whose address the module takes. */
+/* An indirect call may reach any function whose address the module takes. */
 static bool calls_indirectly(const struct ptx_func *f)
 {
 	for (size_t i = 0; i < f->body.len; i++) {
@@ -95,7 +95,7 @@ static bool calls_indirectly(const struct ptx_func *f)
 	return false;
 }
 
-/* Kernels whose address is taken are not called: only the first is one. */
+/* A kernel whose address is taken is never called. Only the first entry is the kernel itself. */
 static void leave_kernels(ptx_func_list *funcs)
 {
 	size_t n = 1;
@@ -123,7 +123,7 @@ static int reach_all(
 
 /* ---- variables ---- */
 
-static uint32_t place(uint32_t *end, const struct ptx_sym *sym, uint64_t bytes)
+static uint32_t place_variable(uint32_t *end, const struct ptx_sym *sym, uint64_t bytes)
 {
 	uint32_t align = sym->align ? sym->align : MAX(ptx_type_bytes(sym->type.base), 1u);
 	uint64_t at = round_up(*end, align);
@@ -142,11 +142,12 @@ static void place_shared(struct dec *d, const struct ptx_sym *sym)
 	if (vslot_get(&d->shared, sym, &known))
 		return;
 	if (sym->linkage & PTX_EXTERN && !sym->bytes) {
-		/* Dynamic: behind everything static, whose size is not known yet. */
+		/* Dynamic shared memory follows all static shared memory, whose size is not known
+		 * yet. */
 		vslot_put(d, &d->shared, sym, UINT64_MAX);
 		return;
 	}
-	at = place(&d->p->static_shared_bytes, sym, sym->bytes);
+	at = place_variable(&d->p->static_shared_bytes, sym, sym->bytes);
 	if (at == VX_NONE)
 		d->error = -E2BIG;
 	vslot_put(d, &d->shared, sym, at);
@@ -162,7 +163,7 @@ static void place_used(struct dec *d, const struct ptx_opd *o)
 			place_used(d, &o->list[i]);
 }
 
-/* Shared memory of the whole program: what its functions declare, what they name. */
+/* Lays out the shared memory of the whole program: all that its functions declare or name. */
 static void layout_shared(struct dec *d)
 {
 	for (uint32_t k = 0; k < d->p->n_funcs; k++) {
@@ -203,7 +204,7 @@ static void layout_formals(
 			continue;
 		}
 		v->bytes = (uint32_t)MIN(syms[i]->bytes, 65536u);
-		v->at = place(&d->local_bytes, syms[i], v->bytes);
+		v->at = place_variable(&d->local_bytes, syms[i], v->bytes);
 		vslot_put(d, &d->local, syms[i], v->at);
 	}
 }
@@ -236,7 +237,7 @@ static void layout_function(struct dec *d)
 
 		if (s->kind == PTX_DECL && s->sym->kind == PTX_SYM_VAR &&
 			(s->sym->space == PTX_LOCAL || s->sym->space == PTX_PARAM)) {
-			uint32_t at = place(&d->local_bytes, s->sym, s->sym->bytes);
+			uint32_t at = place_variable(&d->local_bytes, s->sym, s->sym->bytes);
 
 			if (at == VX_NONE || d->local_bytes > MAX_STACK)
 				d->error = -E2BIG;
@@ -300,7 +301,7 @@ static struct block *find_blocks(struct dec *d, uint32_t *ret_n)
 		}
 	}
 	b[n].end = (uint32_t)body->len;
-	/* Where lanes wait for each other, the function's end is a block of its own. */
+	/* With convergence points, the function's end is a block of its own. */
 	if (d->conv.n && b[n].end > b[n].first) {
 		n++;
 		b[n].first = b[n].end = (uint32_t)body->len;
@@ -457,7 +458,7 @@ static void dec_insn(struct dec *d)
 		dec_unknown(d);
 }
 
-/* What lanes do that come to a block where some may be waited for. */
+/* Emits the waits of lanes that arrive at a convergence point. */
 static void dec_meet(struct dec *d)
 {
 	const struct converge_lists *l = &d->conv.leaves;
@@ -513,7 +514,7 @@ static void dec_body(struct dec *d)
 	}
 	for (uint32_t i = 0; i < n; i++)
 		place_in[order[i]] = i;
-	/* Lanes leave a loop through the fall-through of its last branch: they wait there. */
+	/* Lanes leave a loop through the fall-through of its last branch, and wait there. */
 	for (uint32_t i = 0; i + 1 < n; i++) {
 		const struct ptx_stmt *last = &d->f->body.at[b[i].end - 1];
 		uint32_t k, to;
@@ -544,7 +545,7 @@ static void dec_body(struct dec *d)
 	d->s = NULL;
 }
 
-static void finish(struct dec *d)
+static void finish_function(struct dec *d)
 {
 	struct vfunc *fn = d->fn;
 
@@ -605,7 +606,7 @@ static int dec_functions(struct dec *base)
 		if (!error)
 			dec_body(d);
 		if (!error && !d->error)
-			finish(d);
+			finish_function(d);
 		error = error ? error : d->error;
 		VEC_FREE(&d->code);
 		VEC_FREE(&d->ext);

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0
  * Copyright 2026 The heddle authors */
 
-/* The decoder's state while it works on one function. A step that runs out of memory sets
- * d->error and returns harmless values; a form that the interpreter does not know becomes an
- * instruction that faults when it is reached. */
+/* The decoder's state while it works on one function. A step that runs out of memory sets d->error
+ * and returns harmless values. An instruction that the interpreter does not know is decoded to one
+ * that faults when it is reached. */
 #ifndef HEDDLE_VGPU_DECODE_H
 #define HEDDLE_VGPU_DECODE_H
 
@@ -57,46 +57,47 @@ uint32_t dec_new_reg(struct dec *d, unsigned bytes); /* a lane's bytes, 4 or 8 (
 uint32_t dec_const(struct dec *d, uint64_t value, unsigned bytes);
 unsigned dec_lane_bytes(uint8_t type); /* 4, 8 or 16 */
 unsigned dec_reg_lane_bytes(const struct dec *d, uint32_t reg);
-/* Offset of a source read as a type; specials and addresses are fetched into a temporary first. */
+/* Offset of a source operand, read as `type`. Special registers and addresses are first loaded into
+ * a temporary. */
 uint32_t dec_src(struct dec *d, const struct ptx_opd *o, uint8_t type);
-/* How many components a whole vector register has that stands there; 0: it is something else. */
+/* The number of components if the operand is a whole vector register; otherwise 0. */
 uint32_t dec_vector_size(const struct dec *d, const struct ptx_opd *o);
 uint32_t dec_part(const struct dec *d, uint32_t reg, uint32_t n); /* its component n */
-/* All lanes of the warp come together here. */
+/* Emits a convergence of all lanes of the warp. */
 void dec_warp_meets(struct dec *d);
 bool dec_matrix(struct dec *d);
-/* A comparison: what is compared, where its result goes and (set: what true looks like) how, the
- * opposite's register or VX_NONE, and a predicate that both are combined with (0: none). */
+/* A comparison. inverse: register for the opposite result, or VX_NONE. with: predicate that is
+ * combined with both results (0: none). yes: the value of true, for set. */
 struct dec_cmp {
 	uint32_t src[2], dst, inverse, with, yes;
 	unsigned combine;
 	bool negated;
 };
 void dec_compare(struct dec *d, bool is_set, uint8_t type, const struct dec_cmp *c);
-/* What set gives for true, of a result or of each half of a pair. */
+/* The value that set gives for true, for one result or for each half of a pair. */
 uint32_t dec_true_of(uint8_t type, bool pair);
 bool dec_half_compare(struct dec *d, bool is_set, uint8_t type, struct dec_cmp *c);
 /* cvt to and from pairs of 8 bits. */
 bool dec_cvt_eight(struct dec *d);
-/* A new register with one half of a pair (0, 1) or a single one (0) as f32. */
+/* A new register that holds as f32 one half of a pair (half 0, 1), or a single half (0). */
 uint32_t dec_half_widen(struct dec *d, uint32_t src, uint8_t type, unsigned half);
-/* The special register that an operand names, or 0 and a constant; of %envreg its number, too.
- * False: it is not known. */
+/* The special register that an operand names, or 0 and a constant; for %envreg also its number.
+ * False: unknown. */
 bool dec_special(const struct ptx_opd *o, enum ptx_special *ret_sr, uint32_t *ret_constant);
 uint32_t dec_dst(struct dec *d, const struct ptx_opd *o, uint8_t type); /* sink: a temporary */
 uint32_t dec_pred(struct dec *d, const struct ptx_opd *o, bool *ret_negated);
-/* The address of a variable: a constant, or one relative to the frame. */
+/* The address of a variable: constant, or relative to the frame. */
 bool dec_sym_addr(struct dec *d, const struct ptx_sym *sym, uint64_t *ret, bool *ret_frame);
 
 /* ---- decode.c ---- */
 struct vinsn *dec_emit(struct dec *d, vop_fn *fn, unsigned cost);
 uint32_t dec_ext(struct dec *d, const uint32_t *at, unsigned n);
-/* Lanes that part at the end of this block wait somewhere: index of the list. */
+/* Index of the list of places where lanes wait that diverge at the end of this block. */
 bool dec_waits(struct dec *d, uint32_t *ret);
 struct vfunc *dec_func(struct dec *d, const struct ptx_func *f);
 uint32_t dec_block_of(struct dec *d, const struct ptx_sym *label);
 
-/* Each returns false for a form it does not know. */
+/* Each returns false for an instruction that it does not know. */
 bool dec_mods_known(const struct ptx_mnem *mn); /* of what dec_alu and dec_cvt do */
 bool dec_alu(struct dec *d);
 bool dec_cvt(struct dec *d);
@@ -106,7 +107,7 @@ bool dec_async(struct dec *d);
 bool dec_tex(struct dec *d);
 bool dec_video(struct dec *d);
 bool dec_sync(struct dec *d);
-/* Base register, offset and width of an address: into to->a, imm, flags. */
+/* Sets base register, offset and width of an address in to->a, imm, flags. */
 bool dec_address(struct dec *d, const struct ptx_opd *o, struct vinsn *to);
 bool dec_bar(struct dec *d);
 bool dec_call(struct dec *d);

@@ -61,7 +61,7 @@ static bool dec_arguments(struct dec *d, struct vcall *c, const struct ptx_opd *
 	return true;
 }
 
-static vop_fn *builtin(const char *name)
+static vop_fn *find_builtin(const char *name)
 {
 	static const struct {
 		const char *name;
@@ -98,7 +98,7 @@ bool dec_call(struct dec *d)
 		if (c.callee && c.callee->index == 0)
 			return false;
 		if (!c.callee)
-			c.builtin = builtin(c.name);
+			c.builtin = find_builtin(c.name);
 		if (!c.callee && !c.builtin)
 			return false;
 	} else {

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  * Copyright 2026 The heddle authors */
 
-/* Comparisons of halves and of pairs of them: in f32, which holds every half. Conversions of pairs
- * of 8 bits. */
+/* Comparisons of halves and of pairs of halves, done in f32, which represents every half.
+ * Conversions of pairs of 8-bit floats. */
 #include "decode.h"
 
 #include <stdio.h>
@@ -58,7 +58,7 @@ static void both_of(struct dec *d, const char *op, uint32_t a, uint32_t b, uint3
 	in->d = dst;
 }
 
-/* PTX ISA, setp: of a pair p|q are the two results, where of all else q is the opposite. */
+/* PTX ISA, setp: for a pair, p|q are the two results; for other types, q is the opposite of p. */
 bool dec_half_compare(struct dec *d, bool is_set, uint8_t type, struct dec_cmp *c)
 {
 	const struct ptx_mnem *mn = d->s->mn;
@@ -80,7 +80,8 @@ bool dec_half_compare(struct dec *d, bool is_set, uint8_t type, struct dec_cmp *
 			dst[i] = dec_dst(d, to[i], is_set ? mn->type[0] : PTX_PRED);
 	if (dst[0] == VX_NONE && (is_set || dst[1] == VX_NONE))
 		return false;
-	/* Not at once where they go: the predicate to combine with may be one of them. */
+	/* The results go to temporaries first: a destination may be the predicate to combine
+	 * with. */
 	for (unsigned k = 0; k < halves; k++) {
 		for (unsigned i = 0; i < 2; i++)
 			c->src[i] = dec_half_widen(d, src[i], type, k);
@@ -99,7 +100,7 @@ bool dec_half_compare(struct dec *d, bool is_set, uint8_t type, struct dec_cmp *
 	return true;
 }
 
-/* cvt.rn.satfinite{.relu}.e4m3x2.f32, and so on: which there are, the handlers say. */
+/* cvt.rn.satfinite{.relu}.e4m3x2.f32, and so on; the handlers define the supported ones. */
 bool dec_cvt_eight(struct dec *d)
 {
 	const struct ptx_mnem *mn = d->s->mn;
@@ -114,7 +115,8 @@ bool dec_cvt_eight(struct dec *d)
 	snprintf(key, sizeof(key), "cvt_%s%s_%s", relu ? "relu_" : "", narrows ? eight : wide,
 		narrows ? wide : eight);
 	fn = vgpu_vec_find(key);
-	/* Nothing else may stand there: rn, what a narrow result needs, relu, the two types. */
+	/* No other modifiers are allowed: rn, satfinite for a narrow result, relu, the two
+	 * types. */
 	if (!fn || !ptx_has_mod(mn, "rn") || ptx_has_mod(mn, "satfinite") != narrows ||
 		mn->n_types != 2 || mn->n_mods != 3u + narrows + relu || d->s->n != (pair ? 3 : 2))
 		return false;

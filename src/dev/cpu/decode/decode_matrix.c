@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  * Copyright 2026 The heddle authors */
 
-/* Matrix operations of a warp: first all its lanes meet, then one instruction works on the
- * registers of all (exec_matrix.c). */
+/* Matrix operations of a warp: first all its lanes converge, then one instruction works on the
+ * registers of all lanes (exec_matrix.c). */
 #include "decode.h"
 
 #include <string.h>
@@ -12,7 +12,7 @@
 #define REGS_MAX 40
 
 /* {a, b}, or one register: appended to list. */
-static bool registers(struct dec *d, const struct ptx_opd *o, uint8_t type, unsigned n,
+static bool list_registers(struct dec *d, const struct ptx_opd *o, uint8_t type, unsigned n,
 	uint32_t *list, unsigned *io_n)
 {
 	const struct ptx_opd *each = o->kind == PTX_OPD_VECTOR ? o->list : o;
@@ -44,7 +44,7 @@ static bool dec_rows(struct dec *d, bool is_load)
 		return false;
 	to.space = mn->space;
 	if (!dec_address(d, &o[is_load], &to) ||
-		!registers(d, &o[!is_load], PTX_B32, num, list, &n))
+		!list_registers(d, &o[!is_load], PTX_B32, num, list, &n))
 		return false;
 	dec_warp_meets(d);
 	in = dec_emit(d, vop_matrix_rows, 8);
@@ -78,7 +78,7 @@ static bool dec_movmatrix(struct dec *d)
 	return true;
 }
 
-/* Those that the ISA has, as far as the types go with each other and with the shape. */
+/* The shapes of the ISA for these types. */
 static bool is_shape(const struct mma_shape *s, const struct mma_types *t)
 {
 	switch (t->a) {
@@ -98,7 +98,7 @@ static bool is_shape(const struct mma_shape *s, const struct mma_types *t)
 	}
 }
 
-/* Sums of integers saturate; those of f64 are rounded to nearest. */
+/* Integer sums may saturate; f64 sums are rounded to nearest. */
 static bool mods_fit(const struct ptx_mnem *mn, uint8_t factor)
 {
 	static const char *const no[] = {
@@ -133,10 +133,10 @@ static bool dec_mma(struct dec *d)
 	n = mma_count(&mma_shapes[shape], &t);
 	word = t.a == PTX_F64 ? PTX_B64 : PTX_B32;
 	sum = t.d == PTX_F64 ? PTX_B64 : PTX_B32;
-	if (!registers(d, &o[0], sum, n.c, list, &len) ||
-		!registers(d, &o[1], word, n.a, list, &len) ||
-		!registers(d, &o[2], word, n.b, list, &len) ||
-		!registers(d, &o[3], sum, n.c, list, &len))
+	if (!list_registers(d, &o[0], sum, n.c, list, &len) ||
+		!list_registers(d, &o[1], word, n.a, list, &len) ||
+		!list_registers(d, &o[2], word, n.b, list, &len) ||
+		!list_registers(d, &o[3], sum, n.c, list, &len))
 		return false;
 	dec_warp_meets(d);
 	in = dec_emit(d, vop_mma, 16);
@@ -158,7 +158,7 @@ static const struct wmma_shape *wmma_shape_of(const struct ptx_mnem *mn)
 	return s->name ? s : NULL;
 }
 
-/* Which element types A and B of a shape may have; C and D then. */
+/* The element types that a shape allows for A and B; C and D follow from them. */
 static bool wmma_factor(const struct wmma_shape *s, uint8_t type)
 {
 	if (s->k == 16)
@@ -197,7 +197,7 @@ static bool dec_wmma_memory(struct dec *d, bool is_load)
 	at.cols = a ? s->k : s->n;
 	to.vec = (uint8_t)wmma_registers((unsigned)at.rows * at.cols, at.type, a || b);
 	if (!dec_address(d, &o[is_load], &to) ||
-		!registers(d, &o[!is_load], register_type(at.type), to.vec, list, &n))
+		!list_registers(d, &o[!is_load], register_type(at.type), to.vec, list, &n))
 		return false;
 	if (d->s->n == 3)
 		to.b = dec_src(d, &o[2], PTX_U32);
@@ -219,7 +219,7 @@ static bool dec_wmma_memory(struct dec *d, bool is_load)
 	return true;
 }
 
-/* .f32.f16 are D and C of f16 factors; else all four are written: D, A, B, C. */
+/* .f32.f16 names D and C for f16 factors; otherwise all four types are written: D, A, B, C. */
 static bool wmma_types_of(const struct ptx_mnem *mn, struct wmma_types *ret)
 {
 	const uint8_t *t = mn->type;
@@ -244,18 +244,18 @@ static bool dec_wmma(struct dec *d)
 	uint32_t list[REGS_MAX];
 	unsigned len = 0;
 
-	/* Which way A and B lay in memory is of no concern here: a fragment does not say. */
+	/* The memory layout of A and B does not matter here: fragments are the same for each. */
 	if (!s || d->s->n != 4 || !wmma_types_of(mn, &t) || !wmma_factor(s, t.a) ||
 		!mods_fit(mn, t.a))
 		return false;
 	unsigned sums = (unsigned)s->m * s->n;
-	if (!registers(
+	if (!list_registers(
 		    d, &o[0], register_type(t.d), wmma_registers(sums, t.d, false), list, &len) ||
-		!registers(d, &o[1], register_type(t.a),
+		!list_registers(d, &o[1], register_type(t.a),
 			wmma_registers((unsigned)s->m * s->k, t.a, true), list, &len) ||
-		!registers(d, &o[2], register_type(t.b),
+		!list_registers(d, &o[2], register_type(t.b),
 			wmma_registers((unsigned)s->k * s->n, t.b, true), list, &len) ||
-		!registers(
+		!list_registers(
 			d, &o[3], register_type(t.c), wmma_registers(sums, t.c, false), list, &len))
 		return false;
 	dec_warp_meets(d);

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  * Copyright 2026 The heddle authors */
 
-/* Memory instructions. Kernel parameters at fixed places become constants of the launch; .param
- * variables of calls and formals of device functions lie in the frame's local memory. */
+/* Memory instructions. Kernel parameters at fixed offsets become constants of the launch. The
+ * .param variables of calls and of device functions are in the frame's local memory. */
 #include "decode.h"
 #include "dev/cpu/exec/weak.h"
 
@@ -38,7 +38,7 @@ bool dec_address(struct dec *d, const struct ptx_opd *o, struct vinsn *to)
 	return true;
 }
 
-/* .param of a device function or of a call is local memory; so is what [reg] means there. */
+/* .param of a device function or of a call is local memory, and so is [reg] there. */
 static uint8_t real_space(struct dec *d, const struct ptx_opd *o)
 {
 	const struct ptx_mnem *mn = d->s->mn;
@@ -51,13 +51,13 @@ static uint8_t real_space(struct dec *d, const struct ptx_opd *o)
 	return formal_of_kernel ? PTX_PARAM : PTX_LOCAL;
 }
 
-static bool ordered(const struct ptx_mnem *mn)
+static bool is_ordered(const struct ptx_mnem *mn)
 {
 	return ptx_has_mod(mn, "volatile") || ptx_has_mod(mn, "relaxed") ||
 	       ptx_has_mod(mn, "acquire") || ptx_has_mod(mn, "release") || ptx_has_mod(mn, "mmio");
 }
 
-/* What an operation orders beyond its block. */
+/* The memory ordering of an operation beyond its block. */
 static uint16_t order_flags(const struct ptx_mnem *mn)
 {
 	bool both = ptx_has_mod(mn, "acq_rel") || ptx_has_mod(mn, "sc") || mn->op == PTX_OP_membar;
@@ -79,7 +79,7 @@ static void take_weak(const struct ptx_mnem *mn, struct vinsn *to, vop_fn *fn)
 	to->flags |= order_flags(mn);
 }
 
-/* A register that was declared as a vector: its elements, one behind the other. */
+/* A register declared as a vector: its elements, one after another. */
 static bool dec_whole_vector(struct dec *d, const struct ptx_opd *o, struct vinsn *to)
 {
 	uint32_t n = dec_vector_size(d, o), part[8];
@@ -164,7 +164,7 @@ static unsigned access_cost(uint8_t space)
 										 : 2;
 }
 
-static void choose(struct vinsn *in, bool is_load)
+static void choose_handler(struct vinsn *in, bool is_load)
 {
 	const char *space = in->space == PTX_SHARED ? "shared" : "global";
 	bool whole = in->vec == 1 && ((in->size == 4 && !(in->flags & VI_WIDE)) || in->size == 8);
@@ -195,7 +195,7 @@ static bool dec_access(struct dec *d, bool is_load)
 	to.space = real_space(d, addr);
 	if (t >= PTX_S8 && t <= PTX_S64)
 		to.flags |= VI_SIGNED;
-	if (ordered(mn))
+	if (is_ordered(mn))
 		to.flags |= VI_STRONG;
 	if (ptx_has_mod(mn, "acquire"))
 		to.flags |= VI_ACQUIRE;
@@ -205,7 +205,7 @@ static bool dec_access(struct dec *d, bool is_load)
 		return false;
 	to.cost = (uint8_t)(access_cost(to.space) + to.vec);
 	if (!is_load || !dec_ld_param(d, &to, addr))
-		choose(&to, is_load);
+		choose_handler(&to, is_load);
 	take_weak(mn, &to, is_load ? vop_ld_weak : vop_st_weak);
 	to.x = d->p->n_ranges++;
 	to.guard = d->guard;
@@ -233,7 +233,8 @@ static int atom_op(const struct ptx_mnem *mn)
 	return -1;
 }
 
-/* d: result or VX_NONE, b: value (cas: compared), c: cas' new value; round: the type. */
+/* d: result or VX_NONE; b: value (cas: the compared one); c: the new value of cas; round: the
+ * type. */
 static bool dec_atom(struct dec *d)
 {
 	const struct ptx_mnem *mn = d->s->mn;
@@ -274,7 +275,7 @@ static bool dec_atom(struct dec *d)
 
 /* ---- addresses ---- */
 
-static uint64_t window(uint8_t space)
+static uint64_t window_of(uint8_t space)
 {
 	switch (space) {
 	case PTX_SHARED:
@@ -302,10 +303,10 @@ static bool dec_cvta(struct dec *d)
 	dst = dec_dst(d, &o[0], PTX_U64);
 	if (a == VX_NONE || dst == VX_NONE)
 		return false;
-	in = dec_emit(d, window(space) ? vop_cvta : vgpu_vec_find("mov_b64"), 1);
+	in = dec_emit(d, window_of(space) ? vop_cvta : vgpu_vec_find("mov_b64"), 1);
 	in->a = a;
 	in->d = dst;
-	in->imm = ptx_has_mod(mn, "to") ? 0 - window(space) : window(space);
+	in->imm = ptx_has_mod(mn, "to") ? 0 - window_of(space) : window_of(space);
 	in->flags |= VI_WIDE;
 	if (o[1].kind == PTX_OPD_REG && dec_reg_lane_bytes(d, o[1].reg) == 4) {
 		in->fn = vop_cvta;

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  * Copyright 2026 The heddle authors */
 
-/* Which modifiers an arithmetic operation may have. One that is not here may change what the
- * instruction means, and must not be passed over: the instruction is then not known. */
+/* The modifiers that each arithmetic operation may have. A modifier outside this table might change
+ * the instruction's meaning, so the instruction counts as unknown. */
 #include "decode.h"
 
 #include <string.h>
@@ -93,7 +93,7 @@ static bool is_integer(uint8_t type)
 	return (type >= PTX_U8 && type <= PTX_B128) || type == PTX_OTHER_TYPE;
 }
 
-/* Integers saturate in sums and upper halves of products of s32. */
+/* .sat is for sums, and for upper halves of products, of s32. */
 static bool may_saturate(const struct ptx_mnem *mn)
 {
 	bool mad = mn->op == PTX_OP_mad || mn->op == PTX_OP_mad24;

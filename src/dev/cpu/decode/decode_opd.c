@@ -147,8 +147,8 @@ static uint32_t src_sym(struct dec *d, const struct ptx_opd *o, unsigned bytes)
 	return in->d;
 }
 
-/* What has no number of its own. Every block is a cluster of one. */
-static bool unnumbered(const char *name, enum ptx_special *ret_sr, uint32_t *ret_constant)
+/* Special registers without a number of their own. Every block is a cluster of one. */
+static bool find_unnumbered(const char *name, enum ptx_special *ret_sr, uint32_t *ret_constant)
 {
 	static const struct {
 		const char *name;
@@ -179,7 +179,7 @@ static bool unnumbered(const char *name, enum ptx_special *ret_sr, uint32_t *ret
 }
 
 /* In imm; false: nobody says what it is. */
-static bool reserved(const char *name, uint32_t *ret)
+static bool find_reserved(const char *name, uint32_t *ret)
 {
 	static const struct {
 		const char *end;
@@ -211,9 +211,9 @@ bool dec_special(const struct ptx_opd *o, enum ptx_special *ret_sr, uint32_t *re
 		return o->name != NULL;
 	case PTX_SR_RESERVED_SMEM:
 		*ret_sr = PTX_SR_RESERVED_SMEM;
-		return reserved(o->name, ret_constant);
+		return find_reserved(o->name, ret_constant);
 	case PTX_SR_OTHER:
-		return o->name && unnumbered(o->name, ret_sr, ret_constant);
+		return o->name && find_unnumbered(o->name, ret_sr, ret_constant);
 	default:
 		*ret_sr = (enum ptx_special)o->value;
 		return o->value < PTX_SR_COUNT;
@@ -273,8 +273,8 @@ uint32_t dec_vector_size(const struct dec *d, const struct ptx_opd *o)
 	return d->f->regs.at[o->reg].sym->type.vec > 1 ? d->f->regs.at[o->reg].sym->type.vec : 0;
 }
 
-/* A register, or a component of one that was declared as a vector: .x and .r are the first. A whole
- * vector is none: instructions that take one ask dec_vector_size. */
+/* A register, or a component of a vector register: .x and .r are the first. A whole vector is not a
+ * source: instructions that take one call dec_vector_size. */
 static uint32_t src_reg(const struct dec *d, const struct ptx_opd *o)
 {
 	static const char names[] = "xyzwrgba";

@@ -2,7 +2,7 @@
  * Copyright 2026 The heddle authors */
 
 /* Textures and surfaces by handle, as nvcc emits them: [handle, {coordinates}]. Levels and
- * gradients are read and have no effect, as no object has mipmaps (the driver refuses them). */
+ * gradients are read and ignored, as no object has mipmaps (the driver refuses them). */
 #include "decode.h"
 #include "dev/cpu/image.h"
 

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0
  * Copyright 2026 The heddle authors */
 
-/* Makes one fma of products and sums where ptxas does, in the parsed functions, before they are
- * decoded. PTX leaves open whether that happens, and a fused pair is rounded once: a program's
- * results are those of a GPU in their last bits, too, only if the same pairs are fused. Each
- * function is looked at when the first kernel that reaches it is decoded. */
+/* Fuses multiplications and additions to fma as ptxas does, in the parsed functions, before they
+ * are decoded. PTX leaves this open, and a fused pair is rounded once. So results match a GPU's in
+ * the last bit only if the same pairs are fused. A function is processed when the first kernel that
+ * reaches it is decoded. */
 #include "dev/cpu/code.h"
 
 #include "cfg/contract.h"
@@ -12,7 +12,7 @@
 #include <errno.h>
 #include <stdlib.h>
 
-#define LONGEST 100000 /* statements; longer functions stay as they are: it would take long */
+#define LONGEST 100000 /* statements; longer functions are not fused, as that would take long */
 
 static int fuse_one(struct vgpu_module *mod, size_t i)
 {

@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0
  * Copyright 2026 The heddle authors */
 
-/* The driver API's objects on the virtual GPU. One lock, drv.lock, guards all of them; it is let go
- * while host functions, large copies and blocks run. Handles are looked up before use, so that a
- * stale or foreign one is an error code. A function without a word on it wants the lock held. */
+/* The driver API's objects on the virtual GPU. One lock, drv.lock, guards all of them. The driver
+ * releases it while host functions, large copies and blocks run. Handles are looked up before use,
+ * so that a stale or foreign handle gives an error code. Functions need the lock held, unless they
+ * say otherwise. */
 #ifndef HEDDLE_VGPU_DRV_H
 #define HEDDLE_VGPU_DRV_H
 
@@ -45,8 +46,8 @@ struct drv_ctx {
 	uint32_t peers; /* devices whose memory its kernels reach: a bit each */
 	uint64_t id;
 	bool primary;
-	CUresult error; /* sticky: a fault's code, which everything returns from then on */
-	bool is_unused; /* since its reset: it is not active, until something needs it */
+	CUresult error; /* sticky: the code of a fault, which every later call returns */
+	bool is_unused; /* not used since its reset: inactive until its next use */
 	CUfunc_cache cache;
 	CUsharedconfig shared_config;
 	size_t limit[16];                   /* by CUlimit */
@@ -106,7 +107,8 @@ struct drv_alloc {
 };
 
 struct drv_device {
-	unsigned number; /* of the virtual GPU's; the index in drv.device is the CUdevice */
+	/* the number on the virtual GPU; the index in drv.device is the CUdevice */
+	unsigned number;
 	struct sm *sm;
 	struct vgpu_pool *pool;
 	struct drv_ctx *primary;
@@ -129,17 +131,18 @@ struct drv_state {
 };
 extern struct drv_state drv;
 
-/* Handles. drv_get: NULL unless h is a live object of that kind. */
+/* Handles. drv_get returns NULL unless h is a live object of that kind. */
 void drv_obj_add(struct obj *o, enum obj_kind kind, struct drv_ctx *ctx);
 bool drv_obj_add_at(const void *handle, struct obj *o);
 void drv_obj_remove(struct obj *o);
 void drv_obj_remove_at(const void *handle, struct obj *o);
 void *drv_get(const void *h, enum obj_kind kind);
 
-/* Locks, and gives the thread's current context: for every function that works in a context. On
- * failure nothing is locked. DRV_ENTER leaves the calling function with the error. */
+/* Locks, and returns the thread's current context. Every function that works in a context begins
+ * with it. After a failure nothing is locked. DRV_ENTER returns the error from the calling
+ * function. */
 CUresult drv_enter(struct drv_ctx **ret);
-CUresult drv_enter_init(void); /* the lock alone, for what needs no context */
+CUresult drv_enter_init(void); /* takes only the lock, for calls that need no context */
 CUresult drv_leave(CUresult r);
 #define DRV_ENTER(ctx)                                   \
 	struct drv_ctx *ctx;                             \
@@ -168,7 +171,8 @@ static inline struct drv_device *drv_device_of(CUdevice dev)
 void drv_ctx_destroy(struct drv_ctx *c);
 void drv_ctx_flush_print(struct drv_ctx *c);      /* without the lock */
 struct drv_func *drv_func_of(const void *handle); /* CUfunction or CUkernel */
-/* A library's kernel as it is on a device; others belong to one. NULL: no memory, or no kernel. */
+/* A library's kernel on this device; other kernels belong to one device. NULL: no memory, or no
+ * kernel. */
 struct drv_func *drv_func_on(CUdevice dev, const void *handle);
 void drv_module_destroy(struct drv_module *m);
 CUresult drv_code_of(const void *image, char **ret_ptx, size_t *ret_len);

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0
  * Copyright 2026 The heddle authors */
 
-/* The first two directives of a PTX text, .version and .target, decide whether a driver compiles it
- * for a device. A driver knows the PTX ISA of its own CUDA version and older ones. A device runs
- * code for its own and lower architectures; sm_90a is for compute capability 9.0 alone, and sm_100f
- * for devices of the same major version that are not older. */
+/* The first two directives of a PTX text, .version and .target, decide whether a driver compiles
+ * the text for a device. A driver knows the PTX ISA of its own CUDA version and of older ones. A
+ * device runs code for its own and lower architectures. sm_90a is for compute capability 9.0 alone,
+ * and sm_100f for devices of the same major version that are not older. */
 #include "drv_accept.h"
 
 #include "drv.h"
@@ -46,7 +46,7 @@ static void skip_gaps(struct head *h)
 }
 
 /* The directive and the gap behind it. */
-static bool directive(struct head *h, const char *name)
+static bool read_directive(struct head *h, const char *name)
 {
 	size_t len = strlen(name);
 
@@ -58,12 +58,12 @@ static bool directive(struct head *h, const char *name)
 	return true;
 }
 
-static uint32_t column(const struct head *h)
+static uint32_t column_of(const struct head *h)
 {
 	return (uint32_t)(h->s - h->line_start) + 1;
 }
 
-static bool runs(unsigned sm, char variant)
+static bool device_runs(unsigned sm, char variant)
 {
 	if (variant == 'a')
 		return sm == DRV_DEVICE_CC;
@@ -78,14 +78,14 @@ CUresult drv_accept_ptx(const char *ptx, struct diag_list *diags)
 	unsigned long major, minor = 0, sm;
 	char *end;
 
-	if (!directive(&h, ".version"))
+	if (!read_directive(&h, ".version"))
 		return CUDA_SUCCESS;
 	major = strtoul(h.s, &end, 10);
 	if (*end == '.')
 		minor = strtoul(end + 1, &end, 10);
 	if (major > DRV_PTX_VERSION / 10 ||
 		(major == DRV_PTX_VERSION / 10 && minor > DRV_PTX_VERSION % 10)) {
-		diag_add(diags, DIAG_ERROR, h.line, column(&h), (uint32_t)(end - h.s),
+		diag_add(diags, DIAG_ERROR, h.line, column_of(&h), (uint32_t)(end - h.s),
 			"unsupported .version %lu.%lu: this driver (CUDA %d.%d) compiles PTX of "
 			"%d.%d at most",
 			major, minor, CU_CUDA_VERSION / 1000, CU_CUDA_VERSION % 1000 / 10,
@@ -95,13 +95,13 @@ CUresult drv_accept_ptx(const char *ptx, struct diag_list *diags)
 		return CUDA_ERROR_UNSUPPORTED_PTX_VERSION;
 	}
 	h.s = end;
-	if (!directive(&h, ".target") || strncmp(h.s, "sm_", 3) != 0)
+	if (!read_directive(&h, ".target") || strncmp(h.s, "sm_", 3) != 0)
 		return CUDA_SUCCESS;
 	sm = strtoul(h.s + 3, &end, 10);
-	if (end == h.s + 3 || runs((unsigned)MIN(sm, 100000ul), *end))
+	if (end == h.s + 3 || device_runs((unsigned)MIN(sm, 100000ul), *end))
 		return CUDA_SUCCESS;
 	end += *end == 'a' || *end == 'f';
-	diag_add(diags, DIAG_ERROR, h.line, column(&h), (uint32_t)(end - h.s),
+	diag_add(diags, DIAG_ERROR, h.line, column_of(&h), (uint32_t)(end - h.s),
 		".target %.*s: this device is sm_%d and cannot run it", (int)MIN(end - h.s, 40),
 		h.s, DRV_DEVICE_CC);
 	diag_hint(diags, "compile the program for compute_%d or older", DRV_DEVICE_CC);

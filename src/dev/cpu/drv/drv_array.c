@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  * Copyright 2026 The heddle authors */
 
-/* CUDA arrays: memory of the device with a size and a format, which kernels reach through textures
- * and surfaces alone. Here their texels lie row behind row; layers and faces are slices. */
+/* CUDA arrays: device memory with a size and a format, which kernels access only through textures
+ * and surfaces. Here the rows of texels are contiguous; layers and faces are slices. */
 #include <errno.h>
 #include <stdlib.h>
 
@@ -37,7 +37,7 @@ unsigned drv_channel_bytes(CUarray_format format)
 }
 
 /* Sizes and flags that belong together; then the layout. */
-static CUresult layout(struct drv_array *a)
+static CUresult lay_out_array(struct drv_array *a)
 {
 	const CUDA_ARRAY3D_DESCRIPTOR *d = &a->desc;
 	bool layered = d->Flags & CUDA_ARRAY3D_LAYERED, cube = d->Flags & CUDA_ARRAY3D_CUBEMAP;
@@ -69,7 +69,7 @@ static CUresult array_make(
 	if (!a)
 		return CUDA_ERROR_OUT_OF_MEMORY;
 	a->desc = *desc;
-	r = layout(a);
+	r = lay_out_array(a);
 	if (r == CUDA_SUCCESS && sm_memory_take(sm, a->bytes) != 0)
 		r = CUDA_ERROR_OUT_OF_MEMORY;
 	if (r != CUDA_SUCCESS) {
@@ -158,7 +158,7 @@ CUresult cuArrayGetDescriptor(CUDA_ARRAY_DESCRIPTOR *desc, CUarray array)
 
 /* ---- copies ---- */
 
-/* One side: where the box begins, and the memory that it lies in. False: it leaves the array. */
+/* Is the box of one side of a copy inside the array? */
 static bool is_inside(
 	const struct drv_array *a, const CUDA_MEMCPY3D *m, size_t x, size_t y, size_t z)
 {

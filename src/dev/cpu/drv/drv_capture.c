@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  * Copyright 2026 The heddle authors */
 
-/* Stream capture: what is submitted becomes a node behind the stream's latest ones; events carry
+/* Stream capture: submitted work becomes a node after the stream's latest nodes, and events carry
  * the capture from stream to stream. */
 #include <stdlib.h>
 #include <string.h>
@@ -61,7 +61,7 @@ CUresult capture_op(struct drv_stream *s, struct drv_op *op)
 	return CUDA_SUCCESS;
 }
 
-static bool join(struct capture *cap, struct drv_stream *s)
+static bool join_stream(struct capture *cap, struct drv_stream *s)
 {
 	if (!VEC_PUSH(&cap->streams, s))
 		return false;
@@ -85,7 +85,7 @@ CUresult capture_begin(struct drv_stream *s, CUstreamCaptureMode mode, struct dr
 	cap->thread = pthread_self();
 	cap->origin = s;
 	cap->id = ++drv.next_id;
-	if (!cap->graph || !join(cap, s) || !add_deps(s, deps, n_deps)) {
+	if (!cap->graph || !join_stream(cap, s) || !add_deps(s, deps, n_deps)) {
 		if (cap->own_graph && cap->graph)
 			graph_destroy(cap->graph);
 		s->capture = NULL;
@@ -98,8 +98,8 @@ CUresult capture_begin(struct drv_stream *s, CUstreamCaptureMode mode, struct dr
 	return CUDA_SUCCESS;
 }
 
-/* Every stream that was forked off has come back: its last nodes lie before the origin's. Nodes
- * come after what they depend on, so one walk from the end reaches everything. */
+/* Has every forked stream been joined? Then its last nodes precede the origin's. A node follows its
+ * dependencies in the list, so one walk from the end reaches all of them. */
 static bool all_joined(struct capture *cap)
 {
 	struct drv_graph *g = cap->graph;
@@ -236,7 +236,7 @@ CUresult capture_wait(struct drv_stream *s, struct drv_event *e)
 		cap->invalidated = s->capture->invalidated = true;
 		return CUDA_ERROR_STREAM_CAPTURE_MERGE;
 	}
-	if (!s->capture && !join(cap, s))
+	if (!s->capture && !join_stream(cap, s))
 		return CUDA_ERROR_OUT_OF_MEMORY;
 	return add_deps(s, e->deps.at, e->deps.len) ? CUDA_SUCCESS : CUDA_ERROR_OUT_OF_MEMORY;
 }

@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  * Copyright 2026 The heddle authors */
 
-/* Copies and sets. Addresses on the device's side are checked when the call is made. Pageable host
- * memory behaves as on a GPU: a source is read before the call returns, a destination is written
- * before it returns. */
+/* Copies and sets. Device addresses are checked at the call. Pageable host memory behaves as on a
+ * GPU: a source is read, and a destination is written, before the call returns. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -11,11 +10,11 @@
 #include "drv_func.h"
 #include "drv_graph.h"
 
-/* What a side of a copy is said to be. */
+/* The kind of memory that a call names for a side of a copy. */
 enum side { SIDE_DEVICE, SIDE_HOST, SIDE_ANY };
 
-/* First and last byte of a box; false: it does not fit in the address space. */
-static bool extent(
+/* The byte range of a box; false: it does not fit in the address space. */
+static bool find_extent(
 	size_t width, size_t height, size_t depth, size_t pitch, size_t plane, uint64_t *ret)
 {
 	uint64_t rows, planes, sum;
@@ -33,10 +32,10 @@ uint64_t drv_extent(size_t width, size_t height, size_t depth, size_t pitch, siz
 {
 	uint64_t bytes;
 
-	return extent(width, height, depth, pitch, plane, &bytes) ? bytes : 0;
+	return find_extent(width, height, depth, pitch, plane, &bytes) ? bytes : 0;
 }
 
-static bool known(uint64_t addr)
+static bool is_known(uint64_t addr)
 {
 	uint64_t base, bytes;
 	bool host;
@@ -44,11 +43,11 @@ static bool known(uint64_t addr)
 	return vgpu_mem_find(drv.mem, addr, &base, &bytes, &host);
 }
 
-/* s NULL: a graph's node. A host side may be memory that the device knows, too. */
+/* s is NULL for a graph's node. A host side may also be memory that the device knows. */
 static bool side_ok(
 	const struct drv_stream *s, enum side side, uint64_t addr, uint64_t bytes, bool *ret_known)
 {
-	*ret_known = known(addr);
+	*ret_known = is_known(addr);
 	if (side == SIDE_DEVICE || (side == SIDE_ANY && *ret_known))
 		return s ? drv_usable(s, addr, bytes) : drv_in_range(addr, bytes);
 	*ret_known = *ret_known && drv_in_range(addr, bytes);
@@ -60,14 +59,14 @@ static bool copy_ok(
 {
 	uint64_t d, s;
 
-	return extent(c->width, c->height, c->depth, c->dst_pitch, c->dst_plane, &d) &&
-	       extent(c->width, c->height, c->depth, c->src_pitch, c->src_plane, &s) &&
+	return find_extent(c->width, c->height, c->depth, c->dst_pitch, c->dst_plane, &d) &&
+	       find_extent(c->width, c->height, c->depth, c->src_pitch, c->src_plane, &s) &&
 	       side_ok(stream, dst, c->dst, d, &c->dst_known) &&
 	       side_ok(stream, src, c->src, s, &c->src_known);
 }
 
 /* The pageable source, as it is now. */
-static CUresult stage(struct drv_copy *c)
+static CUresult stage_source(struct drv_copy *c)
 {
 	struct drv_copy in = *c;
 	size_t bytes;
@@ -108,13 +107,13 @@ static CUresult submit_copy(
 	op->copy = *copy;
 	if (sync)
 		return drv_do(s, op);
-	bool src_pageable = !known(copy->src), dst_pageable = !known(copy->dst);
+	bool src_pageable = !is_known(copy->src), dst_pageable = !is_known(copy->dst);
 	if (s->capture)
 		return drv_submit(s, op);
 	if (dst_pageable)
 		return drv_do(s, op);
 	if (src_pageable) {
-		r = stage(&op->copy);
+		r = stage_source(&op->copy);
 		if (r != CUDA_SUCCESS) {
 			drv_op_free(op);
 			return r;
@@ -142,8 +141,8 @@ static CUresult copy_call(
 	return r;
 }
 
-static CUresult plain(CUstream stream, uint64_t dst, uint64_t src, size_t bytes, enum side dst_side,
-	enum side src_side, bool sync)
+static CUresult copy_plain(CUstream stream, uint64_t dst, uint64_t src, size_t bytes,
+	enum side dst_side, enum side src_side, bool sync)
 {
 	struct drv_copy c = {.dst = dst, .src = src, .width = bytes, .height = 1, .depth = 1};
 
@@ -154,25 +153,25 @@ static CUresult plain(CUstream stream, uint64_t dst, uint64_t src, size_t bytes,
 
 CUresult cuMemcpy(CUdeviceptr dst, CUdeviceptr src, size_t bytes)
 {
-	return plain(NULL, dst, src, bytes, SIDE_ANY, SIDE_ANY, true);
+	return copy_plain(NULL, dst, src, bytes, SIDE_ANY, SIDE_ANY, true);
 }
 
 CUresult cuMemcpyHtoD(CUdeviceptr dst, const void *src, size_t bytes)
 {
-	return plain(NULL, dst, (uint64_t)(uintptr_t)src, bytes, SIDE_DEVICE, SIDE_HOST, true);
+	return copy_plain(NULL, dst, (uint64_t)(uintptr_t)src, bytes, SIDE_DEVICE, SIDE_HOST, true);
 }
 
 CUresult cuMemcpyDtoH(void *dst, CUdeviceptr src, size_t bytes)
 {
-	return plain(NULL, (uint64_t)(uintptr_t)dst, src, bytes, SIDE_HOST, SIDE_DEVICE, true);
+	return copy_plain(NULL, (uint64_t)(uintptr_t)dst, src, bytes, SIDE_HOST, SIDE_DEVICE, true);
 }
 
 CUresult cuMemcpyDtoD(CUdeviceptr dst, CUdeviceptr src, size_t bytes)
 {
-	return plain(NULL, dst, src, bytes, SIDE_DEVICE, SIDE_DEVICE, true);
+	return copy_plain(NULL, dst, src, bytes, SIDE_DEVICE, SIDE_DEVICE, true);
 }
 
-/* A copy between contexts comes behind all that either of them has to do. */
+/* A copy between contexts waits for all work of both. */
 static CUresult wait_for_both(CUcontext dst, CUcontext src)
 {
 	DRV_ENTER(c);
@@ -196,33 +195,35 @@ CUresult cuMemcpyPeer(
 
 	if (r != CUDA_SUCCESS)
 		return r;
-	return plain(NULL, dst, src, bytes, SIDE_DEVICE, SIDE_DEVICE, true);
+	return copy_plain(NULL, dst, src, bytes, SIDE_DEVICE, SIDE_DEVICE, true);
 }
 
 CUresult cuMemcpyAsync(CUdeviceptr dst, CUdeviceptr src, size_t bytes, CUstream stream)
 {
-	return plain(stream, dst, src, bytes, SIDE_ANY, SIDE_ANY, false);
+	return copy_plain(stream, dst, src, bytes, SIDE_ANY, SIDE_ANY, false);
 }
 
 CUresult cuMemcpyHtoDAsync(CUdeviceptr dst, const void *src, size_t bytes, CUstream stream)
 {
-	return plain(stream, dst, (uint64_t)(uintptr_t)src, bytes, SIDE_DEVICE, SIDE_HOST, false);
+	return copy_plain(
+		stream, dst, (uint64_t)(uintptr_t)src, bytes, SIDE_DEVICE, SIDE_HOST, false);
 }
 
 CUresult cuMemcpyDtoHAsync(void *dst, CUdeviceptr src, size_t bytes, CUstream stream)
 {
-	return plain(stream, (uint64_t)(uintptr_t)dst, src, bytes, SIDE_HOST, SIDE_DEVICE, false);
+	return copy_plain(
+		stream, (uint64_t)(uintptr_t)dst, src, bytes, SIDE_HOST, SIDE_DEVICE, false);
 }
 
 CUresult cuMemcpyDtoDAsync(CUdeviceptr dst, CUdeviceptr src, size_t bytes, CUstream stream)
 {
-	return plain(stream, dst, src, bytes, SIDE_DEVICE, SIDE_DEVICE, false);
+	return copy_plain(stream, dst, src, bytes, SIDE_DEVICE, SIDE_DEVICE, false);
 }
 
 CUresult cuMemcpyPeerAsync(CUdeviceptr dst, CUcontext dst_ctx, CUdeviceptr src, CUcontext src_ctx,
 	size_t bytes, CUstream stream)
 {
-	return plain(stream, dst, src, bytes, SIDE_DEVICE, SIDE_DEVICE, false);
+	return copy_plain(stream, dst, src, bytes, SIDE_DEVICE, SIDE_DEVICE, false);
 }
 
 /* ---- boxes ---- */
@@ -250,7 +251,7 @@ static CUresult side_of(
 }
 
 /* To a box's corner; false: that is not in the address space. */
-static bool move(uint64_t *at, size_t x, size_t y, size_t pitch, size_t z, size_t plane)
+static bool move_side(uint64_t *at, size_t x, size_t y, size_t pitch, size_t z, size_t plane)
 {
 	size_t rows, planes;
 
@@ -275,8 +276,8 @@ static CUresult box_of(const CUDA_MEMCPY3D *m, struct drv_copy *ret, enum side *
 	if ((m->Height > 1 && (sp < m->WidthInBytes || dp < m->WidthInBytes)) ||
 		__builtin_mul_overflow(sp, m->srcHeight ? m->srcHeight : m->Height, &splane) ||
 		__builtin_mul_overflow(dp, m->dstHeight ? m->dstHeight : m->Height, &dplane) ||
-		!move(&s, m->srcXInBytes, m->srcY, sp, m->srcZ, splane) ||
-		!move(&d, m->dstXInBytes, m->dstY, dp, m->dstZ, dplane))
+		!move_side(&s, m->srcXInBytes, m->srcY, sp, m->srcZ, splane) ||
+		!move_side(&d, m->dstXInBytes, m->dstY, dp, m->dstZ, dplane))
 		return CUDA_ERROR_INVALID_VALUE;
 	*ret = (struct drv_copy){
 		.src = s,
@@ -292,7 +293,7 @@ static CUresult box_of(const CUDA_MEMCPY3D *m, struct drv_copy *ret, enum side *
 	return CUDA_SUCCESS;
 }
 
-static CUDA_MEMCPY3D widen(const CUDA_MEMCPY2D *m)
+static CUDA_MEMCPY3D widen_copy(const CUDA_MEMCPY2D *m)
 {
 	return (CUDA_MEMCPY3D){
 		.srcXInBytes = m->srcXInBytes,
@@ -336,7 +337,7 @@ static CUresult rect_call(CUstream stream, const CUDA_MEMCPY2D *m, bool sync)
 {
 	if (!m)
 		return CUDA_ERROR_INVALID_VALUE;
-	CUDA_MEMCPY3D wide = widen(m);
+	CUDA_MEMCPY3D wide = widen_copy(m);
 	return box_call(stream, &wide, sync);
 }
 
@@ -389,10 +390,10 @@ bool drv_set_ok(const struct drv_set *s)
 	return s->dst % s->element == 0 && (s->height <= 1 || s->pitch % s->element == 0) &&
 	       !__builtin_mul_overflow((uint64_t)s->width, (uint64_t)s->element, &row) &&
 	       (s->height <= 1 || s->pitch >= row) &&
-	       extent(row, s->height, 1, s->pitch, 0, &bytes) && drv_in_range(s->dst, bytes);
+	       find_extent(row, s->height, 1, s->pitch, 0, &bytes) && drv_in_range(s->dst, bytes);
 }
 
-/* Sets of device memory do not wait, even without Async; those of host memory do. */
+/* Sets of device memory do not wait, even without Async; sets of host memory do. */
 static CUresult set_call(CUstream stream, CUdeviceptr dst, size_t pitch, uint32_t value,
 	unsigned element, size_t width, size_t height, bool sync)
 {

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  * Copyright 2026 The heddle authors */
 
-/* Contexts: made, made current, emptied. The primary context is one object for the life of the
- * process; while nobody retains it, it counts as destroyed. */
+/* Contexts: creation, the current context, destruction. The primary context is one object for the
+ * life of the process; while it is not retained, it counts as destroyed. */
 #include "drv_ctx.h"
 
 #include <stdio.h>
@@ -35,7 +35,7 @@ CUresult drv_ctx_current(struct drv_ctx **ret)
 	return CUDA_SUCCESS;
 }
 
-static CUresult push(struct drv_ctx *c)
+static CUresult push_ctx(struct drv_ctx *c)
 {
 	if (depth == CTX_STACK)
 		return CUDA_ERROR_INVALID_VALUE;
@@ -118,9 +118,9 @@ static void destroy_object(struct obj *o)
 	}
 }
 
-/* Ends all work in it and destroys what it holds. Libraries stay, for they belong to the process.
- */
-static void empty(struct drv_ctx *c)
+/* Ends all work in the context and destroys its objects. Libraries stay, since they belong to the
+ * process. */
+static void empty_ctx(struct drv_ctx *c)
 {
 	static const enum obj_kind order[] = {OBJ_STREAM, OBJ_EXEC, OBJ_GRAPH, OBJ_EVENT,
 		OBJ_MODULE, OBJ_ALLOC, OBJ_IMAGE, OBJ_ARRAY};
@@ -157,9 +157,9 @@ void drv_ctx_flush_print(struct drv_ctx *c)
 	pthread_setcancelstate(was, NULL);
 }
 
-static void reset(struct drv_ctx *c)
+static void reset_ctx(struct drv_ctx *c)
 {
-	empty(c);
+	empty_ctx(c);
 	drv_ctx_flush_print(c);
 	c->error = CUDA_SUCCESS;
 	c->peers = 0;
@@ -168,7 +168,7 @@ static void reset(struct drv_ctx *c)
 
 void drv_ctx_destroy(struct drv_ctx *c)
 {
-	empty(c);
+	empty_ctx(c);
 	drv_ctx_flush_print(c);
 	drv_stream_release(c->legacy);
 	for (unsigned i = 0; i < drv.n_contexts; i++)
@@ -213,7 +213,7 @@ CUresult cuDevicePrimaryCtxRelease(CUdevice dev)
 	if (!d->primary || !d->primary->refs)
 		return drv_leave(CUDA_ERROR_INVALID_CONTEXT);
 	if (d->primary->refs == 1)
-		reset(d->primary);
+		reset_ctx(d->primary);
 	d->primary->refs--;
 	return drv_leave(CUDA_SUCCESS);
 }
@@ -226,7 +226,7 @@ CUresult cuDevicePrimaryCtxReset(CUdevice dev)
 	if (!d)
 		return drv_leave(CUDA_ERROR_INVALID_DEVICE);
 	if (d->primary) {
-		reset(d->primary);
+		reset_ctx(d->primary);
 		d->primary->is_unused = true;
 	}
 	return drv_leave(CUDA_SUCCESS);
@@ -278,7 +278,7 @@ CUresult cuCtxCreate(CUcontext *ctx, unsigned int flags, CUdevice dev)
 	struct drv_ctx *c = drv_ctx_new(flags, dev);
 	if (!c)
 		return drv_leave(CUDA_ERROR_OUT_OF_MEMORY);
-	CUresult r = push(c);
+	CUresult r = push_ctx(c);
 	if (r == CUDA_SUCCESS)
 		*ctx = (CUcontext)c;
 	else
@@ -316,7 +316,7 @@ CUresult cuCtxPushCurrent(CUcontext ctx)
 {
 	DRV_ENTER_INIT();
 	struct drv_ctx *c = drv_ctx_of(ctx);
-	return drv_leave(c ? push(c) : CUDA_ERROR_INVALID_CONTEXT);
+	return drv_leave(c ? push_ctx(c) : CUDA_ERROR_INVALID_CONTEXT);
 }
 
 CUresult cuCtxPopCurrent(CUcontext *ctx)

@@ -6,7 +6,7 @@
 #include "drv_func.h"
 #include "drv_graph.h"
 
-/* What ctx names; NULL: the current one. */
+/* The context ctx; NULL: the current one. */
 static CUresult named_or_current(CUcontext ctx, struct drv_ctx **ret)
 {
 	struct drv_ctx *c;
@@ -61,7 +61,7 @@ CUresult cuCtxGetId(CUcontext ctx, unsigned long long *id)
 	return drv_leave(r);
 }
 
-static CUresult synchronize(struct drv_ctx *c)
+static CUresult synchronize_ctx(struct drv_ctx *c)
 {
 	CUresult r = capture_unsafe(c);
 
@@ -75,7 +75,7 @@ static CUresult synchronize(struct drv_ctx *c)
 CUresult cuCtxSynchronize(void)
 {
 	DRV_ENTER(c);
-	return synchronize(c);
+	return synchronize_ctx(c);
 }
 
 CUresult cuCtxSynchronize_v2(CUcontext ctx)
@@ -85,7 +85,7 @@ CUresult cuCtxSynchronize_v2(CUcontext ctx)
 	CUresult r = named_or_current(ctx, &c);
 	if (r == CUDA_SUCCESS)
 		r = c->error;
-	return r == CUDA_SUCCESS ? synchronize(c) : drv_leave(r);
+	return r == CUDA_SUCCESS ? synchronize_ctx(c) : drv_leave(r);
 }
 
 static bool limit_known(CUlimit limit)

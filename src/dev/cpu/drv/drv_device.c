@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  * Copyright 2026 The heddle authors */
 
-/* What devices say of themselves: all of one virtual GPU are alike. */
+/* Properties of devices. All devices of one virtual GPU are alike. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -20,7 +20,7 @@ CUresult cuDriverGetVersion(int *version)
 }
 
 /* The head of every call about a device. */
-static CUresult check(const void *ret, CUdevice dev)
+static CUresult check_device(const void *ret, CUdevice dev)
 {
 	CUresult r = drv_enter_init();
 
@@ -34,7 +34,7 @@ static CUresult check(const void *ret, CUdevice dev)
 
 CUresult cuDeviceGet(CUdevice *dev, int ordinal)
 {
-	CUresult r = check(dev, ordinal);
+	CUresult r = check_device(dev, ordinal);
 
 	if (r == CUDA_SUCCESS)
 		*dev = ordinal;
@@ -43,7 +43,7 @@ CUresult cuDeviceGet(CUdevice *dev, int ordinal)
 
 CUresult cuDeviceGetCount(int *count)
 {
-	CUresult r = check(count, 0);
+	CUresult r = check_device(count, 0);
 
 	if (r == CUDA_SUCCESS)
 		*count = (int)drv.n_devices;
@@ -52,7 +52,7 @@ CUresult cuDeviceGetCount(int *count)
 
 CUresult cuDeviceGetName(char *name, int len, CUdevice dev)
 {
-	CUresult r = len > 0 ? check(name, dev) : CUDA_ERROR_INVALID_VALUE;
+	CUresult r = len > 0 ? check_device(name, dev) : CUDA_ERROR_INVALID_VALUE;
 
 	if (r == CUDA_SUCCESS && drv.config.devices > 1)
 		snprintf(name, (size_t)len, "%s %u", DEVICE_NAME, drv.device[dev].number);
@@ -61,10 +61,10 @@ CUresult cuDeviceGetName(char *name, int len, CUdevice dev)
 	return r;
 }
 
-/* Of the instance and the device: the same for all processes that share it. */
+/* Depends on the instance and the device, so all processes that share it get the same. */
 CUresult cuDeviceGetUuid(CUuuid *uuid, CUdevice dev)
 {
-	CUresult r = check(uuid, dev);
+	CUresult r = check_device(uuid, dev);
 
 	if (r == CUDA_SUCCESS)
 		drv_device_uuid(drv.device[dev].number, uuid);
@@ -78,13 +78,13 @@ CUresult cuDeviceGetUuid_v1(CUuuid *uuid, CUdevice dev)
 
 CUresult cuDeviceGetLuid(char *luid, unsigned int *mask, CUdevice dev)
 {
-	CUresult r = check(luid, dev);
+	CUresult r = check_device(luid, dev);
 	return r == CUDA_SUCCESS ? CUDA_ERROR_NOT_SUPPORTED : r;
 }
 
 CUresult cuDeviceTotalMem(size_t *bytes, CUdevice dev)
 {
-	CUresult r = check(bytes, dev);
+	CUresult r = check_device(bytes, dev);
 
 	if (r == CUDA_SUCCESS)
 		*bytes = drv.config.memory_bytes;
@@ -93,7 +93,7 @@ CUresult cuDeviceTotalMem(size_t *bytes, CUdevice dev)
 
 CUresult cuDeviceGetAttribute(int *value, CUdevice_attribute attr, CUdevice dev)
 {
-	CUresult r = check(value, dev);
+	CUresult r = check_device(value, dev);
 
 	if (r != CUDA_SUCCESS)
 		return r;
@@ -115,7 +115,7 @@ CUresult cuDeviceGetAttribute(int *value, CUdevice_attribute attr, CUdevice dev)
 
 CUresult cuDeviceGetProperties(CUdevprop *prop, CUdevice dev)
 {
-	CUresult r = check(prop, dev);
+	CUresult r = check_device(prop, dev);
 
 	if (r != CUDA_SUCCESS)
 		return r;
@@ -136,7 +136,7 @@ CUresult cuDeviceGetProperties(CUdevprop *prop, CUdevice dev)
 
 CUresult cuDeviceComputeCapability(int *major, int *minor, CUdevice dev)
 {
-	CUresult r = minor ? check(major, dev) : CUDA_ERROR_INVALID_VALUE;
+	CUresult r = minor ? check_device(major, dev) : CUDA_ERROR_INVALID_VALUE;
 
 	if (r == CUDA_SUCCESS) {
 		*major = 9;
@@ -148,7 +148,7 @@ CUresult cuDeviceComputeCapability(int *major, int *minor, CUdevice dev)
 CUresult cuDeviceGetPCIBusId(char *id, int len, CUdevice dev)
 {
 	char text[16];
-	CUresult r = len > 0 ? check(id, dev) : CUDA_ERROR_INVALID_VALUE;
+	CUresult r = len > 0 ? check_device(id, dev) : CUDA_ERROR_INVALID_VALUE;
 
 	if (r != CUDA_SUCCESS)
 		return r;
@@ -162,7 +162,7 @@ CUresult cuDeviceGetPCIBusId(char *id, int len, CUdevice dev)
 CUresult cuDeviceGetByPCIBusId(CUdevice *dev, const char *id)
 {
 	unsigned domain = 0, bus = 0, device = 0, fn = 0;
-	CUresult r = id ? check(dev, 0) : CUDA_ERROR_INVALID_VALUE;
+	CUresult r = id ? check_device(dev, 0) : CUDA_ERROR_INVALID_VALUE;
 
 	if (r != CUDA_SUCCESS)
 		return r;
@@ -183,7 +183,7 @@ CUresult cuDeviceGetByPCIBusId(CUdevice *dev, const char *id)
 /* Each reaches the memory of every other one. */
 CUresult cuDeviceCanAccessPeer(int *can, CUdevice dev, CUdevice peer)
 {
-	CUresult r = check(can, dev);
+	CUresult r = check_device(can, dev);
 
 	if (r == CUDA_SUCCESS && !drv_device_of(peer))
 		r = CUDA_ERROR_INVALID_DEVICE;
@@ -194,7 +194,7 @@ CUresult cuDeviceCanAccessPeer(int *can, CUdevice dev, CUdevice peer)
 
 CUresult cuDeviceGetP2PAttribute(int *value, CUdevice_P2PAttribute attr, CUdevice src, CUdevice dst)
 {
-	CUresult r = check(value, src);
+	CUresult r = check_device(value, src);
 
 	if (r != CUDA_SUCCESS)
 		return r;
@@ -213,7 +213,7 @@ CUresult cuDeviceGetP2PAttribute(int *value, CUdevice_P2PAttribute attr, CUdevic
 
 CUresult cuDeviceGetExecAffinitySupport(int *supported, CUexecAffinityType type, CUdevice dev)
 {
-	CUresult r = check(supported, dev);
+	CUresult r = check_device(supported, dev);
 
 	if (r == CUDA_SUCCESS)
 		*supported = 0;
@@ -223,7 +223,7 @@ CUresult cuDeviceGetExecAffinitySupport(int *supported, CUexecAffinityType type,
 /* Graphs allocate nothing. */
 CUresult cuDeviceGetGraphMemAttribute(CUdevice dev, CUgraphMem_attribute attr, void *value)
 {
-	CUresult r = check(value, dev);
+	CUresult r = check_device(value, dev);
 
 	if (r == CUDA_SUCCESS)
 		*(uint64_t *)value = 0;
@@ -232,12 +232,12 @@ CUresult cuDeviceGetGraphMemAttribute(CUdevice dev, CUgraphMem_attribute attr, v
 
 CUresult cuDeviceSetGraphMemAttribute(CUdevice dev, CUgraphMem_attribute attr, void *value)
 {
-	return check(value, dev);
+	return check_device(value, dev);
 }
 
 CUresult cuDeviceGraphMemTrim(CUdevice dev)
 {
-	return check(&dev, dev);
+	return check_device(&dev, dev);
 }
 
 CUresult cuFlushGPUDirectRDMAWrites(

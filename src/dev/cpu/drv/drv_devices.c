@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0
  * Copyright 2026 The heddle authors */
 
-/* The virtual GPU's devices: opened by cuInit, left as the process ends, and which of them
- * CUDA_VISIBLE_DEVICES shows, in which order. A CUdevice is the number among those that are
- * visible. Memory is one address space for all, each device has SMs and workers of its own. */
+/* The virtual GPU's devices. cuInit opens them, the process's end closes them, and
+ * CUDA_VISIBLE_DEVICES selects and orders them. A CUdevice is the number among the visible devices.
+ * All devices share one address space; each has its own SMs and workers. */
 #include <ctype.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -22,7 +22,7 @@ void drv_device_uuid(unsigned number, CUuuid *ret)
 
 /* ---- CUDA_VISIBLE_DEVICES ---- */
 
-/* Whether the word is the beginning of the UUID as text, GPU- and dashes included. */
+/* Is the word a prefix of the UUID as text, including "GPU-" and dashes? */
 static bool begins_uuid(const char *word, size_t len, const CUuuid *uuid)
 {
 	char text[48] = "GPU-";
@@ -36,7 +36,7 @@ static bool begins_uuid(const char *word, size_t len, const CUuuid *uuid)
 	return len > 4 && len <= n && !strncasecmp(word, text, len);
 }
 
-/* The only device of n whose UUID begins so; -1: none, or several. */
+/* The only device of n whose UUID has this prefix; -1: none, or several. */
 static int named_by_uuid(const char *word, size_t len, unsigned n)
 {
 	int found = -1;
@@ -53,7 +53,7 @@ static int named_by_uuid(const char *word, size_t len, unsigned n)
 	return found;
 }
 
-/* As the driver reads a word: blanks, then a number with anything behind it, or a UUID. */
+/* Reads a word as the driver does: blanks, then a number with any suffix, or a UUID. */
 static int named_by(const char *word, size_t len, unsigned n)
 {
 	while (len && isspace((unsigned char)*word)) {
@@ -69,9 +69,9 @@ static int named_by(const char *word, size_t len, unsigned n)
 	return named_by_uuid(word, len, n);
 }
 
-/* The devices that the text shows, of n: a word that names none ends the list, and a device that is
- * named twice empties it. */
-static unsigned visible(const char *text, unsigned n, unsigned ret[SM_MAX_DEVICES])
+/* The devices of n that the text selects. A word that names no device ends the list, and a device
+ * that is named twice empties it. */
+static unsigned list_visible(const char *text, unsigned n, unsigned ret[SM_MAX_DEVICES])
 {
 	unsigned count = 0;
 
@@ -136,7 +136,7 @@ int drv_devices_open(void)
 	for (unsigned i = 0; i < n; i++)
 		number[i] = i;
 	if (shown)
-		n = visible(shown, n, number);
+		n = list_visible(shown, n, number);
 	if (!n)
 		drv_report("virtual GPU: CUDA_VISIBLE_DEVICES=%s shows none of its %u device%s\n",
 			shown, drv.config.devices, drv.config.devices == 1 ? "" : "s");

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0
  * Copyright 2026 The heddle authors */
 
-/* Threads behind the streams. The copy thread sleeps on a condition variable while nothing is to be
- * done; while a stream waits for a value in memory it looks at it in steps that grow from 20 to 200
- * microseconds, since nobody tells it of a store. Serial mode has no threads but one that takes
- * over when the program spins on memory without calling in for a long time. */
+/* The threads that serve streams. The copy thread sleeps on a condition variable while it has no
+ * work. While a stream waits for a value in memory, the thread polls the value at intervals from 20
+ * to 200 microseconds, since a store notifies nobody. Serial mode has no threads but one, which
+ * continues when the program spins on memory for a long time without a call. */
 #include "drv_engine.h"
 #include "drv_graph.h"
 
@@ -16,10 +16,10 @@
 
 #include "dev/cpu/thread.h"
 
-#define INLINE_BYTES 32768 /* copies up to this are done at once, by whoever starts them */
+#define INLINE_BYTES 32768 /* copies up to this size run at once, in the thread that starts them */
 #define LOOK_MIN_NS  20000
 #define LOOK_MAX_NS  200000
-/* Naps without a call after which serial mode goes on alone: a second, of time in which this
+/* After this many sleeps without a call, serial mode continues by itself: one second in which this
  * process runs. */
 #define SERIAL_NAPS   20
 #define SERIAL_NAP_NS 50000000
@@ -220,7 +220,7 @@ static void set_now(uint64_t ns)
 		vgpu_pool_set_now(drv.device[i].pool, ns);
 }
 
-/* The next thing that happens in virtual time; false: nothing can without the host. */
+/* The next event in virtual time; false: none can happen without the host. */
 static bool serial_step(void)
 {
 	if (hosts.first) {
@@ -309,7 +309,7 @@ void drv_engine_spend(struct drv_op *op)
 		set_now(drv_now_ns() + cost_ns(op));
 }
 
-/* ---- doors ---- */
+/* ---- entry points ---- */
 
 static int start_thread(bool *runs, void *(*fn)(void *))
 {
@@ -353,7 +353,7 @@ void drv_engine_copy(struct drv_op *op)
 
 void drv_engine_host(struct drv_op *op)
 {
-	/* A graph's, or one that tells of an error, was not looked at before. */
+	/* Ops of graphs, and ops that report an error, were not checked before. */
 	if (!drv.config.serial && start_thread(&host_thread_runs, host_thread) != 0) {
 		drv_fail(op->ctx, CUDA_ERROR_OPERATING_SYSTEM);
 		drv_complete(op);
@@ -374,7 +374,7 @@ void drv_engine_wake(void)
 		return;
 	}
 	kicked = true;
-	/* Without a thread, whoever waits looks (drv_engine_wait). */
+	/* Without a thread, the waiting thread polls (drv_engine_wait). */
 	if (value_waits() && start_thread(&copy_thread_runs, copy_thread) == 0)
 		pthread_cond_signal(&copy_cond);
 }

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  * Copyright 2026 The heddle authors */
 
-/* Events: each recording is an object of its own, so that a wait means the recording that it saw.
- */
+/* Events. Each recording is an object of its own, so that a wait refers to the recording that it
+ * saw. */
 #include <stdlib.h>
 
 #include "drv_func.h"
@@ -57,7 +57,7 @@ static struct drv_op *record_op(struct drv_stream *s)
 	return op;
 }
 
-static CUresult record(CUevent event, struct drv_stream *s, bool external)
+static CUresult record_event(CUevent event, struct drv_stream *s, bool external)
 {
 	struct drv_event *e = drv_get(event, OBJ_EVENT);
 
@@ -87,7 +87,7 @@ static CUresult record(CUevent event, struct drv_stream *s, bool external)
 
 CUresult drv_event_record(CUevent event, struct drv_stream *s)
 {
-	return record(event, s, false);
+	return record_event(event, s, false);
 }
 
 CUresult cuEventRecordWithFlags(CUevent event, CUstream stream, unsigned int flags)
@@ -99,7 +99,7 @@ CUresult cuEventRecordWithFlags(CUevent event, CUstream stream, unsigned int fla
 		return drv_leave(CUDA_ERROR_INVALID_HANDLE);
 	if (flags & ~(unsigned)CU_EVENT_RECORD_EXTERNAL)
 		return drv_leave(CUDA_ERROR_INVALID_VALUE);
-	return drv_leave(record(event, s, flags != 0));
+	return drv_leave(record_event(event, s, flags != 0));
 }
 
 CUresult cuEventRecord(CUevent event, CUstream stream)

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  * Copyright 2026 The heddle authors */
 
-/* Private tables that the CUDA runtime asks a driver for. NVIDIA documents none of them. */
+/* Private tables that the CUDA runtime requests from a driver. NVIDIA documents none of them. */
 #include <string.h>
 
 #include "drv.h"

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  * Copyright 2026 The heddle authors */
 
-/* Kernels as objects: attributes, parameters, occupancy (by the numbers that the SMs are filled
- * by), and the launch calls of before CUDA 4. */
+/* Kernels as objects: attributes, parameters, occupancy (computed as for placing blocks on SMs),
+ * and the launch calls from before CUDA 4. */
 #include "drv_func.h"
 
 #include <stdlib.h>
@@ -14,7 +14,7 @@ static CUresult get_attribute(const struct drv_func *f, CUfunction_attribute att
 {
 	switch ((int)attr) {
 	case CU_FUNC_ATTRIBUTE_MAX_THREADS_PER_BLOCK:
-		/* Registers are estimated, and refuse no launch (drv_demand_of). */
+		/* The register count is an estimate, and refuses no launch (drv_demand_of). */
 		*value = (int)f->info.max_threads;
 		break;
 	case CU_FUNC_ATTRIBUTE_SHARED_SIZE_BYTES:
@@ -254,25 +254,25 @@ struct sm_demand drv_demand_of(const struct drv_func *f, uint32_t threads, uint3
 	return d;
 }
 
-/* As NVIDIA's driver (580.159, H100): none of more dynamic shared memory than the function may have
- * now. */
-static bool fits(const struct drv_func *f, uint32_t threads, size_t shared)
+/* As in NVIDIA's driver (580.159, H100): occupancy is 0 for more dynamic shared memory than the
+ * function's present limit. */
+static bool launch_fits(const struct drv_func *f, uint32_t threads, size_t shared)
 {
 	return threads && threads <= f->info.max_threads && shared <= (size_t)f->max_dynamic_shared;
 }
 
 static uint32_t blocks_per_sm(const struct drv_func *f, uint32_t threads, size_t shared)
 {
-	if (!fits(f, threads, shared))
+	if (!launch_fits(f, threads, shared))
 		return 0;
 	struct sm_demand d = drv_demand_of(f, threads, (uint32_t)shared);
 	return sm_blocks_per_sm(&drv.config, &d);
 }
 
-/* By the estimate alone: a size that needs fewer registers than that is not the best one. */
+/* Occupancy by the estimated registers alone: the best block size must not rely on fewer. */
 static uint32_t likely_blocks_per_sm(const struct drv_func *f, uint32_t threads, size_t shared)
 {
-	if (!fits(f, threads, shared))
+	if (!launch_fits(f, threads, shared))
 		return 0;
 	struct sm_demand d = estimated_demand(f, threads, shared);
 	return sm_blocks_per_sm(&drv.config, &d);
@@ -378,7 +378,7 @@ CUresult cuOccupancyMaxActiveClusters(int *n, CUfunction fn, const CUlaunchConfi
 	return drv_leave(CUDA_SUCCESS);
 }
 
-/* ---- launches of before CUDA 4: the parameters are the function's state ---- */
+/* ---- launch calls from before CUDA 4: the parameters are state of the function ---- */
 
 CUresult cuFuncSetBlockShape(CUfunction fn, int x, int y, int z)
 {

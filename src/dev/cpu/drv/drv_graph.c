@@ -78,7 +78,8 @@ struct drv_op *graph_op_copy(const struct drv_op *op)
 		memcpy(copy->launch.params, op->launch.params, bytes);
 	}
 	if (op->kind == OP_COPY && op->copy.staged) {
-		/* Captured from pageable memory: the graph reads the program's buffer. */
+		/* Captured from pageable memory: the graph reads the program's buffer when it
+		 * runs. */
 		copy->copy.staged = NULL;
 	}
 	if ((op->kind == OP_RECORD || op->kind == OP_WAIT_EVENT) && op->record)
@@ -170,7 +171,7 @@ static void start_node(struct graph_run *run, unsigned i)
 	op->seq = run->op->seq;
 	if (op->kind == OP_KERNEL && run->op->stream)
 		op->launch.priority = run->op->stream->priority;
-	/* The graph's event nodes stand for whatever the event is when they run. */
+	/* A graph's event nodes use the event as it is when they run. */
 	if (op->event && !drv_get(op->event, OBJ_EVENT) &&
 		(op->kind == OP_RECORD || op->kind == OP_WAIT_EVENT))
 		op->event = NULL; /* destroyed since */

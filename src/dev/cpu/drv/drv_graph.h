@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0
  * Copyright 2026 The heddle authors */
 
-/* Graphs: nodes are op templates with the nodes they come after; an executable graph is a copy of
- * them; a launch is one op of a stream that ends when every node's op has ended. Capture makes
- * nodes of what is submitted to streams. Wants drv.lock held. */
+/* Graphs. A node is an op template with the nodes that it depends on. An executable graph is a copy
+ * of the nodes. A launch is one op of a stream that ends when the ops of all nodes have ended.
+ * Capture turns the work that is submitted to streams into nodes. Needs drv.lock held. */
 #ifndef HEDDLE_VGPU_DRV_GRAPH_H
 #define HEDDLE_VGPU_DRV_GRAPH_H
 
@@ -61,7 +61,7 @@ struct capture {
 
 struct drv_graph *graph_new(struct drv_ctx *c);
 void graph_destroy(struct drv_graph *g);
-/* Takes op over. NULL: out of memory, or a dependency of another graph. */
+/* Takes over op. NULL: out of memory, or a dependency in another graph. */
 struct graph_node *graph_add(
 	struct drv_graph *g, struct drv_op *op, struct graph_node *const *deps, size_t n_deps);
 struct drv_op *graph_op_copy(const struct drv_op *op);
@@ -84,10 +84,10 @@ void capture_leave(struct drv_stream *s); /* a stream goes while it is captured 
 /* Events in captures. */
 CUresult capture_record(struct drv_stream *s, struct drv_event *e);
 CUresult capture_wait(struct drv_stream *s, struct drv_event *e);
-/* A call that may not be made while this thread, or in global mode any thread, captures: spoils
- * the captures and says so. */
+/* For a call that is not allowed while this thread (in global mode: any thread) captures:
+ * invalidates the captures, and returns the error. */
 CUresult capture_unsafe(struct drv_ctx *c);
-/* Work in the legacy stream, while a blocking stream is captured. */
+/* For work in the legacy stream while a blocking stream is captured. */
 CUresult capture_implicit(struct drv_stream *s);
 CUresult capture_invalidate(struct drv_stream *s, CUresult why);
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  * Copyright 2026 The heddle authors */
 
-/* The calls about graphs and capture: as much as programs need that capture streams, or build
+/* The calls for graphs and capture, as far as programs need them that capture streams, or build
  * graphs of kernels, copies, sets, host functions and events. */
 #include <stdlib.h>
 #include <string.h>
@@ -25,7 +25,7 @@ CUresult cuGraphDestroy(CUgraph graph)
 	DRV_ENTER(c);
 	struct drv_graph *g = drv_get(graph, OBJ_GRAPH);
 
-	/* One that is being captured into belongs to the capture until that ends. */
+	/* A graph under capture belongs to the capture until that ends. */
 	if (!g || capture_fills(g))
 		return drv_leave(CUDA_ERROR_INVALID_VALUE);
 	graph_destroy(g);
@@ -57,8 +57,8 @@ CUresult cuGraphClone(CUgraph *clone, CUgraph graph)
 	return drv_leave(ok ? CUDA_SUCCESS : CUDA_ERROR_OUT_OF_MEMORY);
 }
 
-/* Checks graph and dependencies, and adds the op, which it takes over. */
-static CUresult add(CUgraphNode *node, CUgraph graph, const CUgraphNode *deps, size_t n,
+/* Checks graph and dependencies, and adds the op. Takes over the op. */
+static CUresult add_node(CUgraphNode *node, CUgraph graph, const CUgraphNode *deps, size_t n,
 	struct drv_ctx *c, struct drv_op *op)
 {
 	struct drv_graph *g = drv_get(graph, OBJ_GRAPH);
@@ -104,7 +104,7 @@ CUresult cuGraphAddKernelNode(CUgraphNode *node, CUgraph graph, const CUgraphNod
 	struct drv_op *op;
 	DRV_ENTER(c);
 	CUresult r = kernel_op(c, params, &op);
-	return drv_leave(r == CUDA_SUCCESS ? add(node, graph, deps, n, c, op) : r);
+	return drv_leave(r == CUDA_SUCCESS ? add_node(node, graph, deps, n, c, op) : r);
 }
 
 CUresult cuGraphAddMemcpyNode(CUgraphNode *node, CUgraph graph, const CUgraphNode *deps, size_t n,
@@ -119,7 +119,7 @@ CUresult cuGraphAddMemcpyNode(CUgraphNode *node, CUgraph graph, const CUgraphNod
 	struct drv_op *op = drv_op_new(OP_COPY, NULL);
 	if (op)
 		op->copy = of;
-	return drv_leave(add(node, graph, deps, n, c, op));
+	return drv_leave(add_node(node, graph, deps, n, c, op));
 }
 
 CUresult cuGraphAddMemsetNode(CUgraphNode *node, CUgraph graph, const CUgraphNode *deps, size_t n,
@@ -136,7 +136,7 @@ CUresult cuGraphAddMemsetNode(CUgraphNode *node, CUgraph graph, const CUgraphNod
 	struct drv_op *op = drv_op_new(OP_SET, NULL);
 	if (op)
 		op->set = set;
-	return drv_leave(add(node, graph, deps, n, c, op));
+	return drv_leave(add_node(node, graph, deps, n, c, op));
 }
 
 CUresult cuGraphAddHostNode(CUgraphNode *node, CUgraph graph, const CUgraphNode *deps, size_t n,
@@ -150,13 +150,13 @@ CUresult cuGraphAddHostNode(CUgraphNode *node, CUgraph graph, const CUgraphNode 
 		op->host_fn = params->fn;
 		op->user = params->userData;
 	}
-	return drv_leave(add(node, graph, deps, n, c, op));
+	return drv_leave(add_node(node, graph, deps, n, c, op));
 }
 
 CUresult cuGraphAddEmptyNode(CUgraphNode *node, CUgraph graph, const CUgraphNode *deps, size_t n)
 {
 	DRV_ENTER(c);
-	return drv_leave(add(node, graph, deps, n, c, drv_op_new(OP_EMPTY, NULL)));
+	return drv_leave(add_node(node, graph, deps, n, c, drv_op_new(OP_EMPTY, NULL)));
 }
 
 static CUresult add_event(CUgraphNode *node, CUgraph graph, const CUgraphNode *deps, size_t n,
@@ -170,7 +170,7 @@ static CUresult add_event(CUgraphNode *node, CUgraph graph, const CUgraphNode *d
 	struct drv_op *op = drv_op_new(kind, NULL);
 	if (op)
 		op->event = e;
-	return drv_leave(add(node, graph, deps, n, c, op));
+	return drv_leave(add_node(node, graph, deps, n, c, op));
 }
 
 CUresult cuGraphAddEventRecordNode(
@@ -203,7 +203,7 @@ CUresult cuGraphAddChildGraphNode(
 			drv_obj_remove(&op->exec->obj); /* nobody's handle */
 		}
 	}
-	return drv_leave(add(node, graph, deps, n, c, op));
+	return drv_leave(add_node(node, graph, deps, n, c, op));
 }
 
 CUresult cuGraphAddDependencies(
@@ -303,7 +303,7 @@ CUresult cuGraphKernelNodeSetParams(CUgraphNode node, const CUDA_KERNEL_NODE_PAR
 	return drv_leave(n ? set_kernel(c, n->op, params) : CUDA_ERROR_INVALID_VALUE);
 }
 
-/* Parameters come back as one buffer in `extra` would hold them; pointers to each are not kept. */
+/* Returns the parameters as one buffer in `extra`; pointers to each are not kept. */
 CUresult cuGraphKernelNodeGetParams(CUgraphNode node, CUDA_KERNEL_NODE_PARAMS *params)
 {
 	DRV_ENTER(c);
@@ -350,7 +350,7 @@ static bool has_cycle(const struct drv_graph *g)
 	return done != g->nodes.len;
 }
 
-static CUresult instantiate(CUgraphExec *exec, CUgraph graph, uint64_t flags)
+static CUresult instantiate_graph(CUgraphExec *exec, CUgraph graph, uint64_t flags)
 {
 	DRV_ENTER(c);
 	struct drv_graph *g = drv_get(graph, OBJ_GRAPH);
@@ -369,7 +369,7 @@ static CUresult instantiate(CUgraphExec *exec, CUgraph graph, uint64_t flags)
 
 CUresult cuGraphInstantiate(CUgraphExec *exec, CUgraph graph, unsigned long long flags)
 {
-	return instantiate(exec, graph, flags);
+	return instantiate_graph(exec, graph, flags);
 }
 
 CUresult cuGraphInstantiate_v2(
@@ -379,13 +379,14 @@ CUresult cuGraphInstantiate_v2(
 		*node = NULL;
 	if (log && log_bytes)
 		*log = 0;
-	return instantiate(exec, graph, 0);
+	return instantiate_graph(exec, graph, 0);
 }
 
 CUresult cuGraphInstantiateWithParams(
 	CUgraphExec *exec, CUgraph graph, CUDA_GRAPH_INSTANTIATE_PARAMS *params)
 {
-	CUresult r = params ? instantiate(exec, graph, params->flags) : CUDA_ERROR_INVALID_VALUE;
+	CUresult r =
+		params ? instantiate_graph(exec, graph, params->flags) : CUDA_ERROR_INVALID_VALUE;
 
 	if (params) {
 		params->hErrNode_out = NULL;
@@ -418,7 +419,7 @@ CUresult cuGraphExecGetFlags(CUgraphExec exec, uint64_t *flags)
 	return drv_leave(CUDA_SUCCESS);
 }
 
-/* Same shape only; a launch in flight keeps what it was started with. */
+/* Only for a graph of the same shape; a launch in flight keeps its nodes. */
 CUresult cuGraphExecUpdate(CUgraphExec exec, CUgraph graph, CUgraphExecUpdateResultInfo *result)
 {
 	DRV_ENTER(c);
@@ -489,7 +490,7 @@ CUresult cuGraphUpload(CUgraphExec exec, CUstream stream)
 
 /* ---- capture ---- */
 
-static CUresult begin(CUstream stream, CUgraph graph, const CUgraphNode *deps, size_t n,
+static CUresult begin_capture(CUstream stream, CUgraph graph, const CUgraphNode *deps, size_t n,
 	CUstreamCaptureMode mode, bool to_graph)
 {
 	DRV_ENTER(c);
@@ -510,18 +511,18 @@ static CUresult begin(CUstream stream, CUgraph graph, const CUgraphNode *deps, s
 
 CUresult cuStreamBeginCapture(CUstream stream, CUstreamCaptureMode mode)
 {
-	return begin(stream, NULL, NULL, 0, mode, false);
+	return begin_capture(stream, NULL, NULL, 0, mode, false);
 }
 
 CUresult cuStreamBeginCapture_v1(CUstream stream)
 {
-	return begin(stream, NULL, NULL, 0, CU_STREAM_CAPTURE_MODE_GLOBAL, false);
+	return begin_capture(stream, NULL, NULL, 0, CU_STREAM_CAPTURE_MODE_GLOBAL, false);
 }
 
 CUresult cuStreamBeginCaptureToGraph(CUstream stream, CUgraph graph, const CUgraphNode *deps,
 	const CUgraphEdgeData *edges, size_t n, CUstreamCaptureMode mode)
 {
-	return edges ? CUDA_ERROR_NOT_SUPPORTED : begin(stream, graph, deps, n, mode, true);
+	return edges ? CUDA_ERROR_NOT_SUPPORTED : begin_capture(stream, graph, deps, n, mode, true);
 }
 
 CUresult cuStreamEndCapture(CUstream stream, CUgraph *graph)

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  * Copyright 2026 The heddle authors */
 
-/* The driver's state, its handles, the way in and out of every call, and the process's end: its
- * blocks leave the shared SMs before its memory goes. */
+/* The driver's state, its handles, entry and exit of every call, and the process's end, when its
+ * blocks leave the shared SMs before its memory is freed. */
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
@@ -20,7 +20,7 @@ struct drv_state drv = {
 	.changed = PTHREAD_COND_INITIALIZER,
 };
 
-/* By which a loader tells this library from a GPU's driver (dev/dev.h). */
+/* Loaders tell this library from a GPU's driver by this symbol (dev/dev.h). */
 __attribute__((visibility("default"))) extern const int heddle_cpu_marker;
 const int heddle_cpu_marker = 1;
 
@@ -125,13 +125,13 @@ void *drv_get(const void *h, enum obj_kind kind)
 
 /* ---- in and out ---- */
 
-/* A thread that is cancelled in here would take the lock with it. Whether it could be cancelled,
- * from the time it came in until it leaves. */
+/* Cancellation is off in here, as a cancelled thread would leave the lock held. The state from
+ * before entry, to be restored at exit. */
 static _Thread_local int cancel_state;
-static unsigned outside; /* threads that want to come in */
-static uint64_t came_in; /* counts them, under the lock */
+static unsigned outside; /* threads that wait to enter */
+static uint64_t came_in; /* number of entries, under the lock */
 
-static void lock(void)
+static void lock_drv(void)
 {
 	int was;
 
@@ -154,7 +154,7 @@ void drv_let_others_in(void)
 	}
 }
 
-static void unlock(void)
+static void unlock_drv(void)
 {
 	int was = cancel_state;
 
@@ -170,7 +170,7 @@ CUresult drv_enter_init(void)
 		return CUDA_ERROR_NOT_INITIALIZED;
 	if (pid < 0)
 		return CUDA_ERROR_DEINITIALIZED;
-	lock();
+	lock_drv();
 	return CUDA_SUCCESS;
 }
 
@@ -186,7 +186,7 @@ CUresult drv_enter(struct drv_ctx **ret)
 		(*ret)->is_unused = false;
 	}
 	if (r != CUDA_SUCCESS)
-		unlock();
+		unlock_drv();
 	return r;
 }
 
@@ -196,21 +196,22 @@ CUresult drv_enter_adding(struct drv_ctx **ret)
 
 	while ((r = drv_enter(ret)) == CUDA_SUCCESS && (*ret)->alone) {
 		drv_engine_wait();
-		unlock(); /* the context may be gone */
+		unlock_drv(); /* the context may be gone */
 	}
 	return r;
 }
 
 CUresult drv_leave(CUresult r)
 {
-	unlock();
+	unlock_drv();
 	return r;
 }
 
 /* ---- beginning and end ---- */
 
-/* A child has none of the threads: for it, nothing is initialised, and nothing can be. The lock may
- * have been another thread's, who was in the middle of something that the child never looks at. */
+/* A child of fork has none of the threads, so for it the driver is not initialised and cannot be.
+ * Another thread may have held the lock in the middle of a change; the child never reads that
+ * state. */
 static void forget_in_child(void)
 {
 	if (drv.pid > 0)
@@ -285,7 +286,7 @@ CUresult cuInit(unsigned int flags)
 	if (__atomic_load_n(&drv.pid, __ATOMIC_ACQUIRE) < 0)
 		return CUDA_ERROR_DEINITIALIZED;
 	pthread_once(&once, at_fork);
-	lock();
+	lock_drv();
 	return drv_leave(drv.pid ? CUDA_SUCCESS : init_device());
 }
 
@@ -295,7 +296,8 @@ __attribute__((destructor)) static void leave(void)
 
 	if (drv.pid != getpid())
 		return;
-	/* The thread that exits may be inside a call (a signal handler): do not wait for ever. */
+	/* The exiting thread may be inside a call (a signal handler), so this wait has a
+	 * timeout. */
 	clock_gettime(CLOCK_REALTIME, &ts);
 	ts.tv_sec += 2;
 	if (pthread_mutex_timedlock(&drv.lock, &ts) == 0) {

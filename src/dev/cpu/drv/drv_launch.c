@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  * Copyright 2026 The heddle authors */
 
-/* Launching: checks what the driver checks at once, copies the parameters, and hands the blocks to
- * the pool when the stream has come to it. */
+/* Launches: does the checks that the driver does at the call, copies the parameters, and passes the
+ * blocks to the pool when the launch is first in its stream. */
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
@@ -248,7 +248,7 @@ struct launch_extras {
 	CUevent done_event;
 };
 
-/* Attributes that are hints, or say what is so anyway, are accepted and left alone. */
+/* Attributes that are hints, or that state the default, are accepted and ignored. */
 static CUresult take_attributes(
 	const CUlaunchConfig *config, struct drv_launch *l, struct launch_extras *x)
 {
@@ -284,7 +284,7 @@ static CUresult take_attributes(
 	return CUDA_SUCCESS;
 }
 
-/* What the first launch waits for: a library's code, and more local memory than there was. */
+/* A first launch waits to load a library's code, or to get more local memory. */
 static CUresult make_ready(struct drv_ctx *c, const struct drv_func *f)
 {
 	uint32_t local = (uint32_t)MIN(f->info.local_bytes, UINT32_MAX);
@@ -296,7 +296,7 @@ static CUresult make_ready(struct drv_ctx *c, const struct drv_func *f)
 	return drv_wait_alone(c);
 }
 
-static CUresult launch(struct drv_ctx *c, const CUlaunchConfig *config, const void *fn,
+static CUresult launch_config(struct drv_ctx *c, const CUlaunchConfig *config, const void *fn,
 	void **params, void **extra)
 {
 	struct drv_stream *s = drv_stream_of(c, config->hStream);
@@ -333,7 +333,8 @@ static CUresult launch(struct drv_ctx *c, const CUlaunchConfig *config, const vo
 CUresult cuLaunchKernelEx(const CUlaunchConfig *config, CUfunction fn, void **params, void **extra)
 {
 	DRV_ENTER_ADDING(c);
-	return drv_leave(config ? launch(c, config, fn, params, extra) : CUDA_ERROR_INVALID_VALUE);
+	return drv_leave(
+		config ? launch_config(c, config, fn, params, extra) : CUDA_ERROR_INVALID_VALUE);
 }
 
 CUresult cuLaunchKernel(CUfunction fn, unsigned int gx, unsigned int gy, unsigned int gz,
@@ -342,7 +343,7 @@ CUresult cuLaunchKernel(CUfunction fn, unsigned int gx, unsigned int gy, unsigne
 {
 	CUlaunchConfig config = {gx, gy, gz, bx, by, bz, shared, stream, NULL, 0};
 	DRV_ENTER_ADDING(c);
-	return drv_leave(launch(c, &config, fn, params, extra));
+	return drv_leave(launch_config(c, &config, fn, params, extra));
 }
 
 CUresult cuLaunchCooperativeKernel(CUfunction fn, unsigned int gx, unsigned int gy, unsigned int gz,
@@ -353,7 +354,7 @@ CUresult cuLaunchCooperativeKernel(CUfunction fn, unsigned int gx, unsigned int 
 		.id = CU_LAUNCH_ATTRIBUTE_COOPERATIVE, .value = {.cooperative = 1}};
 	CUlaunchConfig config = {gx, gy, gz, bx, by, bz, shared, stream, &together, 1};
 	DRV_ENTER_ADDING(c);
-	return drv_leave(launch(c, &config, fn, params, NULL));
+	return drv_leave(launch_config(c, &config, fn, params, NULL));
 }
 
 CUresult cuLaunchCooperativeKernelMultiDevice(
@@ -384,7 +385,7 @@ CUresult cuLaunchHostFunc(CUstream stream, CUhostFn fn, void *user)
 	return drv_leave(drv_submit(s, op));
 }
 
-/* mode: how the thread that calls it waits for it, which is no matter here. */
+/* mode: how the calling thread waits for it, which does not matter here. */
 CUresult cuLaunchHostFunc_v2(CUstream stream, CUhostFn fn, void *user, unsigned int mode)
 {
 	return mode <= 1 ? cuLaunchHostFunc(stream, fn, user) : CUDA_ERROR_INVALID_VALUE;

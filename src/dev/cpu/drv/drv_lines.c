@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0
  * Copyright 2026 The heddle authors */
 
-/* Where the lines of texts that a pass made stood before. Whoever made one says so ahead of loading
- * it (dev_tell_lines), once for the process; the text itself says nothing of it, so a digest of it
- * is the key. The oldest of many are forgotten: reports name the text's own lines then. */
+/* Source lines of texts that a pass made. A program registers them before it loads such a text
+ * (dev_tell_lines), once for the process. The text itself does not hold them, so the key is its
+ * digest. The oldest of many entries are dropped; then reports name the text's own lines. */
 #include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
@@ -23,7 +23,7 @@ static struct told all[TEXTS_MAX];
 static unsigned next;
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 
-static struct told *find(uint64_t hash, size_t len)
+static struct told *find_lines(uint64_t hash, size_t len)
 {
 	for (unsigned i = 0; i < TEXTS_MAX && all[i].lines; i++)
 		if (all[i].hash == hash && all[i].len == len)
@@ -41,7 +41,7 @@ void heddle_cpu_lines(const char *text, size_t len, const uint32_t *lines, size_
 		return;
 	memcpy(copy, lines, n * sizeof(*copy));
 	pthread_mutex_lock(&lock);
-	struct told *t = find(hash, len);
+	struct told *t = find_lines(hash, len);
 	if (!t)
 		t = &all[next++ % TEXTS_MAX];
 	free(t->lines);
@@ -52,7 +52,7 @@ void heddle_cpu_lines(const char *text, size_t len, const uint32_t *lines, size_
 void drv_lines_give(const char *text, size_t len, struct vgpu_module *m)
 {
 	pthread_mutex_lock(&lock);
-	const struct told *t = find(hash_bytes(text, len, 0), len);
+	const struct told *t = find_lines(hash_bytes(text, len, 0), len);
 	if (t)
 		vgpu_module_lines(m, t->lines, t->n);
 	pthread_mutex_unlock(&lock);

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  * Copyright 2026 The heddle authors */
 
-/* cuLink*: one input of PTX comes out as it went in, which is what programs that compile at run
- * time need. Several inputs would have to be one module, and are refused. */
+/* cuLink*: returns its one PTX input unchanged, which suffices for programs that compile at run
+ * time. Several inputs would have to become one module, and are refused. */
 #include <stdlib.h>
 #include <string.h>
 

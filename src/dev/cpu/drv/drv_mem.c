@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  * Copyright 2026 The heddle authors */
 
-/* Device and host memory. Device addresses are host addresses, so that managed and pinned memory
- * need nothing further. Freeing waits for the context's work, as a GPU's driver does. */
+/* Device and host memory. Device addresses are host addresses, so managed and pinned memory need no
+ * mapping. Freeing waits for the context's work, as a GPU's driver does. */
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
@@ -47,7 +47,7 @@ bool drv_in_range(uint64_t addr, uint64_t bytes)
 	       bytes <= len - (addr - base);
 }
 
-/* In another stream it may still come before the free: that is seen when it begins. */
+/* Work in another stream may still precede the free; that is checked when it begins. */
 bool drv_usable(const struct drv_stream *s, uint64_t addr, uint64_t bytes)
 {
 	const struct drv_alloc *a = drv_alloc_of(addr);
@@ -55,7 +55,7 @@ bool drv_usable(const struct drv_stream *s, uint64_t addr, uint64_t bytes)
 	return drv_in_range(addr, bytes) && !(a && a->freed && a->freed_in == s);
 }
 
-static CUresult remember(struct drv_ctx *c, CUdevice dev, enum alloc_kind kind, uint64_t addr,
+static CUresult add_alloc(struct drv_ctx *c, CUdevice dev, enum alloc_kind kind, uint64_t addr,
 	uint64_t bytes, unsigned flags)
 {
 	struct drv_alloc *a = calloc(1, sizeof(*a));
@@ -105,7 +105,7 @@ static CUresult alloc_device(struct drv_ctx *c, CUdevice dev, enum alloc_kind ki
 		return CUDA_ERROR_OUT_OF_MEMORY;
 	CUresult r = result_of(vgpu_mem_alloc(drv.mem, bytes, &addr));
 	if (r == CUDA_SUCCESS) {
-		r = remember(c, dev, kind, addr, bytes, flags);
+		r = add_alloc(c, dev, kind, addr, bytes, flags);
 		if (r != CUDA_SUCCESS)
 			vgpu_mem_free(drv.mem, addr);
 	}
@@ -197,8 +197,8 @@ CUresult cuMemAllocManaged(CUdeviceptr *ptr, size_t bytes, unsigned int flags)
 	return drv_leave(r);
 }
 
-/* An allocation that begins at addr and that free may be called for. */
-static struct drv_alloc *freeable(uint64_t addr, bool host)
+/* An allocation that begins at addr and that may be freed by this call. */
+static struct drv_alloc *find_freeable(uint64_t addr, bool host)
 {
 	struct drv_alloc *a = drv_get((void *)(uintptr_t)addr, OBJ_ALLOC);
 	bool is_host = a && (a->kind == ALLOC_HOST || a->kind == ALLOC_REGISTERED);
@@ -209,7 +209,7 @@ static struct drv_alloc *freeable(uint64_t addr, bool host)
 static CUresult free_after_work(uint64_t addr, bool host, bool registered)
 {
 	DRV_ENTER(c);
-	struct drv_alloc *a = freeable(addr, host);
+	struct drv_alloc *a = find_freeable(addr, host);
 
 	if (!a || (host && (a->kind == ALLOC_REGISTERED) != registered))
 		return drv_leave(registered ? CUDA_ERROR_HOST_MEMORY_NOT_REGISTERED
@@ -218,7 +218,7 @@ static CUresult free_after_work(uint64_t addr, bool host, bool registered)
 	if (r == CUDA_SUCCESS)
 		r = drv_wait_alone(c);
 	/* Another thread may have been quicker. */
-	a = freeable(addr, host);
+	a = find_freeable(addr, host);
 	if (r == CUDA_SUCCESS && a)
 		drv_alloc_destroy(a);
 	return drv_leave(r);
@@ -264,7 +264,7 @@ CUresult cuMemHostAlloc(void **p, size_t bytes, unsigned int flags)
 	uint64_t at;
 	r = result_of(vgpu_mem_alloc_host(drv.mem, bytes, &at));
 	if (r == CUDA_SUCCESS) {
-		r = remember(c, c->dev, ALLOC_HOST, at, bytes, flags);
+		r = add_alloc(c, c->dev, ALLOC_HOST, at, bytes, flags);
 		if (r != CUDA_SUCCESS)
 			vgpu_mem_remove_host(drv.mem, (void *)(uintptr_t)at);
 	}
@@ -294,7 +294,7 @@ CUresult cuMemHostRegister(void *p, size_t bytes, unsigned int flags)
 	if (r == CUDA_SUCCESS)
 		r = result_of(vgpu_mem_add_host(drv.mem, p, bytes));
 	if (r == CUDA_SUCCESS) {
-		r = remember(c, c->dev, ALLOC_REGISTERED, (uint64_t)(uintptr_t)p, bytes, flags);
+		r = add_alloc(c, c->dev, ALLOC_REGISTERED, (uint64_t)(uintptr_t)p, bytes, flags);
 		if (r != CUDA_SUCCESS)
 			vgpu_mem_remove_host(drv.mem, p);
 	}
@@ -333,9 +333,9 @@ CUresult cuMemHostGetFlags(unsigned int *flags, void *p)
 	return drv_leave(CUDA_SUCCESS);
 }
 
-/* ---- hints about managed memory: there is only one place where it can be ---- */
+/* ---- hints about managed memory, which has only one place here ---- */
 
-static CUresult hint(CUdeviceptr ptr, size_t count)
+static CUresult check_hint(CUdeviceptr ptr, size_t count)
 {
 	DRV_ENTER(c);
 	return drv_leave(
@@ -344,15 +344,15 @@ static CUresult hint(CUdeviceptr ptr, size_t count)
 
 CUresult cuMemAdvise(CUdeviceptr ptr, size_t count, CUmem_advise advice, CUmemLocation where)
 {
-	return hint(ptr, count);
+	return check_hint(ptr, count);
 }
 
 CUresult cuMemAdvise_v1(CUdeviceptr ptr, size_t count, CUmem_advise advice, CUdevice dev)
 {
-	return hint(ptr, count);
+	return check_hint(ptr, count);
 }
 
-static CUresult prefetch(CUdeviceptr ptr, size_t count, CUstream stream)
+static CUresult check_prefetch(CUdeviceptr ptr, size_t count, CUstream stream)
 {
 	DRV_ENTER(c);
 	struct drv_stream *s = drv_stream_of(c, stream);
@@ -366,12 +366,12 @@ static CUresult prefetch(CUdeviceptr ptr, size_t count, CUstream stream)
 CUresult cuMemPrefetchAsync(
 	CUdeviceptr ptr, size_t count, CUmemLocation where, unsigned int flags, CUstream stream)
 {
-	return prefetch(ptr, count, stream);
+	return check_prefetch(ptr, count, stream);
 }
 
 CUresult cuMemPrefetchAsync_v1(CUdeviceptr ptr, size_t count, CUdevice dev, CUstream stream)
 {
-	return prefetch(ptr, count, stream);
+	return check_prefetch(ptr, count, stream);
 }
 
 CUresult cuMemRangeGetAttribute(

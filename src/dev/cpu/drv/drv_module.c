@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  * Copyright 2026 The heddle authors */
 
-/* Modules and libraries. A library has one module a device, which every context there shares; it
- * lives until it is unloaded. Code is decoded without the lock. */
+/* Modules and libraries. A library has one module a device, shared by all contexts there, until it
+ * is unloaded. Code is decoded without the lock. */
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
@@ -98,7 +98,7 @@ static CUresult jit_options(
 	return CUDA_SUCCESS;
 }
 
-static void fill(char *buf, unsigned bytes, void **size, const char *text, size_t len)
+static void fill_log(char *buf, unsigned bytes, void **size, const char *text, size_t len)
 {
 	size_t n = bytes ? MIN(len, bytes - 1) : 0;
 
@@ -117,8 +117,8 @@ CUresult drv_jit_silent(unsigned n, const CUjit_option *options, void **values)
 
 	if (r != CUDA_SUCCESS)
 		return r;
-	fill(log.error, log.error_bytes, log.error_size, "", 0);
-	fill(log.info, log.info_bytes, log.info_size, "", 0);
+	fill_log(log.error, log.error_bytes, log.error_size, "", 0);
+	fill_log(log.info, log.info_bytes, log.info_size, "", 0);
 	return CUDA_SUCCESS;
 }
 
@@ -137,8 +137,8 @@ static bool has_crashed(const char *path)
 	return false;
 }
 
-/* A compiler that takes as long as the options say, or fails as they say, but once for each text: a
- * file in the driver's cache, which holds the text, stands for what was compiled. */
+/* Simulates a compiler that takes the configured time, or fails as configured, but once for each
+ * text: a file in the driver's cache, with the text in it, marks a compiled text. */
 static void play_compiler(const char *ptx, size_t len)
 {
 	const struct sm_config *c = &drv.config;
@@ -169,7 +169,7 @@ static void play_compiler(const char *ptx, size_t len)
 }
 
 /* ret_ptx: NULL, or for the text, which the caller frees. */
-static CUresult decode(const void *image, struct jit_log *log, struct vgpu_module **ret,
+static CUresult decode_image(const void *image, struct jit_log *log, struct vgpu_module **ret,
 	char **ret_ptx, size_t *ret_len)
 {
 	char *ptx;
@@ -177,7 +177,7 @@ static CUresult decode(const void *image, struct jit_log *log, struct vgpu_modul
 	CUresult r = drv_code_of(image, &ptx, &len);
 
 	if (r != CUDA_SUCCESS) {
-		fill(log->error, log->error_bytes, log->error_size, "", 0);
+		fill_log(log->error, log->error_bytes, log->error_size, "", 0);
 		return r;
 	}
 	struct arena arena;
@@ -198,9 +198,9 @@ static CUresult decode(const void *image, struct jit_log *log, struct vgpu_modul
 	}
 	if (diags)
 		diag_render(diags, &text);
-	fill(e ? log->error : log->info, e ? log->error_bytes : log->info_bytes,
+	fill_log(e ? log->error : log->info, e ? log->error_bytes : log->info_bytes,
 		e ? log->error_size : log->info_size, text.at ? text.at : "", text.len);
-	fill(e ? log->info : log->error, e ? log->info_bytes : log->error_bytes,
+	fill_log(e ? log->info : log->error, e ? log->info_bytes : log->error_bytes,
 		e ? log->info_size : log->error_size, "", 0);
 	strbuf_finish(&text);
 	arena_finish(&arena);
@@ -293,7 +293,7 @@ static CUresult module_new(struct drv_ctx *c, struct vgpu_module *code, struct d
 	return CUDA_SUCCESS;
 }
 
-static struct drv_func *find(const struct drv_module *m, const char *name)
+static struct drv_func *find_func(const struct drv_module *m, const char *name)
 {
 	for (unsigned i = 0; i < m->n_funcs; i++)
 		if (!strcmp(m->funcs[i]->info.name, name))
@@ -333,7 +333,7 @@ CUresult cuModuleLoadDataEx(
 		r = capture_unsafe(c);
 	drv_leave(r);
 	if (r == CUDA_SUCCESS)
-		r = decode(image, &log, &code, NULL, NULL);
+		r = decode_image(image, &log, &code, NULL, NULL);
 	if (r != CUDA_SUCCESS)
 		return r;
 	r = drv_enter(&c);
@@ -434,7 +434,7 @@ CUresult cuModuleGetFunction(CUfunction *fn, CUmodule mod, const char *name)
 		return drv_leave(CUDA_ERROR_INVALID_VALUE);
 	if (!m)
 		return drv_leave(CUDA_ERROR_INVALID_HANDLE);
-	struct drv_func *f = find(m, name);
+	struct drv_func *f = find_func(m, name);
 	if (f)
 		*fn = (CUfunction)&f->obj;
 	return drv_leave(f ? CUDA_SUCCESS : CUDA_ERROR_NOT_FOUND);
@@ -463,7 +463,7 @@ CUresult cuModuleEnumerateFunctions(CUfunction *fns, unsigned int n, CUmodule mo
 	return drv_leave(CUDA_SUCCESS);
 }
 
-static CUresult global(
+static CUresult get_global(
 	const struct drv_module *m, const char *name, CUdeviceptr *ptr, size_t *bytes)
 {
 	uint64_t addr, len;
@@ -484,8 +484,8 @@ CUresult cuModuleGetGlobal(CUdeviceptr *ptr, size_t *bytes, CUmodule mod, const 
 
 	if (!m)
 		return drv_leave(CUDA_ERROR_INVALID_HANDLE);
-	return drv_leave(
-		name && (ptr || bytes) ? global(m, name, ptr, bytes) : CUDA_ERROR_INVALID_VALUE);
+	return drv_leave(name && (ptr || bytes) ? get_global(m, name, ptr, bytes)
+						: CUDA_ERROR_INVALID_VALUE);
 }
 
 /* ---- cuLibrary* ---- */
@@ -508,7 +508,7 @@ static void library_destroy(struct drv_library *l)
 	free(l);
 }
 
-/* The library's module on a device, with variables of its own there, managed ones excepted. */
+/* The library's module on a device. Its variables are per device, except managed ones. */
 static struct drv_module *library_on(struct drv_library *l, CUdevice dev)
 {
 	struct vgpu_module *code = NULL;
@@ -562,8 +562,9 @@ CUresult drv_place(struct drv_ctx *c, struct drv_library *l)
 	return drv_wait_alone(c);
 }
 
-/* Ends a context's use of it. True: it had its code, and no other one on its device has it. */
-static bool unplace(struct drv_library *l, const struct drv_ctx *c)
+/* Removes the library from a context. True: the context had its code, and no other context on the
+ * device has it. */
+static bool unplace_library(struct drv_library *l, const struct drv_ctx *c)
 {
 	size_t kept = 0;
 
@@ -584,7 +585,7 @@ void drv_unplace_all(struct drv_ctx *c)
 	for (struct drv_library *l = libraries; l; l = l->next) {
 		struct drv_module *m = l->module[c->dev];
 
-		if (!unplace(l, c) || !m)
+		if (!unplace_library(l, c) || !m)
 			continue;
 		vgpu_module_reset(m->code, l->placed.len == 0);
 		for (unsigned i = 0; i < m->n_funcs; i++)
@@ -616,7 +617,7 @@ CUresult cuLibraryLoadData(CUlibrary *lib, const void *code_image, CUjit_option 
 			     : CUDA_ERROR_INVALID_VALUE;
 
 	if (r == CUDA_SUCCESS)
-		r = decode(code_image, &log, &code, &ptx, &len);
+		r = decode_image(code_image, &log, &code, &ptx, &len);
 	if (r != CUDA_SUCCESS)
 		return r;
 	struct drv_library *l = calloc(1, sizeof(*l));
@@ -682,7 +683,7 @@ CUresult cuLibraryGetKernel(CUkernel *kernel, CUlibrary lib, const char *name)
 		return drv_leave(CUDA_ERROR_INVALID_VALUE);
 	if (!l)
 		return drv_leave(CUDA_ERROR_INVALID_HANDLE);
-	struct drv_func *f = find(l->module[0], name);
+	struct drv_func *f = find_func(l->module[0], name);
 	if (f)
 		*kernel = (CUkernel)&f->kernel;
 	return drv_leave(f ? CUDA_SUCCESS : CUDA_ERROR_NOT_FOUND);
@@ -736,7 +737,7 @@ CUresult cuLibraryGetGlobal(CUdeviceptr *ptr, size_t *bytes, CUlibrary lib, cons
 		return drv_leave(CUDA_ERROR_INVALID_VALUE);
 	struct drv_module *m = library_on(l, c->dev);
 	CUresult r = m ? drv_place(c, l) : CUDA_ERROR_OUT_OF_MEMORY;
-	return drv_leave(r == CUDA_SUCCESS ? global(m, name, ptr, bytes) : r);
+	return drv_leave(r == CUDA_SUCCESS ? get_global(m, name, ptr, bytes) : r);
 }
 
 CUresult cuLibraryGetManaged(CUdeviceptr *ptr, size_t *bytes, CUlibrary lib, const char *name)

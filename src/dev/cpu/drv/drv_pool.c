@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0
  * Copyright 2026 The heddle authors */
 
-/* Stream-ordered allocation: memory is there at once, and goes when the stream comes to it. Pools
- * keep nothing back, so their attributes are remembered and have no effect. Here too: what is asked
- * about pointers. */
+/* Stream-ordered allocation: memory is allocated at the call, and freed in stream order. Pools
+ * keep no memory back, so their attributes are stored and have no effect. Also queries about
+ * pointers. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -273,7 +273,7 @@ CUresult cuPointerGetAttribute(void *data, CUpointer_attribute attr, CUdeviceptr
 	return drv_leave(data ? pointer_attribute(data, attr, ptr) : CUDA_ERROR_INVALID_VALUE);
 }
 
-/* Unlike the former, unknown pointers are no error: every answer is zero. */
+/* Unlike cuPointerGetAttribute, unknown pointers are no error: all answers are zero. */
 CUresult cuPointerGetAttributes(
 	unsigned int n, CUpointer_attribute *attrs, void **data, CUdeviceptr ptr)
 {

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  * Copyright 2026 The heddle authors */
 
-/* cuGetProcAddress: the newest form of a function that a program of a given CUDA version knows; and
- * the names of results. */
+/* cuGetProcAddress: the newest variant of a function that the given CUDA version has; and the names
+ * of results. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -31,7 +31,7 @@ static const struct form {
 	{#symbol, since, (void *)name, SHAPE_##flags(symbol)},
 #include "dev/cu_api.def"
 #undef CU_FN
-	/* What it has been called since CUDA 12. */
+	/* The function's name since CUDA 12. */
 	{"cuGraphInstantiate", 12000, (void *)cuGraphInstantiate, NULL},
 };
 
@@ -45,7 +45,7 @@ static size_t base_len(const char *symbol)
 	return len;
 }
 
-static CUresult find(const char *name, unsigned version, uint64_t flags, void **ret,
+static CUresult find_function(const char *name, unsigned version, uint64_t flags, void **ret,
 	CUdriverProcAddressQueryResult *ret_status)
 {
 	const struct form *best = NULL;
@@ -73,10 +73,10 @@ static CUresult look_up(const char *symbol, void **fn, int version, uint64_t fla
 {
 	if (!symbol || !fn || version < 0 || version > CU_CUDA_VERSION || flags > 2)
 		return CUDA_ERROR_INVALID_VALUE;
-	return find(symbol, (unsigned)version, flags, fn, ret_status);
+	return find_function(symbol, (unsigned)version, flags, fn, ret_status);
 }
 
-/* Not to find a name is told by the status and by *fn, not by an error. */
+/* A name that is not found is reported by the status and by *fn, not by an error. */
 CUresult cuGetProcAddress(const char *symbol, void **fn, int version, uint64_t flags,
 	CUdriverProcAddressQueryResult *status)
 {

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  * Copyright 2026 The heddle authors */
 
-/* The order of ops: within a stream, between streams and the legacy default stream, behind events
- * and values in memory. */
+/* The order of ops: within a stream, against the legacy default stream, and after events and values
+ * in memory. */
 #include "drv_func.h"
 
 #include <stdlib.h>
@@ -61,7 +61,7 @@ void drv_op_free(struct drv_op *op)
 
 /* ---- when may an op start ---- */
 
-/* The legacy stream waits for all blocking streams, and they for it. */
+/* The legacy stream waits for all blocking streams, and they wait for the legacy stream. */
 static bool legacy_allows(const struct drv_op *op)
 {
 	const struct drv_stream *s = op->stream;
@@ -101,7 +101,7 @@ static bool is_met(const struct drv_value *v)
 	}
 }
 
-/* What was there when the op was queued may have been freed since. */
+/* The memory may have been freed since the op was queued. */
 static bool value_there(const struct drv_value *v)
 {
 	return drv_in_range(v->addr, v->wide ? 8 : 4);
@@ -132,7 +132,7 @@ static bool may_start(const struct drv_op *op)
 
 /* ---- the list of streams with work ---- */
 
-static void activate(struct drv_stream *s)
+static void activate_stream(struct drv_stream *s)
 {
 	if (s->is_active)
 		return;
@@ -144,7 +144,7 @@ static void activate(struct drv_stream *s)
 	*at = s;
 }
 
-static void deactivate(struct drv_stream *s)
+static void deactivate_stream(struct drv_stream *s)
 {
 	for (struct drv_stream **at = &s->obj.ctx->active; *at; at = &(*at)->next_active)
 		if (*at == s) {
@@ -154,12 +154,12 @@ static void deactivate(struct drv_stream *s)
 	s->is_active = false;
 }
 
-static void pop(struct drv_stream *s)
+static void pop_op(struct drv_stream *s)
 {
 	s->head = s->head->next;
 	if (!s->head) {
 		s->tail = NULL;
-		deactivate(s);
+		deactivate_stream(s);
 		if (s->destroyed)
 			drv_stream_release(s);
 	}
@@ -186,7 +186,7 @@ void drv_complete(struct drv_op *op)
 		if (op->hold[i])
 			vgpu_mem_drop(drv.mem, op->hold[i]);
 	if (s)
-		pop(s);
+		pop_op(s);
 	if (run)
 		graph_node_done(run, node); /* looks at the op */
 	if (!keep)
@@ -194,8 +194,8 @@ void drv_complete(struct drv_op *op)
 	pthread_cond_broadcast(&drv.changed);
 }
 
-/* Has to happen even when the context failed: others count on it. */
-static void skip(struct drv_op *op)
+/* Effects that must happen even if the context has failed, since other objects rely on them. */
+static void skip_op(struct drv_op *op)
 {
 	if (op->kind == OP_FREE)
 		drv_alloc_destroy(op->alloc);
@@ -216,8 +216,8 @@ static void fail_freed(struct drv_op *op, uint64_t addr)
 	drv_fail(op->ctx, CUDA_ERROR_ILLEGAL_ADDRESS);
 }
 
-/* A copy or set begins: its memory is still there, and stays until drv_complete. False: the context
- * has failed. */
+/* Before a copy or set: checks that its memory still exists, and holds the memory until
+ * drv_complete. False: the context has failed. */
 static bool drv_copy_begin(struct drv_op *op)
 {
 	struct part {
@@ -265,7 +265,7 @@ void drv_start(struct drv_op *op)
 {
 	op->started = true;
 	if (op->ctx->error) {
-		skip(op);
+		skip_op(op);
 		return;
 	}
 	switch (op->kind) {
@@ -302,7 +302,7 @@ void drv_start(struct drv_op *op)
 	}
 }
 
-/* Starts ops of one context until none can; they may end at once and let others start. */
+/* Starts all ops of one context that can start. An op may end at once and so let others start. */
 static bool kick_ctx(struct drv_ctx *c)
 {
 	bool any = false;
@@ -329,7 +329,7 @@ void drv_kick(void)
 {
 	static bool busy, again;
 
-	/* Ending an op can lead back here: once more around instead of deeper. */
+	/* Ending an op can call this function again: loop once more instead of recursing. */
 	if (busy) {
 		again = true;
 		return;
@@ -345,7 +345,7 @@ void drv_kick(void)
 	drv_engine_wake();
 }
 
-static void append(struct drv_stream *s, struct drv_op *op)
+static void append_op(struct drv_stream *s, struct drv_op *op)
 {
 	op->seq = next_seq++;
 	op->next = NULL;
@@ -354,7 +354,7 @@ static void append(struct drv_stream *s, struct drv_op *op)
 	else
 		s->head = op;
 	s->tail = op;
-	activate(s);
+	activate_stream(s);
 	drv_kick();
 }
 
@@ -362,7 +362,7 @@ CUresult drv_submit(struct drv_stream *s, struct drv_op *op)
 {
 	if (s->capture)
 		return capture_op(s, op);
-	append(s, op);
+	append_op(s, op);
 	return CUDA_SUCCESS;
 }
 
@@ -371,7 +371,7 @@ CUresult drv_do(struct drv_stream *s, struct drv_op *op)
 	struct drv_ctx *c = op->ctx;
 
 	op->by_caller = true;
-	append(s, op);
+	append_op(s, op);
 	while (!op->started)
 		drv_engine_wait();
 	if (!c->error && drv_copy_begin(op)) {
@@ -408,7 +408,7 @@ CUresult drv_wait_stream(struct drv_stream *s)
 	uint64_t seq = drv_last_seq();
 	struct drv_ctx *c = s->obj.ctx;
 
-	/* The stream object may go while we wait: look it up again each time. */
+	/* The stream object may be destroyed during the wait, so look it up again each time. */
 	while (drv_get(s, OBJ_STREAM) == s && !drv_stream_idle(s, seq))
 		drv_engine_wait();
 	return c->error;

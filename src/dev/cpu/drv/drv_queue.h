@@ -1,10 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0
  * Copyright 2026 The heddle authors */
 
-/* Streams and what is in them. An op starts when it is the first of its stream and whatever the
- * legacy stream's rule or its own condition wants has happened; host functions, large copies and
- * kernels end later, the rest at once. Graph nodes are ops without a stream. Everything here wants
- * drv.lock held. */
+/* Streams and their ops. An op starts when it is the first of its stream, and the legacy stream's
+ * rule and its own condition are met. Host functions, large copies and kernels end later; other ops
+ * end at once. Graph nodes are ops without a stream. All functions need drv.lock held. */
 #ifndef HEDDLE_VGPU_DRV_QUEUE_H
 #define HEDDLE_VGPU_DRV_QUEUE_H
 
@@ -12,8 +11,7 @@
 
 #define DRV_GREATEST_PRIORITY (-5) /* the API: lower is more urgent; 0 is the least */
 
-/* One recording of an event: shared by the event, the op that makes it, and ops that wait for it.
- */
+/* One recording of an event: shared by the event, the recording op, and ops that wait for it. */
 struct drv_record {
 	unsigned refs;
 	bool done;
@@ -35,12 +33,13 @@ enum op_kind {
 	OP_EMPTY,
 };
 
-/* Rows of bytes, planes of rows; a plain copy has one row. Addresses are the host's. */
+/* Rows of bytes, planes of rows; a plain copy has one row. Addresses are host addresses. */
 struct drv_copy {
 	uint64_t dst, src;
 	size_t dst_pitch, src_pitch, dst_plane, src_plane, width, height, depth;
-	void *staged;              /* freed with the op */
-	bool dst_known, src_known; /* the device's, or known to it: not the program's own */
+	void *staged; /* freed with the op */
+	/* device memory, or known to the device; false: the program's own */
+	bool dst_known, src_known;
 };
 struct drv_set {
 	uint64_t dst;
@@ -69,8 +68,8 @@ struct drv_op {
 	struct drv_op *next, *engine_next;
 	uint64_t seq, due_ns; /* due: serial mode, the virtual time of its end */
 	bool started, done;
-	uint64_t hold[2]; /* a copy's or set's memory, while it is under way (vgpu_mem_hold) */
-	bool by_caller;   /* the thread that waits for it does it and frees it */
+	uint64_t hold[2]; /* memory of a copy or set that is held while it runs (vgpu_mem_hold) */
+	bool by_caller;   /* the waiting thread executes and frees it */
 	struct graph_run *graph_run;
 	unsigned node;
 	union {
@@ -112,34 +111,34 @@ struct drv_stream {
 
 struct drv_op *drv_op_new(enum op_kind kind, struct drv_stream *s);
 void drv_op_free(struct drv_op *op);
-/* Appends (or, while s is captured, makes a node of it) and takes it over. */
+/* Takes over op, and appends it; while s is captured, makes a node of it. */
 CUresult drv_submit(struct drv_stream *s, struct drv_op *op);
-/* Appends, waits until its turn has come, does it in this thread and frees it. */
+/* Appends op, waits for its turn, executes it in this thread and frees it. */
 CUresult drv_do(struct drv_stream *s, struct drv_op *op);
 void drv_start(struct drv_op *op);    /* its turn has come */
 void drv_complete(struct drv_op *op); /* it has ended */
 void drv_kick(void);                  /* starts whatever can start */
 uint64_t drv_last_seq(void);
 
-/* Host waits; let go of the lock. The result is the context's sticky error. */
+/* Waits of the host. They release the lock. The result is the context's sticky error. */
 CUresult drv_wait_stream(struct drv_stream *s);
 CUresult drv_wait_ctx(struct drv_ctx *c);
 CUresult drv_wait_record(struct drv_ctx *c, struct drv_record *r);
 bool drv_stream_idle(const struct drv_stream *s, uint64_t up_to_seq);
 void drv_poll(void); /* serial mode: a query lets virtual time pass */
-/* The context failed: everything in it ends without being done. */
+/* The context has failed: all its ops end without being executed. */
 void drv_fail(struct drv_ctx *c, CUresult error);
 
 struct drv_stream *drv_stream_new(struct drv_ctx *c, unsigned flags, int priority);
 void drv_stream_release(struct drv_stream *s);
 /* 0, 1 and 2 are the default streams; NULL: invalid, or of another context. */
 struct drv_stream *drv_stream_of(struct drv_ctx *c, CUstream h);
-/* Of any context, for what may be asked of a stream while another context is current: copies, sets,
- * waiting, freeing. */
+/* A stream of any context, for calls that are allowed while another context is current: copies,
+ * sets, waits, frees. */
 struct drv_stream *drv_stream_any(struct drv_ctx *c, CUstream h);
 void drv_record_unref(struct drv_record *r);
 bool drv_value_met(const struct drv_value *v);
-/* drv_copy.c: from the first to the last byte of a box that fits in the address space. */
+/* drv_copy.c: bytes from the first to the last of a box that fits in the address space. */
 uint64_t drv_extent(size_t width, size_t height, size_t depth, size_t pitch, size_t plane);
 void drv_copy_run(const struct drv_copy *c);
 void drv_set_run(const struct drv_set *s);

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  * Copyright 2026 The heddle authors */
 
-/* Says why a kernel failed, where HEDDLE_VGPU's report= wants it: stderr unless told otherwise,
- * since a virtual GPU's users look for just this, and a program's own output says only a number. */
+/* Reports why a kernel failed, where HEDDLE_VGPU's report= says. The default is stderr, since users
+ * of a virtual GPU look for the reason, and a program's own output has only a number. */
 #include <errno.h>
 #include <fcntl.h>
 #include <stdarg.h>
@@ -43,7 +43,7 @@ void drv_report(const char *fmt, ...)
 		close(fd);
 }
 
-static const char *explain(int error)
+static const char *explain_error(int error)
 {
 	switch (error) {
 	case -EAGAIN:
@@ -62,5 +62,6 @@ void drv_report_fault(const struct vgpu_fault *f, const char *kernel, int error)
 		drv_report(
 			"virtual GPU: %s%s%s\n", f->message, f->source[0] ? ": " : "", f->source);
 	else
-		drv_report("virtual GPU: %s: %s (%s)\n", kernel, explain(error), strerror(-error));
+		drv_report("virtual GPU: %s: %s (%s)\n", kernel, explain_error(error),
+			strerror(-error));
 }

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  * Copyright 2026 The heddle authors */
 
-/* Streams: made, asked, waited for; values in memory that they wait for or write. */
+/* Streams: creation, queries, waits; values in memory that streams wait for or write. */
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
@@ -137,8 +137,8 @@ CUresult cuStreamDestroy(CUstream stream)
 	return drv_leave(CUDA_SUCCESS);
 }
 
-/* Locks, and finds the stream: the beginning of every call on one. */
-static CUresult enter(CUstream h, struct drv_ctx **ret_c, struct drv_stream **ret_s)
+/* Every call on a stream begins with it: locks, and finds the stream. */
+static CUresult enter_stream(CUstream h, struct drv_ctx **ret_c, struct drv_stream **ret_s)
 {
 	CUresult r = drv_enter(ret_c);
 
@@ -149,13 +149,13 @@ static CUresult enter(CUstream h, struct drv_ctx **ret_c, struct drv_stream **re
 		*ret_c = (*ret_s)->obj.ctx;
 	return *ret_s ? CUDA_SUCCESS : drv_leave(CUDA_ERROR_INVALID_HANDLE);
 }
-#define ENTER_STREAM(c, s, h)                        \
-	struct drv_ctx *c;                           \
-	struct drv_stream *s;                        \
-	do {                                         \
-		CUresult enter_r = enter(h, &c, &s); \
-		if (enter_r != CUDA_SUCCESS)         \
-			return enter_r;              \
+#define ENTER_STREAM(c, s, h)                               \
+	struct drv_ctx *c;                                  \
+	struct drv_stream *s;                               \
+	do {                                                \
+		CUresult enter_r = enter_stream(h, &c, &s); \
+		if (enter_r != CUDA_SUCCESS)                \
+			return enter_r;                     \
 	} while (0)
 
 CUresult cuStreamGetPriority(CUstream stream, int *priority)

@@ -2,9 +2,9 @@
  * Copyright 2026 The heddle authors */
 
 /* Where ptxas makes the lanes of a warp wait for each other. The hardware has convergence barriers:
- * BSSY B, L notes the lanes that pass it; at L, BSYNC B holds each of them until all that were
- * noted have come or exited; BREAK B takes a lane out that goes elsewhere. A lane that stands at a
- * BSYNC does not come to a block barrier. */
+ * BSSY B, L records the lanes that execute it. At L, BSYNC B holds each lane until all recorded
+ * lanes have arrived or exited. BREAK B removes a lane that leaves by another path. A lane that
+ * waits at a BSYNC does not reach a block barrier. */
 #include "converge.h"
 
 #include "cfg/cfg.h"
@@ -13,50 +13,50 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* The rule, read in the SASS (ptxas 13.0, sm_90; the control flow graphs are those of
+/* The rule, derived from SASS (ptxas 13.0, sm_90; the control flow graphs are those of
  * tests/dev/cpu/cases/converge.ptx and answer.ptx, and some fifty more):
- * 1. A branch has its BSSY ahead of it and its BSYNC where all its ways meet again, its immediate
- *    post-dominator. Branches that share it share the barrier. A loop's BSSY stands before the
- *    loop. Spinning on an atomic makes no difference: `while (atomicCAS(l, 0, 1));` is "BSSY B0, L;
- *    loop: YIELD; ATOMG.CAS; @P0 BRA loop; BSYNC B0; L:", so a lane that has the lock waits for
- *    those that want it; with the critical section inside the loop the lock works. Branches on
- *    kernel parameters have a BSSY too; those without one (loops on a value that all lanes load
- *    from one address) part nobody.
- * 2. Ways that end the thread do not count. An early return has no BSYNC; lanes that went round it
- *    meet as if it were not there, and do not wait for those that exit once these have. This holds
- *    also for ways that do something before they exit: of `if (a) goto out; …; if (b) goto out; …;
- *    return; out: …; return;`, the label out has the BSYNC.
- * 3. A function's lanes meet before its one RET; a call through a pointer has a BSSY ahead of it
- *    and a BSYNC behind it.
- * 4. A branch on which an aligned barrier (bar.sync) depends directly is taken to be uniform: no
- *    BSSY for it. A barrier that need not be aligned counts as aligned when it is the only one of
- *    the function that can run after a branch. If other branches meet at the same place, their BSSY
- *    stands at that place's immediate dominator and so holds lanes that part there all the same.
- * 5. Where only some ways meet (the target of two branches that is no post-dominator: shared code
- *    of two early exits, the end of a loop's body that has a `continue` and a `break`), there is
- *    often a barrier of its own, noted at the nearest common dominator of the ways that meet, with
- *    a BREAK on each way that goes past. When ptxas makes one and when not is not known; of two
- *    such places whose ways cross it makes one at most.
- *    Of a loop's way back only this counts: all its branches back come to one place, where lanes
- *    that go round meet. What they come to in a later round is no place to wait.
- * 6. A loop that ends with the branch that goes round again has its BSYNC where that branch goes
- *    otherwise, and a BREAK on its other exits; if the last branch is unconditional, it has not.
+ * 1. A branch has its BSSY before it, and its BSYNC where all its paths meet again: its immediate
+ *    post-dominator. Branches with the same post-dominator share the barrier. A loop's BSSY is
+ *    before the loop. Spinning on an atomic makes no difference: `while (atomicCAS(l, 0, 1));` is
+ *    "BSSY B0, L; loop: YIELD; ATOMG.CAS; @P0 BRA loop; BSYNC B0; L:". So a lane that has the lock
+ *    waits for the lanes that want it; with the critical section inside the loop the lock works.
+ *    Branches on kernel parameters have a BSSY, too. The branches without one (loops on a value
+ *    that all lanes load from one address) never diverge.
+ * 2. Paths that end the thread do not count. An early return has no BSYNC: lanes that took another
+ *    path meet as if the return were not there, and do not wait for lanes that exit after it. This
+ *    also holds for paths that do something before they exit: in `if (a) goto out; …; if (b) goto
+ *    out; …; return; out: …; return;`, the label out has the BSYNC.
+ * 3. A function's lanes meet before its one RET. A call through a pointer has a BSSY before it and
+ *    a BSYNC after it.
+ * 4. A branch on which an aligned barrier (bar.sync) directly depends is assumed uniform, and has
+ *    no BSSY. A barrier without .aligned counts as aligned if it is the function's only barrier
+ *    that can run after a branch. If other branches meet at the same place, their BSSY is at that
+ *    place's immediate dominator, and so also holds lanes that diverge at the first branch.
+ * 5. Where only some paths meet (the target of two branches that is no post-dominator: shared code
+ *    of two early exits, or the end of a loop's body that has a `continue` and a `break`), there is
+ *    often a barrier of its own. Its BSSY is at the nearest common dominator of the paths that
+ *    meet, with a BREAK on each path that bypasses it. It is not known when ptxas makes one. Of two
+ *    such places whose paths cross it makes at most one.
+ *    For a loop's back edges only this counts: all of them lead to one place, where the lanes that
+ *    repeat the loop meet. The places that these lanes reach in a later round do not count.
+ * 6. A loop that ends with its back branch has its BSYNC at that branch's fall-through, and a BREAK
+ *    on its other exits. If the last branch is unconditional, the loop has no such barrier.
  *
- * VC_POSTDOM is 1 to 4. VC_JOINS adds 5 and 6 at every such place: it may hold lanes where ptxas
- * does not; lanes that would wait there in a circle are let go. Of a loop with two exits into
- * different code that ends the thread, ptxas chose one for a barrier, or none; here neither has
- * one. Callees' barriers make no call uniform.
+ * VC_POSTDOM is 1 to 4. VC_JOINS adds 5 and 6 at every such place, so it may hold lanes where ptxas
+ * does not; lanes that would wait there in a circle are released. For a loop with two exits into
+ * different code that ends the thread, ptxas chose one exit for a barrier, or none; here neither
+ * has one. Barriers in callees make no call uniform.
  *
- * Compared with the SASS of 400 random graphs of five to eight blocks: in nine of ten VC_JOINS
- * names every block that has a BSYNC and VC_POSTDOM none that has not. The rest: loops that are
- * entered at several places or have no end, and pieces of code that each end the thread.
+ * Compared with the SASS of 400 random graphs of five to eight blocks: in nine of ten, VC_JOINS
+ * has every block that has a BSYNC, and VC_POSTDOM has only such blocks. The rest are loops with
+ * several entries or without an end, and pieces of code that each end the thread.
  *
- * Only believed: that a BSYNC never lets lanes go for another reason, locks and chains within a
- * warp included: none was run on hardware. A warp of which some lanes stand at a BSYNC and the
- * others at a block barrier is a deadlock here. On the H200 the old shapes of answer.ptx showed all
- * three: a hang (old_barrier), wrong counts (old_count) and, with a single barrier, the right
- * result; in the SASS the barrier of a parted warp is WARPSYNC.COLLECTIVE.ALL, which seems to take
- * lanes along with whatever their registers hold. */
+ * Not confirmed on hardware: that a BSYNC never releases lanes for another reason, including locks
+ * and chains within a warp. A warp with some lanes at a BSYNC and the others at a block barrier is
+ * a deadlock here. On the H200 the old shapes of answer.ptx showed all three outcomes: a hang
+ * (old_barrier), wrong counts (old_count) and, with a single barrier, the right result. In the SASS
+ * the barrier of a diverged warp is WARPSYNC.COLLECTIVE.ALL, which seems to include all lanes, with
+ * whatever their registers hold. */
 
 struct pair {
 	uint32_t block, at;
@@ -77,15 +77,15 @@ struct finder {
 	bool failed;
 };
 
-/* The block where lanes wait that is meant: those that go round a loop wait at its header. */
-static uint32_t real(const struct finder *w, uint32_t b)
+/* The block where lanes really wait: lanes that repeat a loop wait at its header. */
+static uint32_t real_block(const struct finder *w, uint32_t b)
 {
 	return b > w->g->exit ? w->header_of[b] : b;
 }
 
-static void add(struct finder *w, pairs *to, uint32_t block, uint32_t at)
+static void add_pair(struct finder *w, pairs *to, uint32_t block, uint32_t at)
 {
-	struct pair p = {real(w, block), real(w, at)};
+	struct pair p = {real_block(w, block), real_block(w, at)};
 
 	if (!VEC_PUSH(to, p))
 		w->failed = true;
@@ -93,7 +93,8 @@ static void add(struct finder *w, pairs *to, uint32_t block, uint32_t at)
 
 /* ---- where all ways meet ---- */
 
-/* Counts, for each block, from how many of the starts it is reached in this round of any loop. */
+/* Counts, for each block, from how many of the starts it is reachable within one round of each
+ * loop. */
 static void count_ways(struct finder *w, const uint32_t *start, uint32_t n)
 {
 	const struct cfg *g = w->g;
@@ -123,7 +124,7 @@ static void count_ways(struct finder *w, const uint32_t *start, uint32_t n)
 	}
 }
 
-/* Where the ways that do not end the thread meet, when no block is on all ways. */
+/* The block where the paths that do not end the thread meet, if no block is on all paths. */
 static uint32_t meet_before_exit(struct finder *w, uint32_t branch)
 {
 	const struct cfg *g = w->g;
@@ -149,7 +150,7 @@ static uint32_t meet_before_exit(struct finder *w, uint32_t branch)
 	return entry;
 }
 
-static bool parts(const struct finder *w, uint32_t b)
+static bool may_diverge(const struct finder *w, uint32_t b)
 {
 	return w->g->at[b].n_succ > 1 && w->g->at[b].order != CFG_NONE;
 }
@@ -161,30 +162,30 @@ static void find_postdoms(struct finder *w)
 	for (uint32_t b = 0; b < g->exit; b++) {
 		uint32_t at = g->at[b].ipdom;
 
-		if (!parts(w, b) || w->uniform[b])
+		if (!may_diverge(w, b) || w->uniform[b])
 			continue;
 		if (at == g->exit && w->f->is_entry)
 			at = meet_before_exit(w, b);
 		if (at == CFG_NONE || vgpu_only_ends(w->g, at))
 			continue;
-		add(w, &w->parts, b, at);
+		add_pair(w, &w->parts, b, at);
 		w->meet[b] = at;
 		w->is_meet[at] = 1;
 	}
-	/* Lanes that part all the same at a branch that is taken to be uniform. */
+	/* Lanes that diverge in spite of a branch that is assumed uniform. */
 	for (uint32_t b = 0; b < g->exit; b++) {
 		uint32_t at = w->uniform[b] ? g->at[b].ipdom : CFG_NONE;
 
 		while (at != CFG_NONE && !w->is_meet[at])
 			at = g->at[at].ipdom;
 		if (at != CFG_NONE && cfg_dominates(g, g->at[at].idom, b))
-			add(w, &w->parts, b, at);
+			add_pair(w, &w->parts, b, at);
 	}
 }
 
 /* ---- branches that are taken to be uniform ---- */
 
-/* 0: no block barrier, 1: one for which lanes may come from anywhere, 2: an aligned one. */
+/* 0: no block barrier; 1: a barrier that diverged lanes may reach; 2: an aligned one. */
 static int barrier_kind(const struct finder *w, uint32_t b)
 {
 	int kind = 0;
@@ -213,7 +214,7 @@ static uint32_t barriers_in(const struct finder *w, uint32_t b)
 static uint32_t push_succ(struct finder *w, uint32_t b, uint32_t depth)
 {
 	for (uint32_t i = 0; i < w->g->at[b].n_succ; i++) {
-		uint32_t s = real(w, w->g->at[b].succ[i]);
+		uint32_t s = real_block(w, w->g->at[b].succ[i]);
 
 		if (w->seen[s])
 			continue;
@@ -230,7 +231,7 @@ static void mark_after_branches(struct finder *w)
 
 	memset(w->seen, 0, w->g->n);
 	for (uint32_t b = 0; b < w->g->exit; b++)
-		if (parts(w, b))
+		if (may_diverge(w, b))
 			depth = push_succ(w, b, depth);
 	while (depth) {
 		depth--;
@@ -238,7 +239,7 @@ static void mark_after_branches(struct finder *w)
 	}
 }
 
-/* Branches on which the barrier of this block depends, without others between. */
+/* Marks the branches on which this block's barrier directly depends. */
 static void take_uniform(struct finder *w, uint32_t barrier)
 {
 	const struct cfg *g = w->g;
@@ -246,10 +247,10 @@ static void take_uniform(struct finder *w, uint32_t barrier)
 	for (uint32_t b = 0; b < g->exit; b++) {
 		bool some = false, all = true;
 
-		if (!parts(w, b))
+		if (!may_diverge(w, b))
 			continue;
 		for (uint32_t i = 0; i < g->at[b].n_succ; i++) {
-			bool leads = cfg_postdominates(g, barrier, real(w, g->at[b].succ[i]));
+			bool leads = cfg_postdominates(g, barrier, real_block(w, g->at[b].succ[i]));
 
 			some |= leads;
 			all &= leads;
@@ -287,7 +288,7 @@ static uint32_t common_dominator(const struct cfg *g, uint32_t a, uint32_t b)
 	return a;
 }
 
-/* The branch whose ways meet in `join`, CFG_NONE if fewer than two do. */
+/* The branch whose paths meet in `join`; CFG_NONE: fewer than two paths do. */
 static uint32_t head_of(const struct cfg *g, uint32_t join)
 {
 	uint32_t head = CFG_NONE, n = 0;
@@ -302,7 +303,7 @@ static uint32_t head_of(const struct cfg *g, uint32_t join)
 	return n > 1 ? head : CFG_NONE;
 }
 
-/* Marks in seen what lies between head and at, but nothing behind join. */
+/* Marks in `seen` the blocks between head and at, without those after join. */
 static void mark_between(struct finder *w, uint32_t head, uint32_t at, uint32_t join)
 {
 	const struct cfg *g = w->g;
@@ -327,8 +328,8 @@ static void mark_between(struct finder *w, uint32_t head, uint32_t at, uint32_t 
 	}
 }
 
-/* Whether lanes come from the join back into what lies ahead of it, other than by its head: a loop
- * that is entered at several places. Two such joins would wait for each other. */
+/* Can lanes return from the join to a block before it, other than through the head? Then the loop
+ * has several entries, and two such joins would wait for each other. */
 static bool comes_back(struct finder *w, uint32_t head, uint32_t join)
 {
 	const struct cfg *g = w->g;
@@ -361,7 +362,7 @@ static void find_joins(struct finder *w)
 	for (uint32_t d = 0; d < g->n && !w->failed; d++) {
 		uint32_t head = g->at[d].n_pred > 1 && d != g->exit ? head_of(g, d) : CFG_NONE;
 
-		if (head == CFG_NONE || !parts(w, head) || w->meet[head] == d ||
+		if (head == CFG_NONE || !may_diverge(w, head) || w->meet[head] == d ||
 			vgpu_only_ends(w->g, d))
 			continue;
 		mark_between(w, head, d, d);
@@ -370,13 +371,13 @@ static void find_joins(struct finder *w)
 		for (uint32_t b = 0; b < g->exit; b++) {
 			if (!w->seen[b])
 				continue;
-			if (parts(w, b) && !w->uniform[b])
-				add(w, &w->some, b, d);
+			if (may_diverge(w, b) && !w->uniform[b])
+				add_pair(w, &w->some, b, d);
 			for (uint32_t i = 0; i < g->at[b].n_succ; i++) {
 				uint32_t s = g->at[b].succ[i];
 
 				if (s != d && !w->seen[s])
-					add(w, &w->leaves, s, d);
+					add_pair(w, &w->leaves, s, d);
 			}
 		}
 	}
@@ -384,8 +385,9 @@ static void find_joins(struct finder *w)
 
 /* ---- the last exit of a loop ---- */
 
-/* What stands for the way back of the loop that this branch alone closes, CFG_NONE: of none. */
-static uint32_t closes(const struct cfg *g, uint32_t b, uint32_t *ret_out)
+/* The block that stands for the back edge of the loop that only this branch closes; CFG_NONE: it
+ * closes none. */
+static uint32_t closed_loop(const struct cfg *g, uint32_t b, uint32_t *ret_out)
 {
 	for (uint32_t i = 0; g->at[b].n_succ == 2 && i < 2; i++) {
 		uint32_t latch = g->at[b].succ[i], n = 0;
@@ -416,9 +418,9 @@ static void find_loop_exits(struct finder *w)
 	for (uint32_t y = 0; y < g->exit; y++) {
 		uint32_t out, latch;
 
-		if (!parts(w, y) || w->uniform[y] || g->at[y].ipdom == g->exit)
+		if (!may_diverge(w, y) || w->uniform[y] || g->at[y].ipdom == g->exit)
 			continue;
-		latch = closes(g, y, &out);
+		latch = closed_loop(g, y, &out);
 		if (latch == CFG_NONE || out >= g->exit || out == w->meet[y] ||
 			!only_from(g, out, y))
 			continue;
@@ -427,11 +429,11 @@ static void find_loop_exits(struct finder *w)
 		for (uint32_t b = 0; b < g->exit; b++) {
 			if (!w->seen[b] || b == out)
 				continue;
-			if (parts(w, b) && !w->uniform[b])
-				add(w, &w->some, b, out);
+			if (may_diverge(w, b) && !w->uniform[b])
+				add_pair(w, &w->some, b, out);
 			for (uint32_t i = 0; i < g->at[b].n_succ; i++)
 				if (!w->seen[g->at[b].succ[i]])
-					add(w, &w->leaves, g->at[b].succ[i], out);
+					add_pair(w, &w->leaves, g->at[b].succ[i], out);
 		}
 	}
 }
@@ -467,7 +469,7 @@ static bool make_lists(struct arena *a, pairs *from, uint32_t n, struct converge
 	return true;
 }
 
-static int fill(struct arena *a, struct finder *w, struct converge *ret)
+static int fill_lists(struct arena *a, struct finder *w, struct converge *ret)
 {
 	uint32_t n = w->g->exit + 1;
 
@@ -508,7 +510,7 @@ int vgpu_find_converge(struct arena *a, const struct ptx_func *f, bool joins, st
 			find_joins(&w);
 			find_loop_exits(&w);
 		}
-		r = w.failed ? -ENOMEM : fill(a, &w, ret);
+		r = w.failed ? -ENOMEM : fill_lists(a, &w, ret);
 	}
 	VEC_FREE(&w.parts);
 	VEC_FREE(&w.some);

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  * Copyright 2026 The heddle authors */
 
-/* Where lanes that part at a branch wait for each other, as ptxas makes them wait. See converge.c
- * for the rule and where it is from. */
+/* Where lanes that diverge at a branch wait for each other, as with ptxas. converge.c describes the
+ * rule and its source. */
 #ifndef HEDDLE_VGPU_CONVERGE_H
 #define HEDDLE_VGPU_CONVERGE_H
 
@@ -13,19 +13,20 @@
 struct converge_lists {
 	uint32_t *first, *at; /* block b: at[first[b]] up to at[first[b + 1]] */
 };
-/* Blocks as in src/cfg; n - 1 is the end of the function, where lanes wait before they return. */
+/* Blocks as in src/cfg; block n - 1 is the end of the function, where lanes wait before they
+ * return. */
 struct converge {
 	uint32_t n;
-	uint8_t *meets;               /* of each block: lanes wait in front of it */
-	struct converge_lists parts;  /* where lanes that part at a block's end will wait */
-	struct converge_lists some;   /* the same, where only some of the ways meet */
+	uint8_t *meets;               /* of each block: lanes wait before it */
+	struct converge_lists parts;  /* where lanes that diverge at a block's end will wait */
+	struct converge_lists some;   /* the same, for places where only some of the paths meet */
 	struct converge_lists leaves; /* what lanes that come to a block do not wait for any more */
 };
 int vgpu_find_converge(struct arena *a, const struct ptx_func *f, bool joins, struct converge *ret);
 
 /* ---- converge_graph.c ---- */
 struct cfg;
-/* Blocks behind the exit stand for ways back to the header given. */
+/* Blocks after the exit stand for back edges to the header in ret_header_of. */
 int vgpu_converge_graph(
 	struct arena *a, const struct ptx_func *f, struct cfg **ret, uint32_t **ret_header_of);
 bool vgpu_only_ends(

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0
  * Copyright 2026 The heddle authors */
 
-/* The graph in which converge.c looks for where lanes meet: a function's control flow without ways
- * that only end the thread, and with loops opened. All ways back to a loop's header lead to a block
- * of its own instead, from which every exit of the loop follows: lanes that go round again may
- * leave by any of them, but do not come to another block of this round. */
+/* The graph in which converge.c finds where lanes meet: a function's control flow without paths
+ * that only end the thread, and with loops opened. All back edges to a loop's header lead to an
+ * extra block instead, and every exit of the loop follows from that block: lanes that repeat the
+ * loop may leave by any exit, but do not reach another block of this round. */
 #include "converge.h"
 
 #include "cfg/cfg.h"
@@ -72,7 +72,7 @@ static uint32_t push_unseen(struct maker *w, const uint32_t *at, uint32_t n, uin
 	return depth;
 }
 
-/* Blocks from which no way leads to the end any more get back those that did. */
+/* Restores exit edges of blocks that could not reach the end without them. */
 static void restore_exits(struct maker *w)
 {
 	struct cfg *g = w->g;
@@ -118,7 +118,7 @@ static bool drop_from(struct maker *w, uint32_t b)
 	return true;
 }
 
-/* A kernel's last ways out stay, or it would have no end to look back from. */
+/* A kernel's last exits stay, since otherwise the graph would have no end for post-dominators. */
 static int drop_exits(struct maker *w)
 {
 	struct cfg *g = w->g;
@@ -141,7 +141,7 @@ static bool goes_back(const struct cfg *g, uint32_t from, uint32_t header)
 	return g->at[from].order != CFG_NONE && cfg_dominates(g, header, from);
 }
 
-/* Marks the loop's blocks. False: no way leads back to this block. */
+/* Marks the loop's blocks. False: this block has no back edge. */
 static bool mark_loop(struct maker *w, uint32_t header)
 {
 	const struct cfg *g = w->g;
@@ -195,7 +195,7 @@ static int exits_of(struct maker *w, struct arena *a, struct cfg_block *latch)
 	return 0;
 }
 
-static void redirect(struct cfg *g, uint32_t from, uint32_t header, uint32_t latch)
+static void redirect_back_edge(struct cfg *g, uint32_t from, uint32_t header, uint32_t latch)
 {
 	for (uint32_t i = 0; i < g->at[from].n_succ; i++)
 		if (g->at[from].succ[i] == header)
@@ -245,11 +245,11 @@ static int open_loops(struct maker *w, struct arena *a, uint32_t *header_of)
 	if (r)
 		return r;
 	memcpy(t.at, g->at, g->n * sizeof(*t.at));
-	/* Ways back from the loop itself, and from inner loops that it holds. */
+	/* Back edges of the loop itself, and of inner loops in it. */
 	for (uint32_t k = g->n; k < t.n; k++)
 		for (uint32_t b = 0; b < t.n; b++)
 			if (goes_back(g, b < g->n ? b : header_of[b], header_of[k]) && b != k)
-				redirect(&t, b, header_of[k], k);
+				redirect_back_edge(&t, b, header_of[k], k);
 	r = count_preds(a, &t);
 	*g = t;
 	return r ? r : cfg_relink(g);

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0
  * Copyright 2026 The heddle authors */
 
-/* Blocks, warps and their fragments. Which fragment runs: the one in the deepest call, and there
- * the one that is first in the order of the code, so that those behind it can catch up and merge.
- * When it loops on and on while others could run, one of them gets a slice, the longest waiting
- * first, so that lanes of one warp may wait for each other. The order in which anything happens
- * depends on nothing but what is executed, the budgets given, and the seed of vgpu_set_turns. */
+/* Blocks, warps and their fragments. The next fragment to run is the one in the deepest call, and
+ * among these the first in code order, so that the others can be caught up with and merged. When it
+ * loops for long while others could run, one of the others gets a time slice, the longest waiting
+ * first, so that lanes of one warp may wait for each other. The order of execution depends only on
+ * the executed code, the given budgets, and the seed of vgpu_set_turns. */
 #include "exec_ctl.h"
 
 #include <errno.h>
@@ -31,7 +31,7 @@ void vgpu_set_garbage(uint64_t seed)
 	garbage_seed = seed;
 }
 
-static void fill(struct vgpu_block *b, void *at, size_t bytes)
+static void fill_memory(struct vgpu_block *b, void *at, size_t bytes)
 {
 	uint64_t z = b->garbage = random_bits(b->garbage, bytes) | 1;
 
@@ -45,13 +45,13 @@ static void fill(struct vgpu_block *b, void *at, size_t bytes)
 
 /* ---- frames ---- */
 
-/* What is in a frame's registers and local memory before anything was written to them. */
+/* The initial content of a frame's registers and local memory. */
 static void fill_frame(struct vgpu_block *b, struct vframe *f)
 {
 	uint32_t fixed = sizeof(uint32_t); /* the predicate that is always true */
 
-	fill(b, f->regs + fixed, f->fn->reg_bytes - fixed);
-	fill(b, f->local, (size_t)f->fn->local_bytes * LANES);
+	fill_memory(b, f->regs + fixed, f->fn->reg_bytes - fixed);
+	fill_memory(b, f->local, (size_t)f->fn->local_bytes * LANES);
 }
 
 struct vframe *vx_frame_new(struct vgpu_block *b, const struct vfunc *fn)
@@ -122,7 +122,7 @@ void vx_remove(struct vx *x, struct vfrag *f)
 }
 
 /* Less comes first. */
-static bool before(const struct vfrag *a, const struct vfrag *b)
+static bool comes_before(const struct vfrag *a, const struct vfrag *b)
 {
 	if (a->frame->depth != b->frame->depth)
 		return a->frame->depth > b->frame->depth;
@@ -142,12 +142,12 @@ const struct vinsn *vx_goto(struct vx *x, const struct vinsn *pc)
 		return pc;
 	for (uint32_t i = 0; i < w->n; i++)
 		if (w->frag[i].state == VF_READY && &w->frag[i] != x->f &&
-			before(&w->frag[i], x->f))
+			comes_before(&w->frag[i], x->f))
 			return NULL;
 	return pc;
 }
 
-/* Merges fragments that wait at one place, after they were let go. */
+/* Merges fragments that wait at the same place, after they were released. */
 void vx_merge_equal(struct vwarp *w, struct vfrag **running)
 {
 	struct vfrag *now = running ? *running : NULL;
@@ -163,12 +163,12 @@ void vx_merge_equal(struct vwarp *w, struct vfrag **running)
 			*b = w->frag[--w->n];
 			if (now == &w->frag[w->n])
 				*running = now = b;
-			/* The one that moved was looked at already. */
+			/* The fragment that moved here was already compared. */
 		}
 	}
 }
 
-static struct vfrag *pick(struct vwarp *w)
+static struct vfrag *pick_fragment(struct vwarp *w)
 {
 	struct vfrag *best = NULL;
 
@@ -179,7 +179,7 @@ static struct vfrag *pick(struct vwarp *w)
 			continue;
 		if (!best || (w->slicing == VW_NEXT_SLICE          ? f->ran < best->ran
 				     : w->slicing == VW_SAME_SLICE ? f->ran > best->ran
-								   : before(f, best)))
+								   : comes_before(f, best)))
 			best = f;
 	}
 	return best;
@@ -220,7 +220,7 @@ static void run_warp(struct vx *x, struct vwarp *w)
 {
 	x->w = w;
 	while (x->left && !w->asleep && !x->b->fault.kind) {
-		struct vfrag *f = pick(w);
+		struct vfrag *f = pick_fragment(w);
 		bool more;
 
 		if (!f)
@@ -246,7 +246,7 @@ static bool can_run(const struct vwarp *w)
 	return false;
 }
 
-/* Lanes wait where they meet again, and what the others wait for needs them. */
+/* Lanes wait at a convergence point, and the lanes that they wait for need them. */
 static bool converge_deadlock(struct vgpu_block *b, struct vwarp *w)
 {
 	const struct vfrag *held = NULL, *other = NULL;
@@ -270,7 +270,7 @@ static bool converge_deadlock(struct vgpu_block *b, struct vwarp *w)
 	return true;
 }
 
-static void deadlock(struct vgpu_block *b)
+static void fault_deadlock(struct vgpu_block *b)
 {
 	for (uint32_t k = 0; k < b->n_warps; k++)
 		if (converge_deadlock(b, &b->warps[k]))
@@ -289,8 +289,8 @@ static void deadlock(struct vgpu_block *b)
 	}
 }
 
-/* Whose turn it is, among those that can run, and for how long: mostly a few instructions, so that
- * warps are apart anywhere between two barriers, and now and then many. */
+/* Chooses a warp that can run, and a number of instructions: mostly few, so that warps are spread
+ * anywhere between two barriers, and sometimes many. */
 static uint64_t random_turn(struct vgpu_block *b)
 {
 	uint64_t z = random_bits(b->random, b->n_turns++);
@@ -351,7 +351,7 @@ enum vgpu_state vgpu_block_step(
 	}
 	if (vx_barriers_take_held(&x))
 		return VGPU_RUNNING;
-	deadlock(b);
+	fault_deadlock(b);
 	return VGPU_FAULT;
 }
 
@@ -380,7 +380,7 @@ void vgpu_block_reset(struct vgpu_block *b, uint64_t block_index)
 		weak_reset(b->weak, block_index);
 	b->garbage = garbage_seed ? random_bits(garbage_seed, block_index) | 1 : 0;
 	if (b->garbage)
-		fill(b, b->shared, b->shared_bytes);
+		fill_memory(b, b->shared, b->shared_bytes);
 	else
 		memset(b->shared, 0, b->shared_bytes);
 	for (uint32_t k = 0; k < b->n_warps; k++) {

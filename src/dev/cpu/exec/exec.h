@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0
  * Copyright 2026 The heddle authors */
 
-/* State of running blocks. A warp's lanes are grouped in fragments: lanes of one fragment have the
- * same place in the code and the same chain of frames. Fragments split at branches and merge where
- * two of them meet at the head of a basic block. A handler executes one instruction for the lanes
- * of x->mask and returns the next instruction, or NULL when the fragment cannot go on here: it is
- * gone, waits, or another one comes first; then its state is already stored. */
+/* State of running blocks. A warp's lanes are grouped in fragments: lanes of one fragment have
+ * the same place in the code and the same chain of frames. Fragments split at branches, and
+ * merge where two of them meet at the head of a basic block. A handler executes one instruction
+ * for the lanes of x->mask, and returns the next instruction. It returns NULL, with the state
+ * stored, if the fragment cannot continue here: the fragment has ended, waits, or must let
+ * another one run first. */
 #ifndef HEDDLE_VGPU_EXEC_H
 #define HEDDLE_VGPU_EXEC_H
 
@@ -118,10 +119,11 @@ struct vx {
 
 /* ---- exec.c ---- */
 void vx_load(struct vx *x, struct vfrag *f); /* makes f the running fragment */
-/* Takes lanes out of the running fragment into a new one at pc. */
+/* Moves lanes of the running fragment into a new one at pc. */
 struct vfrag *vx_split(struct vx *x, uint32_t lanes, const struct vinsn *pc);
 void vx_remove(struct vx *x, struct vfrag *f);
-const struct vinsn *vx_goto(struct vx *x, const struct vinsn *pc); /* NULL: others come first */
+/* NULL: another fragment runs first */
+const struct vinsn *vx_goto(struct vx *x, const struct vinsn *pc);
 void vx_merge_equal(struct vwarp *w, struct vfrag **running);
 struct vframe *vx_frame_new(struct vgpu_block *b, const struct vfunc *fn);
 void vx_frame_free(struct vgpu_block *b, struct vframe *f);
@@ -134,14 +136,14 @@ void vx_fault_thread(struct vgpu_block *b, struct vwarp *w, unsigned lane, uint3
 void vx_barrier_check(struct vx *x, unsigned id);
 void vx_sync_check(struct vx *x, struct vwarp *w);
 
-/* ---- exec_conv.c: lanes that will not come to at (NULL: anywhere; they have exited) ---- */
+/* ---- exec_conv.c: lanes that will not reach `at` (NULL: any place, as they have exited) ---- */
 void vx_conv_drop(struct vx *x, struct vwarp *w, uint32_t lanes, const struct vinsn *at,
 	const struct vframe *frame);
 
-/* ---- exec_addr.c: where a lane's access goes; NULL after a fault ---- */
+/* ---- exec_addr.c: the host address of a lane's access; NULL after a fault ---- */
 void *vx_resolve(struct vx *x, const struct vinsn *in, unsigned lane, uint64_t addr, uint32_t bytes,
 	bool write);
-/* Of the active lanes. */
+/* For the active lanes. */
 bool vx_addresses(
 	struct vx *x, const struct vinsn *in, uint32_t bytes, bool write, void *ret_p[LANES]);
 

@@ -1,16 +1,16 @@
 /* SPDX-License-Identifier: Apache-2.0
  * Copyright 2026 The heddle authors */
 
-/* Where an access goes on the host. Every byte is checked against the exact bounds of what it is
- * in: an allocation, the block's shared memory, the frame's local memory, the parameters. The usual
- * case (all lanes in the range that the instruction found last time) is a few vector operations;
- * everything else goes lane by lane. */
+/* The host address of an access. Every byte is checked against the exact bounds of its allocation,
+ * the block's shared memory, the frame's local memory, or the parameters. In the usual case all
+ * lanes are in the range that the instruction found last time, which takes a few vector operations.
+ * All other cases go lane by lane. */
 #include "exec.h"
 
 #include <inttypes.h>
 
-static void *bad(struct vx *x, const struct vinsn *in, unsigned lane, uint64_t addr, uint32_t bytes,
-	bool write, const char *where, uint64_t size)
+static void *fault_address(struct vx *x, const struct vinsn *in, unsigned lane, uint64_t addr,
+	uint32_t bytes, bool write, const char *where, uint64_t size)
 {
 	vx_fault(x, in, VGPU_FAULT_ADDRESS, lane, addr,
 		"%s of %u bytes at 0x%" PRIx64 ", outside %s of %" PRIu64 " bytes",
@@ -27,7 +27,7 @@ static void *in_local(struct vx *x, const struct vinsn *in, unsigned lane, uint6
 		f = f->parent;
 	if (addr < f->local_start || addr - f->local_start > f->fn->local_bytes ||
 		bytes > f->fn->local_bytes - (addr - f->local_start))
-		return bad(x, in, lane, addr, bytes, write, "the thread's local memory",
+		return fault_address(x, in, lane, addr, bytes, write, "the thread's local memory",
 			x->f->frame->local_start + (uint64_t)x->f->frame->fn->local_bytes);
 	return f->local + (size_t)lane * f->fn->local_bytes + (addr - f->local_start);
 }
@@ -38,7 +38,8 @@ static void *in_params(struct vx *x, const struct vinsn *in, unsigned lane, uint
 	uint64_t size = x->b->launch->kernel->info.param_bytes;
 
 	if (write || addr > size || bytes > size - addr)
-		return bad(x, in, lane, addr, bytes, write, "the kernel's parameters", size);
+		return fault_address(
+			x, in, lane, addr, bytes, write, "the kernel's parameters", size);
 	return (char *)(uintptr_t)x->b->launch->params + addr;
 }
 
@@ -46,7 +47,7 @@ static void *in_shared(struct vx *x, const struct vinsn *in, unsigned lane, uint
 	uint32_t bytes, bool write)
 {
 	if (addr > x->b->shared_bytes || bytes > x->b->shared_bytes - addr)
-		return bad(x, in, lane, addr, bytes, write, "the block's shared memory",
+		return fault_address(x, in, lane, addr, bytes, write, "the block's shared memory",
 			x->b->shared_bytes);
 	return x->b->shared + addr;
 }

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0
  * Copyright 2026 The heddle authors */
 
-/* Asynchronous copies, small and in bulk, which are done at once (a copy may complete whenever it
- * likes, so groups have nothing to wait for), and barriers that live in shared memory. Such a
- * barrier is one word of 64 bits, opaque to programs: ours holds pending and expected arrivals (20
- * bits each), pending bytes (23, biased) and, on top, the parity of the present phase. */
+/* Asynchronous copies, small and bulk, and mbarriers in shared memory. Copies are done at once,
+ * since a copy may complete at any time, so groups have nothing to wait for. An mbarrier is one
+ * word of 64 bits, opaque to programs. Here it holds pending and expected arrivals (20 bits each),
+ * pending bytes (23, biased), and in the top bit the parity of the current phase. */
 #include "exec_ctl.h"
 
 #include <string.h>
@@ -14,8 +14,8 @@
 #define TX_MASK    0x7fffffull
 #define PHASE      (1ull << 63)
 
-/* a: where to, b: where from (global), c: bytes to read or VX_NONE, the rest is zeroed; vec: how
- * many are written; x and x + 1: range caches. */
+/* a: destination; b: source (global); c: bytes to read, or VX_NONE; the rest is zeroed. vec: bytes
+ * to write; x and x + 1: range caches. */
 const struct vinsn *vop_cp_async(struct vx *x, const struct vinsn *in)
 {
 	struct vinsn from = *in;
@@ -53,7 +53,7 @@ const struct vinsn *vop_cp_async(struct vx *x, const struct vinsn *in)
 	return in + 1;
 }
 
-static uint64_t word(uint64_t expected, uint64_t pending, uint64_t tx, uint64_t phase)
+static uint64_t make_word(uint64_t expected, uint64_t pending, uint64_t tx, uint64_t phase)
 {
 	return phase | (tx & TX_MASK) << 40 | (expected & COUNT_MASK) << 20 |
 	       (pending & COUNT_MASK);
@@ -75,15 +75,15 @@ static uint64_t tx_of(uint64_t w)
 }
 
 /* The next phase begins when nothing is awaited any more. */
-static uint64_t settle(uint64_t w)
+static uint64_t settle_phase(uint64_t w)
 {
 	if (pending_of(w) || tx_of(w) != TX_BIAS)
 		return w;
-	return word(expected_of(w), expected_of(w), TX_BIAS, (w ^ PHASE) & PHASE);
+	return make_word(expected_of(w), expected_of(w), TX_BIAS, (w ^ PHASE) & PHASE);
 }
 
-/* Where the active lanes' barriers are, about to be changed. False: a fault. */
-static bool barriers(struct vx *x, const struct vinsn *in, void *ret_p[LANES])
+/* The addresses of the active lanes' barriers, before a change. False: a fault. */
+static bool find_barriers(struct vx *x, const struct vinsn *in, void *ret_p[LANES])
 {
 	if (!x->mask)
 		return true;
@@ -94,7 +94,7 @@ static bool barriers(struct vx *x, const struct vinsn *in, void *ret_p[LANES])
 }
 
 /* One lane's bytes arrived at its barrier. */
-static bool complete(struct vx *x, const struct vinsn *in, unsigned lane, uint32_t bytes)
+static bool complete_bytes(struct vx *x, const struct vinsn *in, unsigned lane, uint32_t bytes)
 {
 	struct vinsn at = *in;
 	uint64_t *p, w;
@@ -105,11 +105,11 @@ static bool complete(struct vx *x, const struct vinsn *in, unsigned lane, uint32
 	if (!p)
 		return false;
 	w = *p;
-	*p = settle(word(expected_of(w), pending_of(w), tx_of(w) - bytes, w & PHASE));
+	*p = settle_phase(make_word(expected_of(w), pending_of(w), tx_of(w) - bytes, w & PHASE));
 	return true;
 }
 
-/* Each lane has a copy of its own: as a rule only one is here. */
+/* Each lane makes a copy of its own; usually only one lane is active. */
 const struct vinsn *vop_bulk(struct vx *x, const struct vinsn *in)
 {
 	vx_weak_sync(x);
@@ -131,7 +131,7 @@ const struct vinsn *vop_bulk(struct vx *x, const struct vinsn *in)
 			return NULL;
 		if (n)
 			memmove(dst, src, n);
-		if (in->table != VX_NONE && !complete(x, in, i, n))
+		if (in->table != VX_NONE && !complete_bytes(x, in, i, n))
 			return NULL;
 		x->w->progress = true;
 	}
@@ -158,13 +158,13 @@ const struct vinsn *vop_mbar_init(struct vx *x, const struct vinsn *in)
 {
 	void *p[LANES];
 
-	if (!barriers(x, in, p))
+	if (!find_barriers(x, in, p))
 		return NULL;
 	for (uint32_t m = x->mask; m; m &= m - 1) {
 		unsigned i = (unsigned)__builtin_ctz(m);
 		uint64_t n = VX_U32(x, in->b)[i];
 
-		*(uint64_t *)p[i] = word(n, n, TX_BIAS, 0);
+		*(uint64_t *)p[i] = make_word(n, n, TX_BIAS, 0);
 	}
 	return in + 1;
 }
@@ -182,12 +182,13 @@ const struct vinsn *vop_mbar_inval(struct vx *x, const struct vinsn *in)
 	return in + 1;
 }
 
-/* b: how many arrive; op 1: they also drop out for good; op 2: b is bytes expected first. */
+/* b: number of arrivals; op 1: they also drop out for good; op 2: b is the bytes to expect
+ * first. */
 const struct vinsn *vop_mbar_arrive(struct vx *x, const struct vinsn *in)
 {
 	void *p[LANES];
 
-	if (!barriers(x, in, p))
+	if (!find_barriers(x, in, p))
 		return NULL;
 	for (uint32_t m = x->mask; m; m &= m - 1) {
 		unsigned i = (unsigned)__builtin_ctz(m);
@@ -202,8 +203,9 @@ const struct vinsn *vop_mbar_arrive(struct vx *x, const struct vinsn *in)
 			return vx_fault(x, in, VGPU_FAULT_TRAP, i, 0,
 				"%u threads arrive at a barrier in memory that awaits %u",
 				(unsigned)arrive, (unsigned)pending_of(w));
-		*(uint64_t *)p[i] = settle(word(expected_of(w) - (in->op & 1 ? arrive : 0),
-			pending_of(w) - arrive, tx, w & PHASE));
+		*(uint64_t *)p[i] =
+			settle_phase(make_word(expected_of(w) - (in->op & 1 ? arrive : 0),
+				pending_of(w) - arrive, tx, w & PHASE));
 	}
 	return in + 1;
 }
@@ -213,19 +215,19 @@ const struct vinsn *vop_mbar_expect(struct vx *x, const struct vinsn *in)
 {
 	void *p[LANES];
 
-	if (!barriers(x, in, p))
+	if (!find_barriers(x, in, p))
 		return NULL;
 	for (uint32_t m = x->mask; m; m &= m - 1) {
 		unsigned i = (unsigned)__builtin_ctz(m);
 		uint64_t w = *(uint64_t *)p[i], n = VX_U32(x, in->b)[i];
 
-		*(uint64_t *)p[i] = settle(word(expected_of(w), pending_of(w),
+		*(uint64_t *)p[i] = settle_phase(make_word(expected_of(w), pending_of(w),
 			in->op ? tx_of(w) - n : tx_of(w) + n, w & PHASE));
 	}
 	return in + 1;
 }
 
-/* d: predicate; b: the state that arrive gave, or (op 1) a parity. */
+/* d: predicate; b: the state that arrive returned, or (op 1) a parity. */
 const struct vinsn *vop_mbar_wait(struct vx *x, const struct vinsn *in)
 {
 	uint32_t m = x->mask, done = 0;

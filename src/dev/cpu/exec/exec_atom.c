@@ -2,9 +2,9 @@
  * Copyright 2026 The heddle authors */
 
 /* Atomic operations, one lane after another. Blocks run on several threads and in several
- * processes, so each is an atomic operation of the host: a compare-and-exchange loop around the new
- * value, which serves every operation and type. They are sequentially consistent, which is more
- * than any of their forms asks for. */
+ * processes, so each operation is atomic on the host: a compare-and-exchange loop around the new
+ * value, which serves every operation and type. All are sequentially consistent, which is more than
+ * PTX requires. */
 #include "exec_ctl.h"
 
 #include "half.h"
@@ -61,7 +61,7 @@ static uint64_t add_halves(uint64_t a, uint64_t b, unsigned type)
 	return r;
 }
 
-static uint64_t add(const struct vinsn *in, uint64_t old, uint64_t b)
+static uint64_t add_values(const struct vinsn *in, uint64_t old, uint64_t b)
 {
 	switch (in->round) {
 	case PTX_F32:
@@ -78,7 +78,7 @@ static uint64_t add(const struct vinsn *in, uint64_t old, uint64_t b)
 	}
 }
 
-static bool less(unsigned type, uint64_t a, uint64_t b)
+static bool is_less(unsigned type, uint64_t a, uint64_t b)
 {
 	switch (type) {
 	case PTX_S32:
@@ -96,11 +96,11 @@ static uint64_t next_value(const struct vinsn *in, uint64_t old, uint64_t b, uin
 {
 	switch (in->op) {
 	case VA_ADD:
-		return add(in, old, b);
+		return add_values(in, old, b);
 	case VA_MIN:
-		return less(in->round, b, old) ? b : old;
+		return is_less(in->round, b, old) ? b : old;
 	case VA_MAX:
-		return less(in->round, old, b) ? b : old;
+		return is_less(in->round, old, b) ? b : old;
 	case VA_INC:
 		return (uint32_t)old >= (uint32_t)b ? 0 : old + 1;
 	case VA_DEC:
@@ -135,8 +135,8 @@ UPDATE(update16, uint16_t)
 UPDATE(update32, uint32_t)
 UPDATE(update64, uint64_t)
 
-/* 128 bits, exchange and compare-and-swap: under a lock of this process, as hosts without such an
- * instruction have no other way. */
+/* Exchange and compare-and-swap of 128 bits: under a lock of this process, since not all hosts have
+ * such an instruction. */
 static int lock128;
 
 static void update128(struct vx *x, const struct vinsn *in, unsigned i, void *p, bool *io_changed)

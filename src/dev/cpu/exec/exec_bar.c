@@ -1,14 +1,15 @@
 /* SPDX-License-Identifier: Apache-2.0
  * Copyright 2026 The heddle authors */
 
-/* Block barriers, and that of a cluster, which is a block here. Arrivals are counted in threads. A
- * barrier without a count waits for all threads that have not exited; one with a count waits for
- * that many, where a warp of which all lanes have arrived, be it in parts, counts for 32 even if
- * the block ends within it, or some have exited. */
+/* Barriers of a block, and of a cluster, which is one block here. Arrivals are counted in threads.
+ * A barrier without a count waits for all threads that have not exited. A barrier with a count
+ * waits for that many. A warp whose lanes have all arrived, together or in parts, counts for 32,
+ * even if the block ends within the warp, or some of its lanes have exited. */
 #include "exec_ctl.h"
 
-/* Of lanes that arrive, where others of their warp may wait already. */
-static uint32_t weight(const struct vwarp *w, uint32_t lanes, unsigned id, bool counted)
+/* The threads that these arriving lanes count for, given the lanes of the warp that wait
+ * already. */
+static uint32_t count_arrivals(const struct vwarp *w, uint32_t lanes, unsigned id, bool counted)
 {
 	uint32_t n = (uint32_t)__builtin_popcount(lanes), all = lanes;
 
@@ -43,7 +44,7 @@ static void store_result(struct vfrag *f, const struct vinsn *in, uint32_t v)
 	}
 }
 
-static void release(struct vx *x, unsigned id)
+static void release_barrier(struct vx *x, unsigned id)
 {
 	struct vgpu_block *b = x->b;
 	struct vbarrier *bar = &b->barrier[id];
@@ -79,7 +80,7 @@ void vx_barrier_check(struct vx *x, unsigned id)
 	const struct vbarrier *bar = &x->b->barrier[id];
 
 	if (bar->arrived >= (bar->expected ? bar->expected : x->b->live_threads))
-		release(x, id);
+		release_barrier(x, id);
 }
 
 static uint32_t lanes_in(const struct vwarp *w, enum vfrag_state state)
@@ -92,9 +93,9 @@ static uint32_t lanes_in(const struct vwarp *w, enum vfrag_state state)
 	return lanes;
 }
 
-/* A warp of which some lanes come to an aligned barrier counts whole: those that are held where
- * they meet are taken along. (Seen on an H200: clang's pt_nested of kernels/forms, plain, ends
- * there, with lanes at a BSYNC while the others go through WARPSYNC.ALL and BAR.SYNC.) */
+/* If some lanes of a warp reach an aligned barrier, the whole warp counts: lanes that are held at a
+ * convergence point are included. (Seen on an H200: clang's pt_nested of kernels/forms, plain, ends
+ * there, with lanes at a BSYNC while the others execute WARPSYNC.ALL and BAR.SYNC.) */
 bool vx_barriers_take_held(struct vx *x)
 {
 	struct vgpu_block *b = x->b;
@@ -111,14 +112,14 @@ bool vx_barriers_take_held(struct vx *x)
 					lanes_in(&b->warps[k], VF_CONVERGE));
 		if (!held || b->barrier[id].arrived + held < b->live_threads)
 			continue;
-		release(x, id);
+		release_barrier(x, id);
 		any = true;
 	}
 	return any;
 }
 
-/* All lanes of the mask name one barrier and one count, or the odd ones wait their turn. */
-static bool uniform(struct vx *x, uint32_t off, uint32_t *ret)
+/* True: all lanes of the mask name the same value, in *ret. */
+static bool is_uniform(struct vx *x, uint32_t off, uint32_t *ret)
 {
 	const uint32_t *v = VX_U32(x, off);
 	unsigned first = (unsigned)__builtin_ctz(x->mask);
@@ -130,7 +131,7 @@ static bool uniform(struct vx *x, uint32_t off, uint32_t *ret)
 	return true;
 }
 
-/* Lanes that differ from the first in their id or count become a fragment of their own. */
+/* Moves lanes that differ from the first in id or count to a fragment of their own. */
 static void keep_alike(struct vx *x, const struct vinsn *in, uint32_t id, uint32_t count)
 {
 	const uint32_t *ids = VX_U32(x, in->a);
@@ -147,7 +148,7 @@ static void keep_alike(struct vx *x, const struct vinsn *in, uint32_t id, uint32
 	x->mask &= ~other;
 }
 
-static const struct vinsn *arrive(
+static const struct vinsn *arrive_at(
 	struct vx *x, const struct vinsn *in, struct vbarrier *bar, unsigned id, uint32_t count)
 {
 	uint32_t lanes = x->mask, p = in->c != VX_NONE ? VX_PRED(x, in->c) : 0;
@@ -163,7 +164,7 @@ static const struct vinsn *arrive(
 			count, bar->expected);
 	}
 	bar->aligned &= !!(in->imm & 2);
-	bar->arrived += weight(x->w, lanes, id, count != 0);
+	bar->arrived += count_arrivals(x->w, lanes, id, count != 0);
 	bar->popc += (uint32_t)__builtin_popcount(lanes & p);
 	bar->and_all &= !(lanes & ~p);
 	bar->or_any |= !!(lanes & p);
@@ -188,9 +189,9 @@ const struct vinsn *vop_bar(struct vx *x, const struct vinsn *in)
 
 	if (!x->mask)
 		return in + 1;
-	alike = uniform(x, in->a, &id);
+	alike = is_uniform(x, in->a, &id);
 	if (in->b != VX_NONE)
-		alike &= uniform(x, in->b, &count);
+		alike &= is_uniform(x, in->b, &count);
 	if (!alike)
 		keep_alike(x, in, id, count);
 	lane = (unsigned)__builtin_ctz(x->mask);
@@ -198,7 +199,7 @@ const struct vinsn *vop_bar(struct vx *x, const struct vinsn *in)
 		return vx_fault(x, in, VGPU_FAULT_INSTRUCTION, lane, 0,
 			"barrier %u with %u threads: ids go to 15, counts are multiples of 32", id,
 			count);
-	return arrive(x, in, &x->b->barrier[id], id, count);
+	return arrive_at(x, in, &x->b->barrier[id], id, count);
 }
 
 /* ---- the cluster's: arriving and waiting are apart ---- */
@@ -221,7 +222,8 @@ const struct vinsn *vop_cluster_arrive(struct vx *x, const struct vinsn *in)
 	return in + 1;
 }
 
-/* Lanes whose arrival is still noted wait for others. (release goes on behind this instruction.) */
+/* Lanes whose arrival is still recorded wait for others. (release continues after this
+ * instruction.) */
 const struct vinsn *vop_cluster_wait(struct vx *x, const struct vinsn *in)
 {
 	uint32_t lanes = x->mask & x->w->cluster;

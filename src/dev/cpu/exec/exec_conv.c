@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0
  * Copyright 2026 The heddle authors */
 
-/* Lanes that wait for each other where the ways on which they parted meet (converge.c says where).
- * When a branch parts a fragment, its lanes are noted, once, for each place that the branch names;
- * lanes that come to such a place wait for the rest of all notes that name them there. */
+/* Lanes that wait for each other where their diverged paths meet (converge.c says where). When a
+ * branch splits a fragment, the fragment's lanes are recorded once for each meeting place of the
+ * branch. Lanes that arrive at such a place wait for the other lanes of all records that name them
+ * there. */
 #include "exec_ctl.h"
 
 #include <stdlib.h>
@@ -30,8 +31,8 @@ static uint32_t held_at(const struct vwarp *w, const struct vinsn *at, const str
 	return lanes;
 }
 
-/* Gives up one note of lanes that are held and not fine: of a place where only some ways meet, or
- * (any) of whichever. */
+/* Drops one record with stuck lanes: of a place where only some paths meet, or (any) of any
+ * place. */
 static bool give_up(struct vwarp *w, uint32_t stuck, bool any)
 {
 	for (uint32_t i = 0; i < w->n_conv; i++) {
@@ -44,8 +45,8 @@ static bool give_up(struct vwarp *w, uint32_t stuck, bool any)
 	return false;
 }
 
-/* Lanes that wait for nobody but each other, at places of which not all can be there: where only
- * some ways meet, as a rule. One is given up. */
+/* Lanes that wait only for each other, at places that they cannot all reach: usually places where
+ * only some paths meet. One record is dropped. */
 static bool break_circle(struct vwarp *w)
 {
 	uint32_t held = 0, all = 0, fine = 0, before;
@@ -68,8 +69,8 @@ static bool break_circle(struct vwarp *w)
 	       (give_up(w, held & ~fine, false) || (held == all && give_up(w, held, true)));
 }
 
-/* Lets go whoever waits for nobody any more. */
-static void check(struct vx *x, struct vwarp *w)
+/* Releases lanes whose convergence is complete. */
+static void check_held(struct vx *x, struct vwarp *w)
 {
 	bool any = false;
 
@@ -108,10 +109,10 @@ void vx_conv_drop(struct vx *x, struct vwarp *w, uint32_t lanes, const struct vi
 	for (uint32_t i = 0; i < w->n_conv; i++)
 		if (!at || (w->conv[i].at == at && w->conv[i].frame == frame))
 			w->conv[i].mask &= ~lanes;
-	check(x, w);
+	check_held(x, w);
 }
 
-static bool note(struct vx *x, const struct vinsn *at, bool some)
+static bool note_lanes(struct vx *x, const struct vinsn *at, bool some)
 {
 	struct vwarp *w = x->w;
 
@@ -138,13 +139,14 @@ static const struct vinsn *no_memory(struct vx *x, const struct vinsn *in)
 		"no memory for lanes that wait for each other");
 }
 
-/* in->table: where lanes that part here will wait: where all ways meet, where some do. */
+/* in->table: where lanes that diverge here will wait: first where all paths meet, then where some
+ * do. */
 static bool note_all(struct vx *x, const struct vinsn *in)
 {
 	const struct vinsn *const *at = x->f->frame->fn->waits + in->table;
 
 	for (bool some = false;; at++) {
-		if (*at && !note(x, *at, some))
+		if (*at && !note_lanes(x, *at, some))
 			return false;
 		if (!*at && some)
 			return true;
@@ -171,7 +173,7 @@ const struct vinsn *vop_part_brx(struct vx *x, const struct vinsn *in)
 	return vop_brx(x, in);
 }
 
-/* Lanes that call different functions, or none, meet behind the call. */
+/* Lanes that call different functions, or none, meet after the call. */
 const struct vinsn *vop_part_call(struct vx *x, const struct vinsn *in)
 {
 	const struct vcall *c = &x->f->frame->fn->calls[in->x];
@@ -180,7 +182,7 @@ const struct vinsn *vop_part_call(struct vx *x, const struct vinsn *in)
 
 	for (uint32_t m = c->callee ? 0 : x->mask; m; m &= m - 1)
 		parts |= addr[__builtin_ctz(m)] != addr[__builtin_ctz(x->mask)];
-	if (x->mask && parts && !note(x, in + 1, false))
+	if (x->mask && parts && !note_lanes(x, in + 1, false))
 		return no_memory(x, in);
 	return vop_call(x, in);
 }
@@ -198,19 +200,19 @@ const struct vinsn *vop_meet(struct vx *x, const struct vinsn *in)
 	struct vwarp *w = x->w;
 	uint32_t held;
 
-	/* Whoever else has just come here is held or goes on like the running lanes. */
+	/* Other lanes that have just arrived here are held, or continue with the running lanes. */
 	vop_join(x, in);
 	held = w->n_conv ? held_at(w, in, x->f->frame) & x->active : 0;
 	if (!held)
 		return in + 1;
 	if (held != x->active) {
 		vx_split(x, held, in)->state = VF_CONVERGE;
-		check(x, w);
+		check_held(x, w);
 		return in + 1;
 	}
 	x->f->pc = in;
 	x->f->state = VF_CONVERGE;
 	x->f = NULL;
-	check(x, w);
+	check_held(x, w);
 	return NULL;
 }

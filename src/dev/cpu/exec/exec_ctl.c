@@ -2,7 +2,7 @@
  * Copyright 2026 The heddle authors */
 
 /* Branches, calls and exits: where fragments split and merge. Every block that a branch can reach
- * begins with op_join, so fragments always wait at one, and meet there. */
+ * begins with op_join, so fragments always wait there, and merge. */
 #include "exec_ctl.h"
 
 #include <string.h>
@@ -51,7 +51,7 @@ const struct vinsn *vop_bra(struct vx *x, const struct vinsn *in)
 		vx_split(x, taken, target);
 		return in + 1;
 	}
-	/* Backwards: those that take the branch are first in the code. */
+	/* A backward branch: the lanes that take it are first in code order. */
 	vx_split(x, x->active & ~taken, in + 1);
 	return branch_to(x, in, target);
 }
@@ -101,7 +101,7 @@ static void vx_exit_lanes(struct vx *x, uint32_t lanes)
 		f->lanes &= ~lanes;
 		if (f->lanes)
 			continue;
-		/* Nobody is left to return from it; no fragment but this one can be in it. */
+		/* No lane is left to return from it, and no other fragment can be in it. */
 		if (f == x->f->frame && x->f->mask & ~lanes)
 			continue;
 		x->f->frame = x->f->frame == f ? parent : x->f->frame;
@@ -182,7 +182,7 @@ static void copy_pred(
 	*dst = (*dst & ~lanes) | (src & lanes);
 }
 
-/* Whether a call passes what the function has: its kind at least. */
+/* Do the call's arguments match the function's parameters, at least in kind? */
 static bool same_kinds(const struct vcall *c, const struct vfunc *fn)
 {
 	if (fn->n_params < c->n_args || fn->n_rets < c->n_rets)
@@ -196,7 +196,7 @@ static bool same_kinds(const struct vcall *c, const struct vfunc *fn)
 	return true;
 }
 
-/* The function of this program's module that has the address; NULL: there is none. */
+/* The function of this program's module at the address; NULL: none. */
 static const struct vfunc *func_at(struct vx *x, uint64_t addr)
 {
 	const struct vprogram *p = x->b->program;
@@ -208,8 +208,8 @@ static const struct vfunc *func_at(struct vx *x, uint64_t addr)
 	return NULL;
 }
 
-static const struct vinsn *enter(struct vx *x, const struct vinsn *in, const struct vcall *c,
-	const struct vfunc *fn, uint32_t lanes)
+static const struct vinsn *enter_function(struct vx *x, const struct vinsn *in,
+	const struct vcall *c, const struct vfunc *fn, uint32_t lanes)
 {
 	struct vframe *from = x->f->frame, *to;
 
@@ -259,7 +259,7 @@ const struct vinsn *vop_call(struct vx *x, const struct vinsn *in)
 	if (x->active & ~lanes)
 		vx_split(x, x->active & ~lanes, in + 1);
 	if (fn)
-		return enter(x, in, c, fn, lanes);
+		return enter_function(x, in, c, fn, lanes);
 	first = (unsigned)__builtin_ctz(lanes);
 	fn = func_at(x, addr[first]);
 	if (!fn)
@@ -272,10 +272,10 @@ const struct vinsn *vop_call(struct vx *x, const struct vinsn *in)
 	/* Lanes that call something else come back here. */
 	if (lanes & ~same)
 		vx_split(x, lanes & ~same, in);
-	return enter(x, in, c, fn, same);
+	return enter_function(x, in, c, fn, same);
 }
 
-static void leave(struct vx *x, struct vfrag *f)
+static void leave_function(struct vx *x, struct vfrag *f)
 {
 	struct vframe *from = f->frame, *to = from->parent;
 	const struct vcall *c = &to->fn->calls[from->call->x];
@@ -310,10 +310,10 @@ const struct vinsn *vop_ret(struct vx *x, const struct vinsn *in)
 	if (!x->mask)
 		return in + 1;
 	if (x->mask != x->active) {
-		leave(x, vx_split(x, x->mask, in));
+		leave_function(x, vx_split(x, x->mask, in));
 		return in + 1;
 	}
-	leave(x, f);
+	leave_function(x, f);
 	vx_load(x, f);
 	return vx_goto(x, f->pc);
 }

@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0
  * Copyright 2026 The heddle authors */
 
-/* Handlers that the decoder names: everything but arithmetic, which it finds by key. */
+/* Handlers that the decoder names directly: all but arithmetic, which it finds by key. */
 #ifndef HEDDLE_VGPU_EXEC_CTL_H
 #define HEDDLE_VGPU_EXEC_CTL_H
 
 #include "exec.h"
 
-/* Reserved shared memory lies behind the block's own here. What the special registers say of it is
- * an offset from its begin, or its size; _1 is where cooperative groups keep some 288 bytes. */
+/* Reserved shared memory follows the block's own here. The special registers give an offset from
+ * its begin, or its size; _1 is where cooperative groups keep some 288 bytes. */
 #define VR_RESERVED_1   512u
 #define VR_RESERVED_CAP ~0u
 static inline uint32_t vgpu_reserved_begin(const struct vgpu_block *b)
@@ -49,7 +49,7 @@ enum vsync_op {
 	VS_MATRIX, /* ldmatrix, mma …: in->c says which */
 };
 vop_fn vop_sync, vop_activemask;
-/* Who reads from whom, then the mask of lanes in range. */
+/* The source lane of each lane, then the mask of lanes whose source is in range. */
 void vx_shfl_table(unsigned op, uint32_t b, uint32_t c, uint32_t ret[LANES + 1]);
 /* exec_misc.c: special registers (op: enum ptx_special), packing, time, fences */
 vop_fn vop_special, vop_nanosleep, vop_fence, vop_nop, vop_pack, vop_unpack, vop_isspacep, vop_cvta,
@@ -70,7 +70,8 @@ enum vatom_op {
 vop_fn vop_atom;
 /* exec_weak.c: in place of others, where memory is weak */
 vop_fn vop_ld_weak, vop_st_weak, vop_atom_weak, vop_fence_weak;
-void vx_weak_all(struct vx *x); /* release and acquire, ahead of what goes to memory as it is */
+/* release and acquire, before accesses that go straight to memory */
+void vx_weak_all(struct vx *x);
 static inline void vx_weak_sync(struct vx *x)
 {
 	if (x->b->weak)
@@ -79,7 +80,7 @@ static inline void vx_weak_sync(struct vx *x)
 /* exec_async.c: copies at once, barriers in memory */
 vop_fn vop_cp_async, vop_mbar_init, vop_mbar_inval, vop_mbar_arrive, vop_mbar_wait, vop_mbar_expect,
 	vop_mbar_pending;
-/* b: from where (space op), c: bytes, table: the barrier that they complete, or VX_NONE */
+/* b: source (space op), c: bytes, table: the barrier that they complete, or VX_NONE */
 vop_fn vop_bulk;
 /* b: rank */
 vop_fn vop_mapa;

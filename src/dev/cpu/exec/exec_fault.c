@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  * Copyright 2026 The heddle authors */
 
-/* What went wrong, for people: kernel, block, thread, line of the PTX and its text. The first fault
- * of a block is kept. */
+/* The description of a fault: kernel, block, thread, line of the PTX and its text. Only the first
+ * fault of a block is kept. */
 #include "exec.h"
 
 #include <stdarg.h>
@@ -42,7 +42,7 @@ void vx_fault_thread(struct vgpu_block *b, struct vwarp *w, unsigned lane, uint3
 	if (f->kind)
 		return;
 	f->kind = kind;
-	/* What a pass added stands in no line of the source. */
+	/* Code that a pass added has no source line. */
 	f->line = vgpu_module_line(mod, line);
 	if (!f->line) {
 		f->line = line;

@@ -1,17 +1,18 @@
 /* SPDX-License-Identifier: Apache-2.0
  * Copyright 2026 The heddle authors */
 
-/* Matrices that a warp holds in its registers: loaded, stored, turned, multiplied. All its lanes
- * are there (the decoder has them meet first). Which element a lane has where is one rule for all
- * shapes (PTX ISA, "Matrix Fragments for mma"): with g = lane / 4, t = lane % 4 and p elements in
- * 32 bits, element e of register r of A stands in row g + 8 * (r & 1) and column 4p * (r / 2) + p *
- * t + e (of 8 rows: row g, column 4p * r + …), of B in row 4p * r + p * t + e and column g; and of
- * C and D, in 32 bits and more, r in row g + 8 * (r / 2) and column 2t + (r & 1).
+/* Matrices in a warp's registers: loads, stores, transposition, products. All lanes take part (the
+ * decoder makes them converge first). One rule for all shapes gives the element of each lane (PTX
+ * ISA, "Matrix Fragments for mma"). Let g = lane / 4, t = lane % 4, with p elements in 32 bits.
+ * Element e of register r is
+ * - of A in row g + 8 * (r & 1) and column 4p * (r / 2) + p * t + e
+ *   (with 8 rows: in row g and column 4p * r + p * t + e),
+ * - of B in row 4p * r + p * t + e and column g.
+ * Register r (with 32 bits and more) of C and D is in row g + 8 * (r / 2), column 2t + (r & 1).
  *
- * A sum is made in double, in rising order, and rounded once; of f64 by fused steps. In which order
- * and with how many bits the hardware sums is not told: it may differ in the last bits. How far off
- * either may be is in tests/dev/cpu/exact/sums.h.
- */
+ * A sum is computed in double, in rising order, and rounded once; an f64 sum by fused steps. The
+ * hardware's order and precision are not documented: results may differ in the last bits.
+ * tests/dev/cpu/exact/sums.h bounds the difference. */
 #include "exec_ctl.h"
 
 #include <math.h>
@@ -32,7 +33,7 @@ const struct vinsn *matrix_not_whole(struct vx *x, const struct vinsn *in)
 		0, "not all 32 lanes of its warp are there");
 }
 
-static const uint32_t *registers(const struct vx *x, const struct vinsn *in)
+static const uint32_t *registers_of(const struct vx *x, const struct vinsn *in)
 {
 	return x->f->frame->fn->ext + in->table;
 }
@@ -51,8 +52,8 @@ static bool row_addresses(struct vx *x, const struct vinsn *in, bool write, void
 	return ok;
 }
 
-/* Which element of a matrix of 8 rows of 8 a lane's half e is, turned or not. */
-static void place(
+/* The row and column of a lane's element e in a matrix of 8 by 8, maybe transposed. */
+static void place_element(
 	const struct vinsn *in, unsigned lane, unsigned e, unsigned *ret_row, unsigned *ret_col)
 {
 	unsigned row = lane / 4, col = 2 * (lane % 4) + e;
@@ -72,7 +73,7 @@ const struct vinsn *vop_matrix_rows(struct vx *x, const struct vinsn *in)
 	if (!row_addresses(x, in, store, p))
 		return NULL;
 	for (unsigned k = 0; k < in->vec; k++) {
-		uint32_t reg = registers(x, in)[k];
+		uint32_t reg = registers_of(x, in)[k];
 
 		for (unsigned i = 0; i < LANES; i++) {
 			uint16_t v[2];
@@ -82,7 +83,7 @@ const struct vinsn *vop_matrix_rows(struct vx *x, const struct vinsn *in)
 			for (unsigned e = 0; e < 2; e++) {
 				char *at;
 
-				place(in, i, e, &row, &col);
+				place_element(in, i, e, &row, &col);
 				at = (char *)p[8 * k + row] + 2 * col;
 				if (store)
 					memcpy(at, &v[e], 2);
@@ -188,7 +189,7 @@ const struct vinsn *vop_mma(struct vx *x, const struct vinsn *in)
 	const struct mma_shape *s = &mma_shapes[in->op];
 	const struct mma_types *t = (const struct mma_types *)&in->imm;
 	struct mma_counts n = mma_count(s, t);
-	const uint32_t *dst = registers(x, in), *ra = dst + n.c, *rb = ra + n.a, *rc = rb + n.b;
+	const uint32_t *dst = registers_of(x, in), *ra = dst + n.c, *rb = ra + n.a, *rc = rb + n.b;
 	double a[ROWS_MAX][DEEP_MAX], b[DEEP_MAX][8];
 	uint64_t out[8][LANES];
 	unsigned p = mma_per_word(t->a), halves = t->d == PTX_F16 ? 2 : 1;

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0
  * Copyright 2026 The heddle authors */
 
-/* Special registers, packing of small values into large ones, address spaces, fences and time.
- * The clock is the SM's virtual one; nanosleep gives the warp's turn away until the next step and
- * counts its time, which keeps within what the instruction promises (between 0 and twice). */
+/* Special registers, packing of small values into large ones, address spaces, fences and time. The
+ * clock is the SM's virtual clock. nanosleep ends the warp's turn until the next step, and counts
+ * the time in between. This satisfies the instruction's promise (between 0 and twice the time). */
 #include "exec_ctl.h"
 
 #include <string.h>
@@ -131,16 +131,16 @@ const struct vinsn *vop_special(struct vx *x, const struct vinsn *in)
 	return in + 1;
 }
 
-/* Ends the warp's quantum; what it did not use is not counted as used. */
+/* Ends the warp's quantum; the unused rest does not count as used. */
 static void vx_yield(struct vx *x)
 {
 	x->unused += x->left;
 	x->left = 0;
 }
 
-/* Gives the warp's turn away when it keeps seeing what it saw before. Whatever it stores, takes
- * part in or finds changed is progress. One that rests already is looked at for a round only: that
- * is all that thousands of waiting warps cost. */
+/* Ends the warp's turn if it repeatedly reads the same values. Stores, synchronisation and changed
+ * values are progress. A warp that already rests is checked for one round only, so that thousands
+ * of waiting warps cost little. */
 void vx_poll(struct vx *x, uint64_t hash)
 {
 	struct vwarp *w = x->w;
@@ -170,7 +170,8 @@ void vx_poll(struct vx *x, uint64_t hash)
 		vx_yield(x);
 		return;
 	}
-	/* The oldest is forgotten, so that whoever polls several words in turn rests, too. */
+	/* The oldest entry is overwritten, so that a warp that polls several words in turn also
+	 * rests. */
 	p->hash[p->misses++ % VX_WATCHED] = hash;
 	w->progress = true;
 	p->resting = false;
@@ -208,8 +209,8 @@ const struct vinsn *vop_nop(struct vx *x, const struct vinsn *in)
 }
 
 /* ---- mov between one wide register and several narrow ones ----
- * in->size: bytes of a part; in->vec: how many; in->x: their offsets in func->ext. The wide value:
- * 4 or 8 bytes a lane, or 16 (two registers of 8, one behind the other). */
+ * in->size: bytes of a part; in->vec: number of parts; in->x: their offsets in func->ext. The wide
+ * value has 4 or 8 bytes a lane, or 16 (two adjacent registers of 8). */
 static char *wide_at(struct vx *x, uint32_t off, unsigned total, unsigned lane, unsigned byte)
 {
 	if (total <= 4)
@@ -292,7 +293,8 @@ const struct vinsn *vop_isspacep(struct vx *x, const struct vinsn *in)
 	return in + 1;
 }
 
-/* Adds in->imm to what lies in a window of its own (all 64-bit); 32-bit addresses are widened. */
+/* Converts between 64-bit addresses by adding in->imm, the base of the window. 32-bit addresses are
+ * widened. */
 const struct vinsn *vop_cvta(struct vx *x, const struct vinsn *in)
 {
 	const uint64_t *a64 = VX_U64(x, in->a);
@@ -313,8 +315,8 @@ const struct vinsn *vop_cvta(struct vx *x, const struct vinsn *in)
 	return in + 1;
 }
 
-/* The n-th set bit from a base: n > 0 upwards, n < 0 downwards, 0 the base itself if set. As the
- * hardware has it, a base outside the word finds nothing, and INT32_MIN finds bit 0, set or not. */
+/* The n-th set bit from a base: n > 0 upwards, n < 0 downwards, 0 the base itself if set. As on the
+ * hardware, a base outside the word finds nothing, and INT32_MIN finds bit 0, set or not. */
 static uint32_t find_nth(uint32_t mask, uint32_t base, int32_t n)
 {
 	int step = n < 0 ? -1 : 1;

@@ -11,7 +11,7 @@
 #define MAX_TEXT 1024
 
 /* Argument k of a call, as the lane passes it. */
-static uint64_t argument(const struct vx *x, const struct vcall *c, uint32_t k, unsigned lane)
+static uint64_t get_argument(const struct vx *x, const struct vcall *c, uint32_t k, unsigned lane)
 {
 	const struct vframe *f = x->f->frame;
 	const struct vcopy *a;
@@ -30,7 +30,7 @@ static uint64_t argument(const struct vx *x, const struct vcall *c, uint32_t k, 
 	return v;
 }
 
-static void result(struct vx *x, const struct vcall *c, unsigned lane, uint64_t v)
+static void set_result(struct vx *x, const struct vcall *c, unsigned lane, uint64_t v)
 {
 	struct vframe *f = x->f->frame;
 	const struct vcopy *r = c->rets;
@@ -45,9 +45,9 @@ static void result(struct vx *x, const struct vcall *c, unsigned lane, uint64_t 
 	memcpy(p, &v, MIN(r->bytes, 8u));
 }
 
-/* Generic memory, whatever the alignment. False after a fault. */
-static bool peek(struct vx *x, const struct vinsn *in, unsigned lane, uint64_t addr, uint32_t bytes,
-	void *ret)
+/* Reads generic memory at any alignment. False after a fault. */
+static bool read_generic(struct vx *x, const struct vinsn *in, unsigned lane, uint64_t addr,
+	uint32_t bytes, void *ret)
 {
 	struct vinsn any = *in;
 	const void *p;
@@ -66,7 +66,7 @@ static bool peek_string(
 	struct vx *x, const struct vinsn *in, unsigned lane, uint64_t addr, char *ret, size_t size)
 {
 	for (size_t i = 0; i + 1 < size; i++) {
-		if (!peek(x, in, lane, addr + i, 1, &ret[i]))
+		if (!read_generic(x, in, lane, addr + i, 1, &ret[i]))
 			return false;
 		if (!ret[i])
 			return true;
@@ -87,15 +87,15 @@ struct print {
 static bool next_arg(struct print *p, unsigned bytes, void *ret)
 {
 	p->args = round_up(p->args, bytes);
-	if (!peek(p->x, p->in, p->lane, p->args, bytes, ret))
+	if (!read_generic(p->x, p->in, p->lane, p->args, bytes, ret))
 		return false;
 	p->args += bytes;
 	p->n++;
 	return true;
 }
 
-/* One conversion, "%-8.3lld": spec is its text without the length letters. */
-static bool convert(struct print *p, const char *spec, char kind, bool is_long)
+/* Formats one conversion such as "%-8.3lld"; spec is its text without the length letters. */
+static bool format_one(struct print *p, const char *spec, char kind, bool is_long)
 {
 	char fmt[48], text[MAX_TEXT];
 	uint64_t v64 = 0;
@@ -144,7 +144,7 @@ static bool convert(struct print *p, const char *spec, char kind, bool is_long)
 }
 
 /* '*' takes an argument and leaves its digits. */
-static bool star(struct print *p, char *spec, size_t size)
+static bool format_star(struct print *p, char *spec, size_t size)
 {
 	size_t n = strlen(spec);
 	int32_t v;
@@ -155,7 +155,7 @@ static bool star(struct print *p, char *spec, size_t size)
 	return true;
 }
 
-static bool format(struct print *p, const char *s)
+static bool format_text(struct print *p, const char *s)
 {
 	while (*s) {
 		char spec[32] = "%";
@@ -172,7 +172,7 @@ static bool format(struct print *p, const char *s)
 		}
 		for (; *s && strchr("-+ #0123456789.*", *s); s++) {
 			n = strlen(spec);
-			if (*s == '*' && !star(p, spec, sizeof(spec)))
+			if (*s == '*' && !format_star(p, spec, sizeof(spec)))
 				return false;
 			if (*s != '*' && n < 20)
 				spec[n] = *s;
@@ -182,7 +182,7 @@ static bool format(struct print *p, const char *s)
 		if (!*s)
 			break;
 		if (strchr("diuxXocpsfFeEgGaA", *s)) {
-			if (!convert(p, spec, *s, is_long))
+			if (!format_one(p, spec, *s, is_long))
 				return false;
 		}
 		s++;
@@ -201,15 +201,16 @@ const struct vinsn *vop_vprintf(struct vx *x, const struct vinsn *in)
 		char text[MAX_TEXT];
 		bool ok;
 
-		p.args = argument(x, c, 1, p.lane);
-		ok = peek_string(x, in, p.lane, argument(x, c, 0, p.lane), text, sizeof(text)) &&
-		     format(&p, text);
+		p.args = get_argument(x, c, 1, p.lane);
+		ok = peek_string(
+			     x, in, p.lane, get_argument(x, c, 0, p.lane), text, sizeof(text)) &&
+		     format_text(&p, text);
 		if (ok && l->print && p.out.len)
 			l->print(l->user, p.out.at, p.out.len);
 		strbuf_finish(&p.out);
 		if (!ok)
 			return NULL;
-		result(x, c, p.lane, p.n);
+		set_result(x, c, p.lane, p.n);
 	}
 	x->w->progress |= x->mask != 0;
 	return in + 1;
@@ -224,12 +225,12 @@ const struct vinsn *vop_assertfail(struct vx *x, const struct vinsn *in)
 	if (!x->mask)
 		return in + 1;
 	lane = (unsigned)__builtin_ctz(x->mask);
-	if (!peek_string(x, in, lane, argument(x, c, 0, lane), what, sizeof(what)) ||
-		!peek_string(x, in, lane, argument(x, c, 1, lane), file, sizeof(file)) ||
-		!peek_string(x, in, lane, argument(x, c, 3, lane), function, sizeof(function)))
+	if (!peek_string(x, in, lane, get_argument(x, c, 0, lane), what, sizeof(what)) ||
+		!peek_string(x, in, lane, get_argument(x, c, 1, lane), file, sizeof(file)) ||
+		!peek_string(x, in, lane, get_argument(x, c, 3, lane), function, sizeof(function)))
 		return NULL;
 	return vx_fault(x, in, VGPU_FAULT_ASSERT, lane, 0, "%s:%u: %s: assertion `%s' failed", file,
-		(unsigned)argument(x, c, 2, lane), function, what);
+		(unsigned)get_argument(x, c, 2, lane), function, what);
 }
 
 const struct vinsn *vop_malloc(struct vx *x, const struct vinsn *in)
@@ -240,8 +241,8 @@ const struct vinsn *vop_malloc(struct vx *x, const struct vinsn *in)
 		unsigned lane = (unsigned)__builtin_ctz(m);
 		uint64_t addr = 0;
 
-		vgpu_mem_alloc(x->b->mem, argument(x, c, 0, lane), &addr);
-		result(x, c, lane, addr);
+		vgpu_mem_alloc(x->b->mem, get_argument(x, c, 0, lane), &addr);
+		set_result(x, c, lane, addr);
 	}
 	return in + 1;
 }
@@ -252,7 +253,7 @@ const struct vinsn *vop_free(struct vx *x, const struct vinsn *in)
 
 	for (uint32_t m = x->mask; m; m &= m - 1) {
 		unsigned lane = (unsigned)__builtin_ctz(m);
-		uint64_t addr = argument(x, c, 0, lane);
+		uint64_t addr = get_argument(x, c, 0, lane);
 
 		vx_weak_sync(x);
 		if (addr && vgpu_mem_free(x->b->mem, addr))

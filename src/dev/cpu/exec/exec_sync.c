@@ -2,14 +2,14 @@
  * Copyright 2026 The heddle authors */
 
 /* Operations among the lanes of a warp: shuffles, votes, matches, reductions, the warp barrier.
- * Each waits until every lane that its mask names has come to an operation of the same kind with
- * the same mask, or has exited. Usually they come together, as one fragment; otherwise those that
- * came wait, each with its own place and its own registers. */
+ * Each operation waits until every lane of its member mask has reached an operation of the same
+ * kind with the same mask, or has exited. Lanes usually arrive together, as one fragment. Otherwise
+ * the lanes that have arrived wait, each with its own place and registers. */
 #include "exec_ctl.h"
 
 #include <string.h>
 
-/* Operands and results of the lanes, wherever their registers are. */
+/* Operands and results of the lanes, copied from their registers. */
 struct lanes {
 	uint32_t mask; /* who takes part */
 	uint32_t a[LANES], b[LANES], c[LANES];
@@ -47,7 +47,7 @@ static uint32_t shfl_source(
 	return *ret_ok ? (uint32_t)j : lane;
 }
 
-static void shfl(const struct vinsn *in, struct lanes *l)
+static void compute_shfl(const struct vinsn *in, struct lanes *l)
 {
 	for (uint32_t m = l->mask; m; m &= m - 1) {
 		unsigned i = (unsigned)__builtin_ctz(m);
@@ -58,7 +58,7 @@ static void shfl(const struct vinsn *in, struct lanes *l)
 	}
 }
 
-static uint32_t reduce(const struct vinsn *in, const struct lanes *l)
+static uint32_t compute_reduce(const struct vinsn *in, const struct lanes *l)
 {
 	uint32_t r = l->a[__builtin_ctz(l->mask)];
 
@@ -95,7 +95,7 @@ static uint32_t reduce(const struct vinsn *in, const struct lanes *l)
 	return r;
 }
 
-static void match(const struct vinsn *in, struct lanes *l)
+static void compute_match(const struct vinsn *in, struct lanes *l)
 {
 	uint64_t first = l->a64[__builtin_ctz(l->mask)];
 	bool all = true;
@@ -116,7 +116,7 @@ static void match(const struct vinsn *in, struct lanes *l)
 		l->d[i] = all ? l->mask : 0;
 }
 
-static void vote(const struct vinsn *in, struct lanes *l)
+static void compute_vote(const struct vinsn *in, struct lanes *l)
 {
 	uint32_t yes = l->p & l->mask;
 	bool r = in->op == VS_VOTE_ALL   ? yes == l->mask
@@ -128,7 +128,7 @@ static void vote(const struct vinsn *in, struct lanes *l)
 		l->d[i] = yes; /* ballot */
 }
 
-static void compute(const struct vinsn *in, struct lanes *l)
+static void compute_result(const struct vinsn *in, struct lanes *l)
 {
 	uint32_t r;
 
@@ -137,17 +137,17 @@ static void compute(const struct vinsn *in, struct lanes *l)
 	case VS_SHFL_UP:
 	case VS_SHFL_DOWN:
 	case VS_SHFL_BFLY:
-		shfl(in, l);
+		compute_shfl(in, l);
 		break;
 	case VS_VOTE_ALL:
 	case VS_VOTE_ANY:
 	case VS_VOTE_UNI:
 	case VS_VOTE_BALLOT:
-		vote(in, l);
+		compute_vote(in, l);
 		break;
 	case VS_MATCH_ANY:
 	case VS_MATCH_ALL:
-		match(in, l);
+		compute_match(in, l);
 		break;
 	case VS_ELECT:
 		r = (uint32_t)__builtin_ctz(l->mask);
@@ -158,7 +158,7 @@ static void compute(const struct vinsn *in, struct lanes *l)
 	case VS_WARP_BAR:
 		break;
 	default:
-		r = reduce(in, l);
+		r = compute_reduce(in, l);
 		for (unsigned i = 0; i < LANES; i++)
 			l->d[i] = r;
 		break;
@@ -170,8 +170,9 @@ static char *at(const struct vframe *f, uint32_t off)
 	return (off & 1 ? (char *)f->fn->consts - 1 : f->regs) + off;
 }
 
-/* in->vec: bits of the a operand in eights; in->size: 1 if d is a predicate. */
-static void gather(const struct vfrag *f, const struct vinsn *in, uint32_t mask, struct lanes *l)
+/* in->vec: eighths of the bits of operand a; in->size: 1 if d is a predicate. */
+static void gather_operands(
+	const struct vfrag *f, const struct vinsn *in, uint32_t mask, struct lanes *l)
 {
 	bool vote = in->op >= VS_VOTE_ALL && in->op <= VS_VOTE_BALLOT;
 	uint32_t p = 0;
@@ -197,7 +198,7 @@ static void gather(const struct vfrag *f, const struct vinsn *in, uint32_t mask,
 }
 
 /* in->x: the second destination, a predicate, or VX_NONE. */
-static void scatter(
+static void scatter_results(
 	const struct vfrag *f, const struct vinsn *in, uint32_t mask, const struct lanes *l)
 {
 	uint32_t *d = (uint32_t *)(f->frame->regs + in->d);
@@ -229,7 +230,7 @@ static bool same_kind(const struct vinsn *a, const struct vinsn *b)
 	return a == b || (a->fn == b->fn && a->op == b->op && a->vec == b->vec);
 }
 
-/* Lets go whoever waits for nobody any more. */
+/* Releases lanes whose operation is complete. */
 void vx_sync_check(struct vx *x, struct vwarp *w)
 {
 	bool again = true;
@@ -255,14 +256,15 @@ void vx_sync_check(struct vx *x, struct vwarp *w)
 			memset(&l, 0, sizeof(l));
 			for (uint32_t k = 0; k < w->n; k++)
 				if (w->frag[k].mask & have)
-					gather(&w->frag[k], w->frag[k].pc, w->frag[k].mask, &l);
-			compute(in, &l);
+					gather_operands(
+						&w->frag[k], w->frag[k].pc, w->frag[k].mask, &l);
+			compute_result(in, &l);
 			for (uint32_t k = 0; k < w->n; k++) {
 				struct vfrag *g = &w->frag[k];
 
 				if (!(g->mask & have))
 					continue;
-				scatter(g, g->pc, g->mask, &l);
+				scatter_results(g, g->pc, g->mask, &l);
 				g->state = VF_READY;
 				g->pc++;
 				w->waiting--;
@@ -274,7 +276,8 @@ void vx_sync_check(struct vx *x, struct vwarp *w)
 	}
 }
 
-/* The fragment's lanes do not satisfy each other: each group with one mask waits by itself. */
+/* The fragment's lanes do not complete each other's masks: each group with one mask waits
+ * separately. */
 static const struct vinsn *wait_for_others(struct vx *x, const struct vinsn *in)
 {
 	struct vwarp *w = x->w;
@@ -303,8 +306,8 @@ static const struct vinsn *wait_for_others(struct vx *x, const struct vinsn *in)
 	return NULL;
 }
 
-/* The whole warp, and constants say who reads from whom: the table has 32 lanes and then a mask of
- * those whose source is in range. */
+/* A shuffle of the whole warp with constant operands: the table has the source of each of the 32
+ * lanes, and then a mask of the lanes whose source is in range. */
 static const struct vinsn *shfl_table(struct vx *x, const struct vinsn *in)
 {
 	const uint32_t *a = VX_U32(x, in->a), *table = x->f->frame->fn->ext + in->table;
@@ -356,9 +359,9 @@ const struct vinsn *vop_sync(struct vx *x, const struct vinsn *in)
 	l.mask = l.pred = l.p = 0;
 	if (in->op <= VS_SHFL_BFLY && mask != ~0u)
 		memset(l.a, 0, sizeof(l.a));
-	gather(x->f, in, mask, &l);
-	compute(in, &l);
-	scatter(x->f, in, mask, &l);
+	gather_operands(x->f, in, mask, &l);
+	compute_result(in, &l);
+	scatter_results(x->f, in, mask, &l);
 	return in + 1;
 }
 

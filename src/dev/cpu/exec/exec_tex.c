@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0
  * Copyright 2026 The heddle authors */
 
-/* Textures and surfaces: tex, tld4, suld, sust on objects without mipmaps. Filtering has weights of
- * 8 bits of fraction, as the CUDA C++ Programming Guide describes it; what it leaves open is as
- * tests/hw/textures.cu found it on an H100 (driver 580.159). What PTX leaves undefined (an object
- * of another shape than the instruction's, a freed array) is a fault here. in->a: the handle;
- * in->op: enum vtex_op; in->round: enum vgpu_image_shape; in->x: in func->ext, first the registers
- * of the data (in->vec; VX_NONE: not wanted), then those of the coordinates, of layered ones the
- * layer first; in->imm: two range caches; in->size: bytes an element (surfaces).
- */
+/* Textures and surfaces: tex, tld4, suld, sust on objects without mipmaps. Filter weights have 8
+ * bits of fraction, as in the CUDA C++ Programming Guide. Details that the guide leaves open are as
+ * measured by tests/hw/textures.cu on an H100 (driver 580.159). Accesses that PTX leaves undefined
+ * (an object of another shape than the instruction's, a freed array) are faults here.
+ * in->a: the handle; in->op: enum vtex_op; in->round: enum vgpu_image_shape;
+ * in->x: index in func->ext: first the data registers (in->vec; VX_NONE: not wanted), then the
+ * coordinates, with the layer first; in->imm: two range caches; in->size: bytes an element
+ * (surfaces). */
 #include "exec_ctl.h"
 
 #include <inttypes.h>
@@ -69,12 +69,12 @@ static const struct vgpu_image *image_of(
 	return im;
 }
 
-static unsigned dimensions(unsigned shape)
+static unsigned dimensions_of(unsigned shape)
 {
 	return shape == VIMG_1D ? 1 : shape == VIMG_2D ? 2 : 3;
 }
 
-static int64_t clamp(int64_t v, int64_t n)
+static int64_t clamp_coordinate(int64_t v, int64_t n)
 {
 	return v < 0 ? 0 : v >= n ? n - 1 : v;
 }
@@ -92,8 +92,8 @@ static char *texel_at(const struct vgpu_image *im, const struct point *p)
 
 /* ---- textures ---- */
 
-/* Where a texel's coordinate lies in [0, n); -1: in the border. */
-static int64_t address(const struct vgpu_image *im, unsigned axis, int64_t v)
+/* A texel's coordinate in [0, n); -1: in the border. */
+static int64_t texel_coordinate(const struct vgpu_image *im, unsigned axis, int64_t v)
 {
 	int64_t n = im->size[axis], w;
 	unsigned mode = im->address[axis];
@@ -107,14 +107,14 @@ static int64_t address(const struct vgpu_image *im, unsigned axis, int64_t v)
 		w = ((v % (2 * n)) + 2 * n) % (2 * n);
 		return w < n ? w : 2 * n - 1 - w;
 	case VIMG_CLAMP:
-		return clamp(v, n);
+		return clamp_coordinate(v, n);
 	default:
 		return v < 0 || v >= n ? -1 : v;
 	}
 }
 
 /* One channel as the instruction returns it. */
-static uint32_t channel(const struct vgpu_image *im, const char *p)
+static uint32_t read_channel(const struct vgpu_image *im, const char *p)
 {
 	bool is_signed = im->kind == VIMG_SIGNED;
 	uint32_t v = 0;
@@ -132,7 +132,7 @@ static uint32_t channel(const struct vgpu_image *im, const char *p)
 	return f32_bits((float)v / (im->channel_bytes == 1 ? 255.f : 65535.f));
 }
 
-static void texel(const struct vgpu_image *im, const struct point *p, uint32_t ret[4])
+static void read_texel(const struct vgpu_image *im, const struct point *p, uint32_t ret[4])
 {
 	unsigned n = im->shape == VIMG_3D ? 3 : 2;
 	bool is_float = im->kind == VIMG_FLOAT || im->to_float;
@@ -140,7 +140,7 @@ static void texel(const struct vgpu_image *im, const struct point *p, uint32_t r
 	const char *from;
 
 	for (unsigned a = 0; a < n && a < 3; a++) {
-		q.at[a] = address(im, a, p->at[a]);
+		q.at[a] = texel_coordinate(im, a, p->at[a]);
 		if (q.at[a] >= 0)
 			continue;
 		for (unsigned c = 0; c < 4; c++)
@@ -149,14 +149,14 @@ static void texel(const struct vgpu_image *im, const struct point *p, uint32_t r
 	}
 	from = texel_at(im, &q);
 	for (unsigned c = 0; c < 4; c++)
-		ret[c] = c < im->channels ? channel(im, from + c * im->channel_bytes)
+		ret[c] = c < im->channels ? read_channel(im, from + c * im->channel_bytes)
 			 : c < 3          ? 0
 			 : is_float       ? f32_bits(1.f)
 					  : 1;
 }
 
-/* From coordinates to the texel below, and of its right neighbour the weight in 1/256. */
-static void place(const struct vgpu_image *im, unsigned n, const float c[3], bool between,
+/* From coordinates to the lower texel, with its upper neighbour's weight in 1/256. */
+static void place_point(const struct vgpu_image *im, unsigned n, const float c[3], bool between,
 	struct point *ret, int weight[3])
 {
 	for (unsigned a = 0; a < n; a++) {
@@ -172,8 +172,8 @@ static void place(const struct vgpu_image *im, unsigned n, const float c[3], boo
 	}
 }
 
-/* The corners' weights in 1/256, as an H100 has them: the sums of every side and edge are products
- * of the axes' weights, rounded once; bit k of a corner: the right neighbour in axis k. */
+/* The corners' weights in 1/256, as on an H100: the sums over each side and edge are products of
+ * the axes' weights, rounded once. Bit k of a corner: the upper neighbour in axis k. */
 static void corner_weights(unsigned n, const int weight[3], int ret[8])
 {
 	for (unsigned corner = 0; corner < 1u << n; corner++) {
@@ -190,18 +190,18 @@ static void corner_weights(unsigned n, const int weight[3], int ret[8])
 				ret[corner] -= ret[corner | 1u << a];
 }
 
-/* An H100 filters fractions that are stored as integers in 16 bits, whatever their size. */
-static float steps(const struct vgpu_image *im)
+/* An H100 filters integer-coded fractions in 16 bits, whatever their size. */
+static float fraction_steps(const struct vgpu_image *im)
 {
 	return im->kind == VIMG_SIGNED ? 32767.f : 65535.f;
 }
 
 static double in_steps(const struct vgpu_image *im, float v)
 {
-	return im->to_float ? (double)rintf(v * steps(im)) : (double)v;
+	return im->to_float ? (double)rintf(v * fraction_steps(im)) : (double)v;
 }
 
-static void sample(const struct vgpu_image *im, unsigned n, const float c[3], int64_t face,
+static void sample_image(const struct vgpu_image *im, unsigned n, const float c[3], int64_t face,
 	int64_t layer, uint32_t ret[4])
 {
 	struct point low = {.layer = layer};
@@ -209,9 +209,9 @@ static void sample(const struct vgpu_image *im, unsigned n, const float c[3], in
 	double sum[4] = {0};
 
 	low.at[2] = face;
-	place(im, n, c, im->linear, &low, weight);
+	place_point(im, n, c, im->linear, &low, weight);
 	if (!im->linear) {
-		texel(im, &low, ret);
+		read_texel(im, &low, ret);
 		return;
 	}
 	corner_weights(n, weight, corners);
@@ -223,18 +223,19 @@ static void sample(const struct vgpu_image *im, unsigned n, const float c[3], in
 			p.at[a] += corner >> a & 1;
 		if (!corners[corner])
 			continue;
-		texel(im, &p, v);
+		read_texel(im, &p, v);
 		for (unsigned k = 0; k < 4; k++)
 			sum[k] += corners[corner] * in_steps(im, bits_f32(v[k]));
 	}
 	for (unsigned k = 0; k < 4; k++) {
 		double of = sum[k] / 256;
 
-		ret[k] = f32_bits(im->to_float ? (float)floor(of + 0.5) / steps(im) : (float)of);
+		ret[k] = f32_bits(
+			im->to_float ? (float)floor(of + 0.5) / fraction_steps(im) : (float)of);
 	}
 }
 
-/* Which face of a cube a direction points to, and where in it. */
+/* The face of a cube that a direction points to, and the position in the face. */
 static int64_t face_of(const float d[3], float ret[2])
 {
 	float ax = fabsf(d[0]), ay = fabsf(d[1]), az = fabsf(d[2]), m, s, t;
@@ -261,28 +262,28 @@ static int64_t face_of(const float d[3], float ret[2])
 	return face;
 }
 
-/* The four texels that a filter would take, one channel of each. */
-static void gather(const struct vgpu_image *im, const float c[3], int64_t layer, unsigned which,
-	uint32_t ret[4])
+/* One channel of each of the four texels that a filter would read. */
+static void gather_texels(const struct vgpu_image *im, const float c[3], int64_t layer,
+	unsigned which, uint32_t ret[4])
 {
 	static const uint8_t dx[4] = {0, 1, 1, 0}, dy[4] = {1, 1, 0, 0};
 	struct point low = {.layer = layer};
 	int weight[3];
 
-	place(im, 2, c, true, &low, weight);
+	place_point(im, 2, c, true, &low, weight);
 	for (unsigned k = 0; k < 4; k++) {
 		struct point p = low;
 		uint32_t v[4];
 
 		p.at[0] += dx[k];
 		p.at[1] += dy[k];
-		texel(im, &p, v);
+		read_texel(im, &p, v);
 		ret[k] = v[which];
 	}
 }
 
-/* An integer coordinate names a texel; of linear memory, what lies outside is zero. */
-static void fetch(
+/* An integer coordinate names a texel. Outside linear memory, the value is zero. */
+static void fetch_texel(
 	const struct vgpu_image *im, const uint32_t *c, unsigned n, int64_t layer, uint32_t ret[4])
 {
 	struct point p = {.layer = layer};
@@ -291,14 +292,14 @@ static void fetch(
 		p.at[a] = (int32_t)c[a];
 	memset(ret, 0, 4 * sizeof(*ret));
 	if (im->shape != VIMG_LINEAR || (p.at[0] >= 0 && p.at[0] < im->size[0]))
-		texel(im, &p, ret);
+		read_texel(im, &p, ret);
 }
 
 static void lane_tex(
 	const struct vinsn *in, const struct vgpu_image *im, const uint32_t *c, uint32_t ret[4])
 {
 	int64_t layer = 0, face = 0;
-	unsigned n = dimensions(in->round);
+	unsigned n = dimensions_of(in->round);
 	float v[3] = {0};
 
 	if (in->flags & VI_LAYERED) {
@@ -307,7 +308,7 @@ static void lane_tex(
 		layer = MIN((int64_t)wanted, im->layers - 1);
 	}
 	if (in->op == VT_FETCH) {
-		fetch(im, c, n, layer, ret);
+		fetch_texel(im, c, n, layer, ret);
 		return;
 	}
 	for (unsigned a = 0; a < n; a++)
@@ -322,15 +323,15 @@ static void lane_tex(
 		n = 2;
 	}
 	if (in->op == VT_GATHER)
-		gather(im, v, layer, in->size, ret);
+		gather_texels(im, v, layer, in->size, ret);
 	else
-		sample(im, n, v, face, layer, ret);
+		sample_image(im, n, v, face, layer, ret);
 }
 
 const struct vinsn *vop_tex(struct vx *x, const struct vinsn *in)
 {
 	const uint32_t *reg = x->f->frame->fn->ext + in->x;
-	unsigned n = dimensions(in->round) + !!(in->flags & VI_LAYERED);
+	unsigned n = dimensions_of(in->round) + !!(in->flags & VI_LAYERED);
 
 	for (uint32_t m = x->mask; m; m &= m - 1) {
 		unsigned i = (unsigned)__builtin_ctz(m);
@@ -351,12 +352,12 @@ const struct vinsn *vop_tex(struct vx *x, const struct vinsn *in)
 
 /* ---- surfaces ---- */
 
-/* The place of an access, whose first coordinate counts bytes. NULL: nothing is read or written;
- * *ret_fault: the block ends. */
+/* The address of an access whose first coordinate counts bytes. NULL: no access; *ret_fault: the
+ * block ends. */
 static char *surface_at(struct vx *x, const struct vinsn *in, unsigned lane,
 	const struct vgpu_image *im, const uint32_t *c, bool *ret_fault)
 {
-	unsigned n = dimensions(in->round), access = in->size * in->vec;
+	unsigned n = dimensions_of(in->round), access = in->size * in->vec;
 	int64_t element = im->channels * im->channel_bytes, row = im->size[0] * element;
 	int64_t at = 0;
 	struct point p = {0};
@@ -366,7 +367,7 @@ static char *surface_at(struct vx *x, const struct vinsn *in, unsigned lane,
 	if (in->flags & VI_LAYERED) {
 		p.layer = (int32_t)*c++;
 		outside = p.layer < 0 || p.layer >= im->layers;
-		p.layer = clamp(p.layer, im->layers);
+		p.layer = clamp_coordinate(p.layer, im->layers);
 	} else {
 		outside = false;
 	}
@@ -382,7 +383,7 @@ static char *surface_at(struct vx *x, const struct vinsn *in, unsigned lane,
 	for (unsigned a = 1; a < n; a++) {
 		p.at[a] = (int32_t)c[a];
 		outside |= p.at[a] < 0 || p.at[a] >= im->size[a];
-		p.at[a] = clamp(p.at[a], im->size[a]);
+		p.at[a] = clamp_coordinate(p.at[a], im->size[a]);
 	}
 	if (row < access || (outside && in->c == VT_TRAP)) {
 		vx_fault(x, in, VGPU_FAULT_ADDRESS, lane, VX_U64(x, in->a)[lane],
@@ -398,7 +399,7 @@ static char *surface_at(struct vx *x, const struct vinsn *in, unsigned lane,
 const struct vinsn *vop_surf(struct vx *x, const struct vinsn *in)
 {
 	const uint32_t *reg = x->f->frame->fn->ext + in->x;
-	unsigned n = dimensions(in->round) + !!(in->flags & VI_LAYERED);
+	unsigned n = dimensions_of(in->round) + !!(in->flags & VI_LAYERED);
 
 	for (uint32_t m = x->mask; m; m &= m - 1) {
 		unsigned i = (unsigned)__builtin_ctz(m);

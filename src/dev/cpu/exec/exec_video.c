@@ -2,24 +2,25 @@
  * Copyright 2026 The heddle authors */
 
 /* vabsdiff2, vabsdiff4: absolute differences of two halves or four bytes, which nvcc emits for
- * __vabsdiffu4, __vsadu4 and their kin. in->d, a, b, c: registers; in->size: bytes of an element;
+ * __vabsdiffu4, __vsadu4 and similar. in->d, a, b, c: registers; in->size: bytes of an element;
  * in->op: enum vvideo_op; in->vec: bits 0, 1, 2: whether d, a, b are signed. */
 #include "exec_ctl.h"
 
-static int64_t element(uint32_t v, unsigned k, unsigned bits, bool is_signed)
+static int64_t get_element(uint32_t v, unsigned k, unsigned bits, bool is_signed)
 {
 	uint32_t e = v >> (k * bits) & ((1u << bits) - 1);
 
 	return is_signed && e >> (bits - 1) ? (int64_t)e - (1ll << bits) : (int64_t)e;
 }
 
-static uint32_t differences(const struct vinsn *in, uint32_t a, uint32_t b, uint32_t c)
+static uint32_t add_differences(const struct vinsn *in, uint32_t a, uint32_t b, uint32_t c)
 {
 	unsigned bits = in->size * 8u;
 	uint32_t packed = 0, sum = c;
 
 	for (unsigned k = 0; k < 32 / bits; k++) {
-		int64_t t = element(a, k, bits, in->vec & 2) - element(b, k, bits, in->vec & 4);
+		int64_t t =
+			get_element(a, k, bits, in->vec & 2) - get_element(b, k, bits, in->vec & 4);
 		int64_t most = in->vec & 1 ? (1ll << (bits - 1)) - 1 : (1ll << bits) - 1;
 
 		if (t < 0)
@@ -40,7 +41,7 @@ const struct vinsn *vop_absdiff(struct vx *x, const struct vinsn *in)
 	for (uint32_t m = x->mask; m; m &= m - 1) {
 		unsigned i = (unsigned)__builtin_ctz(m);
 
-		d[i] = differences(in, a[i], b[i], c[i]);
+		d[i] = add_differences(in, a[i], b[i], c[i]);
 	}
 	return in + 1;
 }

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  * Copyright 2026 The heddle authors */
 
-/* Accesses to memory that may be global, where it is weak (weak.h): the decoder takes these
- * handlers in place of the others. Shared, local and parameter memory is as ever. */
+/* Accesses to memory that may be global, with weak memory (weak.h): the decoder uses these handlers
+ * in place of the others. Shared, local and parameter memory stay strong. */
 #include "exec_ctl.h"
 
 #include <string.h>
@@ -10,8 +10,8 @@
 #include "dev/cpu/fence.h"
 #include "weak.h"
 
-/* The lanes whose access is to global memory, where the place is the address. Asked ahead of a
- * load, which may write over its own address. */
+/* The lanes whose access is to global memory, where the host address is the address. Call before a
+ * load, which may overwrite its address register. */
 static uint32_t global_lanes(struct vx *x, const struct vinsn *in, void *const p[LANES])
 {
 	uint32_t lanes = 0;
@@ -30,7 +30,7 @@ static uint32_t reg_of(struct vx *x, const struct vinsn *in, unsigned k)
 	return in->vec == 1 ? in->d : x->f->frame->fn->ext[in->c + k];
 }
 
-static void put(struct vx *x, const struct vinsn *in, uint32_t off, unsigned i, uint64_t v)
+static void put_lane(struct vx *x, const struct vinsn *in, uint32_t off, unsigned i, uint64_t v)
 {
 	unsigned unused = 64 - 8 * in->size;
 
@@ -42,7 +42,7 @@ static void put(struct vx *x, const struct vinsn *in, uint32_t off, unsigned i, 
 		VX_U32(x, off)[i] = (uint32_t)v;
 }
 
-static uint64_t direct(const void *p, unsigned bytes)
+static uint64_t load_direct(const void *p, unsigned bytes)
 {
 	uint64_t v = 0;
 
@@ -69,11 +69,11 @@ const struct vinsn *vop_ld_weak(struct vx *x, const struct vinsn *in)
 			unsigned i = (unsigned)__builtin_ctz(m);
 			const char *at = (const char *)p[i] + k * in->size;
 			uint64_t v = global >> i & 1 ? weak_load(x->b->weak, at, in->size, strong)
-						     : direct(at, in->size);
+						     : load_direct(at, in->size);
 
 			hash = (hash ^ v ^ (uint64_t)(uintptr_t)p[i]) * 0x9e3779b97f4a7c15ull;
 			if (off != VX_NONE)
-				put(x, in, off, i, v);
+				put_lane(x, in, off, i, v);
 		}
 	}
 	if (in->flags & VI_ACQUIRE)

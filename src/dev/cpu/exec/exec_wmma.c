@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0
  * Copyright 2026 The heddle authors */
 
-/* wmma: matrices that a warp loads, multiplies and stores as a whole. Which lane holds which
- * element, the PTX ISA leaves open. Here a matrix of R rows of C lies in its fragments row by row:
- * element number (S * lane + i) mod (R * C) is the i-th of the S that a lane has, in the order of
- * its registers and from the lower bits up. Where there is more room than elements (A and B of f16)
- * each is there several times; the first counts. Sums are those of mma (exec_matrix.c). */
+/* wmma: matrices that a warp loads, multiplies and stores as a whole. The PTX ISA leaves open which
+ * lane holds which element. Here a matrix of R rows and C columns lies in its fragments row by row:
+ * element (S * lane + i) mod (R * C) is the i-th of a lane's S elements, in the order of its
+ * registers and from the lower bits up. If the fragments have more room than the matrix has
+ * elements (A and B of f16), each element is there several times, and the first counts. Sums are
+ * those of mma (exec_matrix.c). */
 #include <math.h>
 #include <string.h>
 
@@ -76,8 +77,8 @@ const struct vinsn *vop_wmma_memory(struct vx *x, const struct vinsn *in)
 }
 
 /* A matrix out of its fragments. */
-static void gather(struct vx *x, const uint32_t *regs, unsigned n, uint8_t type, unsigned elements,
-	double *ret)
+static void gather_matrix(struct vx *x, const uint32_t *regs, unsigned n, uint8_t type,
+	unsigned elements, double *ret)
 {
 	unsigned bytes = wmma_bytes(type), per = mma_per_word(type), slots = n * per;
 	unsigned word = bytes == 8 ? 8 : 4;
@@ -90,7 +91,8 @@ static void gather(struct vx *x, const uint32_t *regs, unsigned n, uint8_t type,
 	}
 }
 
-/* To f32, towards zero, as hardware does between two instructions: infinite, it stays infinite. */
+/* Rounds to f32 towards zero, as hardware does between two instructions. An overflow stays
+ * infinite. */
 static double cut_off(double v)
 {
 	float f = (float)v;
@@ -98,7 +100,7 @@ static double cut_off(double v)
 	return (double)(fabs(v) < 0x1p128 && fabs((double)f) > fabs(v) ? nextafterf(f, 0) : f);
 }
 
-/* Of tf32 ptxas makes two instructions, of half the columns of A each. */
+/* ptxas splits a tf32 operation into two instructions, each with half the columns of A. */
 const struct vinsn *vop_wmma(struct vx *x, const struct vinsn *in)
 {
 	const struct wmma_shape *s = &wmma_shapes[in->op];
@@ -117,9 +119,9 @@ const struct vinsn *vop_wmma(struct vx *x, const struct vinsn *in)
 	ra = rd + n[0];
 	rb = ra + n[1];
 	rc = rb + n[2];
-	gather(x, ra, n[1], t.a, s->m * s->k, a);
-	gather(x, rb, n[2], t.b, s->k * s->n, b);
-	gather(x, rc, n[3], t.c, s->m * s->n, c);
+	gather_matrix(x, ra, n[1], t.a, s->m * s->k, a);
+	gather_matrix(x, rb, n[2], t.b, s->k * s->n, b);
+	gather_matrix(x, rc, n[3], t.c, s->m * s->n, c);
 	for (unsigned row = 0; row < s->m; row++)
 		for (unsigned col = 0; col < s->n; col++) {
 			double *v = &c[row * s->n + col];

@@ -2,8 +2,8 @@
  * Copyright 2026 The heddle authors */
 
 /* Narrow floating-point formats by their bits, the same on every host. Conversion from double
- * rounds once, in any direction; what fits in the narrow format's precision twice over is therefore
- * right after one double operation. */
+ * rounds once, in any direction. So one double operation gives the right result if the narrow
+ * format's precision fits in a double twice. */
 #ifndef HEDDLE_VGPU_HALF_H
 #define HEDDLE_VGPU_HALF_H
 
@@ -13,7 +13,8 @@
 
 struct half_format {
 	unsigned exp_bits, frac_bits;
-	bool has_inf; /* false: the largest exponent holds numbers, all ones is NaN (e4m3) */
+	/* false: the largest exponent also holds numbers, and all ones is NaN (e4m3) */
+	bool has_inf;
 };
 static const struct half_format HALF_F16 = {5, 10, true}, HALF_BF16 = {8, 7, true},
 				HALF_TF32 = {8, 10, true}, HALF_E4M3 = {4, 3, false},
@@ -56,7 +57,7 @@ static inline float half_to_f32(uint32_t h, struct half_format f)
 	return sign ? -v : v;
 }
 
-/* Whether a value with `rest` below the last kept bit (of `half` one half) is rounded up. */
+/* Round up a value with `rest` below the last kept bit (`half` is one half)? */
 static inline bool half_round_up(unsigned round, bool sign, bool odd, uint64_t rest, uint64_t half)
 {
 	switch (round) {
@@ -73,8 +74,8 @@ static inline bool half_round_up(unsigned round, bool sign, bool odd, uint64_t r
 	}
 }
 
-/* Bits of v in a format; too large becomes infinity or, where rounding is towards zero or the
- * format has none, the largest number. */
+/* Bits of v in a format. Overflow gives infinity, or the largest number if rounding is towards zero
+ * or the format has no infinity. */
 static inline uint32_t half_bits(double v, struct half_format f, unsigned round, bool saturate)
 {
 	int bias = (1 << (f.exp_bits - 1)) - 1, e;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  * Copyright 2026 The heddle authors */
 
-/* What decoding and running of matrix operations share (exec_matrix.c, exec_wmma.c). */
+/* Shared by decoding and execution of matrix operations (exec_matrix.c, exec_wmma.c). */
 #ifndef HEDDLE_VGPU_MATRIX_H
 #define HEDDLE_VGPU_MATRIX_H
 
@@ -48,7 +48,7 @@ extern const struct wmma_shape wmma_shapes[]; /* up to one without a name */
 struct wmma_types {                           /* in imm */
 	uint8_t d, c, a, b;
 };
-struct wmma_place { /* of a matrix in memory, in c; op: its columns lie one behind the other */
+struct wmma_place { /* of a matrix in memory, in c; op: its columns are contiguous */
 	uint8_t rows, cols, type;
 };
 
@@ -57,7 +57,7 @@ static inline unsigned wmma_bytes(uint8_t type)
 	return type == PTX_F64 ? 8 : 4 / mma_per_word(type);
 }
 
-/* Registers a lane; factor: A and B, which of f16 always have eight. */
+/* Registers a lane. factor: for A or B, which always have eight for f16. */
 static inline unsigned wmma_registers(unsigned elements, uint8_t type, bool factor)
 {
 	return factor && type == PTX_F16 ? 8 : elements / LANES / mma_per_word(type);

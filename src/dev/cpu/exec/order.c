@@ -2,9 +2,9 @@
  * Copyright 2026 The heddle authors */
 
 /* The order of basic blocks in decoded code: Bourdoncle's weak topological order. A block comes
- * before whatever can follow it, except for the way back to a loop's head, and a loop's blocks stay
- * together, nested loops within. Running whichever lanes are first in this order lets the others be
- * caught up with, so lanes that parted meet again as early as they can. */
+ * before all its successors, except along the back edge to a loop's head, and a loop's blocks stay
+ * together, nested loops inside. Running the lanes that are first in this order lets the others be
+ * caught up with, so diverged lanes meet again as early as possible. */
 #include "dev/cpu/code.h"
 
 #include <errno.h>
@@ -18,16 +18,16 @@ struct order {
 	uint32_t n_stack, count, at; /* out is filled from its end */
 };
 
-static uint32_t visit(struct order *o, uint32_t v);
+static uint32_t visit_block(struct order *o, uint32_t v);
 
 static void loop_body(struct order *o, uint32_t head)
 {
 	for (uint32_t i = o->first[head]; i < o->first[head + 1]; i++)
 		if (!o->number[o->succ[i]])
-			visit(o, o->succ[i]);
+			visit_block(o, o->succ[i]);
 }
 
-static uint32_t visit(struct order *o, uint32_t v)
+static uint32_t visit_block(struct order *o, uint32_t v)
 {
 	uint32_t head, element;
 	bool loop = false;
@@ -36,7 +36,7 @@ static uint32_t visit(struct order *o, uint32_t v)
 	head = o->number[v] = ++o->count;
 	for (uint32_t i = o->first[v]; i < o->first[v + 1]; i++) {
 		uint32_t s = o->succ[i];
-		uint32_t least = o->number[s] ? o->number[s] : visit(o, s);
+		uint32_t least = o->number[s] ? o->number[s] : visit_block(o, s);
 
 		if (least <= head) {
 			head = least;
@@ -74,7 +74,7 @@ int vgpu_order_blocks(uint32_t n, const uint32_t *first_succ, const uint32_t *su
 	o.out = ARENA_ARRAY(a, uint32_t, n);
 	if (!o.number || !o.stack || !o.out)
 		return -ENOMEM;
-	visit(&o, 0);
+	visit_block(&o, 0);
 	reached = n - o.at;
 	for (uint32_t i = 0; i < reached; i++)
 		ret_order[i] = o.out[o.at + i];

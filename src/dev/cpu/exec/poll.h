@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  * Copyright 2026 The heddle authors */
 
-/* Warps that wait by looking at memory again and again: how they are known, so that they give their
- * turns away, and a block in which all do rests. */
+/* Warps that wait by polling memory. They are recognised, so that they end their turns early, and a
+ * block rests if all its warps do. */
 #ifndef HEDDLE_VGPU_POLL_H
 #define HEDDLE_VGPU_POLL_H
 
@@ -10,8 +10,8 @@
 
 #define VX_SPIN_POLL   500
 #define VX_POLLS       64 /* in vain, before a warp gives its turn away */
-#define VX_WATCHED     8  /* words that a warp may look at in turn and still be known to wait */
-#define VX_POLL_INSNS  64 /* from one look to the next, at most, in a loop that only waits */
+#define VX_WATCHED     8  /* different words that a polling warp may read in turn */
+#define VX_POLL_INSNS  64 /* at most between two reads, in a loop that only polls */
 #define VX_POLL_CYCLES 200
 
 struct vpolls {

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0
  * Copyright 2026 The heddle authors */
 
-/* How operations on 32 lanes are written: one line each, with a, b, c the operands of a lane. Files
- * that include this are compiled once for each kind of host (VEC_ISA), and the compiler turns each
- * loop into vector instructions. Lanes outside the mask keep their destination; they are computed
- * all the same, so an expression must not trap whatever its operands. */
+/* Operations on 32 lanes, one line each, with a, b, c as the operands of a lane. Files that include
+ * this are compiled once for each kind of host (VEC_ISA), and the compiler turns each loop into
+ * vector instructions. Lanes outside the mask keep their destination, but are computed all the
+ * same, so an expression must not trap whatever its operands. */
 #ifndef HEDDLE_VGPU_VEC_H
 #define HEDDLE_VGPU_VEC_H
 
@@ -28,7 +28,7 @@
 #define INLINE   static inline __attribute__((always_inline))
 #define ALIGN(p) __builtin_assume_aligned(p, 64)
 
-/* S, D: how source and destination are stored; T: what a, b, c are read as. */
+/* S, D: storage types of source and destination; T: the type in which a, b, c are read. */
 #define VOP(name, D, S, T, LOADS, expr)                                            \
 	static const struct vinsn *op_##name(struct vx *x, const struct vinsn *in) \
 	{                                                                          \
@@ -102,7 +102,7 @@ INLINE f64 bits_f64(u64 u)
 	return f;
 }
 
-/* Every NaN that an operation makes is this one, as on the hardware. */
+/* All operations produce this one NaN, as on the hardware. */
 INLINE f32 canon32(f32 f)
 {
 	return f == f ? f : bits_f32(0x7fffffffu);
@@ -128,7 +128,8 @@ INLINE f64 sat64(f64 f)
 	return f < 1.0 ? f : 1.0;
 }
 
-/* Rounding of one instruction other than to nearest: set before its loop, taken back after it. */
+/* Sets another rounding mode than to nearest before the instruction's loop; round_end restores
+ * it. */
 INLINE void round_begin(const struct vinsn *in)
 {
 	static const int modes[] = {

@@ -167,7 +167,7 @@ PRED(xor_pred, a ^ b)
 PRED(not_pred, ~a)
 PRED(mov_pred, a)
 
-/* testp: by bits, so that nothing depends on the host's ideas. */
+/* testp works on the bits, and so does not depend on the host. */
 INLINE u32 class32(f32 f)
 {
 	u32 e = f32_bits(f) >> 23 & 0xff, frac = f32_bits(f) & 0x7fffff;
@@ -180,7 +180,7 @@ INLINE u32 class64(f64 f)
 
 	return e == 0x7ff ? (frac ? 2 : 1) : e ? 4 : 8 | (frac ? 0 : 16);
 }
-/* in->size: classes that answer yes. 1 infinite, 2 NaN, 4 normal, 8 subnormal, 16 zero. */
+/* in->size: the classes that give true. 1 infinite, 2 NaN, 4 normal, 8 subnormal, 16 zero. */
 #define TESTP(name, S, fn)                                                         \
 	static const struct vinsn *op_##name(struct vx *x, const struct vinsn *in) \
 	{                                                                          \

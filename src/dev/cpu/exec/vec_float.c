@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0
  * Copyright 2026 The heddle authors */
 
-/* Floating-point arithmetic on 32 lanes: IEEE results in the rounding that the instruction names,
- * with one rounding for fma; .ftz flushes operands and results, .sat clamps to [0, 1]. NaNs that
- * come out are the hardware's. */
+/* Floating-point arithmetic on 32 lanes: IEEE results in the instruction's rounding, with one
+ * rounding for fma. .ftz flushes operands and results; .sat clamps to [0, 1]. Result NaNs are the
+ * hardware's. */
 #include "vec.h"
 
 /* fz, st: constants within each copy of the loop. */
@@ -165,9 +165,9 @@ INLINE f32 abs_f32(f32 a)
 	X(min_f64, F64_2, min_f64(a, b))                         \
 	X(max_f64, F64_2, max_f64(a, b))
 
-/* .ftz of products looks at the number rounded as if exponents had no bounds: what only a
- * subnormal's fewer bits would round up to the smallest normal number is zero. scaled: the same
- * rounded times 2^64, where nothing is subnormal; few lanes ever need it. */
+/* .ftz of products tests the number rounded with unbounded exponent: a result that reaches the
+ * smallest normal number only through a subnormal's fewer bits becomes zero. scaled: the same
+ * expression times 2^64, where nothing is subnormal; few lanes ever need it. */
 #define SMALLEST(r) ((f32_bits(r) & 0x7fffffffu) == 0x00800000u)
 #define F32_FLUSHED(LOADS, st, expr, scaled)                                       \
 	do {                                                                       \
@@ -215,7 +215,7 @@ INLINE f32 abs_f32(f32 a)
 		return in + 1;                                                     \
 	}
 
-/* Where the sum may be as small, both factors and the summand are far from overflow. */
+/* If the sum may be that small, both factors and the summand are far from overflow. */
 INLINE f32 fma_scaled(f32 a, f32 b, f32 c)
 {
 	bool first = abs_f32(a) < abs_f32(b);

@@ -2,13 +2,13 @@
  * Copyright 2026 The heddle authors */
 
 /* Arithmetic and conversions of f16, bf16 and their pairs. Each operation is done once in double
- * precision and rounded once; the sum of an fma is first made odd where it was inexact, so that
- * the second rounding cannot err. */
+ * precision and rounded once. An inexact sum of an fma is first rounded to odd, so that the second
+ * rounding is right. */
 #include "vec.h"
 
 #include "half.h"
 
-/* a * b + c, exact or with the lowest bit set. The product is exact in a double. */
+/* a * b + c, exact or rounded to odd. The product is exact in a double. */
 INLINE f64 fma_odd(f64 a, f64 b, f64 c)
 {
 	f64 p = a * b, s = p + c, t = s - p, err;
@@ -31,9 +31,9 @@ INLINE f64 relu(f64 v)
 	return v > 0.0 || v != v ? v : 0.0;
 }
 
-/* .ftz looks at the number rounded as if exponents had no bounds: what only a subnormal's fewer
- * bits would round up to the smallest normal number is zero. Four times as large none is subnormal.
- */
+/* .ftz tests the number rounded with unbounded exponent: a result that reaches the smallest normal
+ * number only through a subnormal's fewer bits becomes zero. Times four, no such number is
+ * subnormal. */
 INLINE u32 flushed(const struct vinsn *in, u32 r, f64 v, struct half_format f)
 {
 	u32 sign = 1u << (f.exp_bits + f.frac_bits), least = 1u << f.frac_bits;
@@ -70,7 +70,7 @@ INLINE u32 narrowed(const struct vinsn *in, f64 v, struct half_format f)
 	return half_bits(v, f, in->round, in->flags & VI_FINITE);
 }
 
-/* A NaN keeps its sign and the upper bits of its fraction, and is quiet. */
+/* A NaN keeps its sign and the upper bits of its fraction, and becomes quiet. */
 INLINE u32 narrowed64(const struct vinsn *in, f64 v, struct half_format f)
 {
 	u64 u = f64_bits(v), kept = (u & 0xfffffffffffffull) >> (52 - f.frac_bits);
@@ -81,8 +81,8 @@ INLINE u32 narrowed64(const struct vinsn *in, f64 v, struct half_format f)
 	       1u << (f.frac_bits - 1) | (u32)kept;
 }
 
-/* In the upper bits of a word. .rna is an addition: a NaN keeps what is not cut off, and
- * .satfinite takes one unit away. */
+/* In the upper bits of a word. .rna is an addition: a NaN keeps the bits above the cut, and
+ * .satfinite subtracts one unit. */
 INLINE u32 tf32(const struct vinsn *in, f32 v)
 {
 	if (v != v && in->round == VR_RNA)
@@ -119,7 +119,7 @@ INLINE f64 max_num(f64 a, f64 b, bool nan)
 	return a > b || (a == b && !__builtin_signbit(a)) ? a : b;
 }
 
-/* The sign is that of the product; signs: of both, in the place of a half's. */
+/* The sign of the product; signs: xor of both, at the position of a half's sign. */
 INLINE f64 xorsign(f64 v, u32 signs)
 {
 	return v != v ? v : __builtin_copysign(v, signs & 0x8000 ? -1.0 : 1.0);
@@ -171,7 +171,7 @@ INLINE f64 xorsign(f64 v, u32 signs)
 	OPS(X, bf16, HALF_BF16, 1) OPS(X, f16x2, HALF_F16, 2) OPS(X, bf16x2, HALF_BF16, 2)
 ALL(HALF_OP)
 
-/* ---- to f32, as comparisons do, too; of bf16 that may be a subnormal, which ftz flushes ---- */
+/* ---- to f32, also for comparisons; a bf16 may give a subnormal, which ftz flushes ---- */
 #define WIDEN(name, FORMAT)                                                        \
 	static const struct vinsn *op_##name(struct vx *x, const struct vinsn *in) \
 	{                                                                          \
@@ -186,8 +186,8 @@ ALL(HALF_OP)
 WIDEN(cvt_f32_f16, HALF_F16)
 WIDEN(cvt_f32_bf16, HALF_BF16)
 
-/* One of a pair, in->size bits up, or a single one, for what is done in f32: ftz flushes the half.
- */
+/* One half of a pair, in->size bits up, or a single half, for operations in f32: ftz flushes the
+ * half. */
 #define PICK(name, FORMAT)                                                            \
 	static const struct vinsn *op_##name(struct vx *x, const struct vinsn *in)    \
 	{                                                                             \
@@ -201,8 +201,8 @@ WIDEN(cvt_f32_bf16, HALF_BF16)
 PICK(half_f16, HALF_F16)
 PICK(half_bf16, HALF_BF16)
 
-/* Whole numbers of 64 bits as doubles that round to any half as they do: what is lost is kept in
- * the lowest bit. */
+/* 64-bit integers as doubles that round to every half format as the integer does: lost bits are
+ * or'ed into the lowest bit. */
 INLINE f64 odd_u64(u64 a)
 {
 	unsigned more = a >> 53 ? 11 - (unsigned)__builtin_clzll(a) : 0;
@@ -230,8 +230,8 @@ INLINE f64 odd_s64(s64 a)
 				pd[i] = (u32)(expr);                               \
 		return in + 1;                                                     \
 	}
-/* .ftz flushes f32 (PTX ISA, cvt). The hardware does not where the result is f16; ptxas accepts
- * .ftz with bf16, and with neither pairs nor tf32. */
+/* .ftz flushes f32 (PTX ISA, cvt). The hardware does not flush if the result is f16. ptxas accepts
+ * .ftz with bf16, but with neither pairs nor tf32. */
 #define FROM(v, F)    narrowed(in, (f64)(v), F)
 #define FROM_UP(v, F) narrowed(in, relu((f64)(v)), F)
 #define CVTS(X)                                                                                  \
@@ -268,7 +268,7 @@ INLINE f64 odd_s64(s64 a)
 	X(cvt_f16_f16, u32, HALF_F16, one(in, in_half(in, pa[i] & 0xffff, HALF_F16), HALF_F16))
 CVTS(NARROW)
 
-/* ---- pairs of 8 bits: of two f32 the first goes to the upper half ---- */
+/* ---- pairs of 8-bit floats: the first of two f32 goes to the upper half ---- */
 #define LOW(v, F)                half_to_f32((v)&0xffff, F)
 #define BOTH(e, F, bits, hi, lo) (narrowed(in, e(hi), F) << (bits) | narrowed(in, e(lo), F))
 #define EIGHT(X, T, F)                                                                             \

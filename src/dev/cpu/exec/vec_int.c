@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  * Copyright 2026 The heddle authors */
 
-/* Integer and logic operations on 32 lanes. Registers of 16 bits are stored in 32, of which the
- * upper half means nothing; every reader cuts it off. */
+/* Integer and logic operations on 32 lanes. 16-bit registers are stored in 32 bits, whose upper
+ * half is undefined; every reader masks it. */
 #include "vec.h"
 
 INLINE u32 shl32(u32 a, u32 n)
@@ -32,7 +32,7 @@ INLINE u32 clz64(u64 a)
 {
 	return a ? (u32)__builtin_clzll(a) : 64;
 }
-/* Position of the highest set bit, ~0 for none; shiftamt: how far to shift it to the top. */
+/* Position of the highest set bit, ~0 for none; shift: the shift that brings it to the top. */
 INLINE u32 find32(u32 a, bool shift)
 {
 	return !a ? ~0u : shift ? clz32(a) : 31 - clz32(a);
@@ -41,8 +41,8 @@ INLINE u32 find64(u64 a, bool shift)
 {
 	return !a ? ~0u : shift ? clz64(a) : 63 - clz64(a);
 }
-/* Position or length of a bit field: of 32 bits modulo 256, as the PTX ISA has it; of 64 the
- * hardware cuts nothing off. More than 64 is as good as 64. */
+/* Position or length of a bit field: for 32 bits modulo 256, as in the PTX ISA; for 64 bits the
+ * hardware uses all of it. More than 64 works as 64. */
 INLINE u32 in_field(u32 v, unsigned width)
 {
 	return width == 64 ? MIN(v, 64u) : v & 0xff;
@@ -183,8 +183,8 @@ INLINE s32 sat_s32(s64 v)
 {
 	return v > INT32_MAX ? INT32_MAX : v < INT32_MIN ? INT32_MIN : (s32)v;
 }
-/* What the instruction set leaves open, as the hardware has it: division by zero gives all ones,
- * and so does its remainder; the smallest number divided by -1 gives itself. */
+/* Results that the instruction set leaves open, as on the hardware: division by zero and its
+ * remainder give all ones; the smallest number divided by -1 gives itself. */
 #define DIVIDE(T, U)                                                    \
 	INLINE T div_##T(T a, T b)                                      \
 	{                                                               \
@@ -408,7 +408,7 @@ OPS(VOP1, VOP2, VOP3)
 	}
 MIXED(MIXED_OP)
 
-/* d = insert a's low bits into b at c, in->x bits: four sources. */
+/* d = b with the low in->x bits of a inserted at c: four sources. */
 static const struct vinsn *op_bfi_b32(struct vx *x, const struct vinsn *in)
 {
 	const u32 *a = VX_PTR(x, in->a), *b = VX_PTR(x, in->b), *c = VX_PTR(x, in->c);
@@ -430,9 +430,9 @@ static const struct vinsn *op_bfi_b64(struct vx *x, const struct vinsn *in)
 	return in + 1;
 }
 
-/* Carry chains: in->x is the carry flag's predicate; in->op says whether it is read and written,
- * and whether b is taken away. That adds the complement and one, so that the flag is set where
- * nothing was borrowed: an addition behind a subtraction sees it so, as in nvcc's division of 128
+/* Carry chains: in->x is the carry flag's predicate; in->op says whether the flag is read and
+ * written, and whether b is subtracted. Subtraction adds the complement and one, so the flag is set
+ * if there was no borrow: an addition after a subtraction sees it so, as in nvcc's division of 128
  * bits. */
 #define CARRY(name, T, WIDER)                                                      \
 	static const struct vinsn *op_##name(struct vx *x, const struct vinsn *in) \

@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0
  * Copyright 2026 The heddle authors */
 
-/* Loads and stores. Three ways, fastest first: all 32 lanes side by side in the range that the
- * instruction found last time (one check, one copy); all lanes in that range; lane by lane. Races
- * between kernels' plain accesses are the program's own, so thread checkers do not look here. */
+/* Loads and stores in three ways, fastest first: all 32 lanes contiguous in the range that the
+ * instruction found last time (one check, one copy); all lanes in that range; lane by lane.
+ * Races between kernels' plain accesses are the program's own, so thread checkers skip these
+ * functions. */
 #include "dev/cpu/fence.h"
 #include "vec.h"
 
@@ -19,8 +20,8 @@
 
 enum shape { SHAPE_BAD, SHAPE_LINE, SHAPE_SAME, SHAPE_MIXED };
 
-/* Looks at all 32 addresses at once. LINE: they rise by step. MIXED: all lie in [base, base +
- * limit]; BAD: anything else. */
+/* Checks all 32 addresses at once. LINE: they rise by step. MIXED: all lie in [base, base + limit].
+ * BAD: anything else. */
 INLINE enum shape look(const u64 *a, u64 offset, u64 base, u64 limit, u64 step, u64 align)
 {
 	u64 first = a[0] + offset, odd = 0, off_line = 0, outside = 0, low = 0;
@@ -124,7 +125,7 @@ INLINE void get(struct vx *x, const struct vinsn *in, u32 off, unsigned i, char 
 	}
 }
 
-/* Where element k is kept: one register in d or c, several in func->ext from in->c. */
+/* The register of element k: one register in d or c, several in func->ext from in->c. */
 INLINE u32 reg_of(struct vx *x, const struct vinsn *in, unsigned k)
 {
 	return in->vec == 1 ? in->d : x->f->frame->fn->ext[in->c + k];
@@ -175,7 +176,7 @@ RACY static const struct vinsn *store_lanes(struct vx *x, const struct vinsn *in
 	return in + 1;
 }
 
-/* All lanes load 4 bytes (or 8) into registers as wide. base: where the space begins. */
+/* All lanes load 4 (or 8) bytes into registers of that width. base: start of the space. */
 #define LOAD(T)                                                                         \
 	INLINE void load_##T(                                                           \
 		struct vx *x, u32 off, enum shape s, u64 base, const u64 *a, u64 shift) \
@@ -315,7 +316,7 @@ INLINE void load_any(struct vx *x, const struct vinsn *in, const char *const p[L
 ANY(global, IN_RANGE)
 ANY(shared, IN_SHARED)
 
-/* A kernel parameter, the same for all lanes; its place was checked when it was decoded. */
+/* A kernel parameter, the same for all lanes. Decoding checked its offset. */
 static const struct vinsn *op_ld_param(struct vx *x, const struct vinsn *in)
 {
 	const char *from = (const char *)x->b->launch->params + in->imm;
@@ -348,7 +349,7 @@ static const struct vinsn *op_ld_param(struct vx *x, const struct vinsn *in)
 	return in + 1;
 }
 
-/* Accesses that others watch: one atomic access an element, in the order of the lanes. */
+/* Accesses that other threads observe: one atomic access an element, in the order of the lanes. */
 INLINE u64 load_atomic(const void *p, unsigned size)
 {
 	switch (size) {
@@ -363,8 +364,8 @@ INLINE u64 load_atomic(const void *p, unsigned size)
 	}
 }
 
-/* A GPU reads and writes an aligned vector of 8 or 16 bytes as a whole, and programs count on it: a
- * value and its flag in one vector. So do hosts that have 16-byte registers. */
+/* A GPU reads and writes an aligned vector of 8 or 16 bytes as a whole, and programs rely on this:
+ * a value and its flag in one vector. Hosts with 16-byte registers do the same. */
 typedef u32 whole_vec __attribute__((vector_size(16), may_alias));
 
 static bool is_whole(const struct vinsn *in)

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0
  * Copyright 2026 The heddle authors */
 
-/* See weak.h. Three things make memory weak: a buffer of stores a block; units that a block has
- * read, by which plain loads go until an acquire (its L1); and a table of what units held before
- * they were last changed, shared by all blocks, from which a plain load of a block that has
- * acquired nothing since may answer. The first two are what hardware has; the third stands for
- * loads that were done early. What memory is freed under a buffer is not written to: the program
- * may free what it saw arrive. */
+/* See weak.h. Three things make memory weak. First, a store buffer a block. Second, units that a
+ * block has read, which its plain loads use until an acquire (its L1 cache). Third, a table of
+ * earlier contents of changed units, shared by all blocks. A plain load of a block without an
+ * acquire since then may return such an old content. Hardware has the first two; the third models
+ * loads that are executed early. A buffer never writes to memory that was freed meanwhile: a
+ * program may free memory whose data it saw arrive. */
 #include "weak.h"
 
 #include <pthread.h>
@@ -68,15 +68,15 @@ static uint64_t in_memory(const uint64_t *at)
 	return __atomic_load_n(at, __ATOMIC_RELAXED);
 }
 
-/* The unit is about to be changed: what it holds is the past, once the change is done. */
-static void remember(const struct weak *w, const uint64_t *at)
+/* Records the unit's content, which becomes the old content once the change is done. */
+static void note_past(const struct weak *w, const uint64_t *at)
 {
 	struct past *p = &past[place_of(at, PAST)];
 
 	*p = (struct past){.at = at, .by = w, .v = in_memory(at), .when = ++changes};
 }
 
-static bool recall(const struct weak *w, const uint64_t *at, uint64_t *ret)
+static bool recall_past(const struct weak *w, const uint64_t *at, uint64_t *ret)
 {
 	const struct past *p = &past[place_of(at, PAST)];
 	bool found;
@@ -91,7 +91,7 @@ static bool recall(const struct weak *w, const uint64_t *at, uint64_t *ret)
 
 /* ---- a block's ---- */
 
-static uint64_t draw(struct weak *w)
+static uint64_t draw_random(struct weak *w)
 {
 	uint64_t z = w->random;
 
@@ -122,7 +122,7 @@ void weak_destroy(struct weak *w)
 	free(w);
 }
 
-/* The bytes of the mask in as few stores as they are apart; strong ones are never torn. */
+/* Writes the bytes of the mask in as few stores as possible; a strong store is never torn. */
 static void write_bytes(uint64_t *at, uint64_t v, uint64_t mask)
 {
 	char *p = (char *)at;
@@ -152,7 +152,7 @@ static void write_bytes(uint64_t *at, uint64_t v, uint64_t mask)
 static bool is_there(const struct weak *w, const struct store *s)
 {
 	struct vgpu_range r;
-	/* The unit may begin ahead of what the bytes are in. */
+	/* The unit may begin before the range of the bytes. */
 	uint64_t first = (uint64_t)(uintptr_t)s->at + (uint64_t)__builtin_ctzll(s->mask) / 8;
 
 	return s->generation == vgpu_mem_generation(w->mem) || vgpu_mem_range(w->mem, first, &r);
@@ -167,7 +167,7 @@ static void forget_read(struct weak *w, const uint64_t *at)
 }
 
 /* Store i comes to memory. */
-static void arrive(struct weak *w, uint32_t i)
+static void commit_store(struct weak *w, uint32_t i)
 {
 	struct store s = w->store[i];
 
@@ -176,7 +176,7 @@ static void arrive(struct weak *w, uint32_t i)
 	if (!is_there(w, &s))
 		return;
 	pthread_mutex_lock(&past_lock);
-	remember(w, s.at);
+	note_past(w, s.at);
 	write_bytes(s.at, s.v, s.mask);
 	pthread_mutex_unlock(&past_lock);
 }
@@ -189,16 +189,16 @@ static struct store *find_store(struct weak *w, const uint64_t *at)
 	return NULL;
 }
 
-/* What a plain load takes for the unit's content. One in 64 looks anew, so that who waits with
- * plain loads, which is wrong, does not wait for ever, which it need not. */
+/* The content that a plain load sees. One load in 64 reads memory, so that a program that wrongly
+ * waits with plain loads still ends. */
 static uint64_t plain_view(struct weak *w, const uint64_t *at)
 {
 	size_t k = place_of(at, READ);
-	uint64_t z = draw(w) >> 20, v;
+	uint64_t z = draw_random(w) >> 20, v;
 
 	if (w->read[k].at == at && z % 64)
 		return w->read[k].v;
-	if (w->read[k].at == at || z >> 6 & 1 || !recall(w, at, &v))
+	if (w->read[k].at == at || z >> 6 & 1 || !recall_past(w, at, &v))
 		v = in_memory(at);
 	w->read[k].at = at;
 	w->read[k].v = v;
@@ -236,14 +236,14 @@ uint64_t weak_load(struct weak *w, const void *p, unsigned bytes, bool strong)
 void weak_store(struct weak *w, void *p, unsigned bytes, uint64_t v)
 {
 	unsigned shift;
-	uint64_t *at = (uint64_t *)(uintptr_t)unit_of(p, &shift), z = draw(w) >> 20;
+	uint64_t *at = (uint64_t *)(uintptr_t)unit_of(p, &shift), z = draw_random(w) >> 20;
 	uint64_t mask = (bytes < 8 ? (1ull << 8 * bytes) - 1 : ~0ull) << shift;
 	struct store *s = find_store(w, at);
 
 	forget_read(w, at);
 	if (!s) {
 		if (w->n == STORES || (w->n && z % 16 == 0))
-			arrive(w, (uint32_t)(z >> 8) % w->n);
+			commit_store(w, (uint32_t)(z >> 8) % w->n);
 		s = &w->store[w->n++];
 		*s = (struct store){.at = at, .generation = vgpu_mem_generation(w->mem)};
 	}
@@ -260,10 +260,10 @@ void weak_atomic(struct weak *w, void *p, unsigned bytes)
 		struct store *s = find_store(w, at);
 
 		if (s)
-			arrive(w, (uint32_t)(s - w->store));
+			commit_store(w, (uint32_t)(s - w->store));
 		forget_read(w, at);
 		pthread_mutex_lock(&past_lock);
-		remember(w, at);
+		note_past(w, at);
 		pthread_mutex_unlock(&past_lock);
 	}
 }
@@ -271,7 +271,7 @@ void weak_atomic(struct weak *w, void *p, unsigned bytes)
 void weak_release(struct weak *w)
 {
 	while (w->n)
-		arrive(w, (uint32_t)(draw(w) >> 20) % w->n);
+		commit_store(w, (uint32_t)(draw_random(w) >> 20) % w->n);
 	vgpu_fence(__ATOMIC_SEQ_CST);
 }
 
@@ -287,11 +287,11 @@ void weak_acquire(struct weak *w)
 
 void weak_pass(struct weak *w, bool idle)
 {
-	uint64_t z = draw(w) >> 20;
+	uint64_t z = draw_random(w) >> 20;
 	uint32_t go = w->n ? (uint32_t)(z >> 2) % (w->n + 1) / (z & 3 ? 4 : 1) : 0;
 
 	if (idle && w->n)
 		go = MAX(go, 1u);
 	while (go--)
-		arrive(w, (uint32_t)(draw(w) >> 20) % w->n);
+		commit_store(w, (uint32_t)(draw_random(w) >> 20) % w->n);
 }

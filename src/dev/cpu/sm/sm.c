@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0
  * Copyright 2026 The heddle authors */
 
-/* Joining and leaving the shared table, and what one process does with it. Everything looks first
- * whether the process still has its place (sm_lost): what is in it may be another's by now. */
+/* Joining and leaving the shared table, and a process's operations on it. Every operation first
+ * checks that the process still has its place (sm_lost), as the place may belong to another process
+ * by now. */
 #include "sm_table.h"
 
 #include <errno.h>

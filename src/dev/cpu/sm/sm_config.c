@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  * Copyright 2026 The heddle authors */
 
-/* What the virtual GPU consists of: defaults scaled down from sm_90, changed by HEDDLE_VGPU; and
- * the arithmetic of what a block takes of an SM. */
+/* The virtual GPU's configuration: defaults scaled down from sm_90, changed by HEDDLE_VGPU; and the
+ * resources of an SM that a block takes. */
 #include "dev/cpu/vgpu.h"
 #include "sm.h"
 

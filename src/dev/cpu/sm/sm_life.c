@@ -14,7 +14,7 @@ static void wait_for(sem_t *s)
 		;
 }
 
-static void *keep(void *arg)
+static void *hold_life(void *arg)
 {
 	struct sm_keeper *k = arg;
 	int r = pthread_mutex_lock(k->life);
@@ -35,7 +35,7 @@ int sm_life_begin(struct sm_keeper *k, pthread_mutex_t *life)
 	k->life = life;
 	sem_init(&k->held, 0, 0);
 	sem_init(&k->leave, 0, 0);
-	int r = vgpu_thread_start(keep, k, &k->thread);
+	int r = vgpu_thread_start(hold_life, k, &k->thread);
 	if (r == 0) {
 		wait_for(&k->held);
 		r = k->error;

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0
  * Copyright 2026 The heddle authors */
 
-/* Runs and tasks: a task is a block slot in use by this process, a run a launch. What is common to
- * both ways of stepping is here; the threads are in sm_worker.c, the virtual clock in sm_serial.c.
- * Locks are taken in this order: big, the pool's, the shared table's. */
+/* Runs and tasks: a task is a block slot in use by this process, a run is a launch. This file has
+ * the common part of both ways of stepping; the threads are in sm_worker.c, the virtual clock in
+ * sm_serial.c. Locks are taken in this order: big, the pool's, the shared table's. */
 #include "sm_task.h"
 
 #include <errno.h>
@@ -128,7 +128,8 @@ bool pool_take(struct vgpu_pool *p, void (*put)(struct vgpu_pool *p, struct vgpu
 	return any;
 }
 
-/* Making the block here keeps it out of the pool's lock; it enters the run's list when it ends. */
+/* Makes the block here, outside the pool's lock; the block enters the run's list when the step
+ * ends. */
 enum vgpu_state task_step(struct vgpu_task *t, uint64_t budget, uint64_t *io_cycles)
 {
 	struct vgpu_run *r = t->run;
@@ -149,7 +150,7 @@ enum vgpu_state task_step(struct vgpu_task *t, uint64_t budget, uint64_t *io_cyc
 	return s;
 }
 
-/* Puts the task into its run's list of those that hold a block, if it is not there. */
+/* Adds the task to its run's list of tasks with a block, unless it is there. */
 static void link_block(struct vgpu_task *t)
 {
 	if (!t->block || t->linked)
@@ -202,7 +203,7 @@ void pool_fault(struct vgpu_pool *p, struct vgpu_task *t, int error)
 		else if (f)
 			r->error = -ENOMEM;
 	}
-	/* This block still counts as resident, so that the run cannot end in here. */
+	/* This block still counts as resident, so pool_stop_run cannot end the run. */
 	pool_stop_run(p, r);
 	pool_end_block(p, t);
 }
@@ -264,8 +265,8 @@ int vgpu_pool_create(
 	return 0;
 }
 
-/* Threads start with the first launch: most programs that only ask for attributes need none. One is
- * enough to get on with; more are tried for with every launch. */
+/* Threads start with the first launch, since most programs that only ask for attributes need none.
+ * One thread is enough for progress; each launch tries to start more. */
 static int start_threads(struct vgpu_pool *p)
 {
 	int r = 0;
@@ -320,8 +321,8 @@ void vgpu_pool_submit(struct vgpu_pool *p, struct vgpu_run *r)
 	r->start_ns = vgpu_clock_ns(p);
 	run_append(&p->pending, r);
 	pool_retry(p);
-	/* Threads that sleep until something is placed sleep for ever if those who have the slots
-	 * die: from now on one has to look. */
+	/* Threads sleep until a block is placed. If the owners of the slots die, no placing wakes
+	 * them, so one thread must check from now on. */
 	if (!p->config.serial && !sm_has_grants(p->sm))
 		sm_wake(p->sm, 1);
 	pthread_mutex_unlock(&p->lock);

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0
  * Copyright 2026 The heddle authors */
 
-/* The file that a device's table lies in: /dev/shm/heddle-vgpuLAYOUT-UID[-NAME], of one user;
- * device N of several has +N behind the name. Other versions, with another layout, have a device of
- * their own. Joining and leaving happen under its file lock, so that the last one to leave can
- * remove it. No descriptor of it is kept: the program may close any number, and a child would hold
- * on to it. What nobody alive uses, or is not of this layout, is never written to but replaced, so
- * that those who still have it mapped are left in peace. */
+/* The file of a device's table: /dev/shm/heddle-vgpuLAYOUT-UID[-NAME], for one user; device N of
+ * several appends +N. Versions with another layout have a device of their own. Processes join and
+ * leave under the file's lock, so that the last one to leave can remove it. The descriptor is not
+ * kept, since the program may close any number, and a child would keep the lock. A file without
+ * live users, or of another layout, is replaced and never written to, so that processes that still
+ * map it are not disturbed. */
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
@@ -54,7 +54,7 @@ void sm_table_init(struct sm_table *t, const struct sm_config *c, bool shared)
 	t->magic = SM_MAGIC;
 }
 
-/* Whoever may write to the file may lock it, too. */
+/* No other user may open the file, as a writer could also lock it. */
 static bool is_ours(int fd, struct stat *ret)
 {
 	return fstat(fd, ret) == 0 && ret->st_uid == geteuid() && S_ISREG(ret->st_mode) &&
@@ -81,7 +81,7 @@ void sm_segment_unlock(int fd)
 	close(fd);
 }
 
-/* A file of ours, locked, and not one that somebody is removing. */
+/* Opens and locks a file of this user that is not being removed. */
 static int open_locked(const char *path, int flags, int tries, struct stat *ret)
 {
 	for (;;) {
@@ -101,7 +101,7 @@ static int open_locked(const char *path, int flags, int tries, struct stat *ret)
 	}
 }
 
-static struct sm_table *map(int fd)
+static struct sm_table *map_table(int fd)
 {
 	void *p = mmap(NULL, sizeof(struct sm_table), PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
 
@@ -116,7 +116,7 @@ static bool anybody_lives(struct sm_table *t)
 	return false;
 }
 
-/* A table of this layout; one that was not finished has no magic yet. */
+/* A table of this layout; an unfinished one has no magic yet. */
 static bool is_table(const struct sm_table *t)
 {
 	return t->magic == SM_MAGIC && t->bytes == sizeof(*t);
@@ -129,7 +129,7 @@ static void remove_dead(const char *path)
 
 	if (fd < 0)
 		return;
-	struct sm_table *t = st.st_size == sizeof(*t) ? map(fd) : NULL;
+	struct sm_table *t = st.st_size == sizeof(*t) ? map_table(fd) : NULL;
 	if (t && is_table(t) && !anybody_lives(t))
 		unlink(path);
 	if (t)
@@ -137,9 +137,9 @@ static void remove_dead(const char *path)
 	sm_segment_unlock(fd);
 }
 
-/* Removes what dead processes have left of other instances. Best effort: they are in nobody's way.
- */
-static void sweep(const char *own)
+/* Removes other instances' files whose processes are dead. Errors are ignored, since these files do
+ * no harm. */
+static void sweep_files(const char *own)
 {
 	char prefix[40], path[sizeof(FOLDER) + 256];
 	DIR *dir = opendir(FOLDER);
@@ -165,7 +165,7 @@ static int map_new(struct sm *s, int fd, const struct sm_config *c)
 {
 	if (ftruncate(fd, sizeof(*s->t)) != 0)
 		return -errno;
-	s->t = map(fd);
+	s->t = map_table(fd);
 	if (!s->t)
 		return -errno;
 	sm_table_init(s->t, c, true);
@@ -178,7 +178,7 @@ static int use_file(struct sm *s, int fd, const struct stat *st, const struct sm
 	if (st->st_size == 0)
 		return map_new(s, fd, c);
 	if (st->st_size == sizeof(*s->t)) {
-		s->t = map(fd);
+		s->t = map_table(fd);
 		if (!s->t)
 			return -errno;
 		if (is_table(s->t) && anybody_lives(s->t))
@@ -199,7 +199,7 @@ int sm_segment_open(struct sm *s, const struct sm_config *c, int *ret_fd)
 		snprintf(number, sizeof(number), "+%u", c->device);
 	snprintf(s->path, sizeof(s->path), FOLDER "/" PREFIX "%s%s%s", SM_LAYOUT,
 		(unsigned)geteuid(), named ? "-" : "", c->name, number);
-	sweep(s->path);
+	sweep_files(s->path);
 	do {
 		fd = open_locked(s->path, O_CREAT, JOIN_TRIES, &st);
 		if (fd < 0)

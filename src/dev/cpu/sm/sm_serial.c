@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  * Copyright 2026 The heddle authors */
 
-/* Serial mode: every SM has a clock of its own, in cycles of one nanosecond; the SM that is
- * furthest behind steps next, its blocks in turn. So the same launches give the same times, always.
- */
+/* Serial mode: every SM has its own clock, in cycles of one nanosecond. The SM with the earliest
+ * clock steps next, its blocks in turn. So the same launches always take the same times. */
 #include "sm_task.h"
 
 #include <errno.h>
@@ -16,7 +15,7 @@ static void put_on_sm(struct vgpu_pool *p, struct vgpu_task *t)
 {
 	uint64_t start = t->run->start_ns + LAUNCH_COST_NS;
 
-	/* An SM that stood still is brought up to date; one that works goes on at its own time. */
+	/* The clock of an idle SM moves up to now; a busy SM keeps its own time. */
 	if (!p->on_sm[t->sm].n)
 		p->clock_ns[t->sm] = MAX(p->clock_ns[t->sm], MAX(start, p->now_ns));
 	task_push(&p->on_sm[t->sm], t);
@@ -32,7 +31,7 @@ static int next_sm(const struct vgpu_pool *p)
 	return best;
 }
 
-static void refill(struct vgpu_pool *p)
+static void take_blocks(struct vgpu_pool *p)
 {
 	if (p->pending)
 		pool_retry(p);
@@ -41,7 +40,7 @@ static void refill(struct vgpu_pool *p)
 
 uint64_t vgpu_pool_next_ns(struct vgpu_pool *p)
 {
-	refill(p);
+	take_blocks(p);
 	if (p->ended)
 		return p->now_ns;
 	int sm = next_sm(p);
@@ -64,7 +63,7 @@ static bool tell_ended(struct vgpu_pool *p)
 
 bool vgpu_pool_step(struct vgpu_pool *p)
 {
-	refill(p);
+	take_blocks(p);
 	if (tell_ended(p))
 		return true;
 	int sm = next_sm(p);

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  * Copyright 2026 The heddle authors */
 
-/* The shared table's rules: placing blocks, noticing dead processes, and putting the table right
- * after one died with the lock held. Every function is called with the lock held. */
+/* The shared table's rules: placing blocks, noticing dead processes, and repairing the table after
+ * a process died with the lock held. Every function needs the lock held. */
 #include "sm_table.h"
 
 #include <errno.h>
@@ -44,7 +44,7 @@ static void grant_append(struct sm_table *t, uint16_t slot)
 	atomic_fetch_add(&p->grants, 1);
 }
 
-/* The emptiest SM that has room, so that a grid spreads over all of them. */
+/* The emptiest SM with room, so that a grid spreads over all SMs. */
 static int pick_unit(const struct sm_table *t, const struct sm_demand *d)
 {
 	int best = -1;
@@ -118,7 +118,7 @@ void sm_place(struct sm_table *t)
 			sm_poke(&t->proc[p], granted[p]);
 }
 
-static bool before(const struct sm_launch_entry *a, const struct sm_launch_entry *b)
+static bool goes_before(const struct sm_launch_entry *a, const struct sm_launch_entry *b)
 {
 	return a->priority != b->priority ? a->priority > b->priority : a->seq < b->seq;
 }
@@ -131,7 +131,7 @@ static void rebuild_queue(struct sm_table *t)
 		if (!l->used || l->next_block >= l->n_blocks)
 			continue;
 		uint32_t at = t->n_queued++;
-		for (; at > 0 && before(l, &t->launch[t->queue[at - 1]]); at--)
+		for (; at > 0 && goes_before(l, &t->launch[t->queue[at - 1]]); at--)
 			t->queue[at] = t->queue[at - 1];
 		t->queue[at] = id;
 	}
@@ -207,7 +207,7 @@ int sm_join(struct sm *s)
 	sm_reap(s);
 	for (uint16_t i = 0; i < SM_MAX_PROCS; i++) {
 		struct sm_proc *p = &t->proc[i];
-		/* Whoever was forgotten and lives on keeps its place from others. */
+		/* A process that was taken for dead but lives still keeps its place from others. */
 		if (atomic_load(&p->pid) || (s->shared && sm_life_lasts(&p->life)))
 			continue;
 		int r = s->shared ? sm_life_begin(&s->keeper, &p->life) : 0;

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0
  * Copyright 2026 The heddle authors */
 
-/* The layout of the segment that processes share. Authoritative are procs, launches and slots, each
- * made valid by its last store (pid, used, proc); everything else is derived from them and rebuilt
- * when a process died while it held the lock. Who is alive, sm_life.h says. */
+/* The layout of the shared segment. Procs, launches and slots are authoritative, each made valid by
+ * its last store (pid, used, proc). All else is derived from them, and rebuilt when a process died
+ * while it held the lock. sm_life.h tells which processes live. */
 #ifndef HEDDLE_VGPU_SM_TABLE_H
 #define HEDDLE_VGPU_SM_TABLE_H
 
@@ -78,12 +78,12 @@ struct sm {
 	_Atomic uint64_t next_reap_ns;
 };
 
-/* The segment's file (sm_segment.c). Gives s->t, and the file's descriptor, on which its file lock
- * is held: to be closed when s is in the table. Makes a new one where the last users are dead. */
+/* The segment's file (sm_segment.c). Sets s->t, and returns the file's descriptor with its lock
+ * held: close it when s is in the table. Makes a new file if the last users are dead. */
 int sm_segment_open(struct sm *s, const struct sm_config *c, int *ret_fd);
-/* Unmaps, and removes the file if nobody uses it. */
+/* Unmaps, and removes the file if no process uses it. */
 void sm_segment_close(struct sm *s);
-/* Lets go of the file lock, in children that were forked meanwhile, too. */
+/* Releases the file lock, also in children that were forked meanwhile. */
 void sm_segment_unlock(int fd);
 void sm_table_init(struct sm_table *t, const struct sm_config *c, bool shared);
 

@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0
  * Copyright 2026 The heddle authors */
 
-/* What the threaded and the serial way of stepping blocks share. */
+/* Shared by the threaded and the serial way of stepping blocks. */
 #ifndef HEDDLE_VGPU_SM_TASK_H
 #define HEDDLE_VGPU_SM_TASK_H
 
 #include "sm_pool.h"
 
-/* One block slot of one SM, as this process uses it. Keeps its last block object for the next block
- * of the same run. */
+/* One block slot of one SM in this process. Keeps its last block object for the next block of the
+ * same run. */
 struct vgpu_task {
 	struct vgpu_run *run; /* whose block it is, or was */
 	struct vgpu_block *block;
@@ -57,12 +57,12 @@ bool pool_take(struct vgpu_pool *p,
 /* The task's block is over: its slot is free. */
 void pool_end_block(struct vgpu_pool *p, struct vgpu_task *t);
 void pool_fault(struct vgpu_pool *p, struct vgpu_task *t, int error);
-/* The process has no place on the device any more: every run ends with an error as soon as those
- * of its blocks that are being stepped allow. */
+/* The process has lost its place on the device: every run ends with an error, as soon as its blocks
+ * in a step allow. */
 void pool_lose(struct vgpu_pool *p);
 struct vgpu_run *pool_pop_ended(struct vgpu_pool *p);
 
-/* Without it: one step of the task's block. */
+/* Call without the lock: one step of the task's block. */
 enum vgpu_state task_step(struct vgpu_task *t, uint64_t budget, uint64_t *io_cycles);
 
 void *pool_worker(void *arg);

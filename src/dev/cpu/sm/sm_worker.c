@@ -1,26 +1,26 @@
 /* SPDX-License-Identifier: Apache-2.0
  * Copyright 2026 The heddle authors */
 
-/* A worker thread: takes the resident blocks in turn, sleeps when there is nothing to step. Blocks
- * that only wait (in a nanosleep, or spinning on a value) are looked at now and then, so that a
- * waiting kernel costs next to nothing. */
+/* A worker thread: steps the resident blocks in turn, and sleeps if there is none. Blocks that only
+ * wait (in a nanosleep, or polling a value) are checked now and then, so that a waiting kernel
+ * costs little. */
 #include "sm_task.h"
 
 #include <errno.h>
 
-/* Warp instructions a turn: long enough for the caches, short enough that blocks that wait for each
- * other get on. */
+/* Warp instructions a turn: enough to use the caches, few enough for blocks that wait for each
+ * other. */
 #define BUDGET         2000
 #define BACKOFF_MIN_NS 20000
 #define BACKOFF_MAX_NS 500000
-#define LOOK_AGAIN_NS  20000000 /* blocks to place: whoever has the slots may have died */
+#define LOOK_AGAIN_NS  20000000 /* with blocks to place: the owners of the slots may have died */
 
 static void put_ready(struct vgpu_pool *p, struct vgpu_task *t)
 {
 	task_push(&p->ready, t);
 }
 
-/* Idle tasks that are due become ready; returns when the next one is. */
+/* Moves idle tasks that are due to the ready list; returns when the next one is due. */
 static uint64_t wake_idle(struct vgpu_pool *p)
 {
 	struct task_list keep = {0};
@@ -78,7 +78,7 @@ static void tell_ended(struct vgpu_pool *p)
 	}
 }
 
-static void rest(struct vgpu_pool *p, uint32_t word, uint64_t due, bool unplaced)
+static void rest_worker(struct vgpu_pool *p, uint32_t word, uint64_t due, bool unplaced)
 {
 	uint64_t timeout = UINT64_MAX;
 
@@ -121,9 +121,10 @@ void *pool_worker(void *arg)
 		if (ended)
 			tell_ended(p);
 		else if (!t)
-			rest(p, word, due, unplaced);
+			rest_worker(p, word, due, unplaced);
 		if (t) {
-			/* Others of its SM may be run meanwhile: each goes on from the latest. */
+			/* Other blocks of the SM may run meanwhile: each continues from the latest
+			 * clock. */
 			uint64_t *at = &p->clock_ns[t->sm], was, clock;
 
 			clock = was = __atomic_load_n(at, __ATOMIC_RELAXED);
