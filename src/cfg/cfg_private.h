@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  * Copyright 2026 The heddle authors */
 
-/* What the files of this folder share. */
+/* Declarations that the files of this folder share. */
 #ifndef HEDDLE_CFG_PRIVATE_H
 #define HEDDLE_CFG_PRIVATE_H
 
@@ -12,18 +12,18 @@ struct cfg_order {
 	uint32_t n;
 };
 int cfg_walk(const struct cfg *g, uint32_t start, bool backwards, struct cfg_order *ret);
-/* Fills idom and ipdom, and where blocks are in the trees of these. */
+/* Computes idom and ipdom, and the intervals in their trees. */
 int cfg_find_dominators(struct cfg *g);
 
-/* live.c: the peak of what is live, with a weight for each register. -ENOMEM. */
+/* live.c: peak weight of the live registers, given a weight for each. -ENOMEM. */
 int cfg_peak(
 	const struct cfg *g, const struct cfg_liveness *l, const uint8_t *weight, uint32_t *ret);
 
 /* linear.c: integers in registers. */
 struct cfg_linear {
 	bool blocks_1d;
-	uint8_t *number; /* of each register: it holds the thread's number within its block */
-	uint8_t *zeros;  /* bits at the end that are known to be 0 */
+	uint8_t *number; /* per register: it holds the thread's index within its block */
+	uint8_t *zeros;  /* per register: number of low bits known to be 0 */
 };
 int cfg_linear_find(const struct cfg *g, bool blocks_1d, struct cfg_linear *ret);
 void cfg_linear_finish(struct cfg_linear *l); /* also after a failure */

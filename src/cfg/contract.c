@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  * Copyright 2026 The heddle authors */
 
-/* Which products may be fused with which sums (contract.h). From each product on to all that reads
- * it, through moves and changes of sign, by definitions and uses. */
+/* Finds which products may be contracted with which sums (contract.h). From each product it follows
+ * definitions and uses, through moves and negations, to all statements that read it. */
 #include "cfg/contract.h"
 
 #include "cfg/chains.h"
@@ -14,12 +14,13 @@ struct finding {
 	const struct cfg *g;
 	const struct cfg_chains *c;
 	struct contract *ret;
-	VEC(uint32_t) todo;         /* nodes of chains */
-	VEC(uint32_t) sums;         /* statements that read the product in hand */
-	bool alone;                 /* they read nothing else in its place */
-	uint32_t *seen, mark;       /* by node */
-	struct contract_fused *may; /* of a sum, by statement, for each operand: what it may take */
-	uint32_t *readers, *takers; /* of a product, by statement: sums that may, and that do */
+	VEC(uint32_t) todo;   /* nodes of chains */
+	VEC(uint32_t) sums;   /* sums that read the current product */
+	bool alone;           /* only this product reaches those reads */
+	uint32_t *seen, mark; /* by node */
+	/* per sum, for each of two operands: the product that may be contracted */
+	struct contract_fused *may;
+	uint32_t *readers, *takers; /* per product: number of sums that may take it, and that do */
 	const struct ptx_mnem *asked[2];
 	bool may_take; /* asked[0] may take a product of asked[1] */
 };
@@ -42,8 +43,8 @@ static bool is_open(const struct ptx_stmt *s)
 	return true;
 }
 
-/* A division that is not exact ends in a multiplication by what the reciprocal of the divisor is
- * near, and a reciprocal near which there are subnormal numbers in one by a power of two. */
+/* An approximate division ends in a multiplication by an approximate reciprocal. An approximate
+ * reciprocal that supports subnormals ends in a multiplication by a power of two. */
 bool contract_is_product(const struct ptx_stmt *s)
 {
 	if (!is_open(s) || ptx_has_mod(s->mn, "sat"))
@@ -87,7 +88,7 @@ bool contract_splits(const struct ptx_stmt *s)
 	}
 }
 
-/* What only hands a value on. */
+/* Whether s only copies or negates the product. */
 static bool is_through(const struct ptx_stmt *s, const struct ptx_stmt *product)
 {
 	if (s->kind != PTX_INSN || s->guard != PTX_NO_REG || s->n != 2 ||
@@ -97,7 +98,7 @@ static bool is_through(const struct ptx_stmt *s, const struct ptx_stmt *product)
 	       (s->mn->op == PTX_OP_neg && s->mn->type[0] == product->mn->type[0]);
 }
 
-/* Mnemonics decide, and few pairs of them occur: x keeps the last answer. */
+/* The answer depends only on the mnemonics, of which few pairs occur: x caches the last answer. */
 static bool may_take(struct finding *x, const struct ptx_stmt *sum, const struct ptx_stmt *product)
 {
 	if (x->asked[0] == sum->mn && x->asked[1] == product->mn)
@@ -114,7 +115,7 @@ static const struct ptx_stmt *stmt(const struct finding *x, uint32_t at)
 	return &x->g->f->body.at[at];
 }
 
-/* What alone gives a register the value that statement `at` reads; NULL: several may. */
+/* The only definition that statement `at` can read in a register; NULL: several. */
 static const struct ptx_stmt *only_def(const struct finding *x, uint32_t reg, uint32_t at)
 {
 	uint32_t use = cfg_find_use(x->c, reg, at), d;
@@ -133,15 +134,15 @@ static int add_todo(struct finding *x, uint32_t node)
 	return VEC_PUSH(&x->todo, node) ? 0 : -ENOMEM;
 }
 
-/* Looks at a statement that reads the product or a copy of it, and adds a sum to x->sums. 0: it is
- * a sum or makes a copy; 1: it is anything else. */
+/* Checks a statement that reads the product or a copy of it. 0: it is a sum, added to x->sums, or
+ * makes a copy; 1: any other statement. */
 static int look_at_use(struct finding *x, const struct ptx_stmt *product, uint32_t use)
 {
 	uint32_t at = x->c->use[use].stmt, next;
 	const struct ptx_stmt *s = stmt(x, at);
 
 	x->alone &= x->c->only[x->c->n_defs + use] != CFG_SEVERAL;
-	/* m + m is not fused. */
+	/* m + m is not contracted. */
 	if (may_take(x, s, product) && s->opd[1].kind == PTX_OPD_REG &&
 		s->opd[2].kind == PTX_OPD_REG && s->opd[1].reg == s->opd[2].reg)
 		return 1;
@@ -153,7 +154,7 @@ static int look_at_use(struct finding *x, const struct ptx_stmt *product, uint32
 	return next == CFG_NONE ? 1 : add_todo(x, next);
 }
 
-/* Looks at what reads a node of the product. A use has one input, so each is looked at once. */
+/* Checks all reads of a node of the product. A use has one input, so each use is checked once. */
 static int follow(struct finding *x, const struct ptx_stmt *product, uint32_t node)
 {
 	const struct cfg_chains *c = x->c;
@@ -185,8 +186,8 @@ static int find_sums(struct finding *x, uint32_t at)
 	return r;
 }
 
-/* A number, or what comes from constant memory by an address that is one: the assembler has both as
- * operands. */
+/* Whether the operand is a constant, or a load from constant memory at a constant address: machine
+ * instructions take both as operands. */
 static bool is_constant(const struct finding *x, const struct ptx_opd *o, uint32_t at)
 {
 	for (unsigned steps = 0; steps < 16; steps++) {
@@ -219,7 +220,7 @@ static bool has_constant(const struct finding *x, uint32_t product)
 	return false;
 }
 
-/* Its product comes there by going round a loop. */
+/* Whether the product reaches the sum only through a loop's back edge. */
 static bool comes_round(const struct finding *x, uint32_t product, uint32_t sum)
 {
 	uint32_t a = x->g->block_of[product], b = x->g->block_of[sum];
@@ -227,7 +228,8 @@ static bool comes_round(const struct finding *x, uint32_t product, uint32_t sum)
 	return a == b ? sum <= product : x->g->at[b].order <= x->g->at[a].order;
 }
 
-/* Back from an operand of a sum to the product. More steps than definitions: copies in a circle. */
+/* Follows copies from an operand of a sum back to the product. More steps than definitions mean a
+ * cycle of copies. */
 static bool leads_to(const struct finding *x, const struct ptx_opd *o, uint32_t at,
 	uint32_t product, bool *ret_negated)
 {
@@ -246,7 +248,7 @@ static bool leads_to(const struct finding *x, const struct ptx_opd *o, uint32_t 
 	return false;
 }
 
-/* Written once, ahead of the product: it holds behind it what it held there. */
+/* Whether the operand is written once, before the product, so that its value does not change. */
 static bool stays(const struct finding *x, const struct ptx_opd *o, uint32_t product)
 {
 	return o->kind != PTX_OPD_REG ||
@@ -263,7 +265,7 @@ static bool note_fused(struct finding *x, uint32_t product, uint32_t sum)
 		if (leads_to(x, &stmt(x, sum)->opd[i], sum, product, &now.negated))
 			now.operand = i;
 	if (f->operand || x->ret->from[sum] != CFG_NONE || x->ret->apart[sum]) {
-		f->operand = 0; /* which of them is not known */
+		f->operand = 0; /* ambiguous: several products */
 		return false;
 	}
 	if (!now.operand || !stays(x, &p->opd[1], product) || !stays(x, &p->opd[2], product))
@@ -277,7 +279,7 @@ static void doubt(struct finding *x, uint32_t product)
 	x->ret->doubtful = MIN(x->ret->doubtful, product);
 }
 
-/* Sums in its block alone. */
+/* All sums are in the product's block. */
 static void note_here(struct finding *x, uint32_t product)
 {
 	for (size_t i = 0; i < x->sums.len; i++) {
@@ -291,7 +293,8 @@ static void note_here(struct finding *x, uint32_t product)
 	}
 }
 
-/* Others, too. What no modifier makes rounded is read by sums that are. */
+/* Some sums are in other blocks. Of a division or reciprocal, the final multiplication cannot be
+ * given a rounding, so the sums get it. */
 static void note_elsewhere(struct finding *x, uint32_t product)
 {
 	bool is_mul = stmt(x, product)->mn->op == PTX_OP_mul;
@@ -316,7 +319,7 @@ static void note_elsewhere(struct finding *x, uint32_t product)
 	}
 }
 
-/* What the assembler may make a branch of stands between them, which are in one block. */
+/* Whether a statement that ptxas may turn into a branch stands between the two, in one block. */
 static bool is_split(const struct finding *x, uint32_t product, uint32_t sum)
 {
 	for (uint32_t i = product + 1; i < sum; i++)
@@ -325,7 +328,7 @@ static bool is_split(const struct finding *x, uint32_t product, uint32_t sum)
 	return false;
 }
 
-/* It holds at the sum what it held at the product. */
+/* Whether the operand still has the same value at the sum. */
 static bool is_unchanged(
 	const struct finding *x, const struct ptx_opd *o, uint32_t product, uint32_t sum)
 {
@@ -356,7 +359,7 @@ static bool may_fuse(const struct finding *x, uint32_t product, uint32_t sum, bo
 	       (x->g->block_of[product] == x->g->block_of[sum] && !is_split(x, product, sum));
 }
 
-/* A product that all of its sums may take. */
+/* Notes a product that all of its sums may take. */
 static void note_candidate(struct finding *x, uint32_t product)
 {
 	struct contract_fused f;

@@ -20,11 +20,11 @@
 #include "cfg/cfg.h"
 
 struct contract {
-	/* By statement: of a sum, the first of the products in its block that it may be fused with;
-	 * else CFG_NONE. What lies between stays there, and nothing else comes between. */
+	/* Per sum: the first product in its block that it may be contracted with; else CFG_NONE.
+	 * The code between them must stay there, without additions. */
 	uint32_t *from;
-	/* By statement: a product that sums alone read, some of them in other blocks or with other
-	 * values as well: as it stands, it is fused with none. Of a division: those sums. */
+	/* Per product: only sums read it, but some are in other blocks or may read other values, so
+	 * ptxas contracts it with none. Of a division: those sums are marked. */
 	uint8_t *apart;
 	/* By statement: of a sum, what it is fused with that has a constant factor and sums in
 	 * other blocks: `product`, its operand `operand` (1 or 2), with the other sign if
@@ -34,33 +34,35 @@ struct contract {
 		uint8_t operand;
 		bool negated;
 	} * fused;
-	/* By statement: a product that is fused so. */
+	/* Per product: it is contracted in this way. */
 	uint8_t *anywhere;
-	/* By statement: of a sum, what the assembler fuses it with as far as is known, in its block
-	 * or elsewhere, in the same terms. What a loop's next turn reads is left out. */
+	/* Per sum: the product that ptxas contracts it with, as far as known, in its block or
+	 * another, in the same terms. Sums that read the product in the next iteration of a loop
+	 * are left out. */
 	struct contract_fused *chosen;
-	/* A product of which it is not known what becomes of it: a sum in the loop's next turn
-	 * reads it, and nothing but sums, and it depends on how the loop is unrolled; or a sum has
-	 * two that may be fused so. CFG_NONE: there is none. */
+	/* A product whose outcome is unknown: only sums read it, one of them in the next iteration,
+	 * so the result depends on loop unrolling; or a sum has two such products. CFG_NONE:
+	 * none. */
 	uint32_t doubtful;
 	uint32_t n; /* sums that have a product */
 };
-/* In the arena. -ENOMEM, -E2BIG (cfg_chains). */
+/* Allocates in the arena. -ENOMEM, -E2BIG (cfg_chains). */
 int contract_find(struct arena *a, const struct cfg *g, struct contract *ret);
-/* Such a product (or a division that is not exact: it ends in one), or sum: of numbers with a
- * fraction, without a rounding modifier. */
+/* Whether s is a floating-point product (or an inexact division, which ends in one) or sum without
+ * a rounding modifier. */
 bool contract_is_product(const struct ptx_stmt *s);
 bool contract_is_sum(const struct ptx_stmt *s);
-/* Whether the assembler may make a branch of it. */
+/* Whether ptxas may turn s into a branch. */
 bool contract_splits(const struct ptx_stmt *s);
 
-/* contract_settle.c: what is fused wherever it is becomes one instruction in f, of m, and what is
- * fused with nothing is rounded by itself; *ret_n rises by how many there are. What is fused with
- * what stands in its block is left to the assembler. -ENOMEM, -EINVAL with diags (a bug). */
+/* contract_settle.c: in f, of m, turns each pair that ptxas contracts anywhere into one
+ * instruction, and gives an explicit rounding to products that it never contracts; adds their
+ * number to *ret_n. Pairs that ptxas contracts only within a block are left to ptxas. -ENOMEM,
+ * -EINVAL with diags (a bug). */
 int contract_settle(
 	struct ptx_module *m, struct ptx_func *f, struct diag_list *diags, size_t *ret_n);
-/* As the assembler does: each sum that has a chosen product becomes one instruction; *ret_n rises
- * by how many there are. For what computes as the PTX says, without an assembler. */
+/* Contracts as ptxas does: each sum with a chosen product becomes one instruction; adds their
+ * number to *ret_n. For interpreters of PTX, which have no ptxas. */
 int contract_fuse(struct ptx_module *m, struct ptx_func *f, struct diag_list *diags, size_t *ret_n);
 
 #endif

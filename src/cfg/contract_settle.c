@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  * Copyright 2026 The heddle authors */
 
-/* What the assembler is known to decide, said by the instructions themselves (contract.h): then it
- * decides nothing else wherever they come to stand, and wherever parameters are. */
+/* Makes known contraction decisions explicit in the instructions (contract.h), so that ptxas cannot
+ * decide otherwise after code or parameters move. */
 #include "cfg/contract.h"
 #include "ptx/edit.h"
 
@@ -23,7 +23,7 @@ static void name_operation(const struct ptx_stmt *s, const char *op, char ret[64
 	snprintf(ret, 64, "%s%s", op, s->mn->text + strcspn(s->mn->text, "."));
 }
 
-/* The negative of an operand, as a register. */
+/* Emits the negation of an operand into a register. */
 static struct ptx_opd negated(
 	struct settling *x, const struct ptx_stmt *sum, const struct ptx_opd *o)
 {
@@ -47,7 +47,7 @@ static struct ptx_opd negated(
 	return ret;
 }
 
-/* A sum that is fused, as one instruction: a * b + c. */
+/* Emits a contracted sum as one instruction: a * b + c. */
 static void put_fused(
 	struct settling *x, const struct ptx_stmt *sum, const struct contract_fused *f)
 {

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  * Copyright 2026 The heddle authors */
 
-/* What a kernel asks of an SM as far as its text says: shared memory of the kernel and of all that
- * it calls, the bounds on its block, and an estimate of its registers. */
+/* A kernel's demand on an SM as far as its text shows: shared memory of the kernel and its callees,
+ * the limits on its block, and an estimate of its registers. */
 #include "cfg/cfg_private.h"
 #include "ptx/graft.h"
 
@@ -100,8 +100,8 @@ static bool is_free(const struct weighing *w, const struct ptx_opd *o)
 	       (is_written_once(w, o) && !w->weight[o->reg]);
 }
 
-/* The assembler keeps no register for this result: it takes the value as an operand, or computes
- * it again at each use. */
+/* Whether ptxas keeps no register for this result: it uses the value as an operand, or recomputes
+ * it at each use. */
 static bool is_made_again(const struct weighing *w, const struct ptx_stmt *s)
 {
 	const struct ptx_opd *from = &s->opd[1];

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  * Copyright 2026 The heddle authors */
 
-/* From the table's flags and the mnemonic's parts to effects. Where in doubt, more. */
+/* Derives effects from the table's flags and the mnemonic's parts. If in doubt, assumes more
+ * effects. */
 #include "cfg/effects.h"
 
 #include <string.h>
@@ -32,7 +33,7 @@ static bool part_is(const char *part, const char *word)
 	return !strncmp(part, word, n) && (!part[n] || part[n] == ':');
 }
 
-/* Every space that the mnemonic names: copies have two. */
+/* The classes of all spaces that the mnemonic names: copies have two. */
 static uint8_t all_classes(const struct ptx_mnem *mn)
 {
 	static const char *const names[] = {"global", "shared", "local"};
@@ -135,7 +136,7 @@ struct cfg_effects cfg_effects_of(const struct ptx_stmt *s)
 	return e;
 }
 
-/* What fences are for: memory that other threads have, too. */
+/* Whether the effects concern memory that other threads share, which fences order. */
 static bool is_seen(const struct cfg_effects *e)
 {
 	return ((e->reads | e->writes) & (CFG_GLOBAL | CFG_SHARED)) || e->ordered || e->fence;

@@ -130,7 +130,7 @@ static uint16_t find_sum(const struct search *c, const struct ptx_stmt *s)
 	}
 }
 
-/* Zero bits stay at the end whatever wraps, and through any change of width. */
+/* Trailing zero bits survive overflow and any change of width. */
 static unsigned find_zeros(const uint8_t *zeros, const struct ptx_stmt *s)
 {
 	const struct ptx_opd *o = s->opd;
@@ -178,7 +178,7 @@ static bool visit(struct search *c, const struct ptx_stmt *s)
 	return true;
 }
 
-/* A definition stands ahead of what it is for, or a loop ahead of that. */
+/* In text order a definition usually precedes its uses; loops need further passes. */
 static void solve(struct search *c)
 {
 	bool changed = true;

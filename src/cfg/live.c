@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  * Copyright 2026 The heddle authors */
 
-/* Liveness, backwards to a fixed point, and the peak of what is live: an estimate of register
- * demand before the assembler has its say. A guarded definition keeps the old value alive. */
+/* Liveness, backwards to a fixed point, and the peak number of live registers: an estimate of
+ * register demand before ptxas. A guarded definition keeps the old value alive. */
 #include "cfg/cfg_private.h"
 
 #include <errno.h>
@@ -27,7 +27,7 @@ static void apply(void *user, uint32_t reg, enum ptx_role role, const struct ptx
 	}
 }
 
-/* From behind a statement to ahead of it. */
+/* Updates the live set from after a statement to before it. */
 static void step_back(const struct ptx_func *f, const struct ptx_stmt *s, uint64_t *set)
 {
 	struct step st = {set, s->guard != PTX_NO_REG, true};
@@ -58,7 +58,7 @@ static bool update_block(const struct cfg *g, struct cfg_liveness *l, uint32_t b
 	return true;
 }
 
-/* Registers of 32 bits that one of a type takes; predicates are apart. */
+/* The number of 32-bit registers that a register takes; predicates are counted separately. */
 static uint32_t weight(const struct ptx_func *f, uint32_t reg, bool *ret_pred)
 {
 	uint8_t base = f->regs.at[reg].sym->type.base;

@@ -66,7 +66,8 @@ static uint8_t operand_level(const struct work *w, const struct ptx_opd *o)
 	case PTX_OPD_SPECIAL:
 		return special_level(o);
 	case PTX_OPD_SYM:
-		/* Each thread has its own copy, at an address that need not differ. */
+		/* Local memory: each thread has its own copy, whose address may still be
+		 * uniform. */
 		return o->sym && o->sym->space == PTX_LOCAL ? CFG_DIVERGENT : level;
 	case PTX_OPD_TEXT:
 		return CFG_DIVERGENT;
@@ -82,7 +83,7 @@ static uint8_t operand_level(const struct work *w, const struct ptx_opd *o)
 	}
 }
 
-/* Meet over what is read: operands behind the first, which is written. */
+/* Meet over the sources: all operands after the first, which is the destination. */
 static uint8_t sources_level(const struct work *w, const struct ptx_stmt *s)
 {
 	uint8_t level = CFG_BLOCK_UNIFORM;
@@ -100,7 +101,7 @@ static bool is_imm(const struct ptx_stmt *s, unsigned i, uint64_t value)
 	       (uint32_t)s->opd[i].value == (uint32_t)value;
 }
 
-/* Operations between the lanes of a warp give all of them the same result when all take part. */
+/* Warp operations give all lanes the same result if all lanes take part. */
 static uint8_t warp_op_level(const struct work *w, const struct ptx_stmt *s)
 {
 	bool all = is_imm(s, s->n - 1u, UINT32_MAX);
@@ -121,8 +122,8 @@ static uint8_t warp_op_level(const struct work *w, const struct ptx_stmt *s)
 	}
 }
 
-/* Threads of a warp have numbers 32k + lane. So in all of a warp the bits of a number from 5 on are
- * the same, as are those of its sum with multiples of 32 (all this also modulo 2^32 and 2^64). */
+/* Threads of a warp have indices 32k + lane. So bits 5 and up of the index are uniform in a warp,
+ * and those of its sum with multiples of 32 (also modulo 2^32 and 2^64). */
 static uint8_t operand_above(const struct work *w, const struct ptx_opd *o)
 {
 	if (cfg_is_thread_number(&w->linear, o))
@@ -132,7 +133,7 @@ static uint8_t operand_above(const struct work *w, const struct ptx_opd *o)
 	return operand_level(w, o);
 }
 
-/* A multiple of 32: what is cut off below bit 5 does not matter to it. Its level, or divergent. */
+/* The level of a multiple of 32, which low bits cannot affect; divergent for other operands. */
 static uint8_t whole_warps_level(const struct work *w, const struct ptx_opd *o)
 {
 	return cfg_zeros(&w->linear, o) >= 5 ? operand_level(w, o) : CFG_DIVERGENT;
@@ -207,7 +208,7 @@ static uint8_t compare_level(const struct work *w, const struct ptx_stmt *s)
 	return MIN(level, whole_warps_level(w, &limit));
 }
 
-/* The level of results to which only the bits from 5 on matter; divergent of others. */
+/* The level of a result that depends only on bits 5 and up; divergent for others. */
 static uint8_t cut_level(const struct work *w, const struct ptx_stmt *s)
 {
 	const struct ptx_opd *o = s->opd;
@@ -219,7 +220,7 @@ static uint8_t cut_level(const struct work *w, const struct ptx_stmt *s)
 		return o[2].kind == PTX_OPD_IMM && o[2].has_value && o[2].value >= 5
 			       ? operand_above(w, &o[1])
 			       : CFG_DIVERGENT;
-	case PTX_OP_div: /* rounds towards zero: what may be negative is no case of this */
+	case PTX_OP_div: /* rounds towards zero, so possibly negative dividends do not count */
 		if (!is_imm_multiple(&o[2], 32) ||
 			(s->mn->type[0] != PTX_U32 && s->mn->type[0] != PTX_U64 &&
 				!cfg_is_thread_number(&w->linear, &o[1])))
@@ -235,7 +236,7 @@ static uint8_t cut_level(const struct work *w, const struct ptx_stmt *s)
 	}
 }
 
-/* All threads of the block meet at it: no count, and not under a guard. */
+/* Whether all threads of the block meet at it: no count, no guard. */
 static bool is_block_barrier(const struct ptx_stmt *s)
 {
 	unsigned id = ptx_has_mod(s->mn, "red") ? 1 : 0;
@@ -245,11 +246,11 @@ static bool is_block_barrier(const struct ptx_stmt *s)
 	       s->opd[id].kind == PTX_OPD_IMM && s->opd[id].has_value;
 }
 
-/* A load right behind a block barrier, in a program without races: all that was stored ahead of the
- * barrier is ordered before it in all threads (PTX ISA, bar: memory ordering), so for all of them
- * the same store is the last. One that comes behind the barrier may not be seen: nothing between
- * barrier and load could order it ahead of the load, so a thread that saw it would race. That needs
- * code of one basic block, in which a thread neither stores nor waits for what others store. */
+/* Whether s is a load right after a block barrier, in a program without races. All stores before
+ * the barrier are ordered before it in all threads (PTX ISA, bar: memory ordering), so the last
+ * store is the same for all threads. A store after the barrier cannot be visible: nothing orders it
+ * before the load, so a thread that saw it would race. This requires code of one basic block in
+ * which a thread neither stores nor waits for others. */
 static bool follows_barrier(const struct work *w, const struct ptx_stmt *s)
 {
 	const struct ptx_stmt *body = w->g->f->body.at;
@@ -340,7 +341,7 @@ static void visit_block(struct work *w, uint32_t b)
 	}
 }
 
-/* How alike threads choose at the end of a block; uniform when there is no choice. */
+/* The uniformity of the edge chosen at the end of a block; uniform if there is one edge. */
 static uint8_t choice_level(const struct work *w, uint32_t b)
 {
 	const struct cfg_block *blk = &w->g->at[b];
@@ -356,7 +357,7 @@ static uint8_t choice_level(const struct work *w, uint32_t b)
 	return w->but && w->but[b] ? MAX(level, CFG_WARP_UNIFORM) : level;
 }
 
-/* Everything from a branch up to where its ways meet again. */
+/* Lists all blocks from a branch up to where its paths meet again. */
 uint32_t cfg_influence(
 	const struct cfg *g, uint32_t branch, uint32_t *list, uint32_t *seen, uint32_t mark)
 {
@@ -377,8 +378,8 @@ uint32_t cfg_influence(
 	}
 }
 
-/* A block within the influence of a branch influences nothing beyond that: where its level is no
- * better, what it influences has no better level either. */
+/* A block in a branch's influence influences no block beyond it. If its level is already as low,
+ * its influence has that level already. */
 static void spread(struct work *w, uint32_t branch, uint8_t level)
 {
 	uint32_t n;
@@ -394,8 +395,8 @@ static void solve(struct work *w, uint8_t *spread_level)
 {
 	const struct cfg *g = w->g;
 
-	/* Whatever the order, the end is the same; in this one the code that is below a branch
-	 * knows of it in the same round. */
+	/* The order does not affect the result. In this order, code below a branch learns of it in
+	 * the same pass. */
 	do {
 		w->changed = false;
 		for (uint32_t b = 0; b < g->n; b++) {

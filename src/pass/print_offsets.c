@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  * Copyright 2026 The heddle authors */
 
-/* Prints offsets_gen.h, the offsets of offsets.def as the compiler lays the structures out. Run
- * when this is built; no part of the library. */
+/* Prints offsets_gen.h: the structure offsets of offsets.def as the compiler sees them. Part of the
+ * build, not of the library. */
 #include "ctl/merge.h"
 #include "pass/task/task_shared.h"
 

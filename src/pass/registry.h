@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  * Copyright 2026 The heddle authors */
 
-/* The registry of passes: a row of passes.def each, and one door to all of them. */
+/* The registry of passes: one row of passes.def per pass, and one entry point to all of them. */
 #ifndef HEDDLE_REGISTRY_H
 #define HEDDLE_REGISTRY_H
 

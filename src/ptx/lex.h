@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  * Copyright 2026 The heddle authors */
 
-/* Characters and gaps. The text ends in a zero byte and padding, so that no test for the end is
- * needed inside a token. */
+/* Character classes, and skipping of gaps. The text ends in a zero byte and padding, so no test for
+ * the end is needed inside a token. */
 #ifndef HEDDLE_PTX_LEX_H
 #define HEDDLE_PTX_LEX_H
 
@@ -16,8 +16,9 @@ enum {
 	CH_GAP = 4, /* white space other than blanks and tabs; comments */
 	CH_START = 8,
 	CH_MNEM = 16,
-	CH_END = 32,   /* may follow an operand */
-	CH_PLAIN = 64, /* neither white space, string, comment nor what nests or ends a directive */
+	CH_END = 32, /* may follow an operand */
+	/* no white space, string or comment, and no character that nests or ends a directive */
+	CH_PLAIN = 64,
 };
 extern const uint8_t ptx_char[256];
 
@@ -28,7 +29,7 @@ static inline bool ch_is(char c, unsigned set)
 
 void ptx_skip_slow(struct ptx_parser *p);
 
-/* White space and comments; counts lines. */
+/* Skips white space and comments; counts lines. */
 static inline void ptx_skip(struct ptx_parser *p)
 {
 	const char *s = p->s;
@@ -40,7 +41,7 @@ static inline void ptx_skip(struct ptx_parser *p)
 		ptx_skip_slow(p);
 }
 
-/* The same where line breaks are what one expects. */
+/* The same, faster where line breaks are expected. */
 static inline void ptx_skip_lines(struct ptx_parser *p)
 {
 	const char *s = p->s;
@@ -79,7 +80,7 @@ static inline bool ptx_accept(struct ptx_parser *p, char c)
 	return true;
 }
 
-/* Whether a word (directive without its dot, keyword) stands at s. */
+/* Whether the given word (directive without its dot, keyword) stands at s. */
 static inline bool ptx_word_is(const char *s, const char *word)
 {
 	for (; *word; s++, word++)
@@ -88,9 +89,9 @@ static inline bool ptx_word_is(const char *s, const char *word)
 	return !ch_is(*s, CH_ID);
 }
 
-/* The register at s when it is one of a family, "%r12", or a single one with a short name that
- * holds no digits, "%SP", as nearly all are; returns its end. NULL does not say that there is none:
- * ptx_find_reg knows. */
+/* Reads the register at s if it belongs to a family, "%r12", or has a short name without digits,
+ * "%SP". Nearly all registers do. Returns its end. NULL: not such a register; ptx_find_reg handles
+ * the others. */
 static inline const char *ptx_family_reg(
 	const struct ptx_scope *sc, const char *s, uint32_t *ret_reg)
 {
@@ -100,7 +101,8 @@ static inline const char *ptx_family_reg(
 	uint32_t number;
 	unsigned digits;
 
-	/* All that may stand in a prefix behind the '%', '$' aside, has 0x40 set; digits do not. */
+	/* All characters of a prefix after the '%', except '$', have bit 0x40 set; digits do
+	 * not. */
 	other = (~w & 0x4040404040404000u) | (uint64_t)1 << 62;
 	s += PTX_FIRST(other);
 	w &= ((uint64_t)1 << 8 * PTX_FIRST(other)) - 1;
@@ -130,9 +132,9 @@ static inline const char *ptx_family_reg(
 	return s + digits;
 }
 
-/* The name at s, which begins like an identifier or a number and not with '%', and its end. */
+/* Reads the name at s, which begins like an identifier or a number and not with '%'. */
 struct ptx_name *ptx_scan_name(struct ptx_parser *p, const char *s, const char **ret_end);
-/* Past one string, gap or character of text that is not looked into; counts lines. */
+/* Skips one string, gap or character of text that is not parsed; counts lines. */
 void ptx_step(struct ptx_parser *p);
 
 #endif

@@ -1,82 +1,83 @@
 /* SPDX-License-Identifier: Apache-2.0
  * Copyright 2026 The heddle authors */
 
-/* What is true of a kernel, whoever asks. It is found once (pass_facts_find) and only read
- * afterwards: what becomes of it is a place (virtual.h), and whether a pass can use it, that pass's
- * verdict. */
+/* Facts about a kernel that do not depend on any one pass. pass_facts_find computes them once;
+ * afterwards they are only read. struct pass_place (virtual.h) says how a pass places the kernel's
+ * body. Whether the pass can use the kernel is that pass's verdict. */
 #ifndef HEDDLE_PASS_BODY_H
 #define HEDDLE_PASS_BODY_H
 
 #include "cfg/cfg.h"
 #include "pass/pass.h"
 
-/* What tells a thread where it is: x, y and z of each. */
+/* The special registers that identify a thread: x, y and z of each. */
 enum pass_id { PASS_CTAID = 0, PASS_NCTAID = 3, PASS_TID = 6, PASS_NTID = 9, PASS_IDS = 12 };
 
-/* A function that the kernel reaches by calls; the kernel itself is the first. */
+/* A function that the kernel reaches through calls. The kernel itself is the first one. */
 struct pass_callee {
 	const struct ptx_func *f;
-	const struct ptx_stmt *taken; /* takes its address; NULL: nobody does */
-	bool reads[PASS_IDS];         /* it or what it calls */
-	bool barriers, warp_ops;      /* likewise; not those that need a whole warp */
-	bool observes;                /* volatile loads or atomics, likewise */
-	bool sizes;                   /* asks for the size of its shared memory, likewise */
-	bool shared; /* names variables in shared memory, or asks for its size, likewise */
+	const struct ptx_stmt *taken; /* a statement that takes its address; NULL: none */
+	bool reads[PASS_IDS];         /* ids that the function or its callees read */
+	bool barriers, warp_ops;      /* transitive; not the operations that need a whole warp */
+	bool observes;                /* volatile loads or atomics, transitive */
+	bool sizes;                   /* reads the size of its shared memory, transitive */
+	bool shared; /* names shared variables or reads the size of shared memory, transitive */
 };
 
-/* Where lanes leave ahead of operations of their warp that do not wait for them. */
+/* An early exit: lanes leave before later operations of their warp, which do not wait for them. */
 struct pass_leave {
-	uint32_t at; /* statement: a branch, ret or exit under a guard */
-	bool taken;  /* those leave that take it, else those that do not */
+	uint32_t at; /* index of the statement: a guarded branch, ret or exit */
+	bool taken;  /* lanes that take it leave; else lanes that do not take it */
 };
 
-/* How the kernel's plain barriers look once threads that are done stay alive. */
+/* How a worker has to implement the kernel's plain barriers, since exited threads stay alive
+ * there. */
 enum pass_barriers {
-	PASS_BAR_NONE,       /* none, or all threads meet at each: nothing to do */
-	PASS_BAR_ACTIVE,     /* each becomes a round (rounds.c) */
-	PASS_BAR_ACTIVE_RED, /* the same, and there are reductions */
+	PASS_BAR_NONE,       /* no barriers, or all threads meet at each: unchanged */
+	PASS_BAR_ACTIVE,     /* each plain barrier becomes a round (rounds.c) */
+	PASS_BAR_ACTIVE_RED, /* the same, and some are reductions */
 };
 
-/* A way from code that may still meet a round to code that cannot (tails.c). */
+/* An exit path: it leads from code that may still meet a round to code that cannot (tails.c). */
 struct pass_tail {
 	size_t at;   /* the branch, or exit */
-	uint32_t to; /* block where it begins; the graph's exit: nothing is left to do */
-	bool falls;  /* who does not take the branch goes there */
-	uint8_t *in; /* for each block: belongs to it */
+	uint32_t to; /* first block of the path; the graph's exit: the path is empty */
+	bool falls;  /* threads that do not take the branch follow the path */
+	uint8_t *in; /* per block: whether it belongs to the path */
 };
 
-#define PASS_MAX_TAILS 64 /* of one kernel */
+#define PASS_MAX_TAILS 64 /* per kernel */
 
-/* What may stand in a pass's way; of each kind the first place is kept. Whom it concerns: preempt.c
- * has a tier for each, fits.c says where a body with it cannot be put. */
+/* Traits that can keep a pass from using a kernel. For each trait the first occurrence is kept.
+ * preempt.c assigns a tier to each trait, and fits.c says which placements a trait forbids. */
 enum pass_trait {
-	PASS_IS_OTHER_MODULE,  /* 32-bit addresses, or written for what came before sm_70 */
-	PASS_IS_CLUSTER,       /* of blocks that know each other */
-	PASS_IS_GRID,          /* waits for, or concerns, its whole grid */
-	PASS_IS_UNKNOWN,       /* holds an instruction that is not known */
-	PASS_CALLS_ELSEWHERE,  /* code that is not here */
-	PASS_CALLS_POINTER,    /* to what reads block ids, or has a barrier */
-	PASS_LAUNCHES,         /* kernels, itself */
-	PASS_SHARES_CODE,      /* addresses of functions, with other kernels (pointers.c) */
-	PASS_LEAVES_ASYNC,     /* work in shared memory that ends with the block */
-	PASS_LASTS,            /* what it sets ends with the thread */
-	PASS_EXITS_DEEP,       /* exit within a function */
-	PASS_BARRIER_REGISTER, /* holds the number of a barrier */
-	PASS_BARRIER_HALF,     /* may be left so at the block's end */
-	PASS_BARRIER_APART,    /* may be met when threads have left, and is no round */
-	PASS_NO_TAILS,         /* its ways past barriers cannot be written again (tails.c) */
-	PASS_LANES_LEFT,       /* ahead of operations of their warp */
-	PASS_SPINS_DEEP,       /* in a function, and there are operations of warps */
-	PASS_READS_TOTAL,      /* the size of all shared memory */
-	PASS_USES_RESERVED,    /* shared memory that each hardware block has once */
-	PASS_RECURS,           /* a function that it calls may call itself */
-	PASS_READS_WARP,       /* its number among the block's, or theirs */
-	PASS_USES_WARPGROUP,   /* four warps, of which the first's number is a multiple of four */
-	PASS_ODD_PARAM,        /* used as only a parameter can be */
+	PASS_IS_OTHER_MODULE,  /* 32-bit addresses, or a target before sm_70 */
+	PASS_IS_CLUSTER,       /* thread block clusters */
+	PASS_IS_GRID,          /* waits for its whole grid, or affects it */
+	PASS_IS_UNKNOWN,       /* holds an unknown instruction */
+	PASS_CALLS_ELSEWHERE,  /* calls a function without code in this module */
+	PASS_CALLS_POINTER,    /* to a function that reads block ids or has a barrier */
+	PASS_LAUNCHES,         /* launches kernels itself */
+	PASS_SHARES_CODE,      /* may exchange function addresses with other kernels (pointers.c) */
+	PASS_LEAVES_ASYNC,     /* pending work in shared memory that ends with the block */
+	PASS_LASTS,            /* sets a state that lasts until the thread ends */
+	PASS_EXITS_DEEP,       /* executes exit in a callee */
+	PASS_BARRIER_REGISTER, /* holds a barrier number in a register */
+	PASS_BARRIER_HALF,     /* may leave a barrier half full at the block's end */
+	PASS_BARRIER_APART,    /* exited threads may miss it, and it is not a round */
+	PASS_NO_TAILS,         /* its exit paths cannot be duplicated (tails.c) */
+	PASS_LANES_LEFT,       /* lanes may have exited before an operation of their warp */
+	PASS_SPINS_DEEP,       /* a callee spins, and the kernel has warp operations */
+	PASS_READS_TOTAL,      /* reads the size of all shared memory */
+	PASS_USES_RESERVED,    /* uses shared memory that each hardware block has once */
+	PASS_RECURS,           /* one of its callees may call itself */
+	PASS_READS_WARP,       /* reads its warp id, or the number of warps of its block */
+	PASS_USES_WARPGROUP,   /* uses four warps; the first warp's number is a multiple of four */
+	PASS_ODD_PARAM,        /* uses a parameter in a way that only a parameter allows */
 	PASS_TRAITS
 };
 struct pass_finding {
-	const char *reason; /* NULL: it has no such trait. In the facts' arena */
+	const char *reason; /* NULL: the kernel lacks the trait; lives in the facts' arena */
 	uint32_t line, col; /* of the statement; 0: none */
 };
 
@@ -87,33 +88,37 @@ struct pass_facts {
 	VEC(struct pass_callee) callees;
 	const struct ptx_stmt *calls_pointer; /* the first call through a pointer */
 	bool takes_code;                      /* some address of a function is taken */
-	bool spins, calls_spin;               /* it, or a function, has such a loop (rising.c) */
-	bool waits; /* a loop of it, or of a function, may wait for any other thread, also one of
-		       its own warp */
-	const struct ptx_stmt
-		*waits_at; /* of rising_order, in it or a function; NULL: no one place */
+	/* the kernel, or one of its callees, has such a loop (rising.c) */
+	bool spins, calls_spin;
+	/* a loop of the kernel or of a callee may wait for any other thread, even in its own
+	 * warp */
+	bool waits;
+	/* where rising_order was found, in the kernel or a callee; NULL: no single place */
+	const struct ptx_stmt *waits_at;
 	struct cfg *g;
 	struct cfg_uniformity *u;
 	struct cfg_demand demand;
 	bool uses_shared, has_barriers, cp_async, rising_order, one_dimensional;
-	bool gathers;         /* lanes that leave a block wait for those of their warp (masks.c) */
-	size_t parting;       /* statement at which early lanes leave; PASS_NO_PARTING */
-	uint16_t barrier_ids; /* barriers that it names */
-	bool counts;          /* some of them with a number of threads */
-	bool keeps_barrier_0; /* not all threads come to it, or a count says who: what stands around
-				 the body needs another */
+	/* lanes that finish a block wait for the rest of their warp (masks.c) */
+	bool gathers;
+	size_t parting;       /* statement of the early exit; PASS_NO_PARTING: none */
+	uint16_t barrier_ids; /* numbers of the barriers that the kernel uses */
+	bool counts;          /* some barriers have a thread count */
+	/* not all threads reach barrier 0, or it has a count: code around the body needs another
+	 * barrier */
+	bool keeps_barrier_0;
 	enum pass_barriers barriers;
 	VEC(struct pass_tail) tails;
 	VEC(struct pass_leave) leaves;
 	struct pass_finding found[PASS_TRAITS];
-	enum pass_trait order[PASS_TRAITS]; /* in which they were found, */
-	unsigned n_found;                   /* so many */
+	enum pass_trait order[PASS_TRAITS]; /* traits in the order in which they were found, */
+	unsigned n_found;                   /* n_found of them */
 };
-/* Everything that the passes want to know of entry f; facts_finish also when it fails. */
+/* Computes all facts of entry f. Call facts_finish also after a failure. */
 int pass_facts_find(const struct ptx_module *m, const struct ptx_func *f, struct pass_facts *facts);
 void pass_facts_finish(struct pass_facts *facts);
 
-/* Notes a trait; the first place stays. Always false. */
+/* Records a trait; the first occurrence stays. Always returns false. */
 bool pass_note(struct pass_facts *facts, enum pass_trait trait, const struct ptx_stmt *s,
 	const char *fmt, ...) HD_PRINTF(4, 5);
 static inline bool pass_has(const struct pass_facts *facts, enum pass_trait trait)

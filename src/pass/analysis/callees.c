@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0
  * Copyright 2026 The heddle authors */
 
-/* The functions that a kernel reaches, and what each reads or does, closed over calls. A call
- * through a pointer may reach every function whose address one of them takes: a kernel that calls
- * others is left as it is (pointers.c). */
+/* Finds the functions that a kernel reaches, and computes for each what it and its callees read and
+ * do. A call through a pointer may reach every function whose address one of these functions takes.
+ * pointers.c rejects kernels that may call any other function. */
 #include "pass/analysis/callees.h"
 #include "pass/analysis/find.h"
 #include "pass/analysis/warps.h"
@@ -153,7 +153,7 @@ static void note_stmt(struct pass_callee *c, struct ptx_stmt s)
 	ptx_visit_opds(&s, note_operand, &rd);
 }
 
-static bool merge(struct pass_callee *to, const struct pass_callee *from)
+static bool merge_properties(struct pass_callee *to, const struct pass_callee *from)
 {
 	struct pass_callee old = *to;
 
@@ -175,11 +175,11 @@ static bool merge_called(
 
 	for (size_t i = 0; i < facts->callees.len; i++)
 		if (f ? facts->callees.at[i].f == f : facts->callees.at[i].taken != NULL)
-			changed |= merge(c, &facts->callees.at[i]);
+			changed |= merge_properties(c, &facts->callees.at[i]);
 	return changed;
 }
 
-/* What a callee does its callers do. */
+/* Gives each function the properties of its callees. */
 static void close_over_calls(struct pass_facts *facts)
 {
 	bool changed = true;
@@ -200,7 +200,7 @@ static void close_over_calls(struct pass_facts *facts)
 }
 
 /* ---- recursion ---- */
-/* The callee's first call of a function that is not done; NULL: there is none. */
+/* Finds the callee's first call of a function that is not done; NULL: none. */
 static const struct ptx_stmt *find_open_call(
 	const struct pass_facts *facts, const uint8_t *done, size_t from, size_t *ret_to)
 {
@@ -225,7 +225,8 @@ static const struct ptx_stmt *find_open_call(
 	return NULL;
 }
 
-/* A function is done once all that it calls are: what is left leads into a cycle of calls. */
+/* A function is done once all functions that it calls are done. A function that is never done leads
+ * into a cycle of calls. */
 static int note_recursion(struct pass_facts *facts)
 {
 	uint8_t *done = arena_zalloc(&facts->arena, facts->callees.len + 1);
@@ -241,7 +242,7 @@ static int note_recursion(struct pass_facts *facts)
 	}
 	if (!done || !facts->callees.len || done[0])
 		return done ? 0 : -ENOMEM;
-	/* After as many calls as there are functions it is one of the cycle. */
+	/* There are finitely many functions, so this many calls end up within the cycle. */
 	for (size_t i = 0; i < facts->callees.len; i++) {
 		s = find_open_call(facts, done, at, &to);
 		at = to;
@@ -274,7 +275,7 @@ static void note_pointers(struct pass_facts *facts)
 	}
 }
 
-/* What one statement of a callee calls or takes the address of. */
+/* Records which functions one statement calls, or takes the address of. */
 static void visit_stmt(struct pass_facts *facts, const struct ptx_stmt *s)
 {
 	struct taken t = {facts, s};

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  * Copyright 2026 The heddle authors */
 
-/* What is true of a kernel and of what it calls (body.h), looked at in one order: of several traits
- * the first is what a verdict names. */
+/* Collects the facts of a kernel and its callees (body.h). The order of the checks matters: a
+ * verdict names the first trait found. */
 #include "pass/analysis/callees.h"
 #include "pass/analysis/find.h"
 #include "pass/analysis/params.h"
@@ -26,14 +26,14 @@ static void check_module(
 		pass_note(facts, PASS_IS_CLUSTER, NULL, "is launched in clusters (%s)", cluster);
 }
 
-struct looking {
+struct operand_check {
 	struct pass_facts *facts;
 	const struct ptx_stmt *s;
 };
 
-static void look_at_operand(void *user, struct ptx_opd *o)
+static void check_operand(void *user, struct ptx_opd *o)
 {
-	struct looking *l = user;
+	struct operand_check *l = user;
 
 	if (o->kind == PTX_OPD_SYM && o->sym && o->sym->kind == PTX_SYM_VAR &&
 		o->sym->space == PTX_SHARED)
@@ -77,9 +77,9 @@ static void check_insn(struct pass_facts *facts, const struct ptx_stmt *s, bool 
 
 	if (flags & PTX_F_UNKNOWN)
 		pass_note(facts, PASS_IS_UNKNOWN, s, "%s is not known", s->mn->text);
-	/* Of a launch that is managed nobody is told to start early, and it follows nobody early
-	 * itself: launches with that attribute are made as they are, and virtualize.c leaves this
-	 * out. */
+	/* A managed launch neither releases dependents early nor starts early itself: the shim
+	 * passes launches with that attribute through unchanged. So virtualize.c may drop
+	 * griddepcontrol. */
 	if (flags & PTX_F_GRID && (in_callee || s->mn->op != PTX_OP_griddepcontrol))
 		pass_note(facts, PASS_IS_GRID, s, "%s concerns the whole grid or cluster",
 			s->mn->text);
@@ -122,7 +122,7 @@ static void check_funcs(struct pass_facts *facts)
 
 		for (size_t k = 0; k < f->body.len; k++) {
 			struct ptx_stmt s = f->body.at[k];
-			struct looking l = {facts, &f->body.at[k]};
+			struct operand_check l = {facts, &f->body.at[k]};
 
 			if (s.kind == PTX_DECL && s.sym->space == PTX_SHARED)
 				facts->uses_shared = true;
@@ -130,12 +130,12 @@ static void check_funcs(struct pass_facts *facts)
 				continue;
 			check_insn(facts, &f->body.at[k], i > 0);
 			check_params(facts, f, &f->body.at[k]);
-			ptx_visit_opds(&s, look_at_operand, &l);
+			ptx_visit_opds(&s, check_operand, &l);
 		}
 	}
 }
 
-static const char *launches_from_device(const char *name)
+static const char *launches_kernels(const char *name)
 {
 	static const char *const starts[] = {
 		"cudaLaunchDevice", "cudaGetParameterBuffer", "cudaDeviceSynchronize"};
@@ -158,7 +158,7 @@ static void check_launches(struct pass_facts *facts)
 			if (s->kind != PTX_INSN || s->mn->op != PTX_OP_call)
 				continue;
 			to = pass_call_target(s);
-			if (to && launches_from_device(to->sym->name))
+			if (to && launches_kernels(to->sym->name))
 				pass_note(facts, PASS_LAUNCHES, s, "launches kernels itself");
 		}
 	}

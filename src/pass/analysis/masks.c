@@ -1,18 +1,18 @@
 /* SPDX-License-Identifier: Apache-2.0
  * Copyright 2026 The heddle authors */
 
-/* Masks that hold no lane that has left. `activemask` gives the lanes that run it together, so none
- * that left ahead of it; nor does a part of such a mask hold one: its `and` with anything, the
- * lanes of it that voted, or that match.
+/* Finds member masks that hold no exited lane. `activemask` yields only lanes that execute it
+ * together, hence no lane that exited before. The same holds for every subset of such a mask: its
+ * `and` with any value, its lanes in a ballot, its lanes that match.
  *
- * A mask's register keeps its value, and lanes may leave behind that. So it counts only for those
- * that part at a branch from which every way to the operation comes through the activemask and,
- * behind that, through each step that made the mask from it: then the mask is younger than the
- * parting. In a worker lanes that leave a block wait at its end for the others of their warp
- * (facts->gathers), and so never are in the next block's masks ahead of them.
+ * A register keeps its mask, and lanes may exit after the activemask. So a mask is safe for lanes
+ * that diverge at a branch only if the mask is younger than the divergence: every path from the
+ * branch to the operation passes the activemask and then each step that derives the mask. In a
+ * worker, lanes that finish a block wait at its end for the rest of their warp (facts->gathers), so
+ * they are never in the next block's masks early.
  *
- * Nor does a ballot, made right ahead of a branch, of what leads past the way out: that names those
- * that stay, however old it is. */
+ * A second kind of mask is safe at any age: a ballot taken right before a branch, of the predicate
+ * under which lanes stay. It names exactly the lanes that stay. */
 #include "pass/analysis/masks.h"
 
 #include <errno.h>
@@ -22,10 +22,9 @@
 
 struct pass_masks {
 	const struct cfg *g;
-	uint32_t *def; /* of each register the statement; CFG_NONE: none, or several */
-	uint32_t at;   /* while those are looked for */
-	uint32_t *stack, *seen,
-		mark; /* of blocks; one is pushed once for each edge to it at most */
+	uint32_t *def; /* defining statement of each register; CFG_NONE: none or several */
+	uint32_t at;   /* index of the statement being visited */
+	uint32_t *stack, *seen, mark; /* blocks; a block is pushed at most once per incoming edge */
 };
 
 const struct ptx_opd *pass_mask_of(const struct ptx_stmt *s)
@@ -37,7 +36,7 @@ const struct ptx_opd *pass_mask_of(const struct ptx_stmt *s)
 	case PTX_OP_redux:
 	case PTX_OP_shfl:
 	case PTX_OP_vote:
-		/* Old code has shuffles and votes among whoever is there. */
+		/* Old code has shuffles and votes without a mask: the active lanes take part. */
 		return s->n && ptx_has_mod(s->mn, "sync") ? &s->opd[s->n - 1] : NULL;
 	default:
 		return NULL;
@@ -97,8 +96,9 @@ bool pass_way_leads(struct pass_masks *m, uint32_t from, uint32_t to, const uint
 	return false;
 }
 
-/* Whether every way from the end of a block to a statement comes through another. */
-static bool comes_through(struct pass_masks *m, uint32_t from, uint32_t stmt, uint32_t through)
+/* Whether every path from the end of block `from` to statement `stmt` passes statement
+ * `through`. */
+static bool passes_through(struct pass_masks *m, uint32_t from, uint32_t stmt, uint32_t through)
 {
 	const struct cfg *g = m->g;
 	uint32_t to = g->block_of[stmt], past[2] = {g->block_of[through], CFG_NONE};
@@ -111,8 +111,8 @@ static bool comes_through(struct pass_masks *m, uint32_t from, uint32_t stmt, ui
 	return true;
 }
 
-/* The activemask's statement, or CFG_NONE. */
-static uint32_t young_mask(struct pass_masks *m, uint32_t parting, uint32_t stmt,
+/* Returns the activemask's statement, or CFG_NONE. */
+static uint32_t find_young_mask(struct pass_masks *m, uint32_t parting, uint32_t stmt,
 	const struct ptx_opd *mask, unsigned steps)
 {
 	const struct ptx_stmt *s;
@@ -132,17 +132,17 @@ static uint32_t young_mask(struct pass_masks *m, uint32_t parting, uint32_t stmt
 	case PTX_OP_mov:
 	case PTX_OP_and:
 		for (unsigned i = 1; i < s->n && from == CFG_NONE; i++)
-			from = young_mask(m, parting, def, &s->opd[i], steps + 1);
+			from = find_young_mask(m, parting, def, &s->opd[i], steps + 1);
 		break;
 	case PTX_OP_match:
 	case PTX_OP_vote:
 		if (s->mn->op == PTX_OP_match || ptx_has_mod(s->mn, "ballot"))
-			from = young_mask(m, parting, def, &s->opd[s->n - 1], steps + 1);
+			from = find_young_mask(m, parting, def, &s->opd[s->n - 1], steps + 1);
 		break;
 	default:
 		break;
 	}
-	return from != CFG_NONE && comes_through(m, parting, stmt, def) ? from : CFG_NONE;
+	return from != CFG_NONE && passes_through(m, parting, stmt, def) ? from : CFG_NONE;
 }
 
 uint32_t pass_young_mask(struct pass_masks *m, uint32_t parting, const struct ptx_stmt *s)
@@ -152,40 +152,40 @@ uint32_t pass_young_mask(struct pass_masks *m, uint32_t parting, const struct pt
 
 	if (m->g->has_indirect || !mask)
 		return CFG_NONE;
-	from = young_mask(m, parting, at, mask, 0);
+	from = find_young_mask(m, parting, at, mask, 0);
 	return from == CFG_NONE ? CFG_NONE : m->g->block_of[from];
 }
 
-/* ---- those that stay ---- */
+/* ---- masks of the lanes that stay ---- */
 
 struct search {
 	uint32_t reg;
 	bool found;
 };
 
-static void look_for_def(void *user, uint32_t reg, enum ptx_role role, const struct ptx_opd *opd)
+static void note_if_def(void *user, uint32_t reg, enum ptx_role role, const struct ptx_opd *opd)
 {
 	struct search *x = user;
 
 	x->found |= (role & PTX_DEF) && reg == x->reg;
 }
 
-/* The last statement of a block ahead of `before` that writes a register; CFG_NONE: none. */
-static uint32_t written_at(const struct pass_masks *m, uint32_t reg, uint32_t before)
+/* Finds the last statement of a block before `before` that writes a register; CFG_NONE: none. */
+static uint32_t find_last_write(const struct pass_masks *m, uint32_t reg, uint32_t before)
 {
 	const struct ptx_func *f = m->g->f;
 	uint32_t first = m->g->at[m->g->block_of[before]].first;
 	struct search x = {.reg = reg};
 
 	for (uint32_t i = before; i > first; i--) {
-		ptx_visit_regs(f, &f->body.at[i - 1], look_for_def, &x);
+		ptx_visit_regs(f, &f->body.at[i - 1], note_if_def, &x);
 		if (x.found)
 			return i - 1;
 	}
 	return CFG_NONE;
 }
 
-/* The integer comparison that is true where another is not. */
+/* Returns the integer comparison that is the negation of cmp. */
 static enum ptx_cmp opposite(enum ptx_cmp cmp)
 {
 	static const enum ptx_cmp of[][2] = {{PTX_EQ, PTX_NE}, {PTX_LT, PTX_GE}, {PTX_LE, PTX_GT},
@@ -205,11 +205,11 @@ static bool same_operand(const struct pass_masks *m, const struct ptx_opd *a, ui
 		return false;
 	if (a->kind == PTX_OPD_REG)
 		return a->reg == b->reg &&
-		       written_at(m, a->reg, at_a) == written_at(m, b->reg, at_b);
+		       find_last_write(m, a->reg, at_a) == find_last_write(m, b->reg, at_b);
 	return a->kind == PTX_OPD_IMM && a->has_value && b->has_value && a->value == b->value;
 }
 
-/* One plain comparison of integers, without a guard. */
+/* Whether s is an unguarded comparison of integers, without a combining operand. */
 static bool is_comparison(const struct ptx_stmt *s)
 {
 	return s->kind == PTX_INSN && s->mn->op == PTX_OP_setp && s->guard == PTX_NO_REG &&
@@ -218,12 +218,12 @@ static bool is_comparison(const struct ptx_stmt *s)
 	       s->mn->type[0] <= PTX_B64;
 }
 
-/* Whether two predicates, as they are ahead of two statements of one block, say the same (1), the
- * opposite (-1), or nobody knows (0). */
-static int relation(
+/* Compares two predicates, each at its value before a statement of the same block. Returns 1 if
+ * they are equal, -1 if one negates the other, 0 if unknown. */
+static int compare_predicates(
 	const struct pass_masks *m, uint32_t p, uint32_t at_p, uint32_t q, uint32_t at_q)
 {
-	uint32_t dp = written_at(m, p, at_p), dq = written_at(m, q, at_q);
+	uint32_t dp = find_last_write(m, p, at_p), dq = find_last_write(m, q, at_q);
 	const struct ptx_stmt *a, *b;
 
 	if (p == q && dp == dq)
@@ -241,9 +241,9 @@ static int relation(
 	return opposite(a->mn->cmp) == b->mn->cmp ? -1 : 0;
 }
 
-/* Of a mask that is a ballot in a branch's block, or a part of one: whether it holds none but those
- * that go to the branch's target (1), or past it (-1). 0: neither is known. */
-static int names_those(
+/* For a mask that is a ballot in the branch's block, or a subset of one: returns 1 if it holds only
+ * lanes that go to the branch's target, -1 if only lanes that fall through, 0 if unknown. */
+static int find_ballot_side(
 	struct pass_masks *m, uint32_t branch, const struct ptx_opd *mask, unsigned steps)
 {
 	const struct ptx_stmt *br = &m->g->f->body.at[branch], *s;
@@ -260,17 +260,17 @@ static int names_those(
 		return 0;
 	if (s->mn->op == PTX_OP_mov || s->mn->op == PTX_OP_and) {
 		for (unsigned i = 1; i < s->n && !those; i++)
-			those = names_those(m, branch, &s->opd[i], steps + 1);
+			those = find_ballot_side(m, branch, &s->opd[i], steps + 1);
 		return those;
 	}
 	if (s->mn->op != PTX_OP_vote || !ptx_has_mod(s->mn, "ballot") || s->n != 3 ||
 		s->opd[1].kind != PTX_OPD_REG)
 		return 0;
-	those = relation(m, s->opd[1].reg, def, br->guard, branch);
+	those = compare_predicates(m, s->opd[1].reg, def, br->guard, branch);
 	return (s->opd[1].negated != 0) == (br->guard_negated != 0) ? those : -those;
 }
 
-static bool of_stayers(struct pass_masks *m, uint32_t parting, const struct ptx_stmt *s,
+static bool holds_only_stayers(struct pass_masks *m, uint32_t parting, const struct ptx_stmt *s,
 	const struct ptx_opd *mask)
 {
 	const struct cfg *g = m->g;
@@ -287,7 +287,7 @@ static bool of_stayers(struct pass_masks *m, uint32_t parting, const struct ptx_
 	next = b->end < g->f->body.len ? g->block_of[b->end] : g->exit;
 	if (b->succ[0] == b->succ[1] || (b->succ[0] != next && b->succ[1] != next))
 		return false;
-	those = names_those(m, b->end - 1, mask, 0);
+	those = find_ballot_side(m, b->end - 1, mask, 0);
 	if (!those)
 		return false;
 	stay = (b->succ[1] == next) == (those < 0);
@@ -303,5 +303,5 @@ uint32_t pass_mask_of_stayers(struct pass_masks *m, const struct ptx_stmt *s)
 	if (!mask || mask->kind != PTX_OPD_REG || m->def[mask->reg] == CFG_NONE)
 		return CFG_NONE;
 	b = m->g->block_of[m->def[mask->reg]];
-	return of_stayers(m, b, s, mask) ? b : CFG_NONE;
+	return holds_only_stayers(m, b, s, mask) ? b : CFG_NONE;
 }

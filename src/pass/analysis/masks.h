@@ -1,23 +1,23 @@
 /* SPDX-License-Identifier: Apache-2.0
  * Copyright 2026 The heddle authors */
 
-/* Whom the operations of a warp wait for (masks.c). */
+/* Member masks of warp operations (masks.c). */
 #ifndef HEDDLE_PASS_MASKS_H
 #define HEDDLE_PASS_MASKS_H
 
 #include "cfg/cfg.h"
 
-/* The operand that names whom a warp operation waits for; NULL: none does. */
+/* The operand of s that holds the member mask; NULL: s has none. */
 const struct ptx_opd *pass_mask_of(const struct ptx_stmt *s);
-/* Of a warp operation whose mask holds no lane that parted at the end of a block, and
- * left, the block where the mask is from, else CFG_NONE. */
+/* If the mask of warp operation s holds no lane that diverged at the end of block `parting` and
+ * exited, returns the block that computes the mask; else CFG_NONE. */
 struct pass_masks;
 int pass_masks_find(struct arena *a, const struct cfg *g, struct pass_masks **ret);
 uint32_t pass_young_mask(struct pass_masks *m, uint32_t parting, const struct ptx_stmt *s);
-/* A block such that its mask holds only lanes that went one way at the end of that, else CFG_NONE.
- */
+/* Returns a block such that the mask of s holds only lanes that left this block by the same edge;
+ * CFG_NONE: none. */
 uint32_t pass_mask_of_stayers(struct pass_masks *m, const struct ptx_stmt *s);
-/* A way from the beginning of a block to that of another, through neither of two. */
+/* Whether a path leads from block `from` to block `to` without passing either block of `past`. */
 bool pass_way_leads(struct pass_masks *m, uint32_t from, uint32_t to, const uint32_t past[2]);
 
 #endif

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  * Copyright 2026 The heddle authors */
 
-/* Parameters of an entry: where the driver lays them out (in order, each at its natural or declared
- * alignment), and what names them. */
+/* Parameters of an entry: their layout (in order, each at its natural or declared alignment), and
+ * the statements that use them. */
 #include "pass/analysis/params.h"
 
 #include <errno.h>
@@ -14,7 +14,7 @@ static uint32_t param_align(const struct ptx_sym *p)
 	return p->align ? p->align : MAX(natural, 1u);
 }
 
-/* Opaque ones (.texref and its kin) are 64-bit handles. */
+/* Opaque types (.texref and the like) are 64-bit handles. */
 static uint32_t param_bytes(const struct ptx_sym *p)
 {
 	return p->bytes ? (uint32_t)p->bytes : 8;
@@ -41,7 +41,7 @@ int pass_param_layout(const struct ptx_func *f, uint32_t *ret_bytes, uint32_t *r
 	return 0;
 }
 
-/* ---- what names them ---- */
+/* ---- uses of parameters ---- */
 static const struct ptx_sym *find_param(const struct ptx_func *f, const struct ptx_sym *sym)
 {
 	for (size_t i = 0; i < f->params.len; i++)
@@ -55,7 +55,7 @@ struct naming {
 	const struct ptx_sym *found;
 };
 
-static void look(void *user, struct ptx_opd *o)
+static void note_named_param(void *user, struct ptx_opd *o)
 {
 	struct naming *n = user;
 
@@ -68,7 +68,7 @@ static const struct ptx_sym *named_param(const struct ptx_func *f, const struct 
 	struct naming n = {f, NULL};
 	struct ptx_stmt copy = *s;
 
-	ptx_visit_opds(&copy, look, &n);
+	ptx_visit_opds(&copy, note_named_param, &n);
 	return n.found;
 }
 

@@ -1,23 +1,25 @@
 /* SPDX-License-Identifier: Apache-2.0
  * Copyright 2026 The heddle authors */
 
-/* Early returns, `if (i >= n) return;`. On hardware the lanes that take one are gone; in a worker
- * they go on to the block's end and wait there, so to the assembler all that follows is divergent:
- * nothing of it may live in uniform registers, and a kernel can need a third more registers.
+/* Finds early returns such as `if (i >= n) return;`. On hardware the returning lanes are gone. In a
+ * worker they jump to the block's end and wait there, so ptxas treats all following code as
+ * divergent: no value of it may live in uniform registers, and a kernel can need a third more
+ * registers.
  *
- * So what follows such a branch is written twice: for warps whose lanes all stay, without the
- * branch, and as it was for the others. The vote between the two is what the assembler takes for
- * uniform. Only where no barrier comes behind it (kmeans: behind the only one of it the loops are
- * then what they are alone; as divergent code they had two registers more, and four loads at a time
- * where there had been ten), and at most once a kernel. */
+ * So the code after such a branch is written twice: without the branch for warps in which all lanes
+ * stay, and unchanged for the others. A vote chooses between the copies, and ptxas knows the result
+ * of a vote to be uniform. The copy is made only if no barrier follows, and at most once per
+ * kernel. (Example: in kmeans the only barrier precedes the branch. With the copy its loops compile
+ * as in the plain kernel. As divergent code they had two registers more, and four loads in flight
+ * instead of ten.) */
 #include "pass/analysis/parting.h"
 #include "pass/analysis/callees.h"
 #include "pass/analysis/find.h"
 
-#define TWICE_MAX 512 /* statements: measured to gain with 400, to lose with 640 */
+#define TWICE_MAX 512 /* statements: measured faster at 400, slower at 640 */
 
-/* Whether nothing is done from statement i on. */
-static bool leads_out(const struct ptx_func *f, size_t i)
+/* Whether no instruction runs from statement i on but an unguarded ret or exit. */
+static bool returns_at_once(const struct ptx_func *f, size_t i)
 {
 	for (; i < f->body.len; i++) {
 		const struct ptx_stmt *s = &f->body.at[i];
@@ -29,8 +31,8 @@ static bool leads_out(const struct ptx_func *f, size_t i)
 	return true;
 }
 
-/* Whether the last statement of a block ends its thread. */
-static bool returns(const struct cfg *g, uint32_t b, const struct ptx_stmt *s)
+/* Whether s, the last statement of block b, ends its thread. */
+static bool ends_thread(const struct cfg *g, uint32_t b, const struct ptx_stmt *s)
 {
 	const struct ptx_func *f = g->f;
 
@@ -43,7 +45,7 @@ static bool returns(const struct cfg *g, uint32_t b, const struct ptx_stmt *s)
 
 		for (uint32_t i = to->first; i < to->end && f->body.at[i].kind != PTX_INSN; i++)
 			if (f->body.at[i].kind == PTX_LABEL && f->body.at[i].sym == s->opd[0].sym)
-				return leads_out(f, i);
+				return returns_at_once(f, i);
 	}
 	return false;
 }
@@ -67,9 +69,9 @@ static bool has_barrier(const struct pass_facts *facts, const struct ptx_stmt *s
 	return !c || c->barriers;
 }
 
-/* No way leads back ahead of it (there is no loop around it), so what stands behind it in the text
- * is all that comes behind it, or more. */
-static bool can_be_twice(const struct pass_facts *facts, size_t from)
+/* There is no loop around the early return. So all code that can run after it stands after it in
+ * the text, and scanning the text covers that code. */
+static bool can_duplicate(const struct pass_facts *facts, size_t from)
 {
 	const struct ptx_func *f = facts->g->f;
 
@@ -88,8 +90,8 @@ size_t pass_find_parting(const struct pass_facts *facts)
 	const struct ptx_func *f = g->f;
 	unsigned depth = 0;
 
-	/* With barriers, not where threads that are done answer them or go past them (rounds.c,
-	 * tails.c), nor where lanes of a warp wait for each other on their own. */
+	/* With barriers, the copy is not made if exited threads answer or skip barriers (rounds.c,
+	 * tails.c), or if lanes of a warp wait for each other by themselves. */
 	if (facts->has_barriers &&
 		(facts->barriers != PASS_BAR_NONE || facts->tails.len || facts->spins ||
 			facts->calls_spin || facts->gathers || facts->leaves.len))
@@ -101,12 +103,12 @@ size_t pass_find_parting(const struct pass_facts *facts)
 		depth += s->kind == PTX_OPEN;
 		depth -= s->kind == PTX_CLOSE;
 		if (s->kind != PTX_INSN || s->guard == PTX_NO_REG || depth ||
-			facts->u->reg[s->guard] >= CFG_WARP_UNIFORM || !returns(g, b, s))
+			facts->u->reg[s->guard] >= CFG_WARP_UNIFORM || !ends_thread(g, b, s))
 			continue;
 		/* Whole warps come here, and once. */
 		if (facts->u->block[b] < CFG_WARP_UNIFORM || g->at[b].loop_header != CFG_NONE)
 			return PASS_NO_PARTING;
-		return can_be_twice(facts, i) ? i : PASS_NO_PARTING;
+		return can_duplicate(facts, i) ? i : PASS_NO_PARTING;
 	}
 	return PASS_NO_PARTING;
 }

@@ -1,16 +1,16 @@
 /* SPDX-License-Identifier: Apache-2.0
  * Copyright 2026 The heddle authors */
 
-/* Addresses of code. A kernel that is rewritten on its own is code of another module: a function
- * has another address there, and what one module calls at an address of the other faults. So all
- * that memory holds has to be the addresses of the program's own module: a kernel stays as it is
- * when an address that it takes may leave its registers, or when it calls one that it may not have
- * taken itself. (Tables of functions and objects' tables of virtual functions are variables; those
- * stay the program's own in every kernel.)
+/* Addresses of functions. A kernel that is rewritten alone belongs to another module, where each
+ * function has another address. A call in one module to an address of the other faults. So memory
+ * may hold only function addresses of the program's own module. A kernel stays unchanged if an
+ * address that it takes may leave its registers, or if it may call an address that it did not take
+ * itself. (Tables of functions and virtual function tables are variables. Those remain the
+ * program's own in every kernel.)
  *
- * Of each register and .param variable of the kernel and its callees it is found whether it may
- * hold an address taken here, and whether it may hold anything else; in whatever order statements
- * run. */
+ * For each register and .param variable of the kernel and its callees, a flow-insensitive analysis
+ * finds whether it may hold an address taken here (TAKEN), and whether it may hold any other value
+ * (ELSE). */
 #include "pass/analysis/callees.h"
 #include "pass/analysis/find.h"
 
@@ -19,14 +19,15 @@
 #include <string.h>
 
 enum { TAKEN = 1, ELSE = 2 };
-#define MAX_ROUNDS 64 /* over all statements; each follows any number of moves in their order */
+/* passes over all statements; one pass follows any chain of moves in text order */
+#define MAX_ROUNDS 64
 
 struct flow {
 	struct pass_facts *facts;
-	const struct pass_callee *c;        /* whose statements are looked at */
-	const struct ptx_stmt *s;           /* the statement */
-	VEC(const struct ptx_sym *) params; /* sorted; their values stand first */
-	VEC(uint32_t) first;                /* value of a callee's register 0 */
+	const struct pass_callee *c;        /* the function being analyzed */
+	const struct ptx_stmt *s;           /* the current statement */
+	VEC(const struct ptx_sym *) params; /* sorted; their values come first in `may` */
+	VEC(uint32_t) first;                /* per callee: index of the value of its register 0 */
 	uint8_t *may;
 	uint32_t n;
 	bool changed, objecting;
@@ -41,7 +42,7 @@ static int by_address(const void *a, const void *b)
 	return x < y ? -1 : x > y;
 }
 
-/* The value of a .param variable or of a formal parameter; NULL: sym is none. */
+/* The value of a .param variable or a formal parameter; NULL: sym is neither. */
 static uint8_t *param_value(const struct flow *w, const struct ptx_sym *sym)
 {
 	const struct ptx_sym **at =
@@ -62,7 +63,7 @@ static uint8_t *formal_value(
 	return sym->space == PTX_REG ? reg_value(w, c, sym->first_reg) : param_value(w, sym);
 }
 
-static void add(struct flow *w, uint8_t *value, unsigned bits)
+static void add_value_bits(struct flow *w, uint8_t *value, unsigned bits)
 {
 	if (!value || !(bits & ~*value))
 		return;
@@ -75,7 +76,7 @@ static bool is_code(const struct ptx_opd *o)
 	return o->kind == PTX_OPD_SYM && o->sym && o->sym->kind == PTX_SYM_FUNC;
 }
 
-/* What an operand may be. A constant is no address of code. */
+/* Returns the kinds of value that an operand may have. A constant is no function address. */
 static unsigned value_of(const struct flow *w, const struct ptx_opd *o)
 {
 	unsigned bits = 0;
@@ -96,48 +97,49 @@ static unsigned value_of(const struct flow *w, const struct ptx_opd *o)
 	}
 }
 
-/* ---- what lets an address out ---- */
-static void object(struct flow *w, const char *fmt, const char *what)
+/* ---- escaping addresses ---- */
+static void report_escape(struct flow *w, const char *fmt, const char *what)
 {
 	if (w->objecting)
 		pass_note(w->facts, PASS_SHARES_CODE, w->s, fmt, what);
 }
 
-static void object_to_use(struct flow *w)
+static void report_use(struct flow *w)
 {
-	object(w, "lets the address of a function out of its registers (%s)", w->s->mn->text);
+	report_escape(
+		w, "lets the address of a function out of its registers (%s)", w->s->mn->text);
 }
 
-static void other_reg(void *user, uint32_t reg, enum ptx_role role, const struct ptx_opd *o)
+static void check_escape_reg(void *user, uint32_t reg, enum ptx_role role, const struct ptx_opd *o)
 {
 	struct flow *w = user;
 	uint8_t *value = reg_value(w, w->c, reg);
 
 	if (role & PTX_USE && o && *value & TAKEN)
-		object_to_use(w);
+		report_use(w);
 	if (role & PTX_DEF)
-		add(w, value, ELSE);
+		add_value_bits(w, value, ELSE);
 }
 
-static void other_opd(void *user, struct ptx_opd *o)
+static void check_escape_opd(void *user, struct ptx_opd *o)
 {
 	struct flow *w = user;
 	const uint8_t *param = o->kind == PTX_OPD_SYM ? param_value(w, o->sym) : NULL;
 
 	if (is_code(o) || (param && *param & TAKEN))
-		object_to_use(w);
+		report_use(w);
 }
 
-/* An instruction that is not followed: an address that it reads is out. */
-static void other(struct flow *w)
+/* Handles an instruction that is not modelled: every address that it reads escapes. */
+static void check_escapes(struct flow *w)
 {
 	struct ptx_stmt copy = *w->s;
 
-	ptx_visit_regs(w->c->f, w->s, other_reg, w);
-	ptx_visit_opds(&copy, other_opd, w);
+	ptx_visit_regs(w->c->f, w->s, check_escape_reg, w);
+	ptx_visit_opds(&copy, check_escape_opd, w);
 }
 
-/* ---- instructions that are followed ---- */
+/* ---- instructions that are modelled ---- */
 static bool is_whole_reg(const struct ptx_opd *o)
 {
 	return o->kind == PTX_OPD_REG && !o->selector;
@@ -148,7 +150,7 @@ static bool is_plain(const struct ptx_opd *o)
 	return is_whole_reg(o) || o->kind == PTX_OPD_IMM || is_code(o);
 }
 
-static void copy(struct flow *w, unsigned from, unsigned n)
+static void follow_copy(struct flow *w, unsigned from, unsigned n)
 {
 	const struct ptx_stmt *s = w->s;
 	bool plain = s->n >= from + n && is_whole_reg(&s->opd[0]);
@@ -159,26 +161,27 @@ static void copy(struct flow *w, unsigned from, unsigned n)
 		bits |= value_of(w, &s->opd[i]);
 	}
 	if (plain)
-		add(w, reg_value(w, w->c, s->opd[0].reg), bits);
+		add_value_bits(w, reg_value(w, w->c, s->opd[0].reg), bits);
 	else
-		other(w);
+		check_escapes(w);
 }
 
-/* Equal or not is the same in every module, among the module's own. */
-static void compare(struct flow *w)
+/* Comparing two of a module's own addresses for equality has the same result in every module. */
+static void follow_compare(struct flow *w)
 {
 	const struct ptx_stmt *s = w->s;
 	unsigned bits = s->n < 3 ? 0 : value_of(w, &s->opd[1]) | value_of(w, &s->opd[2]);
 	bool equality = s->mn->cmp == PTX_EQ || s->mn->cmp == PTX_NE;
 
 	if (!(bits & TAKEN))
-		other(w);
+		check_escapes(w);
 	else if (bits & ELSE || !equality)
-		object(w, "compares the address of a function with others (%s)", s->mn->text);
+		report_escape(
+			w, "compares the address of a function with others (%s)", s->mn->text);
 }
 
 /* The .param variable that an access names; NULL: none. */
-static uint8_t *accessed(const struct flow *w, const struct ptx_opd *o)
+static uint8_t *accessed_param(const struct flow *w, const struct ptx_opd *o)
 {
 	if (w->s->mn->space != PTX_PARAM || o->kind != PTX_OPD_ADDR || o->n != 1 ||
 		o->list[0].kind != PTX_OPD_SYM)
@@ -186,52 +189,52 @@ static uint8_t *accessed(const struct flow *w, const struct ptx_opd *o)
 	return param_value(w, o->list[0].sym);
 }
 
-static void load(struct flow *w)
+static void follow_load(struct flow *w)
 {
 	const struct ptx_stmt *s = w->s;
-	const uint8_t *from = s->n == 2 ? accessed(w, &s->opd[1]) : NULL;
+	const uint8_t *from = s->n == 2 ? accessed_param(w, &s->opd[1]) : NULL;
 	const struct ptx_opd *to = s->opd;
 
 	if (!from) {
-		other(w);
+		check_escapes(w);
 		return;
 	}
 	for (uint32_t i = 0; i < (to->kind == PTX_OPD_VECTOR ? to->n : 1); i++) {
 		const struct ptx_opd *o = to->kind == PTX_OPD_VECTOR ? &to->list[i] : to;
 
 		if (o->kind == PTX_OPD_REG)
-			add(w, reg_value(w, w->c, o->reg), *from);
+			add_value_bits(w, reg_value(w, w->c, o->reg), *from);
 	}
 }
 
-static void store(struct flow *w)
+static void follow_store(struct flow *w)
 {
 	const struct ptx_stmt *s = w->s;
-	uint8_t *to = s->n == 2 ? accessed(w, &s->opd[0]) : NULL;
+	uint8_t *to = s->n == 2 ? accessed_param(w, &s->opd[0]) : NULL;
 
 	if (to)
-		add(w, to, value_of(w, &s->opd[1]));
+		add_value_bits(w, to, value_of(w, &s->opd[1]));
 	else
-		other(w);
+		check_escapes(w);
 }
 
 /* ---- calls ---- */
-static unsigned argument(const struct flow *w, const struct ptx_opd *o)
+static unsigned value_of_argument(const struct flow *w, const struct ptx_opd *o)
 {
 	const uint8_t *param = o->kind == PTX_OPD_SYM ? param_value(w, o->sym) : NULL;
 
 	return param ? *param : value_of(w, o);
 }
 
-static void returned(struct flow *w, const struct ptx_opd *o, unsigned bits)
+static void set_result(struct flow *w, const struct ptx_opd *o, unsigned bits)
 {
 	if (o->kind == PTX_OPD_REG)
-		add(w, reg_value(w, w->c, o->reg), bits);
+		add_value_bits(w, reg_value(w, w->c, o->reg), bits);
 	else if (o->kind == PTX_OPD_SYM)
-		add(w, param_value(w, o->sym), bits);
+		add_value_bits(w, param_value(w, o->sym), bits);
 }
 
-static void call(struct flow *w)
+static void follow_call(struct flow *w)
 {
 	static const struct ptx_opd none = {.kind = PTX_OPD_TUPLE};
 	const struct ptx_stmt *s = w->s;
@@ -243,50 +246,50 @@ static void call(struct flow *w)
 	const struct pass_callee *to = pass_called(w->facts, s);
 
 	for (uint32_t i = 0; i < args->n; i++) {
-		unsigned bits = argument(w, &args->list[i]);
+		unsigned bits = value_of_argument(w, &args->list[i]);
 
 		if (to && i < f->params.len)
-			add(w, formal_value(w, to, f->params.at[i]), bits);
+			add_value_bits(w, formal_value(w, to, f->params.at[i]), bits);
 		else if (bits & TAKEN)
-			object(w, "gives the address of a function to %s",
+			report_escape(w, "gives the address of a function to %s",
 				f ? f->sym->name : "what it calls through a pointer");
 	}
 	for (uint32_t i = 0; i < rets->n; i++)
-		returned(w, &rets->list[i],
+		set_result(w, &rets->list[i],
 			to && i < f->rets.len ? *formal_value(w, to, f->rets.at[i]) : ELSE);
 	if (!f && value_of(w, &s->opd[at]) & ELSE)
-		object(w, "calls through a pointer from %s", "memory or a parameter");
+		report_escape(w, "calls through a pointer from %s", "memory or a parameter");
 }
 
 /* ---- all of it ---- */
-static void look(struct flow *w)
+static void follow_stmt(struct flow *w)
 {
 	switch (w->s->mn->op) {
 	case PTX_OP_mov:
-		copy(w, 1, 1);
+		follow_copy(w, 1, 1);
 		break;
 	case PTX_OP_selp:
-		copy(w, 1, 2);
+		follow_copy(w, 1, 2);
 		break;
 	case PTX_OP_setp:
 	case PTX_OP_set:
-		compare(w);
+		follow_compare(w);
 		break;
 	case PTX_OP_ld:
-		load(w);
+		follow_load(w);
 		break;
 	case PTX_OP_st:
-		store(w);
+		follow_store(w);
 		break;
 	case PTX_OP_call:
-		call(w);
+		follow_call(w);
 		break;
 	default:
-		other(w);
+		check_escapes(w);
 	}
 }
 
-static void look_at_all(struct flow *w)
+static void follow_all_stmts(struct flow *w)
 {
 	w->changed = false;
 	for (size_t i = 0; i < w->facts->callees.len; i++) {
@@ -294,12 +297,12 @@ static void look_at_all(struct flow *w)
 		for (size_t k = 0; k < w->c->f->body.len; k++) {
 			w->s = &w->c->f->body.at[k];
 			if (w->s->kind == PTX_INSN && w->s->n)
-				look(w);
+				follow_stmt(w);
 		}
 	}
 }
 
-static int collect(struct flow *w)
+static int collect_values(struct flow *w)
 {
 	bool ok = true;
 
@@ -329,18 +332,19 @@ static int collect(struct flow *w)
 	return w->may ? 0 : -ENOMEM;
 }
 
-/* What comes from outside: the kernel's parameters, and those of whatever a pointer may lead to. */
-static void begin(struct flow *w)
+/* Marks values from outside: the kernel's parameters, and those of functions that a pointer may
+ * reach. */
+static void mark_outside_values(struct flow *w)
 {
 	for (size_t i = 0; i < w->facts->callees.len; i++) {
 		const struct pass_callee *c = &w->facts->callees.at[i];
 
 		for (size_t k = 0; (i == 0 || c->taken) && k < c->f->params.len; k++)
-			add(w, formal_value(w, c, c->f->params.at[k]), ELSE);
+			add_value_bits(w, formal_value(w, c, c->f->params.at[k]), ELSE);
 	}
 }
 
-static void object_to_results(struct flow *w)
+static void report_results(struct flow *w)
 {
 	for (size_t i = 0; i < w->facts->callees.len; i++) {
 		const struct pass_callee *c = &w->facts->callees.at[i];
@@ -348,7 +352,7 @@ static void object_to_results(struct flow *w)
 		w->s = c->taken;
 		for (size_t k = 0; c->taken && k < c->f->rets.len; k++)
 			if (*formal_value(w, c, c->f->rets.at[k]) & TAKEN)
-				object(w,
+				report_escape(w,
 					"calls %s through a pointer for the address of a function",
 					c->f->sym->name);
 	}
@@ -361,17 +365,17 @@ int pass_check_pointers(struct pass_facts *facts)
 
 	if (!facts->takes_code && !facts->calls_pointer)
 		return 0;
-	r = collect(&w);
+	r = collect_values(&w);
 	if (r == 0) {
-		begin(&w);
+		mark_outside_values(&w);
 		for (unsigned i = 0; i < MAX_ROUNDS && w.changed; i++)
-			look_at_all(&w);
+			follow_all_stmts(&w);
 		w.objecting = true;
 		if (w.changed)
 			pass_note(facts, PASS_SHARES_CODE, NULL,
 				"moves addresses of functions too often to follow them");
-		look_at_all(&w);
-		object_to_results(&w);
+		follow_all_stmts(&w);
+		report_results(&w);
 	}
 	VEC_FREE(&w.params);
 	VEC_FREE(&w.first);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  * Copyright 2026 The heddle authors */
 
-/* Records of where statements come from (record.h). */
+/* Records which instruction each statement comes from (record.h). */
 #include "pass/analysis/record.h"
 
 #include <errno.h>

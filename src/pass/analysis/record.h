@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0
  * Copyright 2026 The heddle authors */
 
-/* Which instruction of which kernel each statement of a result comes from: what a pass says while
- * it writes, for whoever checks the result (verify.h). Recording changes nothing that is emitted.
- */
+/* Maps each statement of a result to the instruction of the kernel that it comes from. A pass fills
+ * the record while it writes; the verifier reads it (verify.h). Recording does not change the
+ * emitted code. */
 #ifndef HEDDLE_RECORD_H
 #define HEDDLE_RECORD_H
 
@@ -12,37 +12,38 @@
 #define PASS_OURS UINT32_MAX
 
 struct pass_origin {
-	uint32_t guest; /* number of the kernel; PASS_OURS: the statement is none of a kernel's */
-	uint32_t insn;  /* the how-manieth instruction (PTX_INSN) of the plain function, from 0 */
+	uint32_t guest; /* number of the kernel; PASS_OURS: no kernel's statement */
+	uint32_t insn;  /* index of the instruction (PTX_INSN) in the plain function */
 };
 
-/* A function of the result, by its statements; missing ones at the end are nobody's. */
+/* The origins of a result function's statements. Missing entries at the end are PASS_OURS. */
 struct pass_recorded {
 	const struct ptx_func *f;
 	VEC(struct pass_origin) of;
 };
 
 struct pass_record {
-	/* The entry, and callees that a pass wrote anew. Callees that are not here were copied
-	 * instruction by instruction. */
+	/* The entry, and callees that a pass rewrote. Callees that are not listed were copied
+	 * unchanged. */
 	VEC(struct pass_recorded) funcs;
-	uint32_t guest;   /* whose code is being written */
-	uint32_t ignored; /* instructions at its beginning that the plain one does not have */
+	uint32_t guest; /* kernel whose code is being written */
+	/* leading instructions of the body that the plain function does not have */
+	uint32_t ignored;
 };
 
-/* All of it freed, ready for another one. */
+/* Frees all of it; r can then be used again. */
 void pass_record_finish(struct pass_record *r);
-/* A function's statements; NULL: it has none. */
+/* The record of a function; NULL: none. */
 const struct pass_recorded *pass_record_find(const struct pass_record *r, const struct ptx_func *f);
-/* For each statement of f the number of its instruction, PASS_OURS where it is none or one of the
- * first `ignored`. malloc'ed; NULL: out of memory. */
+/* For each statement of f, the index of its instruction; PASS_OURS for other statements and for the
+ * first `ignored` instructions. malloc'ed; NULL: out of memory. */
 uint32_t *pass_record_numbers(const struct ptx_func *f, uint32_t ignored);
 
-/* Of a body that is being written: by statement, a number as above. */
+/* For each statement of a body being written, an index as above. */
 typedef VEC(uint32_t) pass_numbers;
-/* Statements from `from` to before `to` have this number; those ahead that have none are ours. */
+/* Gives statements [from, to) this number. Earlier statements without a number become PASS_OURS. */
 bool pass_record_note(pass_numbers *n, size_t from, size_t to, uint32_t number);
-/* A function with these numbers, of the guest in hand. -ENOMEM. */
+/* Adds a function with these numbers, for the current kernel. -ENOMEM. */
 int pass_record_func(struct pass_record *r, const struct ptx_func *f, const pass_numbers *n);
 
 #endif

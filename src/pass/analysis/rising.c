@@ -1,20 +1,20 @@
 /* SPDX-License-Identifier: Apache-2.0
  * Copyright 2026 The heddle authors */
 
-/* Finds kernels whose blocks may wait for other blocks: a loop that goes round without changing
- * anything but what it reads from memory, and leaves on what it has read.
+/* Finds kernels whose blocks may wait for other blocks. Such a kernel has a loop that repeats
+ * without changing anything but the values it loads, and exits depending on a loaded value.
  *
- * For each way out of each natural loop: the slice of its predicate within the loop. A register of
- * the slice that depends on itself (an induction variable, a pointer that is followed, a bound that
- * is halved) makes progress where it is written. If the slice holds a load or an atomic on global
- * or generic memory, and the loop can go round through that way out without making progress, it
- * waits. A bound loaded ahead of the loop is not in it, one loaded within is compared with
- * something that makes progress: ordinary loops are not found.
+ * For each exit of each natural loop, the analysis takes the backward slice of the exit's predicate
+ * within the loop. A register of the slice that depends on itself (an induction variable, a pointer
+ * being followed, a bound being halved) makes progress where it is written. The loop waits if the
+ * slice holds a load or an atomic on global or generic memory, and the loop can return to that exit
+ * without making progress. Ordinary loops are not reported: a bound loaded before the loop is
+ * outside the slice, and a bound loaded inside is compared with a register that makes progress.
  *
- * The slice is taken twice. By data alone; and with what decides whether its writes happen at all
- * (a counter that moves only when a flag has been seen: the load is in no operand of it). In the
- * second a constant that is written is progress as well, where it is the only value that the loop
- * gives its register: "found = true" is what such a loop does instead of going round again. */
+ * The slice is taken twice: by data dependence only, and with control dependence (a counter that
+ * advances only after a flag was seen has no load in its operands). In the second slice, writing a
+ * constant also counts as progress if it is the only value that the loop writes to that register: a
+ * loop that sets "found = true" does so in order to end. */
 #include "pass/analysis/callees.h"
 #include "pass/analysis/find.h"
 
@@ -22,13 +22,13 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define WAYS_MAX 256 /* out of a loop; one that has more is taken to wait */
+#define WAYS_MAX 256 /* exits of a loop; a loop with more is assumed to wait */
 
 struct def {
 	uint32_t reg, stmt;
 };
 
-/* The choice at the end of block `by` decides whether `block` runs. */
+/* The branch at the end of block `by` decides whether `block` runs. */
 struct control {
 	uint32_t block, by;
 };
@@ -42,25 +42,26 @@ struct search {
 	uint8_t *in_slice, *state, *copies; /* per register */
 	uint32_t *stack;                    /* registers or blocks */
 	uint8_t *progress, *seen;           /* per block */
-	uint8_t *decided; /* per block: what decides that it runs is in the slice */
+	uint8_t *decided; /* per block: the conditions under which it runs are in the slice */
 	VEC(uint32_t) slice;
-	VEC(uint32_t) loop;           /* its blocks, the header first */
-	VEC(uint32_t) ways;           /* those that lead out, sorted; no more than WAYS_MAX + 1 */
-	bool sorted;                  /* loop is, too, by now */
+	VEC(uint32_t) loop;           /* blocks of the loop, the header first */
+	VEC(uint32_t) ways;           /* blocks with an exit, sorted; at most WAYS_MAX + 1 */
+	bool sorted;                  /* `loop` has been sorted */
 	VEC(struct control) controls; /* sorted by block */
-	bool has_controls;            /* once there is a loop that asks for them */
-	struct cfg_spans *spans;      /* once there is a loop that asks for them */
-	uint32_t *asked;  /* per register: the header for which is_carried was, plus 1 */
-	uint8_t *carried; /* and what it said */
+	bool has_controls;            /* computed when a loop first needs them */
+	struct cfg_spans *spans;      /* computed when a loop first needs them */
+	uint32_t *asked;  /* per register: 1 + the header for which is_carried was computed */
+	uint8_t *carried; /* and its result */
 	uint32_t header;
-	bool any_space;  /* what is volatile or atomic counts in shared memory, too */
-	bool by_control; /* the slice is taken with control dependence */
+	bool any_space;  /* volatile and atomic accesses to shared memory count, too */
+	bool by_control; /* the slice includes control dependence */
 	bool loads, observes;
-	const struct ptx_stmt *load;     /* of loads: the first that the slice came to */
-	const struct ptx_stmt *waits_at; /* the load of a way out by which the loop waits */
-	bool by_shared;  /* it holds a load of shared memory: all stores to that belong to it, */
-	bool via_shared; /* and are in it by now: what they depend on counts if volatile or atomic
-			  */
+	const struct ptx_stmt *load;     /* the first load in the slice, if `loads` */
+	const struct ptx_stmt *waits_at; /* the load that the loop waits for */
+	/* the slice loads from shared memory: stores to shared memory belong to it */
+	bool by_shared;
+	/* those stores are in the slice; their inputs count if volatile or atomic */
+	bool via_shared;
 	uint32_t stmt;
 	int error;
 };
@@ -116,7 +117,7 @@ static void add_use(void *user, uint32_t reg, enum ptx_role role, const struct p
 		add_to_slice(user, reg);
 }
 
-/* Drawing a number that nobody had: each time another one. */
+/* Whether st takes a fresh ticket, so that its result differs each time. */
 static bool draws_number(const struct ptx_stmt *st)
 {
 	return st->mn->op == PTX_OP_atom && ptx_has_mod(st->mn, "add") && st->n > 2 &&
@@ -161,7 +162,7 @@ static void clear_slice(struct search *s)
 	s->load = NULL;
 }
 
-/* Only those of the loop are ever set. */
+/* Only entries of the loop's blocks are ever set. */
 static void clear_blocks(const struct search *s, uint8_t *of_blocks)
 {
 	for (size_t i = 0; i < s->loop.len; i++)
@@ -177,8 +178,8 @@ static int by_block(const void *a, const void *b)
 	return x->by < y->by ? -1 : x->by != y->by;
 }
 
-/* Which choices decide that a block runs: for each edge, those blocks behind it that do not stand
- * behind all edges of its branch. */
+/* Computes control dependence: for each edge, the blocks on it up to the branch's
+ * post-dominator. */
 static void find_controls(struct search *s)
 {
 	const struct cfg *g = s->g;
@@ -220,7 +221,7 @@ static size_t first_control(const struct search *s, uint32_t block)
 	return lo;
 }
 
-/* What decides, within the loop, that a block runs. */
+/* Adds the conditions, within the loop, under which a block runs. */
 static void add_control(struct search *s, uint32_t block)
 {
 	uint32_t depth = 0;
@@ -264,7 +265,7 @@ static int by_number(const void *a, const void *b)
 	return x < y ? -1 : x != y;
 }
 
-/* What the loop's threads tell each other: a flag that one of them sets. */
+/* Adds the loop's stores to shared memory: a thread may set a flag there for others. */
 static void add_shared_stores(struct search *s)
 {
 	if (!s->sorted)
@@ -283,7 +284,7 @@ static void add_shared_stores(struct search *s)
 	}
 }
 
-/* Everything within the loop that the choice at a block's end depends on. */
+/* Collects the slice, within the loop, of the branch at the end of a block. */
 static void find_slice(struct search *s, uint32_t block)
 {
 	clear_slice(s);
@@ -304,8 +305,8 @@ static void find_slice(struct search *s, uint32_t block)
 	}
 }
 
-/* Whether the loop goes round with the register's value: others are made anew each time, even if
- * from a value that goes round. */
+/* Whether the register carries a value from one iteration to the next. Other registers are
+ * recomputed in each iteration. */
 static bool is_carried(struct search *s, uint32_t reg)
 {
 	if (!s->spans && !s->error)
@@ -325,7 +326,7 @@ struct reach {
 	bool hit;
 };
 
-static void follow(void *user, uint32_t reg, enum ptx_role role, const struct ptx_opd *opd)
+static void follow_use(void *user, uint32_t reg, enum ptx_role role, const struct ptx_opd *opd)
 {
 	struct reach *r = user;
 
@@ -338,7 +339,7 @@ static void follow(void *user, uint32_t reg, enum ptx_role role, const struct pt
 	}
 }
 
-/* Whether a register's value in the loop depends on what it was before. */
+/* Whether a register's new value in the loop depends on its old one. */
 static bool depends_on_itself(struct search *s, uint32_t reg)
 {
 	struct reach r = {s, reg, 0, false};
@@ -351,8 +352,8 @@ static bool depends_on_itself(struct search *s, uint32_t reg)
 
 		for (size_t d = first_def(s, at); d < s->n_defs && s->defs[d].reg == at; d++)
 			if (s->in_loop[s->g->block_of[s->defs[d].stmt]])
-				ptx_visit_regs(
-					s->g->f, &s->g->f->body.at[s->defs[d].stmt], follow, &r);
+				ptx_visit_regs(s->g->f, &s->g->f->body.at[s->defs[d].stmt],
+					follow_use, &r);
 	}
 	return r.hit;
 }
@@ -364,7 +365,7 @@ static void note_use(void *user, uint32_t reg, enum ptx_role role, const struct 
 	*uses |= (role & PTX_USE) != 0;
 }
 
-/* The loop writes one constant to it, and nothing else. */
+/* Whether the loop writes a single constant to the register, once. */
 static bool is_set_once(const struct search *s, uint32_t reg)
 {
 	unsigned n = 0;
@@ -382,8 +383,8 @@ static bool is_set_once(const struct search *s, uint32_t reg)
 	return n == 1 && !uses;
 }
 
-/* A write of what another register of the set holds; or such as may be one, where others decide. */
-static bool is_copy(const struct search *s, const struct ptx_stmt *st)
+/* Whether st copies another register of the set. A selp counts as well if other threads decide. */
+static bool copies_carried(const struct search *s, const struct ptx_stmt *st)
 {
 	unsigned n = st->mn->op == PTX_OP_mov                   ? 2
 		     : s->observes && st->mn->op == PTX_OP_selp ? 3
@@ -396,7 +397,7 @@ static bool is_copy(const struct search *s, const struct ptx_stmt *st)
 	return false;
 }
 
-/* Marks what may hold the value with which the register went round. */
+/* Marks the registers that may hold the value that the register carried into the iteration. */
 static void find_copies(struct search *s, uint32_t carried)
 {
 	bool more = true;
@@ -412,14 +413,14 @@ static void find_copies(struct search *s, uint32_t carried)
 			for (size_t d = first_def(s, reg);
 				d < s->n_defs && s->defs[d].reg == reg && !s->copies[reg]; d++) {
 				if (s->in_loop[s->g->block_of[s->defs[d].stmt]] &&
-					is_copy(s, &s->g->f->body.at[s->defs[d].stmt]))
+					copies_carried(s, &s->g->f->body.at[s->defs[d].stmt]))
 					s->copies[reg] = more = true;
 			}
 		}
 	}
 }
 
-/* Marks where the value that goes round in the register becomes another. */
+/* Marks the blocks where the carried value changes. */
 static bool mark_changes(struct search *s, uint32_t carried)
 {
 	bool any = false;
@@ -434,7 +435,7 @@ static bool mark_changes(struct search *s, uint32_t carried)
 			const struct ptx_stmt *st = &s->g->f->body.at[at];
 
 			if (!s->in_loop[s->g->block_of[at]] || st->guard != PTX_NO_REG ||
-				is_copy(s, st))
+				copies_carried(s, st))
 				continue;
 			s->progress[s->g->block_of[at]] = 1;
 			any = true;
@@ -443,7 +444,8 @@ static bool mark_changes(struct search *s, uint32_t carried)
 	return any;
 }
 
-/* Marks the blocks that make progress; a guarded write may not happen. Returns whether any does. */
+/* Marks the blocks that make progress, and returns whether there are any. A guarded write may not
+ * happen, so it does not count. */
 static bool mark_progress(struct search *s)
 {
 	bool any = false;
@@ -459,7 +461,7 @@ static bool mark_progress(struct search *s)
 	return any;
 }
 
-/* Whether control can come back to a block within the loop without making progress. */
+/* Whether control can return to a block within the loop without making progress. */
 static bool goes_round(struct search *s, uint32_t block)
 {
 	uint32_t depth = 0;
@@ -497,7 +499,7 @@ static bool is_way_out(const struct search *s, uint32_t b)
 	return false;
 }
 
-/* Another way out is sure to be taken at last. */
+/* Whether another exit is certain to be taken in the end. */
 static bool is_bounded(struct search *s)
 {
 	s->by_control = false;
@@ -516,8 +518,8 @@ static bool loop_waits(struct search *s, bool by_control)
 	bool plain = false;
 
 	s->waits_at = NULL;
-	/* What each way out depends on is most of what the one before it does: looking at all of
-	 * them takes time by the square. */
+	/* The slices of different exits are nearly the same, so examining them all takes quadratic
+	 * time. */
 	if (s->ways.len > WAYS_MAX)
 		return true;
 	s->by_control = by_control;
@@ -541,7 +543,7 @@ static bool loop_waits(struct search *s, bool by_control)
 	return plain && !is_bounded(s);
 }
 
-/* For a thread of its own block: through shared memory, too. */
+/* Whether the loop may wait for a thread of its own block, also through shared memory. */
 static bool loop_waits_in_block(struct search *s)
 {
 	bool waits;
@@ -552,8 +554,9 @@ static bool loop_waits_in_block(struct search *s)
 	return waits;
 }
 
-/* Lanes that have left a loop with an atomic or volatile access may go on while others are in it
- * (YIELD, in the code of ptxas 13.0): behind it a warp may not be whole (emit.h). */
+/* Whether the loop holds an atomic or volatile access. Lanes that leave such a loop may run on
+ * while others remain in it (YIELD in code of ptxas 13.0), so the warp may not be whole after it
+ * (emit.h). */
 static bool loop_spins(const struct search *s)
 {
 	for (size_t i = 0; i < s->loop.len; i++) {
@@ -594,7 +597,7 @@ static void find_ways_out(struct search *s)
 		qsort(s->ways.at, s->ways.len, sizeof(s->ways.at[0]), by_number);
 }
 
-/* The natural loop of a header; false when the block is none. */
+/* Collects the natural loop of a header; false if the block is not a loop header. */
 static bool find_loop(struct search *s, uint32_t header)
 {
 	const struct cfg *g = s->g;
@@ -613,7 +616,7 @@ static bool find_loop(struct search *s, uint32_t header)
 		add_to_loop(s, header);
 		add_to_loop(s, latch);
 	}
-	/* The header comes first, and is what all others are entered by. */
+	/* The loop's other blocks are entered through the header only, so the walk stops there. */
 	for (size_t i = 1; i < s->loop.len && !s->error; i++) {
 		const struct cfg_block *b = &g->at[s->loop.at[i]];
 
@@ -624,7 +627,7 @@ static bool find_loop(struct search *s, uint32_t header)
 	return s->loop.len > 0;
 }
 
-/* A function spins if it has any loop and, maybe elsewhere, such accesses. */
+/* A callee spins if it has any loop and, possibly elsewhere, such accesses. */
 static int search_func(struct pass_facts *facts, const struct cfg *g, bool observes, bool is_entry)
 {
 	struct search s = {.facts = facts, .g = g};
@@ -689,7 +692,7 @@ int pass_find_rising(struct pass_facts *facts)
 	for (size_t i = 1; r == 0 && i < facts->callees.len; i++) {
 		struct cfg *g;
 
-		/* In the code of such a function there may be YIELD without a loop. */
+		/* ptxas may place a YIELD in such a callee even if it has no loop. */
 		facts->spins |= facts->callees.at[i].observes;
 		r = cfg_build(&facts->arena, facts->callees.at[i].f, &g);
 		if (r == 0)

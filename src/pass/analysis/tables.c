@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0
  * Copyright 2026 The heddle authors */
 
-/* Which variables of its module a kernel only reads. A task's form has its own copy of each
- * variable, which is right for tables: a variable with an initial value that no other module or
- * host can name, and whose address reaches nothing but loads, arithmetic, and the arguments of
- * vprintf and __assertfail. Registers are followed without regard to order: a register that holds
- * such an address anywhere in a function counts as holding it everywhere. */
+/* Finds the module variables that a kernel only reads. A task's form gets its own copy of each
+ * variable. A copy is correct for a table: a variable with an initial value that no other module
+ * and not the host can name, and whose address reaches only loads, arithmetic, and the arguments of
+ * vprintf and __assertfail. The analysis ignores statement order: a register that holds such an
+ * address anywhere in a function is assumed to hold it everywhere. */
 #include "pass/analysis/tables.h"
 #include "pass/analysis/callees.h"
 #include "ptx/copy.h"
@@ -16,8 +16,8 @@
 
 struct follow {
 	const struct ptx_func *f;
-	const struct ptx_sym **held; /* of each register: the variable whose address it may hold */
-	const struct ptx_sym *found; /* that the statement at hand names or holds */
+	const struct ptx_sym **held; /* per register: the variable whose address it may hold */
+	const struct ptx_sym *found; /* the variable that the current statement names or holds */
 	bool changed;
 };
 
@@ -44,7 +44,7 @@ static void find_in_text(void *user, const struct ptx_sym *sym)
 		w->found = sym;
 }
 
-static void hold(void *user, uint32_t reg, enum ptx_role role, const struct ptx_opd *opd)
+static void hold_address(void *user, uint32_t reg, enum ptx_role role, const struct ptx_opd *opd)
 {
 	struct follow *w = user;
 
@@ -63,7 +63,7 @@ static bool is_reader(const struct ptx_stmt *call)
 	       (!strcmp(f->sym->name, "vprintf") || !strcmp(f->sym->name, "__assertfail"));
 }
 
-static bool passes(const struct ptx_stmt *call, const struct ptx_sym *param)
+static bool passes_param(const struct ptx_stmt *call, const struct ptx_sym *param)
 {
 	for (unsigned i = 0; i < call->n; i++)
 		for (uint32_t k = 0; call->opd[i].kind == PTX_OPD_TUPLE && k < call->opd[i].n; k++)
@@ -73,7 +73,7 @@ static bool passes(const struct ptx_stmt *call, const struct ptx_sym *param)
 	return false;
 }
 
-/* A store into an argument that goes to vprintf and __assertfail alone. */
+/* Whether s stores into an argument that only vprintf and __assertfail receive. */
 static bool is_text_argument(const struct follow *w, const struct ptx_stmt *s)
 {
 	const struct ptx_opd *to = &s->opd[0];
@@ -86,7 +86,7 @@ static bool is_text_argument(const struct follow *w, const struct ptx_stmt *s)
 		const struct ptx_stmt *call = &w->f->body.at[i];
 
 		if (call->kind != PTX_INSN || call->mn->op != PTX_OP_call ||
-			!passes(call, to->list[0].sym))
+			!passes_param(call, to->list[0].sym))
 			continue;
 		if (!is_reader(call))
 			return false;
@@ -95,7 +95,7 @@ static bool is_text_argument(const struct follow *w, const struct ptx_stmt *s)
 	return any;
 }
 
-/* Whether the statement, which holds the address of w->found, only reads through it. */
+/* Whether s, which holds the address of w->found, only reads through it. */
 static bool only_reads(const struct follow *w, const struct ptx_stmt *s)
 {
 	const uint32_t acts = PTX_F_WRITES_MEM | PTX_F_ATOMIC | PTX_F_UNKNOWN | PTX_F_SIDE_EFFECT;
@@ -128,10 +128,10 @@ static void follow_all(struct follow *w, const struct ptx_module *m)
 			const struct ptx_stmt *s = &w->f->body.at[i];
 
 			find_in_stmt(w, m, s);
-			/* What a load finds is no address of the table. */
+			/* A loaded value is not an address of the table. */
 			if (w->found && !(s->mn->flags & PTX_F_READS_MEM) &&
 				s->mn->op != PTX_OP_call)
-				ptx_visit_regs(w->f, s, hold, w);
+				ptx_visit_regs(w->f, s, hold_address, w);
 		}
 	} while (w->changed);
 }
@@ -144,7 +144,8 @@ static bool names_others(const struct ptx_module *m, const char *init)
 	return w.found != NULL;
 }
 
-/* NULL: the copy holds what the variable holds for as long as no code of the kernel writes it. */
+/* Returns NULL if a copy equals the variable as long as the kernel's own code does not write to
+ * it. */
 static const char *changed_elsewhere(const struct ptx_module *m, const struct ptx_sym *sym)
 {
 	if (sym->linkage & (PTX_EXTERN | PTX_VISIBLE | PTX_WEAK | PTX_COMMON))

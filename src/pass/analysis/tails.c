@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  * Copyright 2026 The heddle authors */
 
-/* Ways from code that may still meet a barrier that is a round to code that cannot: tails. What
- * becomes of them, and why, is in virtual/tails.c. */
+/* Finds exit paths: paths from code that may still meet a barrier implemented as a round to code
+ * that cannot. virtual/tails.c says how they are emitted and why. */
 #include "pass/analysis/callees.h"
 #include "pass/analysis/find.h"
 #include "pass/analysis/parting.h"
@@ -14,9 +14,10 @@
 struct search {
 	struct pass_facts *facts;
 	const struct cfg *g;
-	uint8_t *holds, *ahead; /* blocks that hold a barrier, or may meet one behind their end */
-	uint32_t *depth;        /* open braces at each statement */
-	uint32_t *stack;        /* of blocks to go on from */
+	/* blocks that hold a barrier, and blocks that may meet one after their end */
+	uint8_t *holds, *ahead;
+	uint32_t *depth; /* number of open braces at each statement */
+	uint32_t *stack; /* blocks still to visit */
 };
 
 static bool meets_barrier(const struct search *c, const struct ptx_stmt *s)
@@ -61,7 +62,8 @@ static bool is_tail(const struct search *c, uint32_t b)
 	return !c->holds[b] && !c->ahead[b];
 }
 
-/* Marks in `in`, which is zero, what a tail from block `to` consists of; returns its statements. */
+/* Marks the blocks of the exit path from block `to` in `in`, which is all zero; returns the number
+ * of statements. */
 static uint32_t mark_tail(struct search *c, uint32_t to, uint8_t *in)
 {
 	const struct cfg *g = c->g;
@@ -83,7 +85,8 @@ static uint32_t mark_tail(struct search *c, uint32_t to, uint8_t *in)
 	return n;
 }
 
-/* Nobody can jump into a scope. */
+/* Whether the path can be duplicated. Its start must not be inside a scope: no jump leads into
+ * one. */
 static bool can_be_copied(const struct search *c, uint32_t to, const uint8_t *in)
 {
 	const struct cfg *g = c->g;
@@ -104,7 +107,7 @@ static int add_tail(struct search *c, uint32_t b, uint32_t to, bool falls, uint3
 	struct pass_tail t = {.at = at, .to = to, .falls = falls};
 
 	if (facts->tails.len == PASS_MAX_TAILS && pass_has(facts, PASS_NO_TAILS))
-		return 0; /* one more changes nothing */
+		return 0; /* another path changes nothing: the kernel is rejected already */
 	t.in = arena_zalloc(&facts->arena, c->g->n);
 	if (!t.in)
 		return -ENOMEM;
@@ -134,7 +137,8 @@ static int search_block(struct search *c, uint32_t b, uint32_t *n)
 	}
 	if (s->guard == PTX_NO_REG)
 		return 0;
-	for (uint32_t i = 0; i < blk->n_succ; i++) /* where it leads, then what follows it */
+	/* the branch target, then the fall-through block */
+	for (uint32_t i = 0; i < blk->n_succ; i++)
 		if (is_tail(c, blk->succ[i]))
 			return add_tail(c, b, blk->succ[i], i > 0, n);
 	return 0;

@@ -1,10 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0
  * Copyright 2026 The heddle authors */
 
-/* Atomics whose result nobody reads: `red` does the same, and nothing comes back from memory. In a
- * kernel as it is the assembler sees to that by itself, in a worker it does not: there histogram
- * asked the L2 for all of its sums (ATOMG with RZ for REDG), in every block. Shared memory it does
- * not concern. */
+/* Finds atomics whose result is unused. `red` has the same effect, and memory returns nothing. In a
+ * plain kernel ptxas makes this change itself, but not in a worker: there histogram used ATOMG with
+ * RZ instead of REDG and waited for the L2 in every block. Shared memory needs no such change. */
 #include "pass/analysis/unread.h"
 
 #include <stdlib.h>
@@ -29,7 +28,7 @@ uint64_t *pass_find_read(const struct ptx_func *f)
 	return read;
 }
 
-/* What `red` has, too, with the same meaning: it acquires nothing. */
+/* Whether `red` has the same operation and semantics: no acquire, a supported operator. */
 static bool is_reduction(const struct ptx_mnem *mn)
 {
 	static const char *const ops[] = {"add", "and", "or", "xor", "inc", "dec", "min", "max"};

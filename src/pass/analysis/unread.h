@@ -1,17 +1,17 @@
 /* SPDX-License-Identifier: Apache-2.0
  * Copyright 2026 The heddle authors */
 
-/* Atomics whose result nobody reads (unread.c). */
+/* Finds atomics whose result is unused (unread.c). */
 #ifndef HEDDLE_PASS_UNREAD_H
 #define HEDDLE_PASS_UNREAD_H
 
 #include "ptx/ptx.h"
 
-/* Registers of f that some instruction reads, a bit each, malloc'ed; NULL: out of memory. */
+/* A bit set of the registers that some instruction of f reads, malloc'ed; NULL: out of memory. */
 uint64_t *pass_find_read(const struct ptx_func *f);
-/* Whether s is an atomic that `red` can stand for. */
+/* Whether s is an atomic that `red` can replace. */
 bool pass_is_unread(const struct ptx_stmt *s, const uint64_t *read);
-/* Whether `red` is the mnemonic that stands for `atom`. */
+/* Whether `red` is the mnemonic that replaces `atom`. */
 bool pass_is_reduction_of(const struct ptx_mnem *red, const struct ptx_mnem *atom);
 
 #endif

@@ -1,16 +1,16 @@
 /* SPDX-License-Identifier: Apache-2.0
  * Copyright 2026 The heddle authors */
 
-/* Threads that are done ahead of others. In a worker they stay alive, so whatever on hardware does
- * not wait for exited threads must be answered for:
+/* Checks synchronization that threads may miss because they exited early. In a worker exited
+ * threads stay alive, so operations that do not wait for exited threads on hardware need care:
  *
- * A plain barrier 0 that not all threads of a block reach together: those that are done keep
- * answering, until nobody is active (PASS_BAR_ACTIVE). Other barriers with that trait, and those
- * whose state might outlive the block: guard.
+ * Plain barrier 0 that not all threads of a block reach together: exited threads keep answering it
+ * until no thread is active (PASS_BAR_ACTIVE). Other such barriers, and barriers whose state might
+ * outlive the block, make the kernel a guard kernel.
  *
- * A warp operation that lanes may skip: it is at risk when the lanes that skip it can run to the
- * end without meeting an operation that makes them wait for all others first. On hardware they
- * would be gone; here it would wait for them for ever. */
+ * A warp operation that lanes may skip is at risk if the skipping lanes can run to the end without
+ * first meeting an operation that waits for all lanes. On hardware those lanes would be gone; in a
+ * worker the operation would wait for them forever. */
 #include "pass/analysis/warps.h"
 #include "pass/analysis/callees.h"
 #include "pass/analysis/find.h"
@@ -20,27 +20,30 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define STAYING_MAX 64 /* analyses of a kernel: each takes as long as it is large */
-#define LEAVES_MAX  8  /* ways out that are kept track of */
+#define STAYING_MAX 64 /* analyses per kernel; each takes time linear in the kernel's size */
+#define LEAVES_MAX  8  /* tracked early exits of a kernel */
 
 struct sync_check {
 	struct pass_facts *facts;
 	const struct cfg *g;
 	struct cfg_uniformity *u;
 	bool in_callee;
-	uint32_t *list, *seen; /* of blocks; their last mark */
-	uint32_t mark, *safe;  /* in the influence of a branch behind which there was no risk */
+	uint32_t *list, *seen; /* blocks: work list; mark of the last visit */
+	/* mark of blocks influenced by a branch after which there was no risk */
+	uint32_t mark, *safe;
 	struct pass_masks *masks;
-	unsigned assume;                /* what u is found with, */
-	struct cfg_uniformity *staying; /* and this, of those that stay behind */
-	uint32_t stay, n_staying;       /* that block; so many were looked at */
-	bool *but;                      /* blocks at whose end masks lose those that leave */
-	bool young; /* a mask that is younger than a parting was what made an operation safe, */
-	bool named; /* or one that names those that stayed at it */
-	uint8_t *out, *holds; /* the end can be reached without waiting; with a warp operation */
-	uint16_t ids;         /* barriers named with a constant */
-	bool counted_0, red;  /* barrier 0 with a count; a reduction on a plain barrier 0 */
-	bool apart;           /* a plain barrier 0 that not all threads reach together */
+	unsigned assume;                /* assumptions under which u was computed, */
+	struct cfg_uniformity *staying; /* and `staying`: uniformity among lanes that stay */
+	uint32_t stay, n_staying;       /* at block `stay`; number of such analyses so far */
+	/* branches after which exited lanes are removed from member masks */
+	bool *excludes;
+	bool young; /* an operation is safe because its mask is younger than a divergence */
+	bool named; /* an operation is safe because its mask names the lanes that stayed */
+	/* blocks: the end can be reached without waiting; has a warp operation */
+	uint8_t *out, *holds;
+	uint16_t ids;        /* barriers named by a constant */
+	bool counted_0, red; /* barrier 0 with a count; a reduction on plain barrier 0 */
+	bool apart;          /* a plain barrier 0 that not all threads reach together */
 };
 
 static bool is_barrier(const struct ptx_stmt *s)
@@ -112,8 +115,8 @@ static void check_barrier(struct sync_check *c, const struct ptx_stmt *s, uint8_
 		c->apart = true;
 }
 
-/* PTX ISA, of each of these: all threads of the warp must execute it, and behaviour is undefined if
- * any of them has exited. So where one runs nobody has left, and all are waited for. */
+/* The PTX ISA requires all threads of the warp to execute each of these; it is undefined if any has
+ * exited. So no lane has exited where one runs, and it waits for all lanes. */
 bool pass_needs_whole_warp(const struct ptx_stmt *s)
 {
 	switch (s->mn->op) {
@@ -129,7 +132,7 @@ bool pass_needs_whole_warp(const struct ptx_stmt *s)
 	}
 }
 
-/* Whoever runs this waits for all threads of its warp that have not left. */
+/* Whether s waits for all lanes of its warp that have not exited. */
 static bool waits_for_warp(const struct ptx_stmt *s)
 {
 	const struct ptx_opd *mask;
@@ -171,12 +174,12 @@ static void find_ways_out(struct sync_check *c)
 	}
 }
 
-static bool parts(const struct sync_check *c, const struct cfg_uniformity *u, uint32_t b)
+static bool lanes_part_under(const struct sync_check *c, const struct cfg_uniformity *u, uint32_t b)
 {
 	const struct cfg_block *blk = &c->g->at[b];
 	const struct ptx_stmt *s = blk->end > blk->first ? &c->g->f->body.at[blk->end - 1] : NULL;
 
-	if (!s || s->kind != PTX_INSN || blk->n_succ < 2 || c->but[b])
+	if (!s || s->kind != PTX_INSN || blk->n_succ < 2 || c->excludes[b])
 		return false;
 	if (s->guard != PTX_NO_REG && u->reg[s->guard] < CFG_WARP_UNIFORM)
 		return true;
@@ -185,10 +188,10 @@ static bool parts(const struct sync_check *c, const struct cfg_uniformity *u, ui
 
 static bool lanes_part(const struct sync_check *c, uint32_t b)
 {
-	return parts(c, c->u, b);
+	return lanes_part_under(c, c->u, b);
 }
 
-/* Does anything that a pointer may lead to? */
+/* Whether any function that a pointer may reach has a warp operation. */
 static bool pointers_hold_warp_ops(const struct pass_facts *facts)
 {
 	for (size_t i = 0; i < facts->callees.len; i++)
@@ -221,10 +224,11 @@ static bool has_warp_op(struct sync_check *c, uint32_t b)
 	return false;
 }
 
-/* Whether lanes that parted and stayed are together at a block where on hardware they are. Those
- * that leave there exit, and the assembler lets the others meet as if there were no such way; here
- * they go to the end, and it may have the others meet no earlier. What activemask gives need not be
- * all that could be there, but programs are seen to count on it. */
+/* Whether lanes that diverged and stayed have reconverged at block `at` where they do on hardware.
+ * There the leaving lanes exit, and ptxas reconverges the others as if the exit did not exist. In a
+ * worker the leaving lanes jump to the end, and ptxas may reconverge the others only there.
+ * activemask does not guarantee to return all lanes that could be active, but programs rely on
+ * that. */
 static bool lanes_meet(struct sync_check *c, uint32_t at)
 {
 	const struct cfg *g = c->g;
@@ -242,29 +246,30 @@ static bool lanes_meet(struct sync_check *c, uint32_t at)
 	return true;
 }
 
-/* Whether those that stay at the end of one block, whose mask it is, all go the same way at the end
- * of another. */
+/* Whether the lanes that stay at the end of block `stay`, which are the mask's, all take the same
+ * edge at the end of block `branch`. */
 static bool stay_together(struct sync_check *c, uint32_t stay, uint32_t branch)
 {
 	if (stay == branch)
 		return true;
 	if (c->stay != stay) {
-		bool before = c->but[stay], ok = c->n_staying < STAYING_MAX;
+		bool before = c->excludes[stay], ok = c->n_staying < STAYING_MAX;
 
 		c->n_staying++;
-		c->but[stay] = true;
-		ok = ok &&
-		     cfg_uniformity(&c->facts->arena, c->g, c->assume, c->but, &c->staying) == 0;
-		c->but[stay] = before;
+		c->excludes[stay] = true;
+		ok = ok && cfg_uniformity(&c->facts->arena, c->g, c->assume, c->excludes,
+				   &c->staying) == 0;
+		c->excludes[stay] = before;
 		if (!ok)
 			return false;
 		c->stay = stay;
 	}
-	return !parts(c, c->staying, branch);
+	return !lanes_part_under(c, c->staying, branch);
 }
 
-/* The first of a block for which lanes matter that left at a branch. */
-static const struct ptx_stmt *first_warp_op(struct sync_check *c, uint32_t branch, uint32_t b)
+/* Finds the first warp operation of block b that lanes which left at a branch can affect. */
+static const struct ptx_stmt *find_warp_op_at_risk(
+	struct sync_check *c, uint32_t branch, uint32_t b)
 {
 	for (uint32_t i = c->g->at[b].first; i < c->g->at[b].end; i++) {
 		const struct ptx_stmt *s = &c->g->f->body.at[i];
@@ -285,8 +290,9 @@ static const struct ptx_stmt *first_warp_op(struct sync_check *c, uint32_t branc
 	return NULL;
 }
 
-/* The first block behind a branch with a warp operation that not all lanes reach, or CFG_NONE. */
-static uint32_t first_risk(struct sync_check *c, uint32_t branch)
+/* Finds the first block after a branch with a warp operation that not all lanes reach; CFG_NONE:
+ * none. */
+static uint32_t find_first_risk(struct sync_check *c, uint32_t branch)
 {
 	uint32_t n = cfg_influence(c->g, branch, c->list, c->seen, ++c->mark), first = CFG_NONE;
 	bool before = c->young;
@@ -295,18 +301,20 @@ static uint32_t first_risk(struct sync_check *c, uint32_t branch)
 	for (uint32_t i = 0; i < n; i++) {
 		uint32_t b = c->list[i];
 
-		if (c->u->block[b] < CFG_WARP_UNIFORM && c->holds[b] && first_warp_op(c, branch, b))
+		if (c->u->block[b] < CFG_WARP_UNIFORM && c->holds[b] &&
+			find_warp_op_at_risk(c, branch, b))
 			first = MIN(first, b);
 	}
-	/* Lanes may part again behind where a mask was made. */
+	/* A mask makes an operation safe only for this branch: lanes may diverge again after the
+	 * mask is made. */
 	for (uint32_t i = 0; i < n && !c->young && !c->named; i++)
 		c->safe[c->list[i]] = c->mark;
 	c->young |= before;
 	return first;
 }
 
-/* The first warp operation at risk, and at the end of which block lanes part ahead of it; or NULL.
- */
+/* Finds the first warp operation at risk and the block at whose end lanes diverge before it; NULL:
+ * none. */
 static const struct ptx_stmt *find_risk(struct sync_check *c, uint32_t *ret_branch)
 {
 	uint32_t from = c->mark;
@@ -314,18 +322,19 @@ static const struct ptx_stmt *find_risk(struct sync_check *c, uint32_t *ret_bran
 	for (uint32_t d = 0; d < c->g->n; d++) {
 		uint32_t to = c->g->at[d].ipdom, b;
 
-		/* What a block influences that a branch influences, that branch does, too. */
+		/* A branch influences every block that a block in its influence influences, so d
+		 * needs no check. */
 		if (c->safe[d] > from || !lanes_part(c, d) || (to != CFG_NONE && !c->out[to]))
 			continue;
-		b = first_risk(c, d);
+		b = find_first_risk(c, d);
 		*ret_branch = d;
 		if (b != CFG_NONE)
-			return first_warp_op(c, d, b);
+			return find_warp_op_at_risk(c, d, b);
 	}
 	return NULL;
 }
 
-/* A barrier in a callee is reached as its call is; its own code is looked at apart. */
+/* A barrier in a callee is reached as its call is. The callee's own code is checked separately. */
 static bool call_has_barrier(struct sync_check *c, const struct ptx_stmt *s)
 {
 	const struct pass_callee *callee;
@@ -371,11 +380,11 @@ static void choose_barriers(struct sync_check *c)
 					"barriers in a function, and when threads have left");
 		return;
 	}
-	/* Plain use of barrier 0 by all threads leaves it free between blocks. */
+	/* If all threads use barrier 0 in the plain way only, it is free between blocks. */
 	facts->keeps_barrier_0 = c->counted_0;
 }
 
-static int prepare(struct sync_check *c, const struct cfg *g, bool in_callee)
+static int prepare_check(struct sync_check *c, const struct cfg *g, bool in_callee)
 {
 	struct arena *a = &c->facts->arena;
 
@@ -387,8 +396,8 @@ static int prepare(struct sync_check *c, const struct cfg *g, bool in_callee)
 	c->safe = ARENA_ARRAY(a, uint32_t, g->n);
 	c->out = ARENA_ARRAY(a, uint8_t, g->n);
 	c->holds = ARENA_ARRAY(a, uint8_t, g->n);
-	c->but = ARENA_ARRAY(a, bool, g->n);
-	if (!c->list || !c->seen || !c->safe || !c->out || !c->holds || !c->but)
+	c->excludes = ARENA_ARRAY(a, bool, g->n);
+	if (!c->list || !c->seen || !c->safe || !c->out || !c->holds || !c->excludes)
 		return -ENOMEM;
 	find_ways_out(c);
 	for (uint32_t b = 0; b < g->n; b++)
@@ -396,9 +405,9 @@ static int prepare(struct sync_check *c, const struct cfg *g, bool in_callee)
 	return pass_masks_find(a, g, &c->masks);
 }
 
-/* ---- lanes that really leave ---- */
+/* ---- early exits ---- */
 
-/* What follows holds nothing that other lanes might wait at. */
+/* Whether the code from block `from` on has no operation at which other lanes might wait. */
 static bool leads_out(struct sync_check *c, uint32_t from, uint32_t branch)
 {
 	const struct cfg *g = c->g;
@@ -429,8 +438,8 @@ static bool leads_out(struct sync_check *c, uint32_t from, uint32_t branch)
 	return true;
 }
 
-/* Whether all lanes of a warp that are left come to a branch together, and those that take it, or
- * those that do not, meet nobody any more. */
+/* Whether all remaining lanes of a warp reach a branch together, and one side of it (the lanes that
+ * take it, or the others) never synchronizes again. */
 static bool is_way_out(struct sync_check *c, uint32_t branch)
 {
 	const struct cfg_block *b = &c->g->at[branch];
@@ -456,14 +465,14 @@ static bool add_leave(struct sync_check *c, uint32_t branch)
 	struct pass_leave l = {.at = b->end - 1, .taken = true};
 	uint32_t next = b->end < g->f->body.len ? g->block_of[b->end] : g->exit;
 
-	/* Those that go on to the next statement do not take it. */
+	/* Lanes that go on to the next statement do not take the branch. */
 	if (g->f->body.at[l.at].mn->op == PTX_OP_bra)
 		l.taken = !leads_out(c, next, branch);
 	return VEC_PUSH(&c->facts->leaves, l);
 }
 
-/* Whether masks can be kept as this wants it: all in sight and in an operand, and barriers only
- * where all threads of a block meet. */
+/* Whether exited lanes can be removed from masks: every warp operation is visible and has a mask
+ * operand, and barriers are reached by all threads of a block together. */
 static bool can_keep_masks(struct sync_check *c)
 {
 	const struct cfg *g = c->g;
@@ -483,8 +492,8 @@ static bool can_keep_masks(struct sync_check *c)
 	return !c->in_callee && !g->has_indirect;
 }
 
-/* What this gives is to be as if those that left a block were gone: they must not be in the next
- * one ahead of the others (masks.c). */
+/* Whether the code uses activemask. Its result must be as if lanes that finished a block had
+ * exited, so those lanes must not enter the next block before the others (masks.c). */
 static bool asks_who_is_there(const struct cfg *g)
 {
 	for (size_t i = 0; i < g->f->body.len; i++)
@@ -494,35 +503,37 @@ static bool asks_who_is_there(const struct cfg *g)
 	return false;
 }
 
-/* The ways out behind which masks must not hold those that took them, as they are there still: the
- * code that runs the kernel keeps who stays (virtualize.c). False: something else is at risk. */
+/* Finds the exits after which masks must exclude the lanes that took them, since those lanes are
+ * still alive. The code around the kernel keeps track of the lanes that stay (virtualize.c). False:
+ * another operation is at risk. */
 static bool find_leaves(struct sync_check *c)
 {
 	struct pass_facts *facts = c->facts;
 	uint32_t n = 0, branch;
 	bool ok = true;
 
-	memset(c->but, 0, c->g->n * sizeof(*c->but));
+	memset(c->excludes, 0, c->g->n * sizeof(*c->excludes));
 	for (; ok; n++) {
 		c->stay = CFG_NONE;
 		c->young = false;
-		ok = cfg_uniformity(&facts->arena, c->g, c->assume, c->but, &c->u) == 0;
+		ok = cfg_uniformity(&facts->arena, c->g, c->assume, c->excludes, &c->u) == 0;
 		if (ok && !find_risk(c, &branch))
 			break;
 		ok = ok && n < LEAVES_MAX && is_way_out(c, branch);
 		if (ok)
-			c->but[branch] = true;
+			c->excludes[branch] = true;
 	}
 	for (uint32_t b = 0; b < c->g->n && ok; b++)
-		ok = !c->but[b] || add_leave(c, b);
-	memset(c->but, 0, c->g->n * sizeof(*c->but));
+		ok = !c->excludes[b] || add_leave(c, b);
+	memset(c->excludes, 0, c->g->n * sizeof(*c->excludes));
 	c->young |= asks_who_is_there(c->g);
 	return ok;
 }
 
-/* Looks for what makes warp operations safe, the weakest first: nothing; blocks of one dimension,
- * which the launch shows; a program without races, which is taken on trust, and hence only where
- * the kernel would else be a guard. Then the same where those that leave are kept track of. */
+/* Looks for the weakest assumption that makes the warp operations safe. First none; then
+ * one-dimensional blocks, which the launch shows; then a program without races, which cannot be
+ * checked and hence is assumed only where the kernel would otherwise be a guard kernel. Then the
+ * same with tracking of exited lanes. */
 static int check_warp_ops(struct sync_check *c)
 {
 	static const unsigned tries[] = {
@@ -566,7 +577,7 @@ static int check_warp_ops(struct sync_check *c)
 
 static int check_func(struct sync_check *c, const struct cfg *g, bool in_callee)
 {
-	int r = prepare(c, g, in_callee);
+	int r = prepare_check(c, g, in_callee);
 
 	if (r == 0)
 		r = check_warp_ops(c);
@@ -594,9 +605,9 @@ int pass_check_sync(struct pass_facts *facts)
 	return r;
 }
 
-/* Behind a call of what spins the assembler takes a warp for whole that is not (emit.h). The
- * worker's own barriers make sure; the kernel's warp operations, and barriers in functions, stay as
- * they are, and in the guard form they are right where the plain kernel is. */
+/* After a call of a function that spins, ptxas wrongly assumes whole warps (emit.h). The worker's
+ * own barriers guard against that. The kernel's warp operations, and barriers in callees, stay
+ * unchanged; they are right in the guard form if they are right in the plain kernel. */
 void pass_check_spins(struct pass_facts *facts)
 {
 	for (size_t i = 0; facts->calls_spin && i < facts->callees.len; i++) {

@@ -1,27 +1,28 @@
 /* SPDX-License-Identifier: Apache-2.0
  * Copyright 2026 The heddle authors */
 
-/* What stands around the pieces of several workers in one (worker.h). In the order in which it
- * runs:
+/* Puts the pieces of several workers (worker.h) into one worker. Its parts in the order in which
+ * they run:
  *
- *   declare   of each guest; the leader enters each launch and finds the kernel that it is to keep
- *             to, if it is
- *   $hd_pick  the leader chooses a kernel and claims blocks of it; where none are left, or its
- *             quota bids the worker leave, that kernel is over here, and another is chosen
- *   $hd_sync  barrier of all threads: which kernel, or none. The leader counts the blocks that were
- *             run before it, and leaves launches that are over here
- *   run       the kernel's piece, block by block, back to $hd_pick */
+ *   declare   for each kernel. The leader joins each launch, and finds the kernel that the worker
+ *             keeps to, if it keeps to one
+ *   $hd_pick  the leader chooses a kernel and claims blocks of it. If no blocks are left, or the
+ *             quota requires the worker to leave, the kernel is over in this worker, and the leader
+ *             chooses another
+ *   $hd_sync  barrier of all threads, which passes on the chosen kernel, or none. The leader counts
+ *             the blocks that ran before, and leaves launches that are over here
+ *   run       the kernel's piece, block by block, then back to $hd_pick */
 #include "pass/fuse/emit_merge.h"
 #include "pass/virtual/emit.h"
 
-/* Registers of all threads, of which the body keeps one, %hd_ms:
- *   %hd_mk    the kernel chosen; the number of kernels: none
- *   %hd_ms    bit 31: which of the two words at hd_pick is the next; and of the leader: bits 0 to 7
- *             the kernel whose blocks are to be counted, or NOTHING; bits 8 to 15 kernels that are
- *             over; bits 16 to 23 launches left; bits 24 to 26 whose turn it is; bit 27: that is
- *             who is next, of whom a claim may be made already
- * Two words: who comes late to read one may be overtaken by one claim, not by two, since the next
- * barrier waits for it.
+/* Registers of all threads; only %hd_ms lives across the body:
+ *   %hd_mk    the chosen kernel; the number of kernels means none
+ *   %hd_ms    bit 31: which of the two words at hd_pick is next. In the leader also: bits 0 to 7
+ *             the kernel whose blocks must be counted, or NOTHING; bits 8 to 15 kernels that are
+ *             over here; bits 16 to 23 launches left; bits 24 to 26 the next turn; bit 27: the turn
+ *             is decided, and an early claim may have been made for it
+ * Two words suffice: a thread that reads its word late can be overtaken by one claim but not by
+ * two, because the next barrier waits for it.
  *
  * hd_pick: the two words; the kernel kept to and its complement; %globaltimer when blocks began. */
 #define P_KEPT  "[hd_pick+8]"
@@ -34,7 +35,7 @@
 #define NEXT_BIT 27
 
 /* %hd_mp0: this thread is not the leader. Blocks of the entry have one dimension, unless all
- * kernels have the same shape. */
+ * kernels have the same block shape. */
 static void put_not_leader(struct guests *x, struct pass_writer *w)
 {
 	const uint32_t *b = x->of[0].block;
@@ -48,7 +49,7 @@ static void put_not_leader(struct guests *x, struct pass_writer *w)
 	pass_put(w, "setp.ne.u32 %hd_mp0, %hd_mr0, 0;\n");
 }
 
-/* Whether some kernel's blocks may wait for each other. */
+/* Whether blocks of some kernel may wait for each other. */
 static bool is_rising(const struct guests *x)
 {
 	bool rising = false;
@@ -58,7 +59,7 @@ static bool is_rising(const struct guests *x)
 	return rising;
 }
 
-/* Goes on at <label><k> for each k that %hd_mk may be. */
+/* Continues at <label><k>, where k is the value of `reg`. */
 static void put_switch(struct guests *x, struct pass_writer *w, const char *reg, const char *label)
 {
 	for (unsigned k = 1; k < x->n; k++)
@@ -67,7 +68,7 @@ static void put_switch(struct guests *x, struct pass_writer *w, const char *reg,
 	pass_emit(w, "bra %s0;\n", label);
 }
 
-/* %hd_mr6 = 1 if the caller asked for what `bit` means. */
+/* %hd_mr6 = 1 and %hd_mp2 false if the caller set the flag `bit`. */
 static void put_flag(struct pass_writer *w, unsigned bit)
 {
 	pass_emit(w,
@@ -78,8 +79,8 @@ static void put_flag(struct pass_writer *w, unsigned bit)
 
 /* ---- entering ---- */
 
-/* The first kernel whose bound is above %hd_mr2. Where there is none, this worker's part is that of
- * workers in another launch: all is over here. */
+/* Finds the first kernel whose bound is above %hd_mr2. If there is none, another launch's workers
+ * have this worker's share, so all kernels are over here. */
 static void put_kind(struct guests *x, struct pass_writer *w)
 {
 	pass_put(w, "ld.param.u32 %hd_mr3, " M_SHIFT ";\n"
@@ -100,8 +101,8 @@ static void put_kind(struct guests *x, struct pass_writer *w)
 		x->n, ((1u << x->n) - 1) << OVER_BIT);
 }
 
-/* By turns workers begin with all kernels, and so do those that follow each other on an SM: by the
- * worker's number times the golden section. */
+/* Workers start with different kernels in turn, also those that follow each other on an SM: the
+ * kernel is derived from the worker's number times the golden ratio. */
 static void put_keep(struct guests *x, struct pass_writer *w)
 {
 	pass_emit(w,
@@ -167,7 +168,7 @@ static void put_head(struct guests *x, struct pass_writer *w)
 }
 
 /* ---- choosing ---- */
-/* %hd_mr4 = 1: kernel `reg` is over here. */
+/* %hd_mr4 = 1 if kernel `reg` is over in this worker. */
 static void put_over(struct pass_writer *w, const char *reg)
 {
 	pass_emit(w,
@@ -177,9 +178,10 @@ static void put_over(struct pass_writer *w, const char *reg)
 		reg, OVER_BIT);
 }
 
-/* Whose turn it is, of all workers (figure 3a): %hd_mk, and to $hd_now_found. Turns of a kernel
- * that is over here are passed over, as often as there are kernels: others draw, too, and one
- * worker might find that one each time. Then it is the next that is not. */
+/* Draws the next turn, which all workers share (figure 3a), into %hd_mk, and goes to $hd_now_found.
+ * A turn of a kernel that is over here is skipped, at most as many times as there are kernels:
+ * other workers draw, too, so one worker might get the same kernel each time. Then the next kernel
+ * that is not over is taken. */
 static void put_draw(struct guests *x, struct pass_writer *w)
 {
 	pass_emit(w,
@@ -202,8 +204,9 @@ static void put_draw(struct guests *x, struct pass_writer *w)
 		    "$hd_now_own:\n");
 }
 
-/* To $hd_<at>_none if all are over; else %hd_mk becomes the kernel whose turn it is, or that is
- * kept to, the next one that is not over if it is; or it is none, where nobody helps. */
+/* Goes to $hd_<at>_none if all kernels are over here. Otherwise sets %hd_mk to the kernel whose
+ * turn it is, or that this worker keeps to. If that kernel is over, sets it to the next one that is
+ * not, or to none if workers do not help other kernels. */
 static void put_seek(struct guests *x, struct pass_writer *w, const char *at, bool draws)
 {
 	unsigned all = (1u << x->n) - 1;
@@ -252,7 +255,8 @@ static void put_seek(struct guests *x, struct pass_writer *w, const char *at, bo
 static void put_choice(struct guests *x, struct pass_writer *w)
 {
 	pass_emit(w, "%s:\n", x->of[0].to[MERGE_TOP]->name);
-	/* All of a block that others may wait for is over before its worker claims another. */
+	/* If other blocks may wait for a block, all its threads must finish before its worker
+	 * claims another. */
 	if (is_rising(x))
 		guests_put_barrier(x, w);
 	put_not_leader(x, w);
@@ -279,8 +283,8 @@ static void put_choice(struct guests *x, struct pass_writer *w)
 	}
 }
 
-/* What the next blocks are, before those that were chosen run: then the claim's way to memory and
- * back is theirs. */
+/* Makes the next claim before the chosen blocks run, so that the memory access overlaps with
+ * them. */
 static void put_ahead(struct guests *x, struct pass_writer *w)
 {
 	if (is_rising(x))
@@ -305,7 +309,7 @@ static void put_ahead(struct guests *x, struct pass_writer *w)
 	pass_put(w, "$hd_next_none:\nmov.u32 %hd_mk, %hd_mr1;\n");
 }
 
-/* The word's address, by bit 31 of %hd_ms, to %hd_mr0. */
+/* Computes the address of the next word, by bit 31 of %hd_ms, in %hd_mr0. */
 static const char find_word[] = "shr.u32 %hd_mr0, %hd_ms, 31;\n"
 				"shl.b32 %hd_mr0, %hd_mr0, 2;\n"
 				"mov.u32 %hd_mr1, hd_pick;\n"
@@ -313,7 +317,8 @@ static const char find_word[] = "shr.u32 %hd_mr0, %hd_ms, 31;\n"
 
 /* ---- at the barrier ---- */
 
-/* Of kernel %hd_mr2, whose blocks have ended: who reads the clock last is the last. */
+/* Records times of kernel %hd_mr2, whose blocks have ended; the maximum of all workers is its
+ * end. */
 static void put_times(struct pass_writer *w)
 {
 	put_flag(w, CTL_TIMES);
@@ -332,7 +337,7 @@ static void put_times(struct pass_writer *w)
 		sizeof(struct ctl_times), T_OF, T_OF + 8, T_OF + 16);
 }
 
-/* One more worker, or one less, with blocks of kernel `reg`; how many there were, to %hd_mr4. */
+/* Counts one more or one fewer worker with blocks of kernel `reg`; %hd_mr4 gets the new count. */
 static void put_count_worker(struct pass_writer *w, const char *reg, bool more)
 {
 	put_flag(w, CTL_COUNT);
@@ -370,7 +375,8 @@ static void put_counts(struct guests *x, struct pass_writer *w)
 	put_times(w);
 }
 
-/* Launches that are over here, or all of them, are left once what was run of them is counted. */
+/* Leaves the launches that are over here, once their blocks are counted; with no kernel left,
+ * all. */
 static void put_leaves(struct guests *x, struct pass_writer *w)
 {
 	unsigned all = (1u << x->n) - 1;
@@ -415,8 +421,7 @@ static void put_sync(struct guests *x, struct pass_writer *w)
 		"bfi.b32 %%hd_ms, %%hd_mr4, %%hd_ms, %d, 3;\n",
 		TURN_BIT, TURN_BIT);
 	pass_put(w, find_word);
-	/* The leader comes out of loops of atomics, and so it does to $hd_go (emit.h: WHOLE_WARP).
-	 */
+	/* The leader comes here, and to $hd_go, from loops of atomics (emit.h: WHOLE_WARP). */
 	pass_put(w, "st.shared.u32 [%hd_mr0], %hd_mk;\n"
 		    "$hd_sync:\n" WHOLE_WARP);
 	guests_put_barrier(x, w);
@@ -430,7 +435,7 @@ static void put_sync(struct guests *x, struct pass_writer *w)
 	pass_emit(w, "setp.ge.u32 %%hd_mp1, %%hd_mk, %u;\n@%%hd_mp1 bra $hd_go;\n", x->n);
 	put_count_worker(w, "%hd_mk", true);
 	put_ahead(x, w);
-	/* Beyond the number of kernels it is none of ours. */
+	/* A value beyond the number of kernels was corrupted or means "none". */
 	pass_put(w, "$hd_go:\n" WHOLE_WARP);
 	pass_emit(w,
 		"setp.ge.u32 %%hd_mp1, %%hd_mk, %u;\n@%%hd_mp1 bra $hd_end;\n"
@@ -438,8 +443,7 @@ static void put_sync(struct guests *x, struct pass_writer *w)
 		x->n, x->of[0].slot, x->of[0].slot, x->of[0].slot, x->of[0].slot);
 }
 
-/* Warps that the block does not have go past it. The vote says to the assembler that they are
- * whole. */
+/* Warps beyond the kernel's block skip it. The vote lets ptxas see that warps are whole. */
 static void put_run(struct guests *x, struct pass_writer *w, unsigned k)
 {
 	pass_emit(w, "$hd_run%u:\n", k);

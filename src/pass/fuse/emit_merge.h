@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  * Copyright 2026 The heddle authors */
 
-/* The pieces of several workers (worker.h), and what is written around them. */
+/* The code sequences of several workers (worker.h), and the code around them. */
 #ifndef HEDDLE_EMIT_MERGE_H
 #define HEDDLE_EMIT_MERGE_H
 
@@ -9,7 +9,7 @@
 
 #define MERGE_PARAM ".param .align 8 .b8 hd_merge[64]"
 
-/* The last is take, body and again. */
+/* MERGE_RUN is take, body and again of worker.h. */
 enum merge_piece {
 	MERGE_DECLARE,
 	MERGE_ENTER,
@@ -21,7 +21,7 @@ enum merge_piece {
 	MERGE_PIECES,
 };
 
-/* Where they lead. */
+/* Labels that the sequences jump to. */
 enum merge_exit { MERGE_LATE, MERGE_OK, MERGE_NONE, MERGE_LEFT, MERGE_TOP, MERGE_EXITS };
 
 void pass_emit_merged(struct guests *x, struct pass_writer *w);

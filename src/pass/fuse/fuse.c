@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0
  * Copyright 2026 The heddle authors */
 
-/* What all ways of fusing share (fuse.h): from a launch's block number to a guest's ids, and the
- * guest's body there. No scheduler, no control block: of struct ctl_args total, grid and inverse
- * are read (a launch has less than 2^31 blocks: there always is one). The body is virtual as in a
- * worker, since it stands among other code: its ways out lead behind it, its barriers count its own
- * threads. */
+/* Code shared by all kinds of fusion (fuse.h): it maps the launch's block number to the ids of a
+ * kernel's block and puts the kernel's body there. There is no scheduler and no control block: of
+ * struct ctl_args it reads total, grid and inverse (a launch has less than 2^31 blocks, so there
+ * always is an inverse). The body is virtual as in a worker, since other code surrounds it: its
+ * exits lead to its end, and its barriers count its own threads. */
 #include "pass/fuse/fuse.h"
 #include "pass/virtual/emit.h"
 
@@ -15,7 +15,8 @@
 enum { FUSE_DECLARE, FUSE_RUN, FUSE_PIECES };
 enum { FUSE_OUT, FUSE_EXITS };
 
-/* %hd_x, %hd_y, %hd_z from the launch's block; $hd_out: there is no such block. */
+/* Computes %hd_x, %hd_y, %hd_z from the launch's block; goes to $hd_out if the kernel has no such
+ * block. */
 static const char ids[] = "mov.u32 %hd_x, %ctaid.x;\n"
 			  "mov.u32 %hd_y, 0;\nmov.u32 %hd_z, 0;\n"
 			  "ld.param.u64 %hd_d0, " A_TOTAL ";\n"
@@ -55,7 +56,7 @@ void fuse_put(struct guests *x, struct pass_writer *w, unsigned k)
 	pass_emit(w, "%s:\n", x->of[k].to[FUSE_OUT]->name);
 }
 
-/* The vote says to the assembler that warps are whole. */
+/* The vote lets ptxas see that warps are whole. */
 void fuse_skip(struct pass_writer *w, uint32_t from, const char *label, unsigned number)
 {
 	pass_emit(w,
@@ -81,7 +82,7 @@ int fuse_fit(struct guests *x, unsigned k, const struct pass_guest *from)
 	return r;
 }
 
-static int make(const struct fuse_way *way, struct guests *x, const struct pass_guest *from,
+static int make_fused(const struct fuse_way *way, struct guests *x, const struct pass_guest *from,
 	struct pass_merged *ret)
 {
 	struct pass_writer w = {.diags = x->diags};
@@ -125,7 +126,7 @@ int pass_fuse(const struct fuse_call *call, const struct pass_guest *from, unsig
 	x->max_registers = call->max_registers;
 	x->user = call->user;
 	*ret = (struct pass_merged){.block = {call->threads, 1, 1}};
-	r = make(call->way, x, from, ret);
+	r = make_fused(call->way, x, from, ret);
 	*ret_which = x->which;
 	guests_finish(x, r, ret_verdict);
 	*ret_m = x->m;

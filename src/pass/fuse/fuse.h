@@ -1,38 +1,41 @@
 /* SPDX-License-Identifier: Apache-2.0
  * Copyright 2026 The heddle authors */
 
-/* One block of each of several kernels in a block of one launch: what all ways of fusing share. */
+/* Runs one block of each of several kernels in a block of one launch: the part that all kinds of
+ * fusion share. */
 #ifndef HEDDLE_FUSE_H
 #define HEDDLE_FUSE_H
 
 #include "pass/fuse/guests.h"
 
 struct fuse_way {
-	/* Ahead of looking at guest k: which threads are its own, where its shared memory begins.
-	 */
+	/* Called before kernel k is analyzed: sets which threads are its own and where its shared
+	 * memory begins. */
 	int (*begin)(struct guests *x, unsigned k);
-	/* Once all are looked at: ways out and barriers, and whether all of them are right there
-	 * (guests_fit). */
+	/* Called after all are analyzed: sets exits and barriers, and checks with guests_fit that
+	 * each body is legal there. */
 	int (*place)(struct guests *x, const struct pass_guest *from);
 	void (*write)(struct guests *x, struct pass_writer *w);
 };
 struct fuse_call {
 	const struct fuse_way *way;
-	void *user;             /* the way's: guests.user */
+	void *user;             /* guests.user, for the functions above */
 	uint32_t threads;       /* of the entry's blocks */
-	uint32_t max_registers; /* a bound for the assembler; 0: none */
+	uint32_t max_registers; /* register limit for ptxas; 0: none */
 };
-/* The rest is pass_fuse_*'s (merge.h). */
+/* The other parameters are those of pass_fuse_* (merge.h). */
 int pass_fuse(const struct fuse_call *call, const struct pass_guest *from, unsigned n,
 	struct diag_list *diags, struct ptx_module **ret_m, struct pass_merged *ret,
 	struct pass_verdict *ret_verdict, unsigned *ret_which, struct pass_record *record);
 
-/* Guest k's block of the launch's block's number, if it has one. All of its threads come here. */
+/* Emits kernel k's block with the launch's block number, if there is one. All of its threads come
+ * here. */
 void fuse_put(struct guests *x, struct pass_writer *w, unsigned k);
-/* Guest k where its threads stay behind it, or else where they leave: -ENOTSUP with why they must
- * leave, if that cannot be either. */
+/* Places kernel k so that its exited threads stay, or else so that they really exit. -ENOTSUP, with
+ * the reason against the first, if neither is legal. */
 int fuse_fit(struct guests *x, unsigned k, const struct pass_guest *from);
-/* Threads from `from` on, which are whole warps, go on at `label` and a number. */
+/* Sends the threads from number `from` on, which are whole warps, to the label `label` followed by
+ * `number`. */
 void fuse_skip(struct pass_writer *w, uint32_t from, const char *label, unsigned number);
 
 #endif

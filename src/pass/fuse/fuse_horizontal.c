@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0
  * Copyright 2026 The heddle authors */
 
-/* Horizontal fusion: kernels side by side in one block. Each has warps of its own, shared memory
- * behind that of those before it, and barriers with numbers of its own. So threads may leave, as
- * they do alone, where none of its barriers counts them any more. */
+/* Horizontal fusion: kernels run side by side in one block. Each has its own warps, its own part of
+ * shared memory, and its own barrier numbers. So its threads may really exit, as in the plain
+ * kernel, if no barrier counts them any more. */
 #include "pass/fuse/fuse.h"
 #include "pass/virtual/emit.h"
 
@@ -25,7 +25,7 @@ static int begin(struct guests *x, unsigned k)
 	return 0;
 }
 
-/* Each kernel's numbers behind those of the kernels before it. */
+/* Gives each kernel the barrier numbers after those of the previous kernels. */
 static int place(struct guests *x, const struct pass_guest *from)
 {
 	unsigned next = 0;

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0
  * Copyright 2026 The heddle authors */
 
-/* Vertical fusion: the same threads run a block of one kernel, then a block of the next. Shared
- * memory is laid over itself, with a barrier of all threads between two kernels. They do not know
- * of each other: which one is the last to run is free. */
+/* Vertical fusion: the same threads run a block of one kernel, then a block of the next. The
+ * kernels' shared memory overlaps, with a barrier of all threads between two kernels. The kernels
+ * are independent, so any of them may run last. */
 #include "pass/fuse/fuse.h"
 #include "pass/virtual/emit.h"
 
@@ -16,8 +16,8 @@ static int begin(struct guests *x, unsigned k)
 	return 0;
 }
 
-/* The last one's threads may leave, and it may leave behind what ends with the block. Alone in the
- * block by then, its barriers need not count. */
+/* The last kernel's threads may really exit, and it may leave behind state that ends with the
+ * block. It is then alone in the block, so its barriers need no counts. */
 static int place_last(struct guests *x, unsigned k, const struct pass_guest *from)
 {
 	struct guest *g = &x->of[k];
@@ -31,7 +31,7 @@ static int place_last(struct guests *x, unsigned k, const struct pass_guest *fro
 	return fuse_fit(x, k, from);
 }
 
-/* One that is right only as the last comes last. */
+/* Chooses the last kernel: one that is legal only in the last place. */
 static int place(struct guests *x, const struct pass_guest *from)
 {
 	unsigned last = x->n;

@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0
  * Copyright 2026 The heddle authors */
 
-/* Several kernels' bodies in one entry (guests.h). They are imported into one module; each is made
- * into code in terms of its own function, and that is grafted into the entry.
+/* Puts several kernels' bodies into one entry (guests.h). The kernels are imported into one module.
+ * Each is rewritten within its own function, and the result is grafted into the entry.
  *
- * A thread block of the entry has threads for the widest block, or for all side by side. Warps that
- * a block does not have are kept out of it by the caller; the others count themselves at its
- * barriers. A block that fills its last warp in part is one whose other threads return at once:
- * what early returns need (rounds, tails) is found and done as for any kernel. So blocks of any
- * sizes go together, with barriers too (KernelMerge, section 2.4, has them deadlock). */
+ * A block of the entry has as many threads as the widest block, or as all blocks side by side. The
+ * caller keeps warps that a kernel's block lacks out of the kernel; the others are counted at its
+ * barriers. A block that fills its last warp only partly gets extra threads, which return at once.
+ * Early returns (rounds, tails) are then handled as for any kernel. So blocks of any sizes fit
+ * together, also with barriers (KernelMerge, section 2.4, reports a deadlock there). */
 #include "pass/fuse/guests.h"
 #include "cfg/contract.h"
 #include "pass/virtual/emit.h"
@@ -20,7 +20,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#define POOL "hd_pool" /* all shared memory of all guests */
+#define POOL "hd_pool" /* shared memory of all kernels */
 
 uint32_t pass_threads(const uint32_t block[3])
 {
@@ -52,7 +52,7 @@ static int refuse_target(
 		own, name, file ? " of " : "", file ? file : "", its);
 }
 
-/* The target of all kernels together; sm_70 at least. */
+/* Computes the least target that runs all kernels; sm_70 at least. */
 static int join_targets(struct guests *x, const struct pass_guest *from, struct ptx_target *ret)
 {
 	struct ptx_target t = {.sm = 70, .options = ptx_target_of(from[0].m).options};
@@ -76,7 +76,7 @@ static int join_targets(struct guests *x, const struct pass_guest *from, struct 
 	return 0;
 }
 
-/* The module that the kernels are imported into: an empty entry, and the pool. */
+/* Makes the module that the kernels are imported into: an empty entry, and the pool. */
 static int make_module(struct guests *x, const struct pass_guest *from, const char *entry)
 {
 	struct ptx_target t;
@@ -90,8 +90,8 @@ static int make_module(struct guests *x, const struct pass_guest *from, const ch
 	return text ? ptx_parse(text, strlen(text), 0, x->diags, &x->m) : -ENOMEM;
 }
 
-/* Which guest's lines they are, of functions that came with it: so says the form's text, of which
- * faults are reported (ptx_lines). A single one's need no number. */
+/* Adds the kernel's number to the line numbers of the functions imported with it. The form's text
+ * keeps them for reports of faults (ptx_lines). A single kernel needs no number. */
 static void number_lines(struct guests *x, unsigned k)
 {
 	for (size_t i = 0; x->n > 1 && i < x->m->items.len; i++) {
@@ -142,9 +142,9 @@ int guests_settle(struct guests *x)
 	return r;
 }
 
-/* ---- blocks of other sizes than the worker's ---- */
+/* ---- blocks whose size differs from the worker's ---- */
 
-/* The threads that fill up the last warp return at once. */
+/* Makes the extra threads in the last warp return at once. */
 static int add_early_return(struct guests *x, struct ptx_func *f, const uint32_t block[3])
 {
 	struct pass_writer w = {.m = x->m, .f = f, .diags = x->diags};
@@ -197,7 +197,7 @@ static void lay_out_operand(void *user, struct ptx_opd *o)
 		lay_out(user, o->sym);
 }
 
-/* Its variables one behind the other, and what its launch adds behind them. */
+/* Lays out the kernel's shared variables one after another, and then its dynamic shared memory. */
 static int lay_out_guest(struct guests *x, struct guest *g, uint32_t dynamic_bytes)
 {
 	struct layout l = {x, g, 0};
@@ -223,7 +223,7 @@ static int lay_out_guest(struct guests *x, struct guest *g, uint32_t dynamic_byt
 	return 0;
 }
 
-/* ---- what is true of it, and where it is put ---- */
+/* ---- facts and place ---- */
 int pass_refuse(struct arena *a, struct pass_verdict *ret, const char *fmt, va_list ap)
 {
 	char text[512];
@@ -245,7 +245,7 @@ int guests_refuse(struct guests *x, unsigned k, const char *fmt, ...)
 	return r;
 }
 
-static void place(struct guests *x, struct guest *g)
+static void fill_place(struct guests *x, struct guest *g)
 {
 	static const char *const tid[] = {"%hd_tx", "%hd_ty", "%hd_tz"};
 	static const char *const claimed[PASS_IDS] = PASS_CLAIMED_IDS;
@@ -276,7 +276,7 @@ int guests_look(struct guests *x, unsigned k, const struct pass_guest *from)
 	int r;
 
 	x->which = k;
-	/* The module that they come to is of a later kind: it would be taken for that. */
+	/* The new module has a newer target, which changes the meaning of old code. */
 	if (from->m->sm < 70)
 		return guests_refuse(x, k, "written for sm_%u: sm_70 is needed", from->m->sm);
 	r = partly ? add_early_return(x, g->f, from->block) : 0;
@@ -293,12 +293,13 @@ int guests_look(struct guests *x, unsigned k, const struct pass_guest *from)
 	if (r == 0)
 		r = lay_out_guest(x, g, from->dynamic_bytes);
 	if (r == 0)
-		place(x, g);
+		fill_place(x, g);
 	return r;
 }
 
-/* The same, as far as can be, of the kernel as it came: where it says so, and in its own names. */
-static void find_place(struct guests *x, const struct guest *g, const struct pass_guest *from,
+/* Repeats the check with the kernel as given, if possible, so that the verdict has the kernel's own
+ * position and names. */
+static void find_own_verdict(struct guests *x, const struct guest *g, const struct pass_guest *from,
 	struct pass_verdict *v)
 {
 	const struct ptx_func *f = ptx_find_func(from->m, from->name);
@@ -328,7 +329,7 @@ int guests_fit(struct guests *x, unsigned k, const struct pass_guest *from)
 		return 0;
 	x->which = k;
 	v.line &= PTX_LINE_MASK;
-	find_place(x, g, from, &v);
+	find_own_verdict(x, g, from, &v);
 	x->verdict = v;
 	return v.reason ? -ENOTSUP : -ENOMEM;
 }
@@ -357,7 +358,7 @@ int guests_barrier(struct guests *x)
 	return 0;
 }
 
-/* Where the assembler cannot tell that warps are whole, as in rounds.c. */
+/* Gathers the warp if ptxas cannot prove that it is whole, as in rounds.c. */
 void guests_put_barrier(struct guests *x, struct pass_writer *w)
 {
 	bool gathers = false, unseen = false;
@@ -380,7 +381,7 @@ void guests_put_barrier(struct guests *x, struct pass_writer *w)
 
 /* ---- parameters ---- */
 
-/* A parameter of the guest as one of the host, under a name of its own. */
+/* Adds a kernel's parameter to the entry under a unique name. */
 static struct ptx_sym *add_param(struct guests *x, const struct ptx_sym *p, unsigned k, size_t i)
 {
 	struct strbuf text = {0};
@@ -406,7 +407,7 @@ static int add_own_params(struct guests *x, unsigned k)
 	return 0;
 }
 
-/* ctl_args first, aligned so that what follows lies as in the guest's own buffer. */
+/* ctl_args comes first. It is aligned so that the parameters keep their layout after it. */
 static int add_params(struct guests *x, unsigned k)
 {
 	struct guest *g = &x->of[k];
@@ -432,7 +433,7 @@ int guests_harness_params(struct guests *x)
 	return r == 0 && !x->of[0].args ? -EINVAL : r;
 }
 
-static int tell_params(struct guests *x, struct pass_merged *ret)
+static int fill_param_offsets(struct guests *x, struct pass_merged *ret)
 {
 	uint32_t offsets[512], bytes;
 	size_t at = 0;
@@ -462,7 +463,7 @@ int guests_params(struct guests *x, const char *last, struct pass_merged *ret)
 	if (r == 0 && last && !ptx_add_param(x->m, x->host, x->diags, last))
 		r = -EINVAL;
 	if (r == 0)
-		r = tell_params(x, ret);
+		r = fill_param_offsets(x, ret);
 	if (r == 0 && ret->param_bytes <= limit)
 		return 0;
 	if (r == 0 || r == -E2BIG)
@@ -495,7 +496,7 @@ int guests_begin(struct guests *x, unsigned k, struct pass_writer *w)
 }
 
 /* ---- the body ---- */
-/* Where a thread is in its block, from where it is among the entry's threads. */
+/* Computes the thread's position in its kernel's block from that in the entry's block. */
 static void put_tid(struct guests *x, const struct guest *g, struct pass_writer *w)
 {
 	bool partly = pass_threads(g->block) % 32 != 0;
@@ -614,8 +615,8 @@ void guests_put_piece(struct guests *x, struct pass_writer *w, unsigned k, unsig
 
 /* ---- all of it ---- */
 
-/* Behind what it calls. */
-static void come_last(struct ptx_module *m, const struct ptx_func *f)
+/* Moves f to the end: after the functions that it calls. */
+static void move_to_end(struct ptx_module *m, const struct ptx_func *f)
 {
 	for (size_t i = 0; i + 1 < m->items.len; i++)
 		if (m->items.at[i].kind == PTX_ITEM_FUNC && m->items.at[i].func == f) {
@@ -638,8 +639,8 @@ int guests_seal(struct guests *x, struct pass_writer *w, const uint32_t block[3]
 	VEC_FREE(&x->host->body);
 	x->host->body = w->out;
 	for (unsigned k = 0; k < x->n; k++)
-		ptx_drop_func(x->m, x->of[k].f); /* the host's code now */
-	come_last(x->m, x->host);
+		ptx_drop_func(x->m, x->of[k].f); /* its code is part of the entry now */
+	move_to_end(x->m, x->host);
 	memcpy(bounds.maxntid, block, sizeof(bounds.maxntid));
 	r = ptx_raise_align(x->m, x->pool, x->pool_align);
 	if (r == 0)

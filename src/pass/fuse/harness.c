@@ -1,15 +1,16 @@
 /* SPDX-License-Identifier: Apache-2.0
  * Copyright 2026 The heddle authors */
 
-/* A body in a kernel that is made for it (harness.h). In the order in which it runs:
+/* Puts a body into a kernel made for it (harness.h). The kernel's parts in the order in which they
+ * run:
  *
  *   the first thread copies the parameters to global memory, and clears the count of threads
- *   barriers of the numbers that its own had are taken by others
- *   FIRST threads that are none of the body's go past it
+ *   other threads occupy the barrier numbers that the body had before
+ *   FIRST threads that do not belong to the body skip it
  *   ids: block i of the launch is block i - 1 of the grid; the first one leaves
  *   the body
- *   where its ways out lead, its threads are counted
- *   all meet, and the body's first thread looks at the count: an error unless all of them came */
+ *   all exits of the body lead to code that counts its threads
+ *   all threads meet, and each checks the count: an error unless all threads of the body came */
 #include "pass/fuse/harness.h"
 #include "pass/virtual/emit.h"
 
@@ -20,9 +21,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define FIRST    64u   /* threads ahead of the body's */
-#define AHEAD    1024u /* bytes of shared memory ahead of its variables */
-#define TOO_MUCH 64u   /* bytes of dynamic shared memory more than it asks for */
+#define FIRST    64u   /* threads before the body's threads */
+#define AHEAD    1024u /* bytes of shared memory before the body's variables */
+#define TOO_MUCH 64u   /* extra bytes of dynamic shared memory */
 
 const char *const pass_field_names[] = {
 #define FIELD(id, name, what) name,
@@ -38,26 +39,27 @@ struct harness {
 	struct pass_harness *form;
 };
 
-static bool has(const struct harness *h, enum pass_field field)
+static bool has_field(const struct harness *h, enum pass_field field)
 {
 	return (h->fields & field) != 0;
 }
 
-/* ---- where it is put ---- */
+/* ---- placement ---- */
 
-/* Its own are moved as far up as they go; the one for all threads is below them. */
+/* Moves the body's barriers to the highest possible numbers, and chooses a lower one for all
+ * threads. */
 static int place_barriers(struct harness *h)
 {
 	uint16_t ids = h->g->facts.barrier_ids;
 	unsigned n = ids ? 32 - (unsigned)__builtin_clz(ids) : 0, left;
 
-	if (has(h, PASS_FIELD_BARRIERS) && n == 16)
+	if (has_field(h, PASS_FIELD_BARRIERS) && n == 16)
 		return guests_refuse(h->x, 0, "its barriers have all 16 numbers");
-	if (has(h, PASS_FIELD_BARRIERS))
+	if (has_field(h, PASS_FIELD_BARRIERS))
 		h->g->at.barrier_first = (uint8_t)(16 - MAX(n, 1u));
 	left = (uint16_t) ~(ids << h->g->at.barrier_first);
 	if (h->g->at.barrier_first == 0)
-		left &= ~1u; /* lest it be the number of what stands around a body */
+		left &= ~1u; /* not 0, which surrounding code might use */
 	if (!left)
 		return guests_refuse(h->x, 0, "its barriers leave none free");
 	h->x->barrier = 31 - (unsigned)__builtin_clz(left);
@@ -65,23 +67,23 @@ static int place_barriers(struct harness *h)
 	return 0;
 }
 
-static int place(struct harness *h)
+static int place_body(struct harness *h)
 {
 	struct pass_place *at = &h->g->at;
 	int r;
 
-	for (int d = 0; d < 6 && !has(h, PASS_FIELD_IDS); d++)
+	for (int d = 0; d < 6 && !has_field(h, PASS_FIELD_IDS); d++)
 		at->id[d] = NULL;
-	for (int d = 0; d < 3 && has(h, PASS_FIELD_IDS); d++)
+	for (int d = 0; d < 3 && has_field(h, PASS_FIELD_IDS); d++)
 		at->id[PASS_NCTAID + d] = arena_printf(&h->x->m->arena, "%u", h->from->grid[d]);
-	if (!has(h, PASS_FIELD_COUNTS))
+	if (!has_field(h, PASS_FIELD_COUNTS))
 		at->threads = 0;
-	if (!has(h, PASS_FIELD_SHARED))
+	if (!has_field(h, PASS_FIELD_SHARED))
 		at->shared = NULL;
-	if (!has(h, PASS_FIELD_SHARED) && !has(h, PASS_FIELD_DYNAMIC))
+	if (!has_field(h, PASS_FIELD_SHARED) && !has_field(h, PASS_FIELD_DYNAMIC))
 		at->dynamic_bytes = NULL;
-	at->params = has(h, PASS_FIELD_PARAMS) ? "%hd_given" : NULL;
-	at->real_exits = !has(h, PASS_FIELD_EXITS);
+	at->params = has_field(h, PASS_FIELD_PARAMS) ? "%hd_given" : NULL;
+	at->real_exits = !has_field(h, PASS_FIELD_EXITS);
 	r = place_barriers(h);
 	return r < 0 ? r : guests_fit(h->x, 0, h->from);
 }
@@ -95,24 +97,24 @@ static void fill_form(struct harness *h)
 	memcpy(f->grid, h->from->grid, sizeof(f->grid));
 	memcpy(f->block, h->from->block, sizeof(f->block));
 	f->shared_bytes = h->from->dynamic_bytes;
-	if (has(h, PASS_FIELD_IDS)) {
+	if (has_field(h, PASS_FIELD_IDS)) {
 		f->grid[0] = (uint32_t)(total + 1);
 		f->grid[1] = f->grid[2] = 1;
 	}
-	if (has(h, PASS_FIELD_THREADS)) {
+	if (has_field(h, PASS_FIELD_THREADS)) {
 		f->block[0] = h->x->threads;
 		f->block[1] = f->block[2] = 1;
 	}
-	if (has(h, PASS_FIELD_SHARED))
+	if (has_field(h, PASS_FIELD_SHARED))
 		f->shared_bytes = h->g->shared_bytes;
-	if (has(h, PASS_FIELD_DYNAMIC))
+	if (has_field(h, PASS_FIELD_DYNAMIC))
 		f->shared_bytes += TOO_MUCH;
 }
 
 /* ---- the body, in terms of its own function ---- */
 enum { PIECE_DECLARE, PIECE_RUN, PIECES };
 
-/* %hd_x, %hd_y, %hd_z, from numbers: the grid is part of the form. */
+/* Computes %hd_x, %hd_y, %hd_z with constants: the form is made for one grid. */
 static void put_ids(struct harness *h, struct pass_writer *w)
 {
 	const uint32_t *grid = h->from->grid;
@@ -143,7 +145,7 @@ static int make_pieces(struct harness *h)
 	if (g->at.params)
 		pass_put(&w, ".reg .b64 %hd_given;\nmov.u64 %hd_given, hd_given;\n");
 	g->from[PIECE_RUN] = w.out.len;
-	if (has(h, PASS_FIELD_IDS))
+	if (has_field(h, PASS_FIELD_IDS))
 		put_ids(h, &w);
 	guests_rounds_ready(g, &w);
 	guests_put_body(h->x, 0, &w);
@@ -158,7 +160,7 @@ static int make_pieces(struct harness *h)
 
 /* ---- around it ---- */
 
-/* The kernel's parameters to where the body finds them: by the first thread. */
+/* The first thread copies the kernel's parameters to where the body reads them. */
 static void put_copy(struct harness *h, struct pass_writer *w)
 {
 	uint32_t offsets[512], sizes[512], bytes, n = (uint32_t)h->g->n_params;
@@ -182,7 +184,7 @@ static void put_copy(struct harness *h, struct pass_writer *w)
 
 static void put_ready(struct harness *h, struct pass_writer *w)
 {
-	if (!has(h, PASS_FIELD_PARAMS) && !has(h, PASS_FIELD_EXITS))
+	if (!has_field(h, PASS_FIELD_PARAMS) && !has_field(h, PASS_FIELD_EXITS))
 		return;
 	pass_put(w, "mov.u32 %hd_mr0, %tid.x;\n"
 		    "mov.u32 %hd_mr1, %tid.y;\n"
@@ -191,15 +193,15 @@ static void put_ready(struct harness *h, struct pass_writer *w)
 		    "or.b32 %hd_mr0, %hd_mr0, %hd_mr1;\n"
 		    "setp.ne.u32 %hd_mp0, %hd_mr0, 0;\n"
 		    "@%hd_mp0 bra $hd_copied;\n");
-	if (has(h, PASS_FIELD_PARAMS))
+	if (has_field(h, PASS_FIELD_PARAMS))
 		put_copy(h, w);
-	if (has(h, PASS_FIELD_EXITS))
+	if (has_field(h, PASS_FIELD_EXITS))
 		pass_put(w, "mov.u32 %hd_mr1, 0;\nst.shared.u32 [hd_came], %hd_mr1;\n");
 	pass_put(w, "$hd_copied:\n" WHOLE_WARP "barrier.sync 0;\n");
 }
 
-/* The numbers that its barriers had: one warp has come to each, and nobody else ever does. Whoever
- * does so all the same does not count as this one did. */
+/* Occupies the numbers that the body's barriers had before: one warp arrives at each, and no other
+ * thread ever does. A body that still uses such a number waits with another thread count. */
 static void put_others(struct harness *h, struct pass_writer *w)
 {
 	const uint32_t *b = h->form->block;
@@ -225,14 +227,14 @@ static void put_others(struct harness *h, struct pass_writer *w)
 	pass_put(w, "$hd_taken:\n" WHOLE_WARP);
 }
 
-/* Behind it: all of its threads, and where they count, those that had nothing to do. */
+/* After the body: all of its threads, and with thread counts also those that skipped it, meet. */
 static void put_count(struct harness *h, struct pass_writer *w)
 {
 	const uint32_t *b = h->form->block;
-	uint32_t all = has(h, PASS_FIELD_THREADS) ? h->g->threads : b[0] * b[1] * b[2];
+	uint32_t all = has_field(h, PASS_FIELD_THREADS) ? h->g->threads : b[0] * b[1] * b[2];
 
 	pass_put(w, "red.shared.add.u32 [hd_came], 1;\n");
-	if (has(h, PASS_FIELD_COUNTS))
+	if (has_field(h, PASS_FIELD_COUNTS))
 		pass_put(w, "$hd_meet:\n");
 	guests_put_barrier(h->x, w);
 	pass_emit(w,
@@ -247,47 +249,47 @@ static void put_all(struct harness *h, struct pass_writer *w)
 {
 	pass_put(w, ".reg .b32 %hd_mr<2>; .reg .pred %hd_mp<2>; .reg .b64 %hd_md<1>;\n"
 		    ".reg .b32 %hd_n;\n");
-	if (has(h, PASS_FIELD_EXITS))
+	if (has_field(h, PASS_FIELD_EXITS))
 		pass_put(w, ".shared .align 4 .b32 hd_came;\n");
 	put_ready(h, w);
 	put_others(h, w);
-	if (has(h, PASS_FIELD_THREADS)) {
+	if (has_field(h, PASS_FIELD_THREADS)) {
 		pass_emit(w,
 			"mov.u32 %%hd_mr0, %%tid.x;\n"
 			"setp.lt.u32 %%hd_mp1, %%hd_mr0, %u;\n"
 			"vote.sync.any.pred %%hd_mp1, %%hd_mp1, -1;\n",
 			FIRST);
-		pass_put(w,
-			has(h, PASS_FIELD_COUNTS) ? "@%hd_mp1 bra $hd_past;\n" : "@%hd_mp1 ret;\n");
+		pass_put(w, has_field(h, PASS_FIELD_COUNTS) ? "@%hd_mp1 bra $hd_past;\n"
+							    : "@%hd_mp1 ret;\n");
 	}
 	guests_put_piece(h->x, w, 0, PIECE_DECLARE);
 	guests_put_piece(h->x, w, 0, PIECE_RUN);
-	if (has(h, PASS_FIELD_EXITS))
+	if (has_field(h, PASS_FIELD_EXITS))
 		put_count(h, w);
 	pass_emit(w, "ret;\n%s:\nret;\n", h->g->to[0]->name);
-	/* Block 0 of the launch is none of the grid's: nobody comes to meet these. */
-	if (has(h, PASS_FIELD_COUNTS))
+	/* Block 0 of the launch is no block of the kernel: no other thread meets these. */
+	if (has_field(h, PASS_FIELD_COUNTS))
 		pass_put(w, "$hd_past:\n");
-	if (has(h, PASS_FIELD_COUNTS) && has(h, PASS_FIELD_IDS))
+	if (has_field(h, PASS_FIELD_COUNTS) && has_field(h, PASS_FIELD_IDS))
 		pass_put(w, "mov.u32 %hd_mr0, %ctaid.x;\n"
 			    "setp.eq.u32 %hd_mp0, %hd_mr0, 0;\n"
 			    "@%hd_mp0 ret;\n");
-	if (has(h, PASS_FIELD_COUNTS))
+	if (has_field(h, PASS_FIELD_COUNTS))
 		pass_put(w, "bra $hd_meet;\n");
 }
 
-static int declare(struct harness *h)
+static int declare_param_copy(struct harness *h)
 {
 	char text[96];
 
-	if (!has(h, PASS_FIELD_PARAMS))
+	if (!has_field(h, PASS_FIELD_PARAMS))
 		return 0;
 	snprintf(text, sizeof(text), ".global .align 64 .b8 hd_given[%u];",
 		MAX(h->g->own_bytes, 1u));
 	return ptx_add_var(h->x->m, h->x->diags, text) ? 0 : -EINVAL;
 }
 
-static int make(struct harness *h)
+static int make_harness(struct harness *h)
 {
 	struct guests *x = h->x;
 	struct pass_writer w = {.diags = x->diags};
@@ -295,21 +297,21 @@ static int make(struct harness *h)
 
 	if (r == 0)
 		r = guests_settle(x);
-	if (r == 0 && has(h, PASS_FIELD_THREADS) && x->threads > PASS_MAX_THREADS)
+	if (r == 0 && has_field(h, PASS_FIELD_THREADS) && x->threads > PASS_MAX_THREADS)
 		return guests_refuse(x, 0, "its block and %u threads more are more than %u", FIRST,
 			PASS_MAX_THREADS);
-	h->g->at.first_thread = has(h, PASS_FIELD_THREADS) ? FIRST : 0;
-	h->g->shared_at = has(h, PASS_FIELD_SHARED) ? AHEAD : 0;
+	h->g->at.first_thread = has_field(h, PASS_FIELD_THREADS) ? FIRST : 0;
+	h->g->shared_at = has_field(h, PASS_FIELD_SHARED) ? AHEAD : 0;
 	if (r == 0)
 		r = guests_look(x, 0, h->from);
-	/* Lanes come back apart from its call, and ptxas leaves out a bar.warp.sync behind it where
-	 * all of the entry is uniform. */
-	if (r == 0 && has(h, PASS_FIELD_EXITS) && pass_has(&h->g->facts, PASS_RECURS))
+	/* After a recursive call lanes may return separately, and ptxas drops a bar.warp.sync after
+	 * the call if the whole entry is uniform. */
+	if (r == 0 && has_field(h, PASS_FIELD_EXITS) && pass_has(&h->g->facts, PASS_RECURS))
 		return guests_refuse(x, 0, "%s", h->g->facts.found[PASS_RECURS].reason);
 	if (r == 0)
-		r = place(h);
+		r = place_body(h);
 	if (r == 0)
-		r = declare(h);
+		r = declare_param_copy(h);
 	if (r == 0)
 		r = guests_harness_params(x);
 	if (r == 0)
@@ -323,8 +325,9 @@ static int make(struct harness *h)
 	return guests_seal(x, &w, h->form->block);
 }
 
-/* Threads that are done and stay are counted (rounds.c): of a part of the block, by a number. */
-static uint32_t closed(uint32_t fields)
+/* Adds the fields that a set needs: exited threads that stay are counted (rounds.c), and in a part
+ * of the block this takes a thread count. */
+static uint32_t add_needed_fields(uint32_t fields)
 {
 	if (fields & PASS_FIELD_THREADS && fields & PASS_FIELD_EXITS)
 		fields |= PASS_FIELD_COUNTS;
@@ -337,7 +340,7 @@ int pass_virtual(const struct pass_guest *guest, uint32_t fields, struct diag_li
 	struct ptx_module **ret_m, struct pass_harness *ret, struct pass_verdict *ret_verdict)
 {
 	struct guests *x = calloc(1, sizeof(*x));
-	struct harness h = {x, x ? &x->of[0] : NULL, guest, closed(fields), ret};
+	struct harness h = {x, x ? &x->of[0] : NULL, guest, add_needed_fields(fields), ret};
 	int r;
 
 	if (!x)
@@ -347,7 +350,7 @@ int pass_virtual(const struct pass_guest *guest, uint32_t fields, struct diag_li
 	x->diags = diags;
 	x->as_is = !(h.fields & PASS_FIELD_THREADS);
 	x->threads = (uint32_t)round_up(pass_threads(guest->block), 32) + (x->as_is ? 0 : FIRST);
-	r = make(&h);
+	r = make_harness(&h);
 	guests_finish(x, r, ret_verdict);
 	*ret_m = x->m;
 	free(x);

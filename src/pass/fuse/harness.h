@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0
  * Copyright 2026 The heddle authors */
 
-/* A kernel's body in another kernel, put there with some of what a place can say (virtual.h), and
- * nothing else changed: it computes what it computes. For showing that each of these is right. */
+/* Puts a kernel's body into another kernel, with some of the changes that a place can make
+ * (virtual.h) and no others. The result must compute the same, so tests can check each change
+ * alone. */
 #ifndef HEDDLE_HARNESS_H
 #define HEDDLE_HARNESS_H
 
@@ -10,7 +11,7 @@
 
 #define PASS_HARNESS_ENTRY "hd_virtual" /* the entry's name */
 
-/* FIELD(id, name, what is done) */
+/* FIELD(id, name, the change) */
 #define PASS_FIELDS(FIELD)                                                                       \
 	FIELD(IDS, "ids", "block ids and the grid's size are given; one block more is launched") \
 	FIELD(THREADS, "threads", "its threads are not the block's first; their ids are given")  \
@@ -34,16 +35,16 @@ enum pass_field {
 };
 extern const char *const pass_field_names[PASS_N_FIELDS];
 
-/* How to launch the form. Its parameters are the kernel's, and behind them struct ctl_args, of
- * which all is 0. */
+/* How to launch the form. Its parameters are the kernel's, followed by an all-zero struct
+ * ctl_args. */
 struct pass_harness {
 	uint32_t grid[3], block[3], shared_bytes;
-	uint32_t fields; /* with those that the ones asked for need */
+	uint32_t fields; /* with those that the requested fields need */
 };
 
-/* A new module with the entry PASS_HARNESS_ENTRY. The guest's grid counts, too.
- * Returns 0; -ENOTSUP with ret_verdict->reason (in the arena of diags) when the body cannot be put
- * so; -EINVAL with diags (a bug); -ENOMEM. */
+/* Makes a new module with the entry PASS_HARNESS_ENTRY, for the guest's grid. Returns 0; -ENOTSUP
+ * with ret_verdict->reason (in the arena of diags) if the body is not legal at this place; -EINVAL
+ * with diags (a bug); -ENOMEM. */
 struct pass_guest;
 int pass_virtual(const struct pass_guest *guest, uint32_t fields, struct diag_list *diags,
 	struct ptx_module **ret_m, struct pass_harness *ret, struct pass_verdict *ret_verdict);

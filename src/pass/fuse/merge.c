@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0
  * Copyright 2026 The heddle authors */
 
-/* Several kernels in one worker (merge.h): each guest becomes the pieces of a worker (worker.h),
- * and emit_merge.c writes what chooses among them. Variables in shared memory are laid over each
- * other: a worker needs the most that one kernel needs, not the sum. */
+/* Merges several kernels into one worker (merge.h). Each kernel becomes the code sequences of a
+ * worker (worker.h), and emit_merge.c writes the code that chooses among them. Shared variables of
+ * the kernels overlap: a worker needs the maximum, not the sum. */
 #include "pass/fuse/emit_merge.h"
 
 #include <errno.h>
@@ -53,7 +53,7 @@ static bool find_register(const struct ptx_func *f, const char *name, uint32_t *
 	return false;
 }
 
-/* What a worker keeps through a body it keeps once, not once for each guest. */
+/* Registers that live through the bodies exist once, not once per kernel. */
 static int share_registers(struct guests *x, unsigned k)
 {
 	static const char *const names[] = {WORKER_SHARED};
@@ -90,7 +90,7 @@ static int name_shared(struct guests *x)
 		       : -EINVAL;
 }
 
-/* A guest's pieces, and a label of the host for each way out of them. */
+/* Makes a kernel's pieces, and a label in the host for each of their exits. */
 static int make_pieces(struct guests *x, unsigned k)
 {
 	static const char *const names[] = {
@@ -123,7 +123,7 @@ static int make_pieces(struct guests *x, unsigned k)
 	return r == 0 ? name_shared(x) : r;
 }
 
-static int make(struct guests *x, const struct pass_guest *guests, struct pass_merged *ret)
+static int make_merged(struct guests *x, const struct pass_guest *guests, struct pass_merged *ret)
 {
 	struct pass_writer w = {.diags = x->diags};
 	int r = guests_import(x, guests, CTL_MERGE_ENTRY);
@@ -149,7 +149,7 @@ static int make(struct guests *x, const struct pass_guest *guests, struct pass_m
 	return guests_seal(x, &w, ret->block);
 }
 
-/* Of the entry's blocks. */
+/* The least number of the entry's blocks that an SM must hold to keep each kernel's occupancy. */
 static uint32_t least_per_sm(const struct pass_guest *guests, unsigned n, uint32_t threads)
 {
 	uint32_t least = UINT32_MAX;
@@ -162,7 +162,7 @@ static uint32_t least_per_sm(const struct pass_guest *guests, unsigned n, uint32
 	return least / threads;
 }
 
-static bool are_alike(const struct pass_guest *guests, unsigned n)
+static bool have_same_block(const struct pass_guest *guests, unsigned n)
 {
 	for (unsigned k = 1; k < n; k++)
 		if (memcmp(guests[k].block, guests[0].block, sizeof(guests[0].block)) != 0)
@@ -184,7 +184,7 @@ int pass_merge(const struct pass_guest *guests, unsigned n, struct diag_list *di
 	x->n = n;
 	x->diags = diags;
 	x->record = record;
-	x->as_is = are_alike(guests, n);
+	x->as_is = have_same_block(guests, n);
 	*ret = (struct pass_merged){.block = {0, 1, 1}};
 	for (unsigned k = 0; k < n; k++)
 		x->threads = MAX(x->threads, (uint32_t)round_up(pass_threads(guests[k].block), 32));
@@ -192,7 +192,7 @@ int pass_merge(const struct pass_guest *guests, unsigned n, struct diag_list *di
 	if (x->as_is)
 		memcpy(ret->block, guests[0].block, sizeof(ret->block));
 	x->per_sm = x->threads ? least_per_sm(guests, n, x->threads) : 0;
-	r = make(x, guests, ret);
+	r = make_merged(x, guests, ret);
 	*ret_which = x->which;
 	guests_finish(x, r, ret_verdict);
 	*ret_m = x->m;

@@ -1,15 +1,16 @@
 /* SPDX-License-Identifier: Apache-2.0
  * Copyright 2026 The heddle authors */
 
-/* Regions of one branch, short on each of its ways, that nothing else leads into:
+/* Predicates regions of one branch whose sides are short and are entered only by that branch:
  *
  *   @p bra L; A; L:            A under !p
  *   @p bra E; A; bra L; E: B; L:    A under !p, B under p
  *   @p bra E; bra F; E: A; bra L; F: B; L:    A under p, B under !p
  *
- * What has a guard of its own has the conjunction. Regions within regions come first, so that the
- * outer ones have no branches any more. Branches that whole warps take stay: they cost nothing. So
- * do those around what the assembler may fuse: it does not fuse a product under a guard. */
+ * An instruction with a guard of its own gets the conjunction. Inner regions come first, so that
+ * outer regions then have no branches. Branches that are uniform within warps stay: they cost
+ * nothing. So do branches around products that ptxas may contract, since it does not contract a
+ * product under a guard. */
 #include "pass/fuse/predicate.h"
 
 #include "cfg/cfg.h"
@@ -19,8 +20,8 @@
 #include <errno.h>
 #include <string.h>
 
-#define MAX_WAY    96 /* instructions of a way: under guards, all lanes wait for them */
-#define MAX_ROUNDS 8  /* of regions within regions */
+#define MAX_WAY    96 /* instructions on one side: under guards, all lanes execute them */
+#define MAX_ROUNDS 8  /* nesting depth of regions */
 
 struct predicating {
 	struct ptx_module *m;
@@ -30,8 +31,8 @@ struct predicating {
 	const struct cfg_uniformity *u;
 	struct contract contract;
 	struct predicate_labels labels;
-	uint32_t *named; /* by statement that is a label: how often it is named */
-	bool is_1d;      /* its blocks */
+	uint32_t *named; /* per statement that is a label: number of references */
+	bool is_1d;      /* blocks have one dimension */
 	ptx_body out;
 	predicate_regions regions;
 	int error;
@@ -39,16 +40,16 @@ struct predicating {
 
 struct way {
 	uint32_t first, end;
-	bool taken; /* it is run where the branch is taken */
+	bool taken; /* it runs if the branch is taken */
 };
 struct region {
-	uint32_t end; /* where its ways meet: a label, that stays */
+	uint32_t end; /* where its sides meet: a label, which stays */
 	struct way way[2];
 	unsigned n;
 };
 
 /* ---- finding them ---- */
-static const struct ptx_stmt *at(const struct predicating *x, uint32_t i)
+static const struct ptx_stmt *stmt_at(const struct predicating *x, uint32_t i)
 {
 	static const struct ptx_stmt none = {.kind = PTX_CLOSE, .guard = PTX_NO_REG};
 
@@ -75,15 +76,15 @@ static bool can_have_guard(const struct ptx_stmt *s)
 	return s->kind == PTX_INSN && s->mn->op != PTX_OP_RAW && !(s->mn->flags & no);
 }
 
-/* Where the instructions end that can stand under the branch's guard. */
-static uint32_t straight_from(const struct predicating *x, uint32_t i, uint32_t guard)
+/* Returns the end of the instructions from i on that can run under the branch's guard. */
+static uint32_t find_straight_end(const struct predicating *x, uint32_t i, uint32_t guard)
 {
 	uint32_t n = 0;
 
 	for (;; i++) {
-		const struct ptx_stmt *s = at(x, i);
+		const struct ptx_stmt *s = stmt_at(x, i);
 
-		/* A label that nothing names is what a region within this one has left. */
+		/* A label without references remains from an inner region. */
 		if (s->kind == PTX_DECL || (s->kind == PTX_DIRECTIVE && !s->sym) ||
 			(s->kind == PTX_LABEL && !x->named[i]))
 			continue;
@@ -96,7 +97,7 @@ static uint32_t straight_from(const struct predicating *x, uint32_t i, uint32_t 
 /* A label, of that name, that is named once. */
 static bool is_label(const struct predicating *x, uint32_t i, const struct ptx_sym *sym)
 {
-	return at(x, i)->kind == PTX_LABEL && at(x, i)->sym == sym;
+	return stmt_at(x, i)->kind == PTX_LABEL && stmt_at(x, i)->sym == sym;
 }
 
 static bool is_only(const struct predicating *x, uint32_t i, const struct ptx_sym *sym)
@@ -104,23 +105,23 @@ static bool is_only(const struct predicating *x, uint32_t i, const struct ptx_sy
 	return is_label(x, i, sym) && x->named[i] == 1;
 }
 
-/* Both ways, from the first statement of the one that comes first; `taken`: it is the one that is
- * taken. other: the other's label. */
+/* Matches a region with two sides, given the first statement of the first side. taken: that side
+ * runs if the branch is taken. other: label of the other side. */
 static bool find_both(const struct predicating *x, uint32_t i, uint32_t guard, bool taken,
 	const struct ptx_sym *other, struct region *ret)
 {
-	uint32_t end = straight_from(x, i, guard), second;
+	uint32_t end = find_straight_end(x, i, guard), second;
 
-	if (!is_jump(at(x, end)) || !is_only(x, end + 1, other))
+	if (!is_jump(stmt_at(x, end)) || !is_only(x, end + 1, other))
 		return false;
-	second = straight_from(x, end + 2, guard);
+	second = find_straight_end(x, end + 2, guard);
 	*ret = (struct region){second, {{i, end, taken}, {end + 2, second, !taken}}, 2};
-	return is_label(x, second, at(x, end)->opd[0].sym);
+	return is_label(x, second, stmt_at(x, end)->opd[0].sym);
 }
 
 static bool find_region(const struct predicating *x, uint32_t i, struct region *ret)
 {
-	const struct ptx_stmt *s = at(x, i), *next = at(x, i + 1);
+	const struct ptx_stmt *s = stmt_at(x, i), *next = stmt_at(x, i + 1);
 	const struct ptx_sym *to;
 	uint32_t end;
 
@@ -129,7 +130,7 @@ static bool find_region(const struct predicating *x, uint32_t i, struct region *
 			x->u->block[x->cfg->block_of[i]] >= CFG_WARP_UNIFORM))
 		return false;
 	to = s->opd[0].sym;
-	end = straight_from(x, i + 1, s->guard);
+	end = find_straight_end(x, i + 1, s->guard);
 	*ret = (struct region){end, {{i + 1, end, false}}, 1};
 	if (end > i + 1 && is_label(x, end, to))
 		return true;
@@ -138,7 +139,7 @@ static bool find_region(const struct predicating *x, uint32_t i, struct region *
 	return find_both(x, i + 1, s->guard, false, to, ret);
 }
 
-static void count(struct predicating *x, const struct ptx_sym *sym, uint32_t times)
+static void count_label(struct predicating *x, const struct ptx_sym *sym, uint32_t times)
 {
 	uint32_t i = predicate_label_at(&x->labels, sym);
 
@@ -149,10 +150,10 @@ static void count(struct predicating *x, const struct ptx_sym *sym, uint32_t tim
 static void count_name(void *user, struct ptx_opd *opd)
 {
 	if (opd->kind == PTX_OPD_SYM && opd->sym)
-		count(user, opd->sym, 1);
+		count_label(user, opd->sym, 1);
 }
 
-/* Labels in tables are named more often than we look: such regions stay. */
+/* Labels in branch tables count twice, so that such regions stay. */
 static void count_names(struct predicating *x)
 {
 	for (uint32_t i = 0; i < x->f->body.len; i++) {
@@ -162,23 +163,23 @@ static void count_names(struct predicating *x)
 			ptx_visit_opds(s, count_name, x);
 		for (uint32_t t = 0; s->kind == PTX_DIRECTIVE && s->sym && t < s->sym->n_targets;
 			t++)
-			count(x, s->sym->targets[t].sym, 2);
+			count_label(x, s->sym->targets[t].sym, 2);
 	}
 }
 
 /* ---- writing them ---- */
-static void put(struct predicating *x, struct ptx_stmt s)
+static void put_stmt(struct predicating *x, struct ptx_stmt s)
 {
 	if (!x->error && !VEC_PUSH(&x->out, s))
 		x->error = -ENOMEM;
 }
 
-static uint32_t fresh(struct predicating *x)
+static uint32_t new_predicate(struct predicating *x)
 {
 	return x->error ? 0 : ptx_new_reg(x->m, x->f, &x->out, "pred", "pg");
 }
 
-/* to = from, or not. */
+/* Emits to = from, or its negation. */
 static void put_copy(struct predicating *x, uint32_t to, uint32_t from, bool negated)
 {
 	char a[128], b[128];
@@ -199,7 +200,7 @@ static void put_and(struct predicating *x, uint32_t to, uint32_t with)
 			ptx_reg_name(x->f, with, b, sizeof(b)));
 }
 
-/* s, where the guard of `branch` says that the way is run. */
+/* Emits s under the guard with which `branch` selects this side. */
 static void put_guarded(
 	struct predicating *x, struct ptx_stmt s, const struct ptx_stmt *branch, bool taken)
 {
@@ -210,20 +211,20 @@ static void put_guarded(
 	if (s.kind == PTX_LABEL)
 		return;
 	if (s.kind != PTX_INSN) {
-		put(x, s);
+		put_stmt(x, s);
 		return;
 	}
 	if (s.guard == PTX_NO_REG) {
 		s.guard = branch->guard;
 		s.guard_negated = negated;
-		put(x, s);
+		put_stmt(x, s);
 		return;
 	}
-	both = fresh(x);
+	both = new_predicate(x);
 	put_copy(x, both, branch->guard, negated);
 	own = s.guard;
 	if (s.guard_negated) {
-		own = fresh(x);
+		own = new_predicate(x);
 		put_copy(x, own, s.guard, true);
 	}
 	put_and(x, both, own);
@@ -231,7 +232,7 @@ static void put_guarded(
 		x->out.at[i].line = s.line;
 	s.guard = both;
 	s.guard_negated = 0;
-	put(x, s);
+	put_stmt(x, s);
 }
 
 static void put_region(struct predicating *x, uint32_t i, const struct region *r)
@@ -247,7 +248,7 @@ static void put_region(struct predicating *x, uint32_t i, const struct region *r
 		x->error = -ENOMEM;
 }
 
-static int look_at(struct predicating *x, struct arena *a)
+static int analyze_body(struct predicating *x, struct arena *a)
 {
 	struct cfg *g;
 	struct cfg_uniformity *u;
@@ -269,8 +270,8 @@ static int look_at(struct predicating *x, struct arena *a)
 	return r;
 }
 
-/* All regions that have none within them. Returns how many. */
-static size_t go_through(struct predicating *x, struct arena *a)
+/* Rewrites all innermost regions. Returns how many. */
+static size_t rewrite_innermost(struct predicating *x, struct arena *a)
 {
 	ptx_body before = x->f->body;
 	uint32_t n_regs = (uint32_t)x->f->regs.len;
@@ -278,7 +279,7 @@ static size_t go_through(struct predicating *x, struct arena *a)
 
 	x->out = (ptx_body){0};
 	x->regions.len = 0;
-	x->error = look_at(x, a);
+	x->error = analyze_body(x, a);
 	for (uint32_t i = 0; i < x->f->body.len && !x->error;) {
 		struct region r;
 
@@ -286,7 +287,7 @@ static size_t go_through(struct predicating *x, struct arena *a)
 			put_region(x, i, &r);
 			i = r.end;
 		} else {
-			put(x, x->f->body.at[i++]);
+			put_stmt(x, x->f->body.at[i++]);
 		}
 	}
 	n = x->regions.len;
@@ -300,7 +301,7 @@ static size_t go_through(struct predicating *x, struct arena *a)
 	return n;
 }
 
-static int extract(const struct pass_guest *g, struct ptx_module **ret)
+static int extract_kernel(const struct pass_guest *g, struct ptx_module **ret)
 {
 	ptx_lines lines = {0};
 	int r = ptx_extract_lines(g->m, g->name, true, &lines, ret);
@@ -325,7 +326,7 @@ int pass_predicate(
 	struct predicating x = {.diags = diags, .is_1d = g->block[1] == 1 && g->block[2] == 1};
 	struct arena a;
 	size_t found = 0, n = 1;
-	int r = extract(g, &x.m);
+	int r = extract_kernel(g, &x.m);
 
 	if (r < 0)
 		return r;
@@ -335,7 +336,7 @@ int pass_predicate(
 		r = contract_settle(x.m, x.f, diags, &found);
 	for (unsigned i = 0; i < MAX_ROUNDS && r == 0 && n && !branches; i++) {
 		arena_init(&a, 0);
-		n = go_through(&x, &a);
+		n = rewrite_innermost(&x, &a);
 		r = x.error;
 		found += n;
 		arena_finish(&a);

@@ -1,18 +1,20 @@
 /* SPDX-License-Identifier: Apache-2.0
  * Copyright 2026 The heddle authors */
 
-/* A body without some of its branches against the body that had them (predicate.h). Who rewrote it
- * is believed as to where regions are, and nothing else. Outside of them both are the same,
- * statement by statement. A region is gone through twice, its branch taken and not: what the one
- * runs, in its order and under its own guards, the other runs. Nothing leads into a region but its
- * branch, and nothing there writes what the branch reads. */
+/* Compares a predicated body with the original that still has its branches (predicate.h). The check
+ * trusts the rewriter only for the positions of the regions. Outside of regions both bodies must be
+ * equal, statement by statement. Each region is walked twice, with its branch taken and not taken:
+ * both versions must run the same instructions, in the same order and under the same guards of
+ * their own. Only its branch may lead into a region, and no instruction in it may write the
+ * branch's predicate. */
 #include "pass/fuse/predicate.h"
 
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 
-/* What a predicate of ours holds: true, false, or what one of the kernel's does. */
+/* The value of an added predicate: true, false, or equal to (the negation of) a kernel's
+ * predicate. */
 struct value {
 	enum { UNKNOWN, KNOWN, SAME } kind;
 	bool holds;   /* KNOWN */
@@ -32,7 +34,7 @@ struct checking {
 	const struct ptx_stmt *where;
 };
 
-static int wrong(const struct checking *c, const char *what)
+static int report_difference(const struct checking *c, const char *what)
 {
 	diag_add(c->diags, DIAG_ERROR, c->where ? c->where->line : 0, 0, 0,
 		"a region under guards is not what it was: %s", what);
@@ -77,7 +79,7 @@ void predicate_labels_free(struct predicate_labels *l)
 	*l = (struct predicate_labels){0};
 }
 
-static bool same(const struct ptx_stmt *a, const struct ptx_stmt *b)
+static bool same_statement(const struct ptx_stmt *a, const struct ptx_stmt *b)
 {
 	return a->kind == b->kind && a->n == b->n && a->mn == b->mn && a->opd == b->opd &&
 	       a->sym == b->sym;
@@ -125,7 +127,7 @@ static struct value value_of(const struct checking *c, uint32_t reg, bool negate
 	return v;
 }
 
-static struct value both(struct value a, struct value b)
+static struct value and_values(struct value a, struct value b)
 {
 	if (a.kind == KNOWN)
 		return a.holds ? b : a;
@@ -134,8 +136,8 @@ static struct value both(struct value a, struct value b)
 	return (struct value){.kind = UNKNOWN};
 }
 
-/* A statement of ours: it gives a predicate of ours a value. False: it is none. */
-static bool take_ours(struct checking *c, const struct ptx_stmt *s)
+/* If s computes an added predicate, records its value. False: s does something else. */
+static bool take_added(struct checking *c, const struct ptx_stmt *s)
 {
 	struct value *to;
 
@@ -149,13 +151,15 @@ static bool take_ours(struct checking *c, const struct ptx_stmt *s)
 	if (s->mn->op == PTX_OP_mov || s->mn->op == PTX_OP_not)
 		*to = value_of(c, s->opd[1].reg, s->mn->op == PTX_OP_not);
 	else if (s->mn->op == PTX_OP_and && s->n == 3 && s->opd[2].kind == PTX_OPD_REG)
-		*to = both(value_of(c, s->opd[1].reg, false), value_of(c, s->opd[2].reg, false));
+		*to = and_values(
+			value_of(c, s->opd[1].reg, false), value_of(c, s->opd[2].reg, false));
 	else
 		return false;
 	return true;
 }
 
-/* The next statement that is run, from *io_at on; its guard as the kernel had it. NULL: none. */
+/* Returns the next statement that runs, from *io_at on, with the guard that the kernel gave it.
+ * NULL: none. */
 static const struct ptx_stmt *next_now(
 	struct checking *c, uint32_t *io_at, uint32_t end, struct ptx_stmt *ret)
 {
@@ -164,26 +168,28 @@ static const struct ptx_stmt *next_now(
 		struct value v = {.kind = KNOWN, .holds = true};
 
 		c->where = s;
-		if (take_ours(c, s))
+		if (take_added(c, s))
 			continue;
 		if (s->kind == PTX_INSN && s->guard != PTX_NO_REG)
 			v = value_of(c, s->guard, s->guard_negated != 0);
 		*ret = *s;
-		/* What it writes may be what ours were made of: they are good for one. */
+		/* s may write a predicate that added predicates depend on, so each serves for one
+		 * statement only. */
 		memset(c->ours, 0, (c->f->regs.len - c->n_regs) * sizeof(*c->ours));
 		if (v.kind == KNOWN && !v.holds)
 			continue;
 		ret->guard = v.kind == SAME ? v.reg : PTX_NO_REG;
 		ret->guard_negated = v.kind == SAME && v.negated;
 		if (v.kind == UNKNOWN)
-			ret->guard = (uint32_t)c->f->regs.len; /* none that there is */
+			ret->guard = (uint32_t)c->f->regs.len; /* a register that does not exist */
 		return ret;
 	}
 	return NULL;
 }
 
 /* ---- and as it was ---- */
-/* -EINVAL: it leaves the region, goes back, or has what is not looked through. */
+/* -EINVAL: the code leaves the region, goes back, or has an instruction that cannot be
+ * predicated. */
 static int next_before(
 	struct checking *c, uint32_t *io_at, uint32_t end, const struct ptx_stmt **ret)
 {
@@ -203,16 +209,16 @@ static int next_before(
 
 			to = taken ? predicate_label_at(&c->labels, s->opd[0].sym) : *io_at + 1;
 			if (to <= *io_at || to > end)
-				return wrong(c, "a branch leads out of it");
+				return report_difference(c, "a branch leads out of it");
 			*io_at = to;
 			continue;
 		}
 		if (s->kind == PTX_INSN &&
 			s->mn->flags & (PTX_F_BRANCH | PTX_F_EXIT | PTX_F_BARRIER | PTX_F_CALL |
 					       PTX_F_CONVERGENT | PTX_F_WARP_SYNC | PTX_F_UNKNOWN))
-			return wrong(c, "something there cannot stand under a guard");
+			return report_difference(c, "something there cannot stand under a guard");
 		if (s->kind == PTX_INSN && predicate_writes(c->f, s, c->guard))
-			return wrong(c, "it writes what its branch reads");
+			return report_difference(c, "it writes what its branch reads");
 		++*io_at;
 		*ret = s;
 		return 0;
@@ -220,8 +226,8 @@ static int next_before(
 	return 0;
 }
 
-/* One of its two ways. */
-static int go_through(struct checking *c, const struct predicate_region *r)
+/* Walks one of the two sides. */
+static int check_side(struct checking *c, const struct predicate_region *r)
 {
 	uint32_t old = r->from, now = r->now_from;
 	const struct ptx_stmt *a, *b;
@@ -230,7 +236,7 @@ static int go_through(struct checking *c, const struct predicate_region *r)
 
 	memset(c->ours, 0, (c->f->regs.len - c->n_regs) * sizeof(*c->ours));
 	for (;;) {
-		/* Directives are kept on both ways. */
+		/* Directives are kept on both sides, so they are skipped. */
 		do
 			err = next_before(c, &old, r->to, &a);
 		while (err == 0 && a && a->kind != PTX_INSN);
@@ -241,13 +247,14 @@ static int go_through(struct checking *c, const struct predicate_region *r)
 			return err;
 		if (!a && !b)
 			return 0;
-		if (!a || !b || !same(a, b) || !same_guard(a, b))
-			return wrong(c, c->holds ? "where its branch's guard holds"
-						 : "where its branch's guard does not hold");
+		if (!a || !b || !same_statement(a, b) || !same_guard(a, b))
+			return report_difference(
+				c, c->holds ? "where its branch's guard holds"
+					    : "where its branch's guard does not hold");
 	}
 }
 
-static const struct predicate_region *within(
+static const struct predicate_region *find_region_of_label(
 	const predicate_regions *regions, const struct checking *c, const struct ptx_sym *label)
 {
 	uint32_t at = predicate_label_at(&c->labels, label);
@@ -269,12 +276,14 @@ static void look_at_name(void *user, struct ptx_opd *opd)
 {
 	struct naming *n = user;
 	const struct predicate_region *r =
-		opd->kind == PTX_OPD_SYM && opd->sym ? within(n->regions, n->c, opd->sym) : NULL;
+		opd->kind == PTX_OPD_SYM && opd->sym
+			? find_region_of_label(n->regions, n->c, opd->sym)
+			: NULL;
 
 	n->bad |= r && (n->at < r->from || n->at >= r->to);
 }
 
-/* Labels within regions are named there alone. */
+/* Labels within regions may be referenced only from there. */
 static int check_names(struct checking *c, const predicate_regions *regions)
 {
 	struct naming n = {.c = c, .regions = regions};
@@ -288,14 +297,14 @@ static int check_names(struct checking *c, const predicate_regions *regions)
 			ptx_visit_opds(s, look_at_name, &n);
 		for (uint32_t t = 0; s->kind == PTX_DIRECTIVE && s->sym && t < s->sym->n_targets;
 			t++)
-			n.bad |= within(regions, c, s->sym->targets[t].sym) != NULL;
+			n.bad |= find_region_of_label(regions, c, s->sym->targets[t].sym) != NULL;
 		if (n.bad)
-			return wrong(c, "something else leads into it");
+			return report_difference(c, "something else leads into it");
 	}
 	return 0;
 }
 
-/* What stands between regions. */
+/* Compares the statements between regions. */
 static int check_rest(struct checking *c, const predicate_regions *regions)
 {
 	uint32_t old = 0, now = 0;
@@ -306,12 +315,12 @@ static int check_rest(struct checking *c, const predicate_regions *regions)
 			i < regions->len ? regions->at[i].now_from : (uint32_t)c->f->body.len;
 
 		if (end < old || now_end < now || end - old != now_end - now)
-			return wrong(c, "more than it has changed");
+			return report_difference(c, "more than it has changed");
 		for (; old < end; old++, now++) {
 			c->where = &c->before->at[old];
-			if (!same(c->where, &c->f->body.at[now]) ||
+			if (!same_statement(c->where, &c->f->body.at[now]) ||
 				!same_guard(c->where, &c->f->body.at[now]))
-				return wrong(c, "more than it has changed");
+				return report_difference(c, "more than it has changed");
 		}
 		if (i < regions->len) {
 			old = regions->at[i].to;
@@ -337,7 +346,7 @@ int predicate_check(const struct ptx_func *f, const ptx_body *before, uint32_t n
 		c.guard = before->at[regions->at[i].from].guard;
 		for (unsigned way = 0; way < 2 && r == 0; way++) {
 			c.holds = way;
-			r = go_through(&c, &regions->at[i]);
+			r = check_side(&c, &regions->at[i]);
 		}
 	}
 	predicate_labels_free(&c.labels);

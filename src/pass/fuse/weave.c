@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0
  * Copyright 2026 The heddle authors */
 
-/* Weaving (GoPTX): the instructions of two kernels in one flow, so that one goes on where the other
- * would wait for a result. The same threads run a block of each, as in vertical fusion, but neither
- * comes first: shared memory and barriers of each are its own. What cannot be woven at all is fused
- * vertically, and the form says why. */
+/* Weaving (GoPTX): interleaves the instructions of two kernels, so that one proceeds while the
+ * other would wait for a result. The same threads run a block of each, as in vertical fusion, but
+ * neither comes first: each has its own shared memory and barriers. Kernels that cannot be woven
+ * are fused vertically, and the form says why. */
 #include "pass/fuse/weave.h"
 #include "pass/fuse/fuse.h"
 #include "pass/virtual/emit.h"
@@ -20,7 +20,7 @@ static int begin(struct guests *x, unsigned k)
 	return ptx_flatten(x->m, x->of[k].f, x->diags);
 }
 
-/* Numbers of its own for the barriers of each. */
+/* Gives each kernel its own barrier numbers. */
 static int place(struct guests *x, const struct pass_guest *from)
 {
 	unsigned next = 0;
@@ -29,7 +29,8 @@ static int place(struct guests *x, const struct pass_guest *from)
 	for (unsigned k = 0; k < x->n && r == 0; k++) {
 		uint16_t ids = x->of[k].facts.barrier_ids;
 
-		x->of[k].facts.parting = PASS_NO_PARTING; /* whole warps are told apart here */
+		/* weaving itself separates whole warps from diverged ones */
+		x->of[k].facts.parting = PASS_NO_PARTING;
 		x->of[k].at.barrier_first = (uint8_t)next;
 		x->of[k].at.followed = true;
 		next += ids ? 32 - (unsigned)__builtin_clz(ids) : 0;
@@ -41,8 +42,8 @@ static int place(struct guests *x, const struct pass_guest *from)
 	return r;
 }
 
-/* ---- what both together cannot be ---- */
-/* The first of the kernel's instructions that has one of these flags. */
+/* ---- conflicts between the two kernels ---- */
+/* Finds the kernel's first instruction with one of these flags. */
 static const struct ptx_stmt *find_flag(const struct weave_flow *f, uint32_t flags)
 {
 	const ptx_body *body = &f->g->f->body;
@@ -68,15 +69,16 @@ static bool spins(const struct weave_flow *f)
 	return f->g->facts.spins || f->g->facts.calls_spin;
 }
 
-/* The first instruction with which a loop may wait. */
+/* Finds the first instruction by which a loop may wait. */
 static const struct ptx_stmt *find_waiting(const struct weave_flow *f)
 {
 	return find_flag(f, PTX_F_ATOMIC | PTX_F_VOLATILE);
 }
 
-/* A thread waits only for what is sure to run meanwhile. In the product lanes wait for those of
- * their warp at each vote and wherever their ways meet, and in whole warps for the other kernel. */
-static int look_at_waits(struct guests *x, const struct weave_flow f[2])
+/* Rejects kernels whose threads may wait for a thread that is not certain to run. In the product,
+ * lanes wait for their warp at each vote and at each reconvergence, and whole warps wait for the
+ * other kernel. */
+static int check_waits(struct guests *x, const struct weave_flow f[2])
 {
 	for (unsigned k = 0; k < 2; k++) {
 		if (f[k].g->facts.waits)
@@ -91,7 +93,7 @@ static int look_at_waits(struct guests *x, const struct weave_flow f[2])
 	return 0;
 }
 
-static int look_at_both(struct guests *x, const struct weave_flow f[2])
+static int check_conflicts(struct guests *x, const struct weave_flow f[2])
 {
 	const struct ptx_stmt *async = find_flag(&f[1], PTX_F_ASYNC);
 	const struct pass_finding *reserved = &f[1].g->facts.found[PASS_USES_RESERVED];
@@ -109,14 +111,15 @@ static int look_at_both(struct guests *x, const struct weave_flow f[2])
 		x->verdict.col = reserved->col;
 		return r;
 	}
-	return look_at_waits(x, f);
+	return check_waits(x, f);
 }
 
 /* ---- the product ---- */
-/* The threshold of equation 1 is an average, which a long block makes large: a short one of the
- * other kernel would then have all of that beside it, and nothing would be left for what follows.
- * Of 28 pairs on the virtual GPU (tests/exec/woven_share.sh) 25 had half of what warps ran woven
- * with this, 14 with 1024 and latencies counted whole, 13 with the average. */
+/* The threshold of equation 1 is an average, which one long block makes large. A short block of the
+ * other kernel would then be woven with all of the long one, and nothing would be left for the
+ * blocks after it. With this limit, 25 of 28 pairs on the virtual GPU (tests/exec/woven_share.sh)
+ * had at least half of the executed instructions woven; 14 with 1024 and latencies counted in full,
+ * 13 with the average. */
 #define SLICE_MAX 128 /* cycles */
 
 struct weaving {
@@ -138,7 +141,7 @@ static int weave_with(struct guests *x, struct pass_writer *w, struct weave_flow
 	return r == 0 ? weave_product(x, w, f, how->o, how->ret) : r;
 }
 
-static int weave_as_far(struct guests *x, struct pass_writer *w, struct weave_flow f[2])
+static int weave_as_far_as_fits(struct guests *x, struct pass_writer *w, struct weave_flow f[2])
 {
 	const struct weaving *how = x->user;
 	int r = -E2BIG;
@@ -176,9 +179,9 @@ static void write_woven(struct guests *x, struct pass_writer *w)
 	}
 	pass_put(w, ".reg .pred %hd_wv;\n");
 	if (r == 0)
-		r = look_at_both(x, f);
+		r = check_conflicts(x, f);
 	if (r == 0)
-		r = weave_as_far(x, w, f);
+		r = weave_as_far_as_fits(x, w, f);
 	w->error = w->error ? w->error : r;
 	weave_flow_finish(&f[0]);
 	weave_flow_finish(&f[1]);

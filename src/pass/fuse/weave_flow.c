@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0
  * Copyright 2026 The heddle authors */
 
-/* A rewritten body as a flow (weave.h): what stays together, where runs are cut (adaptive slicing:
- * GoPTX, section III-C), what its branches are, and what of it cannot stand among other code. */
+/* Builds the flow graph of a rewritten body (weave.h): which statements stay together, where runs
+ * are cut (adaptive slicing: GoPTX, section III-C), its branches, and which code cannot be
+ * woven. */
 #include "cfg/contract.h"
 #include "cfg/effects.h"
 #include "pass/fuse/weave.h"
@@ -10,10 +11,10 @@
 #include <errno.h>
 #include <string.h>
 
-/* Of an instruction, where runs are cut: what is waited for behind it others may fill, its own
- * among them, so loads that follow each other do not make a run as long as their latencies do. */
+/* Limit of an instruction's latency when runs are cut. Later instructions, also of the same kernel,
+ * fill its latency: consecutive loads do not make a run as long as the sum of their latencies. */
 #define SLICE_UNIT 32 /* cycles */
-/* Ways of a branch so short that asking the lanes takes longer. */
+/* Sides of a branch that are so short that a vote takes longer. */
 #define SHORT_REGION 40 /* cycles */
 
 struct flowing {
@@ -32,15 +33,15 @@ const struct ptx_stmt *weave_plain(const struct weave_flow *f, uint32_t at)
 	return number == PASS_OURS ? NULL : f->plain[number];
 }
 
-static int refuse(struct flowing *x, const struct ptx_stmt *s, const char *why)
+static int refuse_flow(struct flowing *x, const struct ptx_stmt *s, const char *why)
 {
 	s = s ? weave_plain(x->f, (uint32_t)(s - x->body->at)) : NULL;
 	x->why = (struct pass_verdict){PASS_HELD, why, s ? s->line : 0, s ? s->col : 0};
 	return -ENOTSUP;
 }
 
-/* ---- what cannot be woven ---- */
-static int look_at_stmt(struct flowing *x, const struct ptx_stmt *s)
+/* ---- code that cannot be woven ---- */
+static int check_stmt(struct flowing *x, const struct ptx_stmt *s)
 {
 	if (s->kind != PTX_INSN)
 		return 0;
@@ -48,12 +49,12 @@ static int look_at_stmt(struct flowing *x, const struct ptx_stmt *s)
 	case PTX_OP_alloca:
 	case PTX_OP_stacksave:
 	case PTX_OP_stackrestore:
-		return refuse(x, s, "its stack would be the other's, too");
+		return refuse_flow(x, s, "its stack would be the other's, too");
 	case PTX_OP_setmaxnreg:
-		return refuse(x, s, "its registers would be the other's, too");
+		return refuse_flow(x, s, "its registers would be the other's, too");
 	case PTX_OP_ret:
 	case PTX_OP_exit:
-		return refuse(x, s, "its threads leave");
+		return refuse_flow(x, s, "its threads leave");
 	default:
 		return 0;
 	}
@@ -68,20 +69,20 @@ static const struct ptx_stmt *find_barrier(const struct weave_flow *f, const ptx
 	return NULL;
 }
 
-static int look_at_body(struct flowing *x)
+static int check_body(struct flowing *x)
 {
 	const struct guest *g = x->f->g;
 	int r = 0;
 
 	if (x->f->cfg->has_indirect)
-		return refuse(x, NULL, "where it branches to is not known");
+		return refuse_flow(x, NULL, "where it branches to is not known");
 	if (pass_has_rounds(&g->at))
-		return refuse(x, find_barrier(x->f, x->body),
+		return refuse_flow(x, find_barrier(x->f, x->body),
 			"threads of it are done ahead of a barrier, and have to answer it");
 	for (size_t i = 0; r == 0 && i < x->body->len; i++)
-		r = look_at_stmt(x, &x->body->at[i]);
+		r = check_stmt(x, &x->body->at[i]);
 	if (r == 0 && x->contract.doubtful != CFG_NONE)
-		r = refuse(x, &x->body->at[x->contract.doubtful],
+		r = refuse_flow(x, &x->body->at[x->contract.doubtful],
 			"whether the assembler fuses this product with a sum depends on the code "
 			"around them");
 	return r;
@@ -98,7 +99,7 @@ static bool is_leaving(const struct ptx_stmt *s)
 	return s->kind == PTX_INSN && s->mn->flags & (PTX_F_BRANCH | PTX_F_EXIT);
 }
 
-/* Where the statements end that stand for one instruction, or are one call. */
+/* Returns the end of the statements that implement one instruction, or form one call. */
 static uint32_t together_from(const struct flowing *x, uint32_t at, uint32_t end)
 {
 	uint32_t number = number_of(x->f, at), depth = 0, i = at;
@@ -121,14 +122,14 @@ static bool is_elsewhere(const struct ptx_stmt *s)
 	return s->kind == PTX_LABEL || s->kind == PTX_DECL || (s->kind == PTX_DIRECTIVE && s->sym);
 }
 
-static bool waits(const struct flowing *x, const struct ptx_stmt *s)
+static bool waits_for_warps(const struct flowing *x, const struct ptx_stmt *s)
 {
 	return s->kind == PTX_INSN &&
 	       (s->mn->flags & PTX_F_BARRIER || (s->mn->op == PTX_OP_call && x->calls_sync));
 }
 
-/* Units from number `at` on become one. */
-static void join(struct weave_flow *f, size_t at)
+/* Joins the units from number `at` on into one. */
+static void join_units(struct weave_flow *f, size_t at)
 {
 	struct weave_unit *u = &f->units.at[at];
 
@@ -140,7 +141,8 @@ static void join(struct weave_flow *f, size_t at)
 	f->units.len = at + 1;
 }
 
-/* The carry flag is no register: from who sets it to the last who reads it is one unit. */
+/* The carry flag is not a register, so all code from the instruction that sets it to the last that
+ * reads it is one unit. */
 static int join_carry(struct flowing *x, const struct ptx_stmt *s, size_t block_begins)
 {
 	struct weave_flow *f = x->f;
@@ -159,20 +161,20 @@ static int join_carry(struct flowing *x, const struct ptx_stmt *s, size_t block_
 			break;
 	}
 	if (at + 1 <= block_begins)
-		return refuse(x, s, "it reads a carry flag that another block sets");
-	join(f, at);
+		return refuse_flow(x, s, "it reads a carry flag that another block sets");
+	join_units(f, at);
 	return 0;
 }
 
-/* From the first product on that a sum may be fused with: the assembler is to see there what it
- * sees in the kernel. */
+/* Joins the units from the first product that ptxas may contract with this sum. ptxas must see the
+ * same code there as in the kernel. */
 static void join_sum(struct weave_flow *f, uint32_t from, size_t block_begins)
 {
 	size_t at = f->units.len - 1;
 
 	while (at > block_begins && f->units.at[at].first > from)
 		at--;
-	join(f, at);
+	join_units(f, at);
 }
 
 static int add_unit(struct flowing *x, uint32_t first, uint32_t end, size_t block_begins)
@@ -185,7 +187,7 @@ static int add_unit(struct flowing *x, uint32_t first, uint32_t end, size_t bloc
 		const struct ptx_stmt *s = &x->body->at[i];
 
 		u.latency += weave_latency(s);
-		u.sync |= waits(x, s);
+		u.sync |= waits_for_warps(x, s);
 		product = MIN(product, x->contract.from[i]);
 		if (s->kind == PTX_INSN && s->mn->op != PTX_OP_call &&
 			s->mn->flags & PTX_F_READS_CC)
@@ -223,7 +225,8 @@ static int find_units(struct flowing *x)
 	return r;
 }
 
-/* What stands for the branch that ends a block, ahead of it (a vote for who stays). */
+/* Finds the units before a block's terminating branch that implement it (a vote on the lanes that
+ * stay). */
 static void find_tails(struct weave_flow *f)
 {
 	for (uint32_t b = 0; b < f->cfg->n; b++) {
@@ -239,8 +242,8 @@ static void find_tails(struct weave_flow *f)
 	}
 }
 
-/* Which branches whole warps take is asked of the plain kernel, as the verifier does: it sees that
- * a register that is written in one place there is written in many here. */
+/* Determines warp-uniform branches from the plain kernel, as the verifier does: a register with one
+ * definition there has several here. */
 static int find_whole(struct arena *a, const struct pass_guest *from, struct weave_flow *f)
 {
 	const struct ptx_func *plain = ptx_find_func(from->m, from->name);
@@ -285,8 +288,8 @@ int weave_flow_find(struct arena *a, struct guests *x, unsigned k, const struct 
 	if (r == 0)
 		r = find_whole(a, from, ret);
 	if (r == 0)
-		r = look_at_body(&w);
-	/* The entry's blocks have an x extent alone. */
+		r = check_body(&w);
+	/* The entry's blocks have one dimension. */
 	if (r == 0)
 		r = cfg_uniformity(a, ret->cfg, CFG_BLOCKS_1D, NULL, &ret->u);
 	if (r == 0) {
@@ -331,7 +334,7 @@ static uint32_t add_node(struct weave_flow *f, struct weave_node n)
 	return (uint32_t)f->nodes.len - 1;
 }
 
-/* Units of a block as runs of `threshold` cycles at most. Returns the last one. */
+/* Splits a block's units into runs of at most `threshold` cycles. Returns the last run. */
 static uint32_t add_runs(struct weave_flow *f, uint32_t b, uint64_t threshold, bool apart)
 {
 	struct weave_node n = {.kind = WEAVE_RUN, .from = f->run[b], .block = b};
@@ -358,7 +361,7 @@ static uint32_t add_runs(struct weave_flow *f, uint32_t b, uint64_t threshold, b
 	return add_node(f, n);
 }
 
-static const struct ptx_stmt *last_of(const struct weave_flow *f, uint32_t b)
+static const struct ptx_stmt *find_terminator(const struct weave_flow *f, uint32_t b)
 {
 	const struct cfg_block *blk = &f->cfg->at[b];
 	const struct ptx_stmt *s = blk->end > blk->first ? &f->g->f->body.at[blk->end - 1] : NULL;
@@ -375,12 +378,13 @@ static bool takes_whole(const struct weave_flow *f, uint32_t b, const struct ptx
 	return f->u->reg[s->guard] >= CFG_WARP_UNIFORM && f->u->block[b] >= CFG_WARP_UNIFORM;
 }
 
-/* How a block ends; its ways are blocks for now. False: it only goes on to *ret_next. */
-static bool end_of(
+/* Describes how a block ends; next[] holds blocks for now. False: the block only goes on to
+ * *ret_next. */
+static bool describe_end(
 	const struct weave_flow *f, uint32_t b, struct weave_node *ret, uint32_t *ret_next)
 {
 	const struct cfg_block *blk = &f->cfg->at[b];
-	const struct ptx_stmt *s = last_of(f, b);
+	const struct ptx_stmt *s = find_terminator(f, b);
 	bool guarded = s && s->guard != PTX_NO_REG;
 
 	*ret = (struct weave_node){
@@ -409,7 +413,7 @@ static bool in_loop(const struct weave_flow *f, uint32_t block)
 	return f->cfg->at[block].loop_header != CFG_NONE;
 }
 
-/* One block that a branch goes past, or into. */
+/* Whether the branch skips exactly one block. */
 static bool is_if(const struct weave_flow *f, const struct weave_node *n, uint32_t block)
 {
 	const struct cfg_block *b = &f->cfg->at[block];
@@ -419,7 +423,7 @@ static bool is_if(const struct weave_flow *f, const struct weave_node *n, uint32
 	return n->kind == WEAVE_BRANCH && n->from == n->end && block != n->block &&
 	       meet != CFG_NONE && f->cfg->at[n->block].n_succ == 2 && b->n_succ == 1 &&
 	       b->succ[0] == meet && (n->next[0] == meet) != (n->next[1] == meet) &&
-	       !end_of(f, block, &end, &next);
+	       !describe_end(f, block, &end, &next);
 }
 
 static void make_if(const struct weave_flow *f, struct weave_node *n, uint32_t block)
@@ -434,8 +438,8 @@ static void make_if(const struct weave_flow *f, struct weave_node *n, uint32_t b
 		n->sync |= f->units.at[u].sync;
 }
 
-/* Its units are not cut: what is longer than that is woven with more than one run of the other's.
- */
+/* Whether the block is short enough for an if, whose units are not cut. A longer block is woven
+ * with more than one run of the other kernel. */
 static bool is_one_run(const struct weave_flow *f, uint32_t block, uint64_t threshold)
 {
 	uint64_t cycles = 0;
@@ -445,8 +449,8 @@ static bool is_one_run(const struct weave_flow *f, uint32_t block, uint64_t thre
 	return !threshold || cycles <= threshold;
 }
 
-/* Up to where the ways of a branch meet: cycles, and whether something there waits. */
-static void look_at_ways(
+/* Sums up the code up to the reconvergence point: cycles, and whether it waits for other warps. */
+static void sum_up_sides(
 	struct flowing *x, struct weave_node *n, enum weave_reach reach, uint64_t threshold)
 {
 	const struct weave_flow *f = x->f;
@@ -473,7 +477,7 @@ static void look_at_ways(
 			(!n->uniform && (reach == WEAVE_UNIFORM ||
 						(reach == WEAVE_STRAIGHT && in_loop(f, n->block)) ||
 						(cycles < SHORT_REGION && !loops)));
-	/* One that whole warps take, and whose ways are nodes, waits for nobody itself. */
+	/* A warp-uniform branch whose sides are nodes does not itself wait. */
 	if (n->kind == WEAVE_TRAP || (n->uniform && !n->alone))
 		n->sync = false;
 }
@@ -484,23 +488,23 @@ static int add_block(
 	struct weave_flow *f = x->f;
 	struct weave_node end;
 	uint32_t last, next;
-	bool has_end = end_of(f, b, &end, &next);
+	bool has_end = describe_end(f, b, &end, &next);
 
 	if (!has_end)
-		f->tail[b] = f->run[b + 1]; /* a jump has no part in what it stands for */
+		f->tail[b] = f->run[b + 1]; /* an unconditional jump needs no units of its own */
 	f->node[b] = (uint32_t)f->nodes.len;
 	last = add_runs(f, b, threshold, apart);
 	if (last == CFG_NONE)
 		return -ENOMEM;
 	f->nodes.at[last].next[0] = has_end ? last + 1 : next;
-	f->nodes.at[last].alone = !has_end; /* for now: its next is a block */
+	f->nodes.at[last].alone = !has_end; /* marks that next[0] is still a block */
 	if (!has_end)
 		return 0;
-	look_at_ways(x, &end, reach, threshold);
+	sum_up_sides(x, &end, reach, threshold);
 	return add_node(f, end) == CFG_NONE ? -ENOMEM : 0;
 }
 
-/* From blocks to where these begin. */
+/* Replaces blocks by their first nodes in next[] and meet. */
 static void link_nodes(struct weave_flow *f)
 {
 	for (size_t i = 0; i < f->nodes.len; i++) {
@@ -520,7 +524,7 @@ static void link_nodes(struct weave_flow *f)
 	}
 }
 
-static bool sees_ahead(const struct weave_flow *f, const struct weave_node *n)
+static bool has_sync_ahead(const struct weave_flow *f, const struct weave_node *n)
 {
 	bool ahead = n->sync;
 
@@ -533,7 +537,7 @@ static bool sees_ahead(const struct weave_flow *f, const struct weave_node *n)
 	return ahead;
 }
 
-static void look_ahead(struct weave_flow *f)
+static void find_sync_ahead(struct weave_flow *f)
 {
 	bool changed = true;
 
@@ -542,7 +546,7 @@ static void look_ahead(struct weave_flow *f)
 		for (size_t i = f->nodes.len; i-- > 0;) {
 			struct weave_node *n = &f->nodes.at[i];
 
-			if (!n->sync_ahead && sees_ahead(f, n))
+			if (!n->sync_ahead && has_sync_ahead(f, n))
 				changed = n->sync_ahead = true;
 		}
 	}
@@ -571,13 +575,13 @@ int weave_flow_nodes(struct weave_flow *f, enum weave_reach reach, uint64_t thre
 	if (f->end == CFG_NONE)
 		return -ENOMEM;
 	link_nodes(f);
-	look_ahead(f);
+	find_sync_ahead(f);
 	return 0;
 }
 
 uint32_t weave_settle(const struct weave_flow *f, uint32_t node)
 {
-	/* Round and round without an instruction: it stays there. */
+	/* A loop without instructions: stays there. */
 	for (size_t steps = 0; steps < f->nodes.len; steps++) {
 		const struct weave_node *n = &f->nodes.at[node];
 

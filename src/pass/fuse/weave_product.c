@@ -1,16 +1,16 @@
 /* SPDX-License-Identifier: Apache-2.0
  * Copyright 2026 The heddle authors */
 
-/* The product of two flows as code (GoPTX, section III-A, algorithm 1). A state is a node of each.
- * In one with two runs both are woven, and both go on; branches are taken one after the other, so
- * that the states in which one kernel has chosen, and the other has not, are the dummy nodes of
- * figure 7b. Once one is at its end, the other goes on alone.
+/* Writes the product of two flows as code (GoPTX, section III-A, algorithm 1). A state is a pair of
+ * nodes. If both nodes are runs, they are woven, and both kernels proceed. Branches are taken one
+ * after the other; the states in which only one kernel has branched are the dummy nodes of figure
+ * 7b. Once one kernel is at its end, the other continues alone.
  *
- * Barriers (figure 9): what may wait for other warps, of the second kernel, waits until nothing of
- * the first can any more, so that all warps come to all of them in one order.
+ * Barriers (figure 9): code of the second kernel that may wait for other warps is delayed until no
+ * code of the first can. So all warps reach all barriers in the same order.
  *
- * A branch that lanes may take apart is a vote ahead of each of its ways: whole warps go on woven.
- * Warps that part run the kernel alone, in a copy of its own, up to where its ways meet. */
+ * A branch where lanes may diverge becomes a vote before each side: whole warps continue woven.
+ * Diverged warps run the kernel alone, in a separate copy, up to the reconvergence point. */
 #include "cfg/write.h"
 #include "pass/fuse/weave.h"
 #include "pass/virtual/emit.h"
@@ -22,9 +22,9 @@
 
 #define MAX_STMTS  12000 /* of the product */
 #define MAX_STATES (1u << 22)
-#define STATE      0x80000000u /* in place of a part's number: of the state that it is for */
+#define STATE      0x80000000u /* marks a state's number, in place of a part's number */
 
-/* What goes with a part of the draft. */
+/* Data about a part of the draft. */
 struct about {
 	VEC(struct pass_origin) of; /* of its statements */
 	struct pass_origin last;
@@ -70,7 +70,7 @@ static uint32_t new_part(struct product *p, bool cold)
 	return n;
 }
 
-static void push(struct product *p, uint32_t part, struct ptx_stmt s, struct pass_origin of)
+static void push_stmt(struct product *p, uint32_t part, struct ptx_stmt s, struct pass_origin of)
 {
 	if (p->error)
 		return;
@@ -89,7 +89,7 @@ static struct pass_origin origin(const struct weave_flow *f, uint32_t at)
 
 static void put_stmt(struct product *p, uint32_t part, const struct weave_flow *f, uint32_t at)
 {
-	push(p, part, ptx_graft_stmt(f->g->graft, &f->g->f->body.at[at]), origin(f, at));
+	push_stmt(p, part, ptx_graft_stmt(f->g->graft, &f->g->f->body.at[at]), origin(f, at));
 	fail(p, ptx_graft_error(f->g->graft));
 }
 
@@ -99,7 +99,7 @@ static void put_unit(struct product *p, uint32_t part, const struct weave_flow *
 		put_stmt(p, part, f, i);
 }
 
-/* Text of ours at a part's end. Returns the last statement of it, or NULL. */
+/* Appends PTX text to a part. Returns its last statement, or NULL after an error. */
 static struct ptx_stmt *put_text(
 	struct product *p, uint32_t part, const char *text, struct pass_origin of)
 {
@@ -108,7 +108,7 @@ static struct ptx_stmt *put_text(
 	pass_put(&t, text);
 	fail(p, t.error);
 	for (size_t i = 0; i < t.out.len; i++)
-		push(p, part, t.out.at[i], of);
+		push_stmt(p, part, t.out.at[i], of);
 	VEC_FREE(&t.out);
 	pass_writer_finish(&t);
 	if (p->error)
@@ -116,31 +116,31 @@ static struct ptx_stmt *put_text(
 	return &p->d.parts.at[part].stmts.at[p->d.parts.at[part].stmts.len - 1];
 }
 
-static void go_on(struct product *p, uint32_t part, uint32_t to)
+static void set_next(struct product *p, uint32_t part, uint32_t to)
 {
 	if (!p->error)
 		p->d.parts.at[part].next = to;
 }
 
-static void lead(struct product *p, uint32_t part, uint32_t to)
+static void add_target(struct product *p, uint32_t part, uint32_t to)
 {
 	if (!p->error && !VEC_PUSH(&p->d.parts.at[part].to, to))
 		fail(p, -ENOMEM);
 }
 
-static void branch(struct product *p, uint32_t part, uint32_t guard, bool negated, uint32_t to,
-	struct pass_origin of)
+static void end_with_branch(struct product *p, uint32_t part, uint32_t guard, bool negated,
+	uint32_t to, struct pass_origin of)
 {
 	if (p->error)
 		return;
 	p->d.parts.at[part].last = (struct ptx_stmt){
 		.kind = PTX_INSN, .mn = p->bra, .guard = guard, .guard_negated = negated};
 	p->about.at[part].last = of;
-	lead(p, part, to);
+	add_target(p, part, to);
 }
 
 /* ---- states ---- */
-static uint32_t state(struct product *p, uint32_t first, uint32_t second)
+static uint32_t state_ref(struct product *p, uint32_t first, uint32_t second)
 {
 	uint32_t node[2] = {weave_settle(&p->f[0], first), weave_settle(&p->f[1], second)};
 	size_t key = (size_t)node[0] * p->f[1].nodes.len + node[1];
@@ -156,15 +156,15 @@ static uint32_t state(struct product *p, uint32_t first, uint32_t second)
 	return STATE | (p->state_of[key] - 1);
 }
 
-/* The state with node `to` of kernel k, and the other's node of s. */
-static uint32_t moved(struct product *p, struct state s, unsigned k, uint32_t to)
+/* Returns the state after kernel k moved to node `to`. */
+static uint32_t state_after(struct product *p, struct state s, unsigned k, uint32_t to)
 {
 	s.node[k] = to;
-	return state(p, s.node[0], s.node[1]);
+	return state_ref(p, s.node[0], s.node[1]);
 }
 
 /* ---- runs: GoPTX, section III-B ---- */
-/* Not only what stands around it. */
+/* Whether the run has instructions of the kernel, not only added ones. */
 static bool has_own(const struct weave_flow *f, const struct weave_node *n)
 {
 	for (uint32_t u = n->from; u < n->end; u++)
@@ -181,9 +181,9 @@ static void mark_woven(struct weave_flow *f, const struct weave_node *n)
 			f->woven[i] = 1;
 }
 
-/* Which of two lists gives the next unit: that with fewer cycles so far; if they have as many, that
- * with the longer one. */
-static unsigned choose(const struct product *p, const uint32_t at[2], const uint32_t end[2],
+/* Chooses the list that gives the next unit: the one with fewer cycles so far, or if equal, the one
+ * whose next unit is longer. */
+static unsigned choose_list(const struct product *p, const uint32_t at[2], const uint32_t end[2],
 	const uint64_t cycles[2])
 {
 	if (at[0] == end[0] || at[1] == end[1])
@@ -195,7 +195,7 @@ static unsigned choose(const struct product *p, const uint32_t at[2], const uint
 	return p->f[1].units.at[at[1]].latency > p->f[0].units.at[at[0]].latency;
 }
 
-/* What is said to the assembler of a block stands at its beginning. */
+/* Directives about a block must stand at its beginning. */
 static void put_directives(struct product *p, uint32_t part, unsigned k, uint32_t *at, uint32_t end)
 {
 	const struct weave_flow *f = &p->f[k];
@@ -213,7 +213,7 @@ static void put_run(struct product *p, uint32_t part, unsigned k, const struct w
 		put_unit(p, part, &p->f[k], u);
 }
 
-/* Both kernels are at their end there. */
+/* Whether both kernels are at their end in this state. */
 static bool is_end(const struct product *p, uint32_t ref)
 {
 	const struct state *s;
@@ -224,20 +224,20 @@ static bool is_end(const struct product *p, uint32_t ref)
 	return s->node[0] == p->f[0].end && s->node[1] == p->f[1].end;
 }
 
-/* At the end of a part: the lanes of a warp meet there, before they join code
- * that others enter. ptxas makes lanes that a branch or a guard parts meet again (BSYNC) only at a
- * place that nothing but this branch leads to. At a state, which other parts lead to, they stay
- * apart, and ptxas takes the warp for whole all the same: a barrier counts each part of it as a
- * warp, a vote asks the lanes that are there, a loop counts once for each part. At the beginning of
- * a state a gathering is too late: ptxas makes nothing of it. */
-static void gather(struct product *p, uint32_t part)
+/* Gathers the lanes of a warp at the end of a part, before they join code that others enter. ptxas
+ * reconverges lanes (BSYNC) only at a place that only their own branch leads to. A state has
+ * several predecessors, so lanes would stay diverged there, while ptxas assumes a whole warp: a
+ * barrier would count each fragment as a warp, a vote would ask the active lanes only, and a loop
+ * would count once per fragment. A gather at the beginning of a state is too late: ptxas removes
+ * it. */
+static void put_gather(struct product *p, uint32_t part)
 {
 	const struct pass_origin ours = {PASS_OURS, PASS_OURS};
 
 	put_text(p, part, WHOLE_WARP, ours);
 }
 
-/* Something in these units is under a guard. */
+/* Whether some instruction in these units is guarded. */
 static bool has_guard(const struct weave_flow *f, uint32_t from, uint32_t end)
 {
 	const ptx_body *body = &f->g->f->body;
@@ -249,7 +249,7 @@ static bool has_guard(const struct weave_flow *f, uint32_t from, uint32_t end)
 	return false;
 }
 
-/* Of whole warps. Returns whether something is under a guard. */
+/* Weaves runs for whole warps. Returns whether some instruction is guarded. */
 static bool weave_runs(struct product *p, uint32_t part, const struct weave_node *const n[2])
 {
 	uint32_t at[2] = {0, 0}, end[2] = {0, 0};
@@ -267,7 +267,7 @@ static bool weave_runs(struct product *p, uint32_t part, const struct weave_node
 		put_directives(p, part, k, &at[k], end[k]);
 	}
 	while ((at[0] < end[0] || at[1] < end[1]) && !p->error) {
-		unsigned k = choose(p, at, end, cycles);
+		unsigned k = choose_list(p, at, end, cycles);
 
 		cycles[k] += p->f[k].units.at[at[k]].latency;
 		put_unit(p, part, &p->f[k], at[k]++);
@@ -276,7 +276,8 @@ static bool weave_runs(struct product *p, uint32_t part, const struct weave_node
 }
 
 /* ---- branches ---- */
-static const struct ptx_stmt *last_of(const struct weave_flow *f, uint32_t block, uint32_t *ret_at)
+static const struct ptx_stmt *find_terminator(
+	const struct weave_flow *f, uint32_t block, uint32_t *ret_at)
 {
 	const struct cfg_block *blk = &f->cfg->at[block];
 	const struct ptx_stmt *s = blk->end > blk->first ? &f->g->f->body.at[blk->end - 1] : NULL;
@@ -285,15 +286,15 @@ static const struct ptx_stmt *last_of(const struct weave_flow *f, uint32_t block
 	return s && s->kind == PTX_INSN && s->mn->flags & (PTX_F_BRANCH | PTX_F_EXIT) ? s : NULL;
 }
 
-/* A place in a kernel that runs alone: a block of the region in hand, or beyond it. */
+/* A kernel that runs alone between a branch and its reconvergence point. */
 struct region {
 	struct state s;
 	unsigned k;
 	uint32_t meet; /* block */
-	uint32_t out;  /* part in which its ways meet, ahead of that block's state */
+	uint32_t out;  /* part at the reconvergence point, before that block's state */
 };
 
-static uint32_t place(struct product *p, const struct region *r, uint32_t block)
+static uint32_t find_part(struct product *p, const struct region *r, uint32_t block)
 {
 	const struct weave_flow *f = &p->f[r->k];
 
@@ -301,7 +302,7 @@ static uint32_t place(struct product *p, const struct region *r, uint32_t block)
 		return r->out;
 	if (block != f->cfg->exit && p->seen[block] == p->mark)
 		return p->region[r->k][block];
-	return moved(p, r->s, r->k, f->node[block]);
+	return state_after(p, r->s, r->k, f->node[block]);
 }
 
 static uint32_t block_of_label(const struct weave_flow *f, const struct ptx_sym *label)
@@ -314,7 +315,7 @@ static uint32_t block_of_label(const struct weave_flow *f, const struct ptx_sym 
 	return f->cfg->exit;
 }
 
-/* How a block ends, at the end of a part: as it is. */
+/* Ends a part as the block ends in the original. */
 static void end_alone(struct product *p, const struct region *r, uint32_t part, uint32_t block)
 {
 	const struct weave_flow *f = &p->f[r->k];
@@ -323,16 +324,16 @@ static void end_alone(struct product *p, const struct region *r, uint32_t part, 
 	struct ptx_stmt copy;
 	uint32_t at;
 
-	s = last_of(f, block, &at);
+	s = find_terminator(f, block, &at);
 	if (!s || (s->mn->op == PTX_OP_bra && s->guard == PTX_NO_REG)) {
-		go_on(p, part, place(p, r, blk->n_succ ? blk->succ[0] : f->cfg->exit));
+		set_next(p, part, find_part(p, r, blk->n_succ ? blk->succ[0] : f->cfg->exit));
 		return;
 	}
 	if (s->guard != PTX_NO_REG)
-		go_on(p, part, place(p, r, block + 1));
+		set_next(p, part, find_part(p, r, block + 1));
 	if (s->mn->op == PTX_OP_bra) {
-		branch(p, part, ptx_graft_reg(f->g->graft, s->guard), s->guard_negated,
-			place(p, r, blk->succ[0]), origin(f, at));
+		end_with_branch(p, part, ptx_graft_reg(f->g->graft, s->guard), s->guard_negated,
+			find_part(p, r, blk->succ[0]), origin(f, at));
 		p->d.parts.at[part].last.mn = s->mn;
 		return;
 	}
@@ -343,10 +344,12 @@ static void end_alone(struct product *p, const struct region *r, uint32_t part, 
 	p->d.parts.at[part].last = copy;
 	p->about.at[part].last = origin(f, at);
 	for (uint32_t i = 0; s->mn->op == PTX_OP_brx && i < s->opd[1].sym->n_targets; i++)
-		lead(p, part, place(p, r, block_of_label(f, s->opd[1].sym->targets[i].sym)));
+		add_target(
+			p, part, find_part(p, r, block_of_label(f, s->opd[1].sym->targets[i].sym)));
 }
 
-/* Kernel k alone, from the branch at the end of a block, in `part`, to where its ways meet. */
+/* Emits kernel k alone, from the branch at the end of a block, in `part`, to the reconvergence
+ * point. */
 static void put_alone(struct product *p, struct state s, unsigned k, uint32_t part, uint32_t block)
 {
 	const struct weave_flow *f = &p->f[k];
@@ -354,11 +357,11 @@ static void put_alone(struct product *p, struct state s, unsigned k, uint32_t pa
 	struct region r = {s, k, ipdom == CFG_NONE ? f->cfg->exit : ipdom, CFG_NONE};
 	uint32_t n = cfg_influence(f->cfg, block, p->list, p->seen, ++p->mark), meet;
 
-	meet = moved(p, s, k, f->node[r.meet]);
+	meet = state_after(p, s, k, f->node[r.meet]);
 	r.out = is_end(p, meet) ? meet : new_part(p, true);
 	if (r.out != meet) {
-		gather(p, r.out);
-		go_on(p, r.out, meet);
+		put_gather(p, r.out);
+		set_next(p, r.out, meet);
 	}
 	for (uint32_t i = 0; i < n; i++)
 		p->region[k][p->list[i]] = new_part(p, true);
@@ -372,9 +375,9 @@ static void put_alone(struct product *p, struct state s, unsigned k, uint32_t pa
 	}
 }
 
-/* At the end of a part: "@vote bra", where the vote is of all lanes or of any, that they do what
- * `way` says: 0 take the branch, 1 not. */
-static void vote(struct product *p, uint32_t part, const struct weave_flow *f, uint32_t at,
+/* Ends a part with "@vote bra". The vote is whether all lanes (or any lane) take the edge `way`: 0
+ * taken, 1 not taken. */
+static void put_vote(struct product *p, uint32_t part, const struct weave_flow *f, uint32_t at,
 	bool all, unsigned way, uint32_t to)
 {
 	const struct ptx_stmt *s = &f->g->f->body.at[at];
@@ -387,26 +390,26 @@ static void vote(struct product *p, uint32_t part, const struct weave_flow *f, u
 		return;
 	v->opd[1].reg = ptx_graft_reg(f->g->graft, s->guard);
 	v->opd[1].negated = (s->guard_negated != 0) != (way == 1) ? '!' : 0;
-	branch(p, part, v->opd[0].reg, false, to, origin(f, at));
+	end_with_branch(p, part, v->opd[0].reg, false, to, origin(f, at));
 }
 
-/* Whole warps go on woven; the others alone. */
-static void vote_on(struct product *p, struct state s, unsigned k, uint32_t part)
+/* Whole warps continue woven; diverged warps run alone. */
+static void put_votes(struct product *p, struct state s, unsigned k, uint32_t part)
 {
 	const struct weave_flow *f = &p->f[k];
 	const struct weave_node *n = &f->nodes.at[s.node[k]];
 	unsigned likely = n->likely ? 0 : 1;
 	uint32_t at = f->cfg->at[n->block].end - 1, alone = new_part(p, true), second = alone;
 
-	/* To where its ways meet anyway they come alone, too. */
+	/* If the edge leads to the reconvergence point, the copy that runs alone handles it. */
 	if (n->next[!likely] != n->meet) {
 		second = new_part(p, true);
-		vote(p, second, f, at, true, !likely, moved(p, s, k, n->next[!likely]));
-		go_on(p, second, alone);
+		put_vote(p, second, f, at, true, !likely, state_after(p, s, k, n->next[!likely]));
+		set_next(p, second, alone);
 	}
-	vote(p, part, f, at, false, !likely, second);
+	put_vote(p, part, f, at, false, !likely, second);
 	put_alone(p, s, k, alone, n->block);
-	go_on(p, part, moved(p, s, k, n->next[likely]));
+	set_next(p, part, state_after(p, s, k, n->next[likely]));
 }
 
 static void take_branch(struct product *p, struct state s, unsigned k, uint32_t part)
@@ -418,7 +421,7 @@ static void take_branch(struct product *p, struct state s, unsigned k, uint32_t 
 
 	for (uint32_t u = n->from; u < n->end; u++)
 		put_unit(p, part, f, u);
-	last = last_of(f, n->block, &at);
+	last = find_terminator(f, n->block, &at);
 	if (p->error)
 		return;
 	if (n->kind == WEAVE_TRAP) {
@@ -426,21 +429,21 @@ static void take_branch(struct product *p, struct state s, unsigned k, uint32_t 
 		fail(p, ptx_graft_error(f->g->graft));
 		p->about.at[part].last = origin(f, at);
 		if (n->next[0] != CFG_NONE)
-			go_on(p, part, moved(p, s, k, n->next[0]));
+			set_next(p, part, state_after(p, s, k, n->next[0]));
 	} else if (n->alone) {
 		put_alone(p, s, k, part, n->block);
 	} else if (n->uniform) {
-		taken = moved(p, s, k, n->next[0]);
-		branch(p, part, ptx_graft_reg(f->g->graft, last->guard), last->guard_negated, taken,
-			origin(f, at));
-		go_on(p, part, moved(p, s, k, n->next[1]));
+		taken = state_after(p, s, k, n->next[0]);
+		end_with_branch(p, part, ptx_graft_reg(f->g->graft, last->guard),
+			last->guard_negated, taken, origin(f, at));
+		set_next(p, part, state_after(p, s, k, n->next[1]));
 	} else {
-		vote_on(p, s, k, part);
+		put_votes(p, s, k, part);
 	}
 }
 
 /* ---- one step of both, where each is a run, or an if ---- */
-/* At the end of a part: who does not go into the block of an if, to `to`. Returns the next part. */
+/* Sends lanes that skip the block of an if to `to`. Returns the next part. */
 static uint32_t unless_into(struct product *p, uint32_t part, unsigned k,
 	const struct weave_node *n, bool whole, uint32_t to)
 {
@@ -451,15 +454,15 @@ static uint32_t unless_into(struct product *p, uint32_t part, unsigned k,
 	if (p->error)
 		return part;
 	if (whole && !n->uniform)
-		vote(p, part, f, at, false, !n->into, to);
+		put_vote(p, part, f, at, false, !n->into, to);
 	else
-		branch(p, part, ptx_graft_reg(f->g->graft, s->guard),
+		end_with_branch(p, part, ptx_graft_reg(f->g->graft, s->guard),
 			(s->guard_negated != 0) != (n->into == 0), to, origin(f, at));
-	go_on(p, part, next);
+	set_next(p, part, next);
 	return next;
 }
 
-/* Kernel k's step alone, from a part on. Returns that in which it ends. */
+/* Emits kernel k's step alone, from `part` on. Returns the part in which the step ends. */
 static uint32_t step_alone(struct product *p, uint32_t part, unsigned k, const struct weave_node *n)
 {
 	uint32_t behind, into;
@@ -471,12 +474,14 @@ static uint32_t step_alone(struct product *p, uint32_t part, unsigned k, const s
 	behind = new_part(p, true);
 	into = unless_into(p, part, k, n, false, behind);
 	put_run(p, into, k, n);
-	go_on(p, into, behind);
+	set_next(p, into, behind);
 	return behind;
 }
 
-/* Where all of a warp go into the blocks of ifs, all is woven; else one after the other. */
-static void step(struct product *p, uint32_t part, const struct weave_node *const n[2], uint32_t to)
+/* If all lanes of a warp enter the blocks of the ifs, everything is woven; otherwise the kernels
+ * run one after the other. */
+static void put_step(
+	struct product *p, uint32_t part, const struct weave_node *const n[2], uint32_t to)
 {
 	uint32_t apart = CFG_NONE, last;
 
@@ -488,8 +493,8 @@ static void step(struct product *p, uint32_t part, const struct weave_node *cons
 		part = unless_into(p, part, k, n[k], true, apart);
 	}
 	if (weave_runs(p, part, n) && !is_end(p, to))
-		gather(p, part);
-	go_on(p, part, to);
+		put_gather(p, part);
+	set_next(p, part, to);
 	if (apart == CFG_NONE)
 		return;
 	last = apart;
@@ -497,8 +502,8 @@ static void step(struct product *p, uint32_t part, const struct weave_node *cons
 		if (n[k])
 			last = step_alone(p, last, k, n[k]);
 	if (!is_end(p, to))
-		gather(p, last);
-	go_on(p, last, to);
+		put_gather(p, last);
+	set_next(p, last, to);
 }
 
 /* ---- one state ---- */
@@ -507,14 +512,14 @@ static bool is_step(const struct weave_node *n)
 	return n->kind == WEAVE_RUN || n->kind == WEAVE_IF;
 }
 
-/* Whether the second kernel is kept where it is. */
+/* Whether the second kernel must wait in this state. */
 static bool has_to_wait(const struct product *p, struct state s)
 {
 	return p->f[1].nodes.at[s.node[1]].sync && p->f[0].nodes.at[s.node[0]].sync_ahead;
 }
 
-/* What stands around a kernel (ids, who has no block) is long in one and short in the other: code
- * of kernels is woven with code of kernels. */
+/* The code around a kernel (ids, skipping of blocks) differs in length between kernels. This pairs
+ * kernel code only with kernel code. */
 static void begin_together(const struct product *p, const struct weave_node *runs[2])
 {
 	bool own[2];
@@ -552,7 +557,7 @@ static void write_state(struct product *p, uint32_t number)
 		if (runs[k])
 			s.node[k] = n[k]->next[0];
 	if (runs[0] || runs[1])
-		step(p, part, runs, state(p, s.node[0], s.node[1]));
+		put_step(p, part, runs, state_ref(p, s.node[0], s.node[1]));
 }
 
 /* ---- all of it ---- */
@@ -575,10 +580,10 @@ static void put_head(struct product *p, const struct weave_flow *f)
 	fail(p, ptx_graft_error(f->g->graft));
 }
 
-/* Where threads begin: those that only one kernel has, with that alone. */
+/* Emits the entry point. Threads that only one kernel has run that kernel alone. */
 static void put_entry(struct product *p)
 {
-	uint32_t part = new_part(p, false), both = state(p, p->f[0].start, p->f[1].start);
+	uint32_t part = new_part(p, false), both = state_ref(p, p->f[0].start, p->f[1].start);
 	struct pass_origin ours = {PASS_OURS, PASS_OURS};
 	char text[200];
 
@@ -594,13 +599,13 @@ static void put_entry(struct product *p)
 			p->f[k].g->threads);
 		s = put_text(p, part, text, ours);
 		if (s)
-			branch(p, part, s->opd[0].reg, false,
-				state(p, k ? p->f[0].start : p->f[0].end,
+			end_with_branch(p, part, s->opd[0].reg, false,
+				state_ref(p, k ? p->f[0].start : p->f[0].end,
 					k ? p->f[1].end : p->f[1].start),
 				ours);
 	}
-	go_on(p, part, both);
-	if (p->todo.len == 2) { /* both first */
+	set_next(p, part, both);
+	if (p->todo.len == 2) { /* the state of both kernels is written first */
 		uint32_t one = p->todo.at[0];
 
 		p->todo.at[0] = p->todo.at[1];
@@ -608,8 +613,7 @@ static void put_entry(struct product *p)
 	}
 }
 
-/* Parts in the order in which they are laid out: the entry, those where most come, the others, and
- * the end. */
+/* Orders the parts: the entry, likely parts, the others, and the end. */
 static uint32_t *lay_out(const struct product *p, uint32_t end)
 {
 	uint32_t n = (uint32_t)p->d.parts.len, at = 0;
@@ -624,15 +628,15 @@ static uint32_t *lay_out(const struct product *p, uint32_t end)
 	return to;
 }
 
-static uint32_t resolved(const struct product *p, const uint32_t *to, uint32_t ref)
+static uint32_t resolve_ref(const struct product *p, const uint32_t *to, uint32_t ref)
 {
 	if (ref == CFG_NONE)
 		return ref;
 	return to[ref & STATE ? p->states.at[ref & ~STATE].part : ref];
 }
 
-/* The draft and what goes with it in their order, with parts for states. */
-static void arrange(struct product *p)
+/* Sorts the draft and its data into this order, and replaces states by their parts. */
+static void sort_parts(struct product *p)
 {
 	uint32_t n = (uint32_t)p->d.parts.len, end = CFG_NONE, *to;
 	struct cfg_part *parts = calloc(n + 1, sizeof(*parts));
@@ -648,9 +652,9 @@ static void arrange(struct product *p)
 	for (uint32_t i = 0; i < n && !p->error; i++) {
 		struct cfg_part *part = &p->d.parts.at[i];
 
-		part->next = resolved(p, to, part->next);
+		part->next = resolve_ref(p, to, part->next);
 		for (size_t k = 0; k < part->to.len; k++)
-			part->to.at[k] = resolved(p, to, part->to.at[k]);
+			part->to.at[k] = resolve_ref(p, to, part->to.at[k]);
 		parts[to[i]] = *part;
 		about[to[i]] = p->about.at[i];
 	}
@@ -663,13 +667,13 @@ static void arrange(struct product *p)
 	free(to);
 }
 
-static void note(struct product *p, struct pass_origin of)
+static void note_origin(struct product *p, struct pass_origin of)
 {
 	if (of.guest != PASS_OURS)
 		guests_note(p->x, p->w, of.guest, of.insn);
 }
 
-/* Into the writer, with the numbers of what comes from where. */
+/* Copies the result into the writer, with the origin of each statement. */
 static void write_out(struct product *p)
 {
 	uint32_t *first = calloc(p->d.parts.len + 1, sizeof(*first));
@@ -685,16 +689,16 @@ static void write_out(struct product *p)
 
 		for (; at < from; at++)
 			pass_copy(p->w, &body.at[at]);
-		/* A label of its own comes first. */
+		/* The part's own label comes first. */
 		if (from < first[i + 1] && body.at[from].kind == PTX_LABEL)
 			from++;
 		for (; at < first[i + 1]; at++) {
 			if (at >= from && at - from < a->of.len)
-				note(p, a->of.at[at - from]);
+				note_origin(p, a->of.at[at - from]);
 			else if (at - from == a->of.len && body.at[at].kind == PTX_INSN)
-				note(p, a->last);
+				note_origin(p, a->last);
 			else if (at - from == a->of.len)
-				from++; /* a table comes ahead of its branch */
+				from++; /* a branch table comes before its branch */
 			pass_copy(p->w, &body.at[at]);
 		}
 	}
@@ -718,7 +722,7 @@ static void count_woven(const struct weave_flow *f, struct pass_woven *ret)
 	}
 }
 
-static void tell_apart(
+static void note_apart(
 	struct pass_woven *ret, const struct weave_flow *f, uint32_t at, const char *why)
 {
 	const struct ptx_stmt *s = weave_plain(f, at);
@@ -737,7 +741,7 @@ static uint32_t first_sync(const struct weave_flow *f, const struct weave_node *
 	return f->units.at[u].first;
 }
 
-/* Where something of a kernel runs alone, and why. */
+/* Reports where a kernel runs alone, and why. */
 static void find_apart(const struct weave_flow f[2], unsigned k, struct pass_woven *ret)
 {
 	bool waits = k == 1 && weave_has_sync(&f[0]);
@@ -747,32 +751,32 @@ static void find_apart(const struct weave_flow f[2], unsigned k, struct pass_wov
 		uint32_t at;
 
 		if (n->kind == WEAVE_RUN && n->sync && waits) {
-			tell_apart(ret, &f[k], first_sync(&f[k], n),
+			note_apart(ret, &f[k], first_sync(&f[k], n),
 				"a barrier here waits until the first kernel has none left");
-			waits = false; /* and all behind it */
+			waits = false; /* this also covers all later barriers */
 		}
 		if (n->kind == WEAVE_RUN || n->kind == WEAVE_END || n->kind == WEAVE_TRAP)
 			continue;
-		last_of(&f[k], n->block, &at);
+		find_terminator(&f[k], n->block, &at);
 		if (n->kind == WEAVE_TABLE)
-			tell_apart(ret, &f[k], at, "a branch by a table: its ways are not woven");
+			note_apart(ret, &f[k], at, "a branch by a table: its ways are not woven");
 		else if (n->alone && n->uniform)
-			tell_apart(ret, &f[k], at,
+			note_apart(ret, &f[k], at,
 				"its ways are not woven: the product would be too large");
 		else if (n->alone)
-			tell_apart(ret, &f[k], at,
+			note_apart(ret, &f[k], at,
 				ret->reach >= WEAVE_STRAIGHT
 					? "lanes may part here, and the product would be too "
 					  "large: its ways are not woven"
 					: "lanes may part here: its ways are short, and not "
 					  "woven");
 		else if (!n->uniform)
-			tell_apart(ret, &f[k], at,
+			note_apart(ret, &f[k], at,
 				"lanes may part here: warps in which they do run its ways alone");
 	}
 }
 
-static void finish(struct product *p)
+static void finish_product(struct product *p)
 {
 	for (size_t i = 0; i < p->about.len; i++)
 		VEC_FREE(&p->about.at[i].of);
@@ -783,7 +787,7 @@ static void finish(struct product *p)
 	free(p->state_of);
 }
 
-static bool begin(struct product *p, struct arena *a)
+static bool begin_product(struct product *p, struct arena *a)
 {
 	uint32_t blocks = MAX(p->f[0].cfg->n, p->f[1].cfg->n);
 
@@ -807,14 +811,14 @@ int weave_product(struct guests *x, struct pass_writer *w, struct weave_flow f[2
 	for (unsigned k = 0; k < 2; k++)
 		memset(f[k].woven, 0, f[k].g->f->body.len);
 	arena_init(&a, 0);
-	fail(&p, begin(&p, &a) ? 0 : -ENOMEM);
+	fail(&p, begin_product(&p, &a) ? 0 : -ENOMEM);
 	if (!p.error)
 		put_entry(&p);
 	while (p.todo.len && !p.error)
 		write_state(&p, p.todo.at[--p.todo.len]);
 	if (!p.error)
-		arrange(&p);
-	/* Nothing but what is woven has been written to the host so far. */
+		sort_parts(&p);
+	/* So far only woven code has been written to the host. */
 	for (unsigned k = 0; k < 2 && !p.error; k++)
 		put_head(&p, &f[k]);
 	if (!p.error)
@@ -823,7 +827,7 @@ int weave_product(struct guests *x, struct pass_writer *w, struct weave_flow f[2
 		count_woven(&f[k], ret);
 	for (unsigned k = 0; k < 2 && !p.error; k++)
 		find_apart(f, k, ret);
-	finish(&p);
+	finish_product(&p);
 	arena_finish(&a);
 	return p.error;
 }

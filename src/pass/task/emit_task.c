@@ -50,8 +50,8 @@ static const char regs[] =
 	".reg .b64 %hd_column; .reg .b64 %hd_own_at; .reg .b64 %hd_d<4>;\n"
 	".reg .pred %hd_p<4>; .reg .pred %hd_row;\n";
 
-/* A look takes a good microsecond, most of it on the bus: naps are short, for the bus's sake and
- * the other warps', and long only when nothing came for about a millisecond. */
+/* A poll takes a good microsecond, mostly on the bus. Pauses are short, to spare the bus and the
+ * other warps. They get longer once nothing came for about a millisecond. */
 #define NAP_NS     "64"
 #define NAP        64u
 #define NAP_MAX    "1024"
@@ -98,7 +98,7 @@ static const char enter[] = "mov.u32 %hd_t, %tid.x;\n"
 
 /* ---- the scheduler ---- */
 
-/* %hd_b: the column's number. All free but what lies behind the pool. */
+/* In: %hd_b, the column's number. All units are free except those beyond the pool's memory. */
 static void put_setup(struct pass_writer *w)
 {
 	pass_emit(w,
@@ -147,8 +147,9 @@ static void put_setup(struct pass_writer *w)
 		    "mov.u64 %hd_t0, %globaltimer;\n");
 }
 
-/* What one look finds: %hd_i the row's byte of `in`, %hd_a and %hd_b a word of row 0's descriptor,
- * number %hd_f of it, in lanes with %hd_p3. Row 0 is as it was, where a word is not its own. */
+/* Polls once. %hd_i: the row's byte of `in`. In lanes with %hd_p3, %hd_a and %hd_b hold word %hd_f
+ * of row 0's descriptor. If a word is not of row 0's current generation, row 0 counts as
+ * unchanged. */
 static void put_look(struct pass_writer *w)
 {
 	pass_put(w, "mad.wide.u32 %hd_d0, %hd_lane, 8, %hd_column;\n"
@@ -178,13 +179,14 @@ static void put_look(struct pass_writer *w)
 		"lanes 0 to 3, and from 4 on");
 }
 
-/* Lanes with %hd_p1, which are %hd_m, are rows that came, as put_look found. Their descriptors go
- * to shared memory, where %hd_e then points, behind a fence: what the host did ahead of spawning
- * them is seen by their tasks, too. Their blocks: from %hd_g up to %hd_all.
+/* Fetches the new rows that put_look found: lanes with %hd_p1, also as mask %hd_m. Their
+ * descriptors go to shared memory at %hd_e, after a fence, so their tasks see all that the host
+ * wrote before it spawned them. Their blocks run from %hd_g up to %hd_all.
  *
- * Four lanes read a row, with one instruction, and others the seven rows behind it: reads of one
- * line of host memory go one after another, so a row's parts read by one lane would be as many
- * ways over the bus. Who reads a row is not who saw it: the warp meets behind the fence. */
+ * Four lanes read a row with one instruction, and other lanes read the next seven rows at the same
+ * time. Reads of one line of host memory are serialized, so a single lane per row would need one
+ * bus transfer per part. The lane that reads a row is not the lane that found it, so the warp meets
+ * after the fence. */
 static void put_fetch(struct pass_writer *w, const char *past)
 {
 	_Static_assert(sizeof(struct task_desc) == 64, "four lanes' 16 bytes");
@@ -255,7 +257,7 @@ static void put_fetch(struct pass_writer *w, const char *past)
 	pass_emit(w, "%s:\n" WHOLE_WARP, past);
 }
 
-/* A task that an earlier launch began. Its parameters are where they were. */
+/* Resumes a task that an earlier launch began. Its parameters are still in place. */
 static void put_go_on(struct pass_writer *w)
 {
 	pass_put(w, "setp.ne.u32 %hd_p1, %hd_next, 0;\n"
@@ -275,7 +277,8 @@ static void put_go_on(struct pass_writer *w)
 		    "@%hd_p1 st.shared.u32 [%hd_w" Q_FAILED ", %hd_a;\n");
 }
 
-/* %hd_g: of %hd_f units from %hd_e on, those that are this lane's. Uses %hd_h, %hd_i, %hd_p2. */
+/* %hd_g: this lane's part of the mask of %hd_f units from unit %hd_e on. Uses %hd_h, %hd_i,
+ * %hd_p2. */
 static const char units_mask[] = "shr.u32 %hd_h, %hd_e, 5;\n"
 				 "sub.u32 %hd_h, %hd_lane, %hd_h;\n"
 				 "shr.u32 %hd_i, %hd_f, 5;\n"
@@ -624,9 +627,8 @@ static void put_wide(struct pass_writer *w)
 		    "bra $hd_s_placed;\n");
 }
 
-/* ---- when (where it is asked for) ----
- * What comes ahead of the end waits in shared memory, where else only wide blocks have something;
- * all goes to the host behind it. */
+/* ---- timestamps (optional) ---- Stamps before a task's end wait in shared memory that is
+ * otherwise used for wide blocks only; all go to the host after the end. */
 
 /* The lane's, or %hd_a's, row. Uses %hd_d3. */
 static void put_stamp(struct pass_writer *w, const char *guard, const char *row, size_t which)

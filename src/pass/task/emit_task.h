@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  * Copyright 2026 The heddle authors */
 
-/* What stands around the bodies of tasks in one entry (emit_task.c). */
+/* The code around the bodies of tasks in one entry (emit_task.c). */
 #ifndef HEDDLE_EMIT_TASK_H
 #define HEDDLE_EMIT_TASK_H
 
@@ -12,14 +12,14 @@
 #define TASK_PARAM "hd_task" /* struct task_args */
 #define TASK_OWN   "hd_own"  /* struct task_shared */
 
-/* task_fail.c: guest k's traps and failed assertions end its task alone; own: TASK_OWN. Ahead of
- * guests_look. -ENOTSUP: it cannot be so. */
+/* task_fail.c: makes traps and failed assertions of kernel k end its task only; own: TASK_OWN. Call
+ * it before guests_look. -ENOTSUP: the kernel cannot fail alone. */
 int pass_fail_alone(struct guests *x, unsigned k, struct ptx_sym *own);
-/* Behind the body and its rounds: how the thread failed, if it did. find_record: %hd_r0 the warp's
- * word, %hd_r1 its record less N_RECORD, %hd_r3 TASK_OWN. */
+/* Emitted after the body and its rounds: reports how the thread failed, if it did. find_record sets
+ * %hd_r0 to the warp's word, %hd_r1 to its record minus N_RECORD, %hd_r3 to TASK_OWN. */
 void pass_put_failed(struct pass_writer *w, const char *find_record);
 
-/* The entry's body: w is the host's, a guest's one piece runs one block of it. */
+/* Emits the entry's body; w is the host's. Each kernel has one piece, which runs one block. */
 void pass_emit_tasks(struct guests *x, struct pass_writer *w, const struct pass_pool *pool);
 
 #endif

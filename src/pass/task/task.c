@@ -1,15 +1,15 @@
 /* SPDX-License-Identifier: Apache-2.0
  * Copyright 2026 The heddle authors */
 
-/* Kernels' bodies as tasks in one entry (task.h; emit_task.c has what is around them). Where a body
- * is, ids, barrier, shared memory and parameters are what the warp finds in its record and row when
- * it comes: registers, loaded ahead of the body if it reads them.
+/* Kernels' bodies as tasks in one entry (task.h; emit_task.c has the code around them). A warp
+ * finds the ids, barrier, shared memory and parameters of its block in its record and row.
+ * Registers get those that the body reads, before the body.
  *
- * A block that fills its last warp in part is one whose other threads return at once. That makes
- * early returns of kernels that had none, so it is a form of its own, for those who need it.
+ * A block that fills its last warp only partly gets extra threads, which return at once. That adds
+ * early returns to kernels that had none, so it is a form of its own, for tasks that need it.
  *
- * Warps always gather ahead of barriers here: around the body is a loop that waits for a word, of
- * which the assembler cannot know that whole warps leave it. */
+ * Warps always gather before barriers here: a loop that waits for a word surrounds the body, and
+ * ptxas cannot know that whole warps leave that loop. */
 #include "pass/analysis/tables.h"
 #include "pass/task/emit_task.h"
 #include "pass/virtual/emit.h"
@@ -20,9 +20,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* ---- what cannot be a task, beside what fits.c knows ---- */
+/* ---- conditions beside those of fits.c ---- */
 
-/* The name that the user's module has, without the prefix of kernel k. */
+/* Returns the name as in the user's module, without the prefix of kernel k. */
 static const char *own_name(unsigned k, const char *name)
 {
 	char prefix[16];
@@ -31,8 +31,8 @@ static const char *own_name(unsigned k, const char *name)
 	return strncmp(name, prefix, len) ? name : name + len;
 }
 
-/* A task has a copy of each variable of its module, and a new one each time that a kernel is added:
- * only tables that nothing writes may be named (tables.h). */
+/* A task has its own copy of each variable of its module, and a new copy each time a kernel is
+ * added. So it may only use tables that no code writes (tables.h). */
 static int check_variables(struct guests *x, unsigned k, const struct ptx_func *f)
 {
 	struct pass_written found;
@@ -51,7 +51,7 @@ static int check_variables(struct guests *x, unsigned k, const struct ptx_func *
 	return r;
 }
 
-static int check(struct guests *x, unsigned k)
+static int check_kernel(struct guests *x, unsigned k)
 {
 	const struct pass_facts *facts = &x->of[k].facts;
 	int r;
@@ -75,7 +75,7 @@ static int check(struct guests *x, unsigned k)
 }
 
 /* ---- where a body is ---- */
-static void place(struct guests *x, unsigned k, const struct pass_task *kind)
+static void fill_place(struct guests *x, unsigned k, const struct pass_task *kind)
 {
 	static const char *const ids[PASS_IDS] = {"%hd_x", "%hd_y", "%hd_z", "%hd_ux", "%hd_uy",
 		"%hd_uz", "%hd_tx", "%hd_ty", "%hd_tz", "%hd_vx", "%hd_vy", "%hd_vz"};
@@ -95,7 +95,7 @@ static void place(struct guests *x, unsigned k, const struct pass_task *kind)
 	at->followed = at->whole_warps = true;
 }
 
-/* Where ids come from: the warp's word, its record (%hd_r1) and row (%hd_r2). */
+/* Loads the ids from the warp's word, its record (%hd_r1) and its row (%hd_r2). */
 static const char find_record[] = "mov.u32 %hd_r0, %tid.x;\n"
 				  "shr.u32 %hd_r0, %hd_r0, 5;\n"
 				  "shl.b32 %hd_r0, %hd_r0, 2;\n"
@@ -144,7 +144,7 @@ static const char load_ids[] =
 	"sub.u32 %hd_ty, %hd_ty, %hd_r0;\n"
 	"$hd_ids:\n";
 
-/* The word that tells of the row's failure (task_fail.c). */
+/* Address of the word that says that the row failed (task_fail.c). */
 static const char find_failed[] = ".reg .b32 %hd_fail;\n"
 				  "ld.shared.u32 %hd_fail, [%hd_r1" V_ROW ";\n"
 				  "shl.b32 %hd_fail, %hd_fail, 2;\n"
@@ -174,7 +174,7 @@ static void put_ready(struct pass_writer *w, bool fails)
 	pass_put(w, load_ids);
 }
 
-/* Rounds count from here on in each block anew. */
+/* In each block, rounds count from here. */
 static int put_body(struct guests *x, unsigned k)
 {
 	struct guest *g = &x->of[k];
@@ -198,7 +198,7 @@ static int put_body(struct guests *x, unsigned k)
 	return guests_graft(x, k, &w, 0);
 }
 
-/* ---- threads behind the last one of a block return at once ---- */
+/* ---- extra threads in a block's last warp return at once ---- */
 static int fill_up(struct guests *x, struct ptx_func *f)
 {
 	struct pass_writer w = {.m = x->m, .f = f, .diags = x->diags};
@@ -221,8 +221,8 @@ static int fill_up(struct guests *x, struct ptx_func *f)
 }
 
 /* ---- all of it ---- */
-static int look(struct guests *x, unsigned k, const struct pass_guest *from, struct pass_task *kind,
-	struct ptx_sym *own)
+static int prepare_kernel(struct guests *x, unsigned k, const struct pass_guest *from,
+	struct pass_task *kind, struct ptx_sym *own)
 {
 	struct guest *g = &x->of[k];
 	int r = kind->partly ? fill_up(x, g->f) : 0;
@@ -232,10 +232,10 @@ static int look(struct guests *x, unsigned k, const struct pass_guest *from, str
 	if (r == 0)
 		r = guests_look(x, k, from);
 	if (r == 0)
-		r = check(x, k);
+		r = check_kernel(x, k);
 	if (r < 0)
 		return r;
-	place(x, k, kind);
+	fill_place(x, k, kind);
 	kind->arg_bytes = g->own_bytes;
 	kind->arg_align = 1;
 	for (size_t i = 0; i < g->n_params; i++) {
@@ -259,7 +259,7 @@ static int add_params(struct guests *x)
 		sizeof(struct task_args));
 	if (!ptx_add_param(x->m, x->host, x->diags, text))
 		return -EINVAL;
-	/* What bodies ask of a worker's arguments: `never`, which is 0. */
+	/* The bodies read one field of a worker's arguments: `never`, which is 0. */
 	snprintf(text, sizeof(text), ".param .align 8 .b8 hd_args0[%zu]", sizeof(struct ctl_args));
 	x->of[0].args = ptx_add_param(x->m, x->host, x->diags, text);
 	return x->of[0].args ? 0 : -EINVAL;
@@ -279,7 +279,7 @@ static int set_registers(struct guests *x, uint32_t max)
 	return max ? ptx_bounds_lower_maxnreg(x->m, x->host, max) : 0;
 }
 
-static int make(struct guests *x, const struct pass_guest *from, struct pass_task *kinds,
+static int make_tasks(struct guests *x, const struct pass_guest *from, struct pass_task *kinds,
 	const struct pass_pool *pool)
 {
 	const uint32_t block[3] = {pool->threads, 1, 1};
@@ -292,7 +292,7 @@ static int make(struct guests *x, const struct pass_guest *from, struct pass_tas
 	if (r == 0 && !(own = add_own(x)))
 		r = -EINVAL;
 	for (unsigned k = 0; r == 0 && k < x->n; k++)
-		r = look(x, k, &from[k], &kinds[k], own);
+		r = prepare_kernel(x, k, &from[k], &kinds[k], own);
 	if (r == 0)
 		r = add_params(x);
 	for (unsigned k = 0; r == 0 && k < x->n; k++)
@@ -325,7 +325,7 @@ int pass_tasks(struct pass_task *kinds, unsigned n, const struct pass_pool *pool
 	x->as_is = true; /* each warp finds its own place */
 	x->threads = pool->threads;
 	x->per_sm = pool->per_sm;
-	r = make(x, from, kinds, pool);
+	r = make_tasks(x, from, kinds, pool);
 	*ret_which = x->which;
 	guests_finish(x, r, ret_verdict);
 	*ret_m = x->m;

@@ -1,24 +1,24 @@
 /* SPDX-License-Identifier: Apache-2.0
  * Copyright 2026 The heddle authors */
 
-/* A task that fails, alone. A launch that meets `trap` or calls __assertfail ends with an error,
- * and its context with it; here that is one of many tasks. So a thread that fails notes it
- * (%hd_fate) and returns, as threads do that are done early: what others wait for, barriers
- * (rounds.c) and masks of warps (warps.c), is answered by what answers for those, or the kernel is
- * refused with its reason. A task has then ended when all of its threads have, once, as ever.
+/* Makes a task fail alone. A launch that executes `trap` or calls __assertfail ends with an error,
+ * and so does its context. The launch of a pool runs many tasks, of which only one must fail. So a
+ * failing thread notes its failure (%hd_fate) and returns early. Early returns are already handled
+ * at barriers (rounds.c) and in member masks (warps.c); where they cannot be, the kernel is
+ * rejected with the reason. The task ends when all its threads have ended.
  *
- * The others must come to an end, too, and must not go astray on what the failed thread did not
- * do: an address that it would have stored, followed, would take all tasks along.
+ * The other threads must end as well, and must not use data that the failed thread did not write:
+ * following a missing address would end all tasks.
  *
- * Barriers: nobody passes one that a failed thread did not come to. Who fails lowers `failed` of
- * the block's record to the number of its round; behind round n all find it at most n, and leave,
- * or none does: who fails later has a greater number, so all read the same, whenever they read.
+ * Barriers: no thread passes a barrier that a failed thread did not reach. A failing thread lowers
+ * `failed` in the block's record to its round number. After round n, all threads read a value of at
+ * most n and leave, or none does: later failures have greater numbers, so all threads decide alike.
  *
- * Loops that wait: those that hold an atomic or volatile access look at a word of the row, which
- * who fails sets first of all. It is the task's, as blocks may wait for others.
+ * Waiting loops: a loop with an atomic or volatile access polls a word of the row, which a failing
+ * thread sets first. The word belongs to the task, since blocks may wait for others.
  *
- * What is left are lanes that wait for a lane of their warp by plain accesses and masks alone. On
- * hardware, too, the others of a warp may go on for some time behind a trap. */
+ * Not covered: lanes that wait for a lane of their warp with plain accesses and masks only. On
+ * hardware, too, the other lanes of a warp may run on for some time after a trap. */
 #include "pass/analysis/callees.h"
 #include "pass/task/emit_task.h"
 #include "pass/virtual/emit.h"
@@ -29,7 +29,7 @@
 
 #define SITES_MAX 0xffffu
 
-static bool fails(const struct ptx_stmt *s)
+static bool is_failure(const struct ptx_stmt *s)
 {
 	const struct ptx_func *f;
 
@@ -44,7 +44,7 @@ static bool fails(const struct ptx_stmt *s)
 const struct ptx_stmt *pass_task_site(const struct ptx_func *f, unsigned site)
 {
 	for (size_t i = 0; i < f->body.len; i++)
-		if (fails(&f->body.at[i]) && --site == 0)
+		if (is_failure(&f->body.at[i]) && --site == 0)
 			return &f->body.at[i];
 	return NULL;
 }
@@ -73,7 +73,7 @@ static bool observes(const struct rewriting *c, const struct ptx_stmt *s)
 	return s->mn->op == PTX_OP_call && c->observes && (!f || f->has_body);
 }
 
-/* Every way round that passes a block passes the head of the innermost loop that it is in. */
+/* A cycle through a block also passes the header of the block's innermost loop. */
 static int find_loops(struct rewriting *c, const struct cfg *g)
 {
 	c->looks = calloc(g->n, sizeof(*c->looks));
@@ -104,7 +104,7 @@ static bool has_loop(const struct cfg *g)
 	return found;
 }
 
-/* From within a function there is no way to the task's end: it neither fails nor waits. */
+/* A callee cannot jump to the task's end, so it must neither fail nor wait. */
 static int check_callee(struct rewriting *c, const struct ptx_func *f, bool entry_fails)
 {
 	struct arena a;
@@ -156,7 +156,7 @@ static void drop_arguments(struct rewriting *c, struct pass_writer *w, const str
 	}
 }
 
-/* An argument that is stored for no call. */
+/* Whether s stores an argument of a removed call. */
 static bool is_dropped(const struct rewriting *c, const struct ptx_stmt *s)
 {
 	if (s->kind != PTX_INSN || s->mn->op != PTX_OP_st || s->mn->space != PTX_PARAM ||
@@ -180,13 +180,13 @@ static void put_failure(struct rewriting *c, struct pass_writer *w, const struct
 	pass_guard_since(w, from, s);
 }
 
-static void rewrite(struct rewriting *c, struct pass_writer *w, const struct cfg *g)
+static void rewrite_body(struct rewriting *c, struct pass_writer *w, const struct cfg *g)
 {
 	const struct ptx_func *f = c->g->f;
 	bool looks = false;
 
 	for (size_t i = 0; i < f->body.len; i++)
-		if (fails(&f->body.at[i]))
+		if (is_failure(&f->body.at[i]))
 			drop_arguments(c, w, &f->body.at[i]);
 	pass_put(w, ".reg .b32 %hd_fate;\nmov.u32 %hd_fate, 0;\n");
 	if (c->waits)
@@ -200,14 +200,14 @@ static void rewrite(struct rewriting *c, struct pass_writer *w, const struct cfg
 				    "setp.ne.u32 %hd_fp, %hd_fa, 0;\n@%hd_fp ret;\n");
 			looks = false;
 		}
-		if (fails(s))
+		if (is_failure(s))
 			put_failure(c, w, s);
 		else if (!is_dropped(c, s))
 			pass_copy(w, s);
 	}
 }
 
-/* TASK_OWN in the body is the row's word. */
+/* Within the body, TASK_OWN means the row's word. */
 static int move_word(struct rewriting *c, struct ptx_sym *own)
 {
 	const struct pass_move move = {.from = own, .base = "%hd_fail"};
@@ -230,7 +230,7 @@ static int rewrite_all(struct rewriting *c, struct ptx_sym *own)
 	if (r == 0 && c->waits)
 		r = move_word(c, own);
 	if (r == 0) {
-		rewrite(c, &w, g);
+		rewrite_body(c, &w, g);
 		r = w.error;
 	}
 	if (r == 0 && c->sites > SITES_MAX)

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  * Copyright 2026 The heddle authors */
 
-/* Shared memory of a master block: what its scheduler and its executors tell each other. */
+/* Shared memory of a master block: the interface between its scheduler and its executors. */
 #ifndef HEDDLE_TASK_SHARED_H
 #define HEDDLE_TASK_SHARED_H
 

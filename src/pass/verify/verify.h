@@ -16,18 +16,19 @@
 #include "pass/analysis/record.h"
 #include "pass/merge.h"
 
-/* What a finding is about; its name is how the message begins. */
+/* The property that a finding violates; its name begins the message. */
 enum pass_rule {
-	PASS_RULE_FLOW,        /* instructions follow each other as they did */
-	PASS_RULE_CODE,        /* an instruction and its registers are what they were */
-	PASS_RULE_IDS,         /* ids are those of the kernel's own block */
-	PASS_RULE_BARRIERS,    /* the same arrivals on all ways, counted; no number for two */
+	PASS_RULE_FLOW, /* instructions follow each other as in the plain kernel */
+	PASS_RULE_CODE, /* instructions and their registers are as in the plain kernel */
+	PASS_RULE_IDS,  /* ids are those of the kernel's own block */
+	/* each path has the same barrier arrivals with right counts; no number is shared */
+	PASS_RULE_BARRIERS,
 	PASS_RULE_CONVERGENCE, /* no new way to what lanes do together */
-	PASS_RULE_SHARED,      /* variables in shared memory lie apart, where they lay */
-	PASS_RULE_CARRY,       /* nobody else between who sets the carry flag and who reads it */
-	PASS_RULE_PARAMS,      /* parameters are read where the kernel's own lie */
-	PASS_RULE_GLOBALS,     /* variables of modules are the same objects */
-	PASS_RULE_ROUNDING,    /* what the assembler may fuse is what it was (contract.h) */
+	PASS_RULE_SHARED,      /* shared variables do not overlap and keep their alignment */
+	PASS_RULE_CARRY,       /* no other code sets the carry flag between a write and its read */
+	PASS_RULE_PARAMS,      /* parameters are read at the kernel's own offsets */
+	PASS_RULE_GLOBALS,     /* module variables are the same objects */
+	PASS_RULE_ROUNDING,    /* ptxas may contract the same products and sums (contract.h) */
 	PASS_RULES
 };
 const char *pass_rule_name(enum pass_rule rule); /* "flow" … */
@@ -36,15 +37,17 @@ struct pass_result {
 	const struct ptx_module *m;
 	const struct ptx_func *f; /* the entry that was made */
 	unsigned n;
-	const struct pass_guest *guests; /* the plain kernels, in modules of their own */
+	const struct pass_guest *guests; /* the plain kernels, each in its own module */
 	const struct pass_record *record;
 	const struct pass_merged *form; /* NULL: one kernel, under its own name (pass_preempt) */
-	bool *apart; /* set, in place of a finding: lanes of a woven form may stay apart where they
-			do something together (verify_meet.c); NULL: that is a finding */
+	/* set instead of a finding if lanes of a woven form may stay diverged where they act
+	 * together (verify_meet.c); NULL: that is a finding */
+	bool *apart;
 };
 
-/* True: nothing was found. Findings are errors in diags, each with the line in the result as
- * ptx_print writes it and that in the kernel's own file; lack of memory is one, too. Reads only. */
+/* Returns true if there are no findings. Findings are errors in diags, with the line in the result
+ * as printed by ptx_print, and the line in the kernel's file. Out of memory is one, too. Changes
+ * nothing. */
 bool pass_verify(const struct pass_result *r, struct diag_list *diags);
 
 #endif

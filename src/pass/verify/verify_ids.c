@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0
  * Copyright 2026 The heddle authors */
 
-/* Reads of ids. A block's number is in registers that nothing of the kernel writes, the same ones
- * everywhere; the grid's size is in its own struct ctl_args; a thread's number is in registers and
- * the block's size a number where the result has threads for other blocks, too. */
+/* Checks reads of ids. A block id is in a register that no kernel code writes, the same register
+ * everywhere. The grid's size is in the kernel's own struct ctl_args. If the result has other
+ * threads besides the kernel's, thread ids are in registers and the block's size is a constant. */
 #include "pass/verify/verify_private.h"
 
 #include <string.h>
 
-/* Of a special register: which id, 0 to 11; PASS_IDS: none. ret_all: x, y, z and 0 at once. */
+/* Maps a special register to an id, 0 to 11; PASS_IDS: none. ret_all: all of x, y, z and 0. */
 static unsigned id_of(const struct ptx_opd *o, bool *ret_all)
 {
 	static const uint64_t first[] = {
@@ -24,7 +24,7 @@ static unsigned id_of(const struct ptx_opd *o, bool *ret_all)
 	return PASS_IDS;
 }
 
-static bool wrong(struct verify_pair *p, uint32_t at, const struct ptx_stmt *by)
+static bool report_wrong_id(struct verify_pair *p, uint32_t at, const struct ptx_stmt *by)
 {
 	verify_tell(p, PASS_RULE_IDS, at, p->of[at], "`%s` is what `%s` has become",
 		verify_text(p, p->q, (uint32_t)(by - p->q->body.at)),
@@ -37,13 +37,13 @@ static bool is_imm(const struct ptx_opd *o, uint64_t value)
 	return o->kind == PTX_OPD_IMM && o->has_value && o->value == value;
 }
 
-/* A register of ours, the same one for this id everywhere. */
+/* Whether reg is an added register, the same one for this id everywhere. */
 static bool is_id_reg(struct verify_pair *p, unsigned id, uint32_t reg)
 {
 	if (p->back[reg] != NONE)
 		return false;
 	if (!p->entry)
-		return true; /* from a parameter: each function has registers of its own */
+		return true; /* ids come from parameters: each function has its own registers */
 	if (p->g->id_reg[id] == NONE)
 		p->g->id_reg[id] = reg;
 	return p->g->id_reg[id] == reg;
@@ -80,7 +80,7 @@ static uint32_t written_reg(const struct ptx_stmt *s)
 										 : NONE;
 }
 
-/* Written as the kernel has it: of 32 bits, or cut to 16. */
+/* Whether s has the same width as the plain kernel's: 32 bits, or truncated to 16. */
 static bool is_form(const struct ptx_stmt *plain, const struct ptx_stmt *s)
 {
 	bool narrow = plain->mn->n_types && ptx_type_bytes(plain->mn->type[0]) == 2;
@@ -92,8 +92,8 @@ static bool is_form(const struct ptx_stmt *plain, const struct ptx_stmt *s)
 	return !strcmp(s->mn->text, "mov.u32") || !strcmp(s->mn->text, "ld.param.u32");
 }
 
-/* The statement of [from, at] whose value statement `at` gives on, through one of ours. */
-static const struct ptx_stmt *source(struct verify_pair *p, uint32_t from, uint32_t at)
+/* The statement of [from, at] whose value statement `at` passes on through an added register. */
+static const struct ptx_stmt *find_source(struct verify_pair *p, uint32_t from, uint32_t at)
 {
 	const struct ptx_stmt *s = &p->q->body.at[at];
 
@@ -103,7 +103,7 @@ static const struct ptx_stmt *source(struct verify_pair *p, uint32_t from, uint3
 	return s;
 }
 
-/* Whether statement `at` is only there for the next one. */
+/* Whether statement `at` only computes an input of the next one. */
 static bool feeds_next(struct verify_pair *p, uint32_t at, uint32_t end)
 {
 	const struct ptx_stmt *s = &p->q->body.at[at];
@@ -112,7 +112,7 @@ static bool feeds_next(struct verify_pair *p, uint32_t at, uint32_t end)
 	       s[1].opd[1].reg == written_reg(s);
 }
 
-/* The next component that is written, from *i on. */
+/* Finds the next component that is written, from *i on. */
 static bool next_dest(const struct ptx_stmt *plain, bool all, uint32_t *i, struct ptx_opd *ret)
 {
 	const struct ptx_opd *d = &plain->opd[0];
@@ -131,7 +131,8 @@ static bool next_dest(const struct ptx_stmt *plain, bool all, uint32_t *i, struc
 	return true;
 }
 
-/* Whether the hardware's own would be right: of a thread, in blocks of the kernel's shape. */
+/* Whether the hardware's register may stay: a thread id, if the entry's blocks have the kernel's
+ * shape. */
 static bool may_stay(const struct verify_pair *p, unsigned id)
 {
 	const struct pass_merged *form = p->v->r->form;
@@ -140,20 +141,21 @@ static bool may_stay(const struct verify_pair *p, unsigned id)
 	       (!form || !memcmp(p->g->from->block, form->block, sizeof(form->block)));
 }
 
-/* The bytes of dynamic shared memory, which the launch of several has for all of them. */
+/* Checks a read of the size of dynamic shared memory, which in a launch of several kernels is a
+ * constant. */
 static bool dynamic_bytes(struct verify_pair *p, uint32_t from, uint32_t end)
 {
 	const struct ptx_stmt *s = &p->q->body.at[from];
 
 	if (from + 1 != end || s->mn->op != PTX_OP_mov || s->n != 2 ||
 		!is_imm(&s->opd[1], p->g->from->dynamic_bytes))
-		return wrong(p, from, s) || true;
+		return report_wrong_id(p, from, s) || true;
 	if (verify_reg(p, p->p->body.at[p->of[from]].guard, s->guard, from))
 		verify_operand(p, &p->p->body.at[p->of[from]].opd[0], &s->opd[0], from);
 	return true;
 }
 
-/* Each register holds one id of one kernel. */
+/* Checks that each register holds one id of one kernel. */
 void verify_id_registers(struct verify *v)
 {
 	for (unsigned i = 0; i < v->r->n * PASS_IDS; i++)
@@ -189,17 +191,17 @@ bool verify_ids(struct verify_pair *p, uint32_t from, uint32_t end)
 		const struct ptx_stmt *s = &p->q->body.at[at];
 
 		if (s->kind != PTX_INSN || s->n != 2 || !verify_reg(p, plain->guard, s->guard, at))
-			return wrong(p, at, s) || true;
+			return report_wrong_id(p, at, s) || true;
 		if (feeds_next(p, at, end))
 			continue;
 		if (!next_dest(plain, all, &i, &dest))
-			return wrong(p, at, s) || true;
+			return report_wrong_id(p, at, s) || true;
 		if (!is_form(plain, s))
-			return wrong(p, at, s) || true;
+			return report_wrong_id(p, at, s) || true;
 		if (!verify_operand(p, &dest, &s->opd[0], at))
 			return true;
-		if (!reads_id(p, i < 3 || !all ? id + i : PASS_IDS, source(p, from, at)))
-			return wrong(p, at, source(p, from, at)) || true;
+		if (!reads_id(p, i < 3 || !all ? id + i : PASS_IDS, find_source(p, from, at)))
+			return report_wrong_id(p, at, find_source(p, from, at)) || true;
 		i++;
 	}
 	if (next_dest(plain, all, &i, &dest))

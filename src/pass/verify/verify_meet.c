@@ -1,15 +1,15 @@
 /* SPDX-License-Identifier: Apache-2.0
  * Copyright 2026 The heddle authors */
 
-/* Where lanes of a warp meet again in a woven form. ptxas makes lanes that a branch or a guard
- * parts meet (BSYNC) at a place that nothing but this branch leads to, or at the end of a region
- * with one way in and one way out. At other places lanes stay apart, and ptxas takes the warp for
- * whole all the same: barriers then count parts of warps, and votes ask parts of them. So whatever
- * may part lanes must have such a place ahead of the next barrier, vote or operation of a warp. A
- * gathering (bar.warp.sync) at the end of a part makes one; at the beginning of a place that other
- * code enters it makes none.
+/* Checks where lanes of a warp reconverge in a woven form. ptxas reconverges lanes that a branch or
+ * a guard separates (BSYNC) only at a place that this branch alone leads to, or at the end of a
+ * single-entry single-exit region. Elsewhere lanes stay diverged, while ptxas assumes a whole warp:
+ * barriers then count fragments of warps, and votes ask fragments. So any statement that may
+ * diverge lanes must have such a place before the next barrier, vote or other warp operation. A
+ * gather (bar.warp.sync) at the end of a part makes one. A gather at the beginning of a place that
+ * other code enters does not.
  *
- * Only woven forms have their code in so many copies that lead into each other. */
+ * Only woven forms have many copies of code that jump into each other. */
 #include "pass/verify/verify_private.h"
 
 #include <stdlib.h>
@@ -18,7 +18,7 @@ struct meeting {
 	struct verify *v;
 	const struct cfg *g;
 	struct cfg_uniformity *u;
-	uint8_t *together; /* by block: something is done together there, or behind it */
+	uint8_t *together; /* per block: lanes act together in the block or after it */
 };
 
 static bool is_gathering(const struct ptx_stmt *s)
@@ -51,7 +51,7 @@ static void find_together(struct meeting *m)
 	}
 }
 
-/* Both are asked for late: most forms have no place at which lanes could not wait. */
+/* Computes both lazily: most forms have only places where lanes can reconverge. */
 static const struct cfg_uniformity *uniformity_of_guest(struct meeting *m, struct verify_pair *p)
 {
 	const uint32_t *b = p->g->from->block;
@@ -67,7 +67,8 @@ static bool is_uniform(const struct cfg_uniformity *u, uint32_t block, uint32_t 
 	return u->reg[reg] >= CFG_WARP_UNIFORM && u->block[block] >= CFG_WARP_UNIFORM;
 }
 
-/* The guard may differ in lanes of a warp; it does not where whole warps take it in the kernel. */
+/* Whether the guard may differ between lanes of a warp. A branch that is warp-uniform in the kernel
+ * does not. */
 static bool may_part(struct meeting *m, uint32_t block, uint32_t at)
 {
 	const struct ptx_stmt *s = &m->g->f->body.at[at], *w, *own;
@@ -87,7 +88,7 @@ static bool may_part(struct meeting *m, uint32_t block, uint32_t at)
 	return m->v->failed || !is_uniform(m->u, block, s->guard);
 }
 
-/* Nothing leads there but what comes from block `from`, or it ends a region with one way in. */
+/* Whether only paths from block `from` lead to `place`, or `place` ends a single-entry region. */
 static bool is_own(const struct meeting *m, uint32_t from, uint32_t place)
 {
 	const struct cfg_block *b = &m->g->at[place];
@@ -101,7 +102,7 @@ static bool is_own(const struct meeting *m, uint32_t from, uint32_t place)
 	return true;
 }
 
-/* Past blocks that only lead on: ptxas makes no place of them. */
+/* Skips blocks that only jump on: ptxas does not reconverge there. */
 static uint32_t settle(const struct meeting *m, uint32_t place)
 {
 	for (uint32_t steps = 0; place != CFG_NONE && steps < m->g->n; steps++) {
@@ -121,8 +122,8 @@ static uint32_t settle(const struct meeting *m, uint32_t place)
 	return place;
 }
 
-/* Lanes parted in a block by statement `at` may wait for each other where they meet, or do nothing
- * together from there on. */
+/* Whether lanes that statement `at` separates can reconverge where they meet, or never act together
+ * after that. */
 static bool can_meet(const struct meeting *m, uint32_t block, uint32_t at)
 {
 	const struct cfg_block *b = &m->g->at[block];
@@ -135,9 +136,9 @@ static bool can_meet(const struct meeting *m, uint32_t block, uint32_t at)
 	       is_own(m, block, place);
 }
 
-/* Tells of a guarded statement at which lanes may part, if one stands between the last statement of
- * the block that all lanes execute together and the end of the block. */
-static void look_at_block(struct meeting *m, uint32_t block)
+/* Reports a guarded statement at which lanes may diverge, if it stands after the block's last
+ * statement that all lanes execute together. */
+static void check_block(struct meeting *m, uint32_t block)
 {
 	const struct cfg_block *b = &m->g->at[block];
 	struct verify_pair *p;
@@ -180,5 +181,5 @@ void verify_meetings(struct verify *v)
 	find_together(&m);
 	for (uint32_t b = 0; b < m.g->exit && !v->failed; b++)
 		if (m.g->at[b].order != CFG_NONE && m.g->at[b].end > m.g->at[b].first)
-			look_at_block(&m, b);
+			check_block(&m, b);
 }

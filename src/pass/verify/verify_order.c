@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0
  * Copyright 2026 The heddle authors */
 
-/* Barriers of two kernels whose code stands among each other's (GoPTX, figure 9). Where one warp
- * comes to a barrier of the first ahead of one of the second, and another warp the other way round,
- * both wait for ever. So all ways lead from the one to the other, or all the other way; but for
- * those on which all threads of the entry meet in between. */
+/* Checks the order of barriers in woven forms (GoPTX, figure 9). If one warp reaches a barrier of
+ * the first kernel before one of the second, and another warp does the opposite, both wait forever.
+ * So on all paths the barriers must come in the same order, except on paths on which all threads of
+ * the entry meet in between. */
 #include "pass/verify/verify_private.h"
 
 #include <stdlib.h>
@@ -13,9 +13,9 @@ struct order {
 	struct verify *v;
 	uint8_t *seen;
 	VEC(uint32_t) todo;
-	/* By kernel: a barrier, or a call of what may have one. */
+	/* per kernel: whether a call may reach a barrier */
 	const bool *calls_barrier;
-	uint32_t found[CTL_MAX_MERGED]; /* by kernel: a barrier of it that comes behind, or NONE */
+	uint32_t found[CTL_MAX_MERGED]; /* per kernel: a barrier of it that is reachable, or NONE */
 };
 
 static bool waits(const struct order *o, uint32_t at, unsigned *ret_k)
@@ -56,7 +56,7 @@ static void add_ways(struct order *o, uint32_t block)
 	}
 }
 
-static void search(struct order *o, uint32_t at, uint32_t block)
+static void search_stmts(struct order *o, uint32_t at, uint32_t block)
 {
 	const struct cfg *g = o->v->host;
 	unsigned k = 0;
@@ -83,11 +83,11 @@ static void search_from(struct order *o, unsigned k)
 	for (uint32_t b = 0; b < g->n; b++)
 		for (uint32_t i = g->at[b].first; i < g->at[b].end; i++)
 			if (g->at[b].order != CFG_NONE && waits(o, i, &by) && by == k)
-				search(o, i + 1, b);
+				search_stmts(o, i + 1, b);
 	while (o->todo.len && !o->v->failed) {
 		uint32_t b = o->todo.at[--o->todo.len];
 
-		search(o, g->at[b].first, b);
+		search_stmts(o, g->at[b].first, b);
 	}
 }
 

@@ -13,31 +13,31 @@
 
 struct verify;
 
-/* A symbol of a plain module, and what it is in the result. */
+/* A symbol of a plain module and its counterpart in the result. */
 struct verify_sym {
 	const struct ptx_sym *plain, *now;
 };
-/* A variable in shared memory that lies somewhere in an array now. */
+/* A shared variable that has become part of an array. */
 struct verify_place {
 	const struct ptx_sym *plain;
 	uint64_t at, bytes;
 };
-/* What holds for a kernel in all of its functions; found out on the way. */
+/* Findings about a kernel that hold in all of its functions, collected during the check. */
 struct verify_guest {
 	const struct pass_guest *from;
 	const struct ptx_func *f; /* plain */
 	uint32_t threads;         /* of its block, in whole warps */
-	uint32_t first, end;      /* of the entry's threads, those that come to its code */
-	struct cfg_uniformity *u; /* of the plain kernel; NULL: not looked at yet */
-	bool in_parts;            /* it begins at several places, for some of these threads each */
+	uint32_t first, end;      /* the range of the entry's threads that reach its code */
+	struct cfg_uniformity *u; /* of the plain kernel; NULL: not computed yet */
+	bool in_parts;            /* it has several entry points, each for some of these threads */
 	bool has_code, has_shared, has_barriers;
 	VEC(struct verify_sym) syms;
 	VEC(struct verify_place) places;
-	uint8_t barrier[16];       /* what its barriers are now, 255: not known yet */
-	uint32_t id_reg[PASS_IDS]; /* the registers that its ids are in, or NONE */
+	uint8_t barrier[16];       /* barrier numbers in the result; 255: not known yet */
+	uint32_t id_reg[PASS_IDS]; /* registers that hold its ids, or NONE */
 };
 
-/* A plain function beside what it has become. */
+/* A plain function and its counterpart in the result. */
 struct verify_pair {
 	struct verify *v;
 	unsigned k; /* whose */
@@ -45,10 +45,10 @@ struct verify_pair {
 	const struct ptx_func *p, *q; /* plain, and in the result */
 	struct cfg *pg, *qg;
 	bool entry;
-	bool leaves;       /* threads that are done are gone, as they were */
+	bool leaves;       /* exits are real, as in the plain kernel */
 	bool again;        /* a block may follow another */
 	uint32_t entry_at; /* the first instruction of p */
-	uint32_t *of;      /* by statement of q: the plain one that it comes from, or NONE */
+	uint32_t *of;      /* per statement of q: the plain statement that it implements, or NONE */
 	uint32_t *reg;     /* by register of p: q's, or NONE */
 	uint32_t *back;    /* the other way round */
 };
@@ -60,29 +60,29 @@ struct verify {
 	struct cfg *host;
 	struct verify_guest guest[CTL_MAX_MERGED];
 	VEC(struct verify_pair *) pairs; /* of the entry first, one for each guest */
-	const struct ptx_sym *pool;      /* where shared memory is now, once it is known */
-	VEC(uint64_t) told;              /* findings so far, so that each is said once */
+	const struct ptx_sym *pool;      /* the array that holds shared memory, once known */
+	VEC(uint64_t) told;              /* findings reported so far, to report each once */
 	unsigned found;
 	bool failed; /* out of memory */
 };
 
-/* at: statement of p->q, or NONE; plain: of p->p, or NONE. */
+/* Reports a finding. at: statement of p->q, or NONE; plain: of p->p, or NONE. */
 void verify_tell(struct verify_pair *p, enum pass_rule rule, uint32_t at, uint32_t plain,
 	const char *fmt, ...) HD_PRINTF(5, 6);
-/* Once more for a function that is called; its own number is in pairs. */
+/* Adds a pair for a called function, unless there is one. */
 void verify_add_pair(
 	struct verify *v, unsigned k, const struct ptx_func *plain, const struct ptx_func *now);
 struct verify_pair *verify_owner(struct verify *v, uint32_t at); /* of a statement of the entry */
 const char *verify_text(struct verify_pair *p, const struct ptx_func *f, uint32_t at);
 
-/* verify_flow.c: the ways between instructions. */
+/* verify_flow.c: checks the paths between instructions. */
 void verify_flow(struct verify_pair *p);
-/* Whether a branch of q hangs on what is never true. */
+/* Whether a branch of q depends on ctl_args.never, so that it is never taken. */
 bool verify_is_never(const struct verify_pair *p, uint32_t at);
-/* What wrote a register ahead of a statement in its block, or NULL. */
+/* The last statement before `at` in its block that writes a register, or NULL. */
 const struct ptx_stmt *verify_written(const struct cfg *g, uint32_t at, uint32_t reg);
 
-/* verify_code.c: statements [from, end) of q are what one instruction has become. */
+/* verify_code.c: checks that statements [from, end) of q implement one instruction. */
 void verify_code(struct verify_pair *p, uint32_t from, uint32_t end);
 bool verify_reg(struct verify_pair *p, uint32_t plain, uint32_t now, uint32_t at);
 bool verify_operand(
@@ -92,9 +92,9 @@ bool verify_operand(
 bool verify_name(struct verify_pair *p, const struct ptx_sym *plain, uint64_t plain_offset,
 	const struct ptx_sym *now, uint64_t offset, uint32_t at);
 void verify_places(struct verify *v);
-/* Some of the shared memory of one is the other's, too. */
+/* Whether two kernels share some shared memory. */
 bool verify_share_places(const struct verify_guest *a, const struct verify_guest *b);
-/* The offset of a parameter in the result's buffer; NONE: it is none. */
+/* The offset of a parameter in the result's buffer; NONE: not a parameter. */
 uint32_t verify_param_at(const struct ptx_func *f, const struct ptx_sym *sym);
 
 /* verify_sync.c */
@@ -103,7 +103,7 @@ void verify_id_registers(struct verify *v);
 void verify_barrier(struct verify_pair *p, uint32_t from, uint32_t end);
 void verify_forms(struct verify_pair *p);
 void verify_threads(struct verify *v);     /* who comes to which code */
-void verify_apart(struct verify *v);       /* kernels that share what there is one of */
+void verify_apart(struct verify *v);       /* kernels that share a resource */
 void verify_convergence(struct verify *v); /* ways that were not there */
 void verify_order(struct verify *v);       /* verify_order.c: barriers of two kernels */
 void verify_meetings(struct verify *v);    /* verify_meet.c: lanes of woven forms */

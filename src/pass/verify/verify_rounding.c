@@ -1,12 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0
  * Copyright 2026 The heddle authors */
 
-/* Products and sums without a rounding modifier: what the assembler may fuse in the kernel it sees
- * as it was, and what it does not, it may not now (contract.h). */
+/* Checks products and sums without a rounding modifier: ptxas must be able to contract those that
+ * it contracts in the plain kernel, and no others (contract.h). */
 #include "cfg/contract.h"
 #include "pass/verify/verify_private.h"
 
-/* Whether a statement of q ends a block of the assembler's, and what it comes from does not. */
+/* Whether a statement of q ends a basic block for ptxas, unlike the statement that it
+ * implements. */
 static bool splits(const struct verify_pair *p, uint32_t at)
 {
 	uint32_t plain = p->of[at];
@@ -15,8 +16,8 @@ static bool splits(const struct verify_pair *p, uint32_t at)
 	       (plain == NONE || !contract_splits(&p->p->body.at[plain]));
 }
 
-/* Back from a sum to the first product that it had in its block. */
-static void look_back(struct verify_pair *p, uint32_t at, uint32_t from)
+/* Searches backwards from a sum to the first product that was in its block. */
+static void check_product_before(struct verify_pair *p, uint32_t at, uint32_t from)
 {
 	uint32_t first = p->qg->at[p->qg->block_of[at]].first;
 
@@ -35,7 +36,7 @@ static void look_back(struct verify_pair *p, uint32_t at, uint32_t from)
 		verify_text(p, p->q, at));
 }
 
-static bool find(struct verify *v, const struct cfg *g, struct contract *ret)
+static bool find_contract(struct verify *v, const struct cfg *g, struct contract *ret)
 {
 	if (contract_find(&v->arena, g, ret) < 0)
 		v->failed = true;
@@ -51,7 +52,7 @@ void verify_rounding(struct verify_pair *p)
 {
 	struct contract plain, now;
 
-	if (!find(p->v, p->pg, &plain) || !find(p->v, p->qg, &now))
+	if (!find_contract(p->v, p->pg, &plain) || !find_contract(p->v, p->qg, &now))
 		return;
 	for (uint32_t i = 0; i < p->q->body.len; i++) {
 		uint32_t from = p->of[i];
@@ -60,7 +61,7 @@ void verify_rounding(struct verify_pair *p)
 			continue;
 		from = plain.from[from];
 		if (from != CFG_NONE)
-			look_back(p, i, from);
+			check_product_before(p, i, from);
 		else if (now.from[i] != CFG_NONE && !is_anywhere(p, &plain, now.from[i]))
 			verify_tell(p, PASS_RULE_ROUNDING, i, p->of[i],
 				"`%s` has a product in its block that it had not, and the "

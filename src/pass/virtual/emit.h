@@ -1,23 +1,24 @@
 /* SPDX-License-Identifier: Apache-2.0
  * Copyright 2026 The heddle authors */
 
-/* Words of emitted code: offsets, registers, the slot, and short pieces that are in several. */
+/* Constants of emitted code: structure offsets, registers, the slot, and short code sequences that
+ * several emitters use. */
 #ifndef HEDDLE_PASS_EMIT_H
 #define HEDDLE_PASS_EMIT_H
 
-/* Offsets of the control block and of what is with it, as text: A_..., B_..., H_..., T_..., M_...
+/* Offsets into the control block and related structures, as text: A_..., B_..., H_..., T_..., M_...
  * (offsets.def). */
 #include "offsets_gen.h"
 
-/* Who holds what. Every register of ours begins with %hd_; of those that are numbered nothing lasts
- * from one piece to the next but what stands here.
+/* Uses of the added registers. All their names begin with %hd_. Numbered registers are scratch
+ * between code sequences, except for the rows below.
  *
  * | register       | holds                                   | from            | until          |
  * | hd_x, y, z     | ids of the claim, then of the block     | claim; $hd_next | the body's end |
  * | hd_k           | blocks of the claim, or SLOT_...        | claim; $hd_sync | $hd_sync       |
  * | hd_s           | 32 * block in its chunk + 16 * slot     | entering        | the end        |
  * |                | (merged: 32 * blocks left of it)        |                 |                |
- * | hd_t           | ticket under way, or CLAIM_...          | entering        | the end        |
+ * | hd_t           | pending ticket, or CLAIM_...            | entering        | the end        |
  * | hd_bx .. hd_bz | the chunk's first block (without shared | $hd_sync        | $hd_top        |
  * |                | memory and barriers in the body)        |                 |                |
  * |                | merged: the next, and how far apart     |                 |                |
@@ -42,28 +43,34 @@
  * | hd_given       | where its parameters are (harness.c)    | the body's head | the body's end |
  */
 
-/* The slot in shared memory, declared first, so that the assembler puts it ahead of all that the
- * kernel has: only a store below the first of its arrays comes here, at first to the end of the
- * slot, where nothing is. 128 bytes: the distances between arrays, and what their addresses can be
- * divided by, stay as they were.
+/* The slot in shared memory. It is declared first, so ptxas places it before all of the kernel's
+ * variables. An out-of-bounds store can reach it only from below the kernel's first array, and
+ * would first hit the end of the slot, which is unused. Its size of 128 bytes preserves the
+ * distances between arrays and the alignment of their addresses.
  *
- * Behind the first body anything may stand here. What is used is looked at: a word that nobody of
- * ours wrote ends the launch in an error (FAIL_IF_P1). Kernels without shared memory of their own
- * are spared that.
+ * After the first body the slot may hold any data, because the body may have overwritten it. So
+ * every word is checked before use: a corrupt word ends the launch with an error (FAIL_IF_P1).
+ * Kernels without shared memory of their own need no checks.
  *
- * Two claims {x, y, z, blocks} of 16 bytes, each with a check word, and the leader's notes. */
+ * Layout: two claims {x, y, z, blocks} of 16 bytes, each with a check word, and the leader's
+ * notes. */
 #define SLOT_DECL       ".shared .align 16 .b8 hd_slot[128];\n"
-#define PASS_SLOT_BYTES 128 /* of static shared memory, all that the emitted code takes */
-#define S_LAST          "[hd_slot+32]" /* ticket claimed last; says only how much to claim */
-#define S_LAST64        "[hd_slot+32]" /* the same for the largest grids */
-#define S_CHECK         "+40]"         /* of a claim, behind a register that holds its address */
-#define S_TURN          "[hd_slot+44]" /* warps that have come for the next claim; the last sets it to 0 */
-#define S_SM            "[hd_slot+48]" /* SM that it counts on + 1, 0: none; and its complement */
-#define S_CLAIM         "[hd_slot+64]" /* blocks asked for with the claim made ahead; complement */
-#define S_SPECIAL       "[hd_slot+72]" /* what the first claim is: CLAIM_*, 0: nothing; complement */
+#define PASS_SLOT_BYTES 128 /* static shared memory that emitted code adds */
+/* the last ticket claimed; used only to size the next claim */
+#define S_LAST   "[hd_slot+32]"
+#define S_LAST64 "[hd_slot+32]" /* the same for the largest grids */
+/* a claim's check word; follows a register with the claim's address */
+#define S_CHECK "+40]"
+/* warps that have arrived to make the next claim; the last one resets it */
+#define S_TURN "[hd_slot+44]"
+/* 1 + the SM that counts this worker, 0: none; and its complement */
+#define S_SM    "[hd_slot+48]"
+#define S_CLAIM "[hd_slot+64]" /* blocks requested by the early claim; and the complement */
+/* kind of the first claim: CLAIM_*, 0: none; and the complement */
+#define S_SPECIAL "[hd_slot+72]"
 
-/* An access far outside of a block's shared memory. A `trap`, or a way out that stores anything,
- * makes the assembler take more registers (sm_90: 15 for kernels/mm.cu). */
+/* An access far outside a block's shared memory, which faults. A `trap`, or an exit that stores
+ * something, makes ptxas use more registers (sm_90: 15 for kernels/mm.cu). */
 #define FAIL_IF_P1 "@%hd_p1 red.shared.add.u32 [hd_slot+8388000], 1;\n"
 
 /* A claim's check word: (x ^ y ^ z) * CHECK_ODD + blocks + CHECK_BASE. (CHECK_ODD also mixes
@@ -71,27 +78,27 @@
 #define CHECK_ODD  "0x9e3779b1"
 #define CHECK_BASE "0x5e3da1c7"
 
-/* Rounds (rounds.c), behind a register that holds hd_slot's address and the word's place: two
- * counts of threads that are done, by a round's parity, and four words of reductions. All count
- * from ROUND_BASE on. */
+/* Words of the rounds (rounds.c), relative to a register that holds hd_slot's address and the
+ * word's offset: two counts of exited threads, one for each parity of the round, and four words for
+ * reductions. All of them count from ROUND_BASE. */
 #define R_COUNT      "+80]"
 #define R_WORDS      "+88]"
-#define R_FAILED     "+112]" /* of tasks: the first round that not all came to */
+#define R_FAILED     "+112]" /* tasks only: the first round that some threads did not reach */
 #define ROUND_BASE   "0x5a17c0de"
 #define ROUND_BASE_2 "0xb42f81bc"
 
-/* What a slot's block count says besides: */
+/* Special values of a slot's block count: */
 #define SLOT_LEAVE "0"
 #define SLOT_RELAY "-1"
-/* What the leader's claim register says instead of a ticket: */
+/* Values of the leader's claim register that are not tickets: */
 #define CLAIM_NONE  "-2" /* nothing claimed yet */
 #define CLAIM_LEAVE "-1"
 #define CLAIM_RELAY "-3"
-#define CLAIM_ONCE  "-4" /* the first claim asks no quota */
-/* In the count of struct ctl_block's state: CTL_NARROW, and what is left. */
+#define CLAIM_ONCE  "-4" /* the first claim ignores the quota */
+/* Parts of the count in struct ctl_block's state: CTL_NARROW, and the number itself. */
 #define STATE_NARROW "0x80000000"
 #define STATE_COUNT  "0x7fffffff"
-/* Grids from this size on use 64-bit tickets, claimed one after another. */
+/* Grids of at least this size use 64-bit tickets and make no early claims. */
 #define TICKETS_32 "0xf0000000"
 
 /* %hd_p0: this thread is not the leader. */
@@ -103,24 +110,25 @@
 	"or.b32 %hd_r0, %hd_r0, %hd_r2;\n" \
 	"setp.ne.u32 %hd_p0, %hd_r0, 0;\n"
 #define BLOCK_ADDRESS "ld.param.u64 %hd_d0, " A_BLOCK ";\n"
-/* Ahead of barriers of ours and of the kernel's to which whole warps come. Where the assembler
- * cannot tell that they do, it gathers their lanes (WARPSYNC.COLLECTIVE.ALL), and on an H200 a lane
- * that comes out of a loop of atomics behind the others goes past that alone, a barrier ahead of
- * those that wait for it there. What this makes of it (the same instruction with a mask) waits. */
+/* Stands before barriers that whole warps reach, both the kernel's and those added. If ptxas cannot
+ * prove that the warp is whole, it gathers the lanes (WARPSYNC.COLLECTIVE.ALL). On an H200 a lane
+ * that leaves a loop of atomics after the others passes that instruction alone, so it ends up one
+ * barrier ahead. ptxas compiles bar.warp.sync to the same instruction with a mask, which does
+ * wait. */
 #define WHOLE_WARP "bar.warp.sync -1;\n"
-/* The same with a mask that it cannot know, 0 less 1: behind a call of what spins it takes warps
- * for whole, wrongly, and leaves the other out. Uses %hd_n. */
+/* The same with a mask that ptxas cannot know: 0 minus 1. After a call of a function that spins,
+ * ptxas wrongly assumes a whole warp and drops WHOLE_WARP. Uses %hd_n. */
 #define UNSEEN_WARP \
 	"ld.param.u32 %hd_n, " A_NEVER ";\nsub.u32 %hd_n, %hd_n, 1;\nbar.warp.sync %hd_n;\n"
 
-/* Behind the first barrier of a worker: the assembler must not know that it is the same value each
- * time, or it keeps address and offset in registers, through every body. Bit 3 of %hd_s is 0, which
- * it does not find out. Uses %hd_r0. */
+/* Reloads the block's address after a worker's first barrier. ptxas must not know that the value is
+ * the same each time: it would keep address and offset in registers throughout every body. Bit 3 of
+ * %hd_s is always 0, but ptxas does not find out. Uses %hd_r0. */
 #define BLOCK_AGAIN                   \
 	BLOCK_ADDRESS                 \
 	"and.b32 %hd_r0, %hd_s, 8;\n" \
 	"mad.wide.u32 %hd_d0, %hd_r0, 1, %hd_d0;\n"
-/* %hd_d1 = &block->quota[%smid] less the array's offset; %hd_r1 = %smid. */
+/* %hd_d1 = &block->quota[%smid] minus the array's offset; %hd_r1 = %smid. */
 #define SM_ADDRESS                          \
 	"mov.u32 %hd_r1, %smid;\n"          \
 	"min.u32 %hd_r1, %hd_r1, 255;\n"    \

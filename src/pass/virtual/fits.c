@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0
  * Copyright 2026 The heddle authors */
 
-/* Whether a body is right where it is to be put: what is true of it (body.h) against what the place
- * does to it (virtual.h). A pass asks this of each of its bodies; what it wants besides (room,
- * numbers, shapes) it looks at itself. */
+/* Decides whether a body is legal at a place: it compares the facts of the body (body.h) with the
+ * changes that the place makes (virtual.h). A pass asks this for each of its bodies. The pass
+ * itself checks its further needs, such as resources and shapes. */
 #include "pass/virtual/virtual.h"
 
 #include <stdio.h>
@@ -21,17 +21,17 @@ bool pass_needs_copy(const struct pass_place *at, const struct pass_callee *c)
 	return any || (c->shared && (at->shared || at->dynamic_bytes));
 }
 
-/* ---- what speaks against a place ---- */
+/* ---- conditions that forbid a place ---- */
 
-/* Neither in a launch of others, nor rewritten at all. */
-static bool never(const struct pass_place *at)
+/* The kernel cannot run in a launch of others, and cannot be rewritten at all. */
+static bool is_always_forbidden(const struct pass_place *at)
 {
 	(void)at;
 	return true;
 }
 
-/* Threads that are done live on. */
-static bool ends_are_one(const struct pass_place *at)
+/* Exited threads stay alive. */
+static bool joins_exits(const struct pass_place *at)
 {
 	return !at->real_exits;
 }
@@ -41,16 +41,16 @@ static bool is_followed(const struct pass_place *at)
 	return at->followed;
 }
 
-/* The same, and no worker stands around it. ptxas takes a warp for whole behind a call of a
- * function that calls itself, though its lanes come back apart. At a worker's barriers and votes
- * ptxas knows better: leaders come there by loops of their own, so lanes that are apart are
- * gathered. */
+/* As is_followed, and no worker surrounds the body. After a call of a recursive function ptxas
+ * assumes a whole warp, although its lanes return at different times. At a worker's barriers and
+ * votes ptxas makes no such assumption: leaders reach them through loops of their own, so ptxas
+ * gathers the lanes there. */
 static bool is_followed_bare(const struct pass_place *at)
 {
 	return at->followed && !at->merged && !at->whole_warps;
 }
 
-/* Its threads are not all of the hardware block's, or not the first. */
+/* The body's threads are not all threads of the hardware block, or not the first ones. */
 static bool is_part(const struct pass_place *at)
 {
 	return at->threads || at->first_thread;
@@ -66,13 +66,13 @@ static bool moves_warpgroups(const struct pass_place *at)
 	return at->first_thread % WARPGROUP_THREADS;
 }
 
-/* Barriers that have another number, or count, or whose numbers others use. */
+/* The place renumbers barriers, adds thread counts to them, or uses barrier numbers itself. */
 static bool knows_barriers(const struct pass_place *at)
 {
 	return at->threads || at->barrier_first || !at->real_exits;
 }
 
-/* A barrier that counts waits for threads that have left. */
+/* A barrier with a count would wait for exited threads. */
 static bool counts_or_ends(const struct pass_place *at)
 {
 	return at->threads || !at->real_exits;
@@ -89,22 +89,22 @@ static bool moves_params(const struct pass_place *at)
 }
 
 static bool (*const forbids[PASS_TRAITS])(const struct pass_place *at) = {
-	[PASS_IS_OTHER_MODULE] = never,
-	[PASS_IS_CLUSTER] = never,
-	[PASS_IS_GRID] = never,
-	[PASS_IS_UNKNOWN] = never,
-	[PASS_CALLS_ELSEWHERE] = never,
-	[PASS_LAUNCHES] = never,
-	[PASS_SHARES_CODE] = never,
+	[PASS_IS_OTHER_MODULE] = is_always_forbidden,
+	[PASS_IS_CLUSTER] = is_always_forbidden,
+	[PASS_IS_GRID] = is_always_forbidden,
+	[PASS_IS_UNKNOWN] = is_always_forbidden,
+	[PASS_CALLS_ELSEWHERE] = is_always_forbidden,
+	[PASS_LAUNCHES] = is_always_forbidden,
+	[PASS_SHARES_CODE] = is_always_forbidden,
 	[PASS_LEAVES_ASYNC] = is_followed,
 	[PASS_LASTS] = is_part_or_followed,
-	[PASS_EXITS_DEEP] = ends_are_one,
+	[PASS_EXITS_DEEP] = joins_exits,
 	[PASS_BARRIER_REGISTER] = knows_barriers,
 	[PASS_BARRIER_HALF] = is_followed,
 	[PASS_BARRIER_APART] = counts_or_ends,
-	[PASS_NO_TAILS] = ends_are_one,
-	[PASS_LANES_LEFT] = ends_are_one,
-	[PASS_SPINS_DEEP] = ends_are_one,
+	[PASS_NO_TAILS] = joins_exits,
+	[PASS_LANES_LEFT] = joins_exits,
+	[PASS_SPINS_DEEP] = joins_exits,
 	[PASS_READS_TOTAL] = moves_shared,
 	[PASS_USES_RESERVED] = is_part,
 	[PASS_RECURS] = is_followed_bare,
@@ -119,7 +119,8 @@ static bool refuse(struct pass_verdict *why, const struct pass_finding *f)
 	return false;
 }
 
-/* Of a function that only a pointer leads to there is no copy that could be called. */
+/* A function that is reached only through a pointer cannot be replaced by a copy. Returns the first
+ * such function that would need one. */
 static const struct pass_callee *find_out_of_reach(const struct pass_place *at)
 {
 	const struct pass_facts *facts = at->facts;
@@ -130,7 +131,7 @@ static const struct pass_callee *find_out_of_reach(const struct pass_place *at)
 	return NULL;
 }
 
-/* Where exits are real and barriers count, nobody may have left ahead of one. */
+/* If exits are real and barriers have counts, no thread may exit before a barrier. */
 static bool waits_for_leavers(const struct pass_place *at)
 {
 	const struct pass_facts *facts = at->facts;
@@ -139,7 +140,8 @@ static bool waits_for_leavers(const struct pass_place *at)
 	       (facts->barriers != PASS_BAR_NONE || pass_has(facts, PASS_EXITS_DEEP));
 }
 
-/* On hardware half a warp counts as a whole one; here its other half is somewhere else. */
+/* On hardware a partial warp counts as a whole one at a barrier; here the rest of the warp runs
+ * elsewhere. */
 static bool counts_half_warps(const struct pass_place *at)
 {
 	return at->filled_up && at->facts->counts;

@@ -1,16 +1,17 @@
 /* SPDX-License-Identifier: Apache-2.0
  * Copyright 2026 The heddle authors */
 
-/* Parameters that lie in global memory: what names them, or the space that they were in, gets an
- * address there (virtual.h: params). A generic address of theirs is one of global memory then. */
+/* Moves parameters to global memory: loads of parameters, and operations on their address or
+ * address space, get an address there (virtual.h: params). A generic address of a parameter then
+ * points to global memory. */
 #include "pass/analysis/params.h"
 #include "pass/virtual/virtual.h"
 
 #include <errno.h>
 #include <string.h>
 
-/* "ld.param::entry.v2.u32" becomes "ld.global.v2.u32", or "ld.v2.u32". */
-static const struct ptx_mnem *moved_form(
+/* "ld.param::entry.v2.u32" becomes "ld.global.v2.u32" or "ld.v2.u32". */
+static const struct ptx_mnem *move_mnemonic(
 	struct ptx_module *m, const struct ptx_mnem *mn, bool anywhere)
 {
 	const char *at = strstr(mn->text, ".param"), *rest = at + strlen(".param");
@@ -45,7 +46,7 @@ static void put_load(struct pass_writer *w, const struct ptx_func *f, const stru
 	struct ptx_stmt copy = ptx_copy_stmt(w->m, s);
 	struct ptx_opd *addr = &copy.opd[1];
 
-	copy.mn = moved_form(w->m, s->mn, at->params_anywhere);
+	copy.mn = move_mnemonic(w->m, s->mn, at->params_anywhere);
 	if (!copy.mn) {
 		w->error = -ENOMEM;
 		return;
@@ -65,7 +66,7 @@ static void put_address(struct pass_writer *w, const struct ptx_func *f,
 {
 	const struct ptx_opd *from = &s->opd[1];
 
-	if (from->kind == PTX_OPD_REG) { /* both spaces are one now */
+	if (from->kind == PTX_OPD_REG) { /* generic and .param addresses are the same now */
 		pass_emit(w, "mov.b64 %s, %s;", at->params, at->params);
 		pass_last(w)->opd[1] = *from;
 	} else {

@@ -1,36 +1,36 @@
 /* SPDX-License-Identifier: Apache-2.0
  * Copyright 2026 The heddle authors */
 
-/* Block barriers that not all threads reach, in a worker. On hardware a barrier does not wait for
- * threads that have left; in a worker they live on, so they keep answering the barriers of the
- * others until all are done.
+/* Implements block barriers that not all threads reach, in a worker. On hardware a barrier does not
+ * wait for exited threads. In a worker exited threads stay alive, so they keep answering the
+ * others' barriers until all threads are done.
  *
- * Rounds. Each barrier of a block is a round, numbered from the worker's start (%hd_w, the same in
- * all threads at the same barrier). A thread that is done adds itself to the count of the round
- * that it reaches next, of two counts by the round's parity, and answers rounds until the two
- * together say that everybody is done (%hd_g: threads times blocks so far). Behind round k, the
- * count of k's parity holds what was added for rounds up to k: who is done later adds for k + 1 at
- * the earliest, and for k + 2 not before all have reached k + 1. The other count may be ahead by
- * k + 1, so its value of one round ago is kept, which was exact then. So all that are done see the
- * same sum, and leave behind the same round.
+ * Rounds. Each barrier of a block is a round. Rounds are numbered from the worker's start; %hd_w
+ * holds the number and is the same in all threads at the same barrier. There are two counts of
+ * exited threads, one for each parity of the round number. A thread that exits adds itself to the
+ * count of the round that it reaches next. Then it answers rounds until both counts together say
+ * that all threads have exited (%hd_g: threads times blocks so far). After round k, the count of
+ * k's parity holds all additions for rounds up to k: a thread that exits later adds for k + 1 at
+ * the earliest, and for k + 2 only after all threads reached k + 1. The other count may already
+ * include additions for k + 1, so its exact value from one round ago is used. Hence all exited
+ * threads see the same sum and leave after the same round.
  *
- * Reductions are counted in shared memory too, in one of four words by the round's number; each
- * round clears the word of the round before it. Only barriers without a result are left: where the
- * lanes of a warp stand at several barriers, the code of one of them is run for all lanes
- * (WARPSYNC.COLLECTIVE), and a result goes to that one's register in all of them.
+ * Reductions are computed in shared memory, too, in one of four words chosen by the round number;
+ * each round clears the previous round's word. So only barriers without a result remain. Otherwise,
+ * when lanes of a warp stand at different barriers, the hardware runs one of them for all lanes
+ * (WARPSYNC.COLLECTIVE) and writes the result to that barrier's register in every lane.
  *
- * Ways out: tails.c. */
+ * Exits: tails.c. */
 #include "pass/virtual/rounds.h"
 #include "pass/virtual/emit.h"
 #include "pass/virtual/virtual.h"
 
 /* ---- whole warps ---- */
-/* Only in kernels that spin, or have ways past barriers, which lanes may take alone (of 7,500
- * random programs without it there one was wrong on an H200): elsewhere the assembler sees that
- * warps are whole, and with this in it it takes all of the kernel for divergent (md is 19 % slower
- * then, pf 20 %). Aligned barriers are no way out: with `bar.sync` here twelve of 10,000 were
- * wrong.
- */
+/* Gathers the warp before a barrier, but only in kernels that spin or have exit paths past
+ * barriers, since there lanes may arrive alone. (Without it, one of 7,500 random programs of that
+ * kind was wrong on an H200.) Elsewhere ptxas proves that warps are whole. A gather there makes
+ * ptxas treat the whole kernel as divergent: md becomes 19 % slower, pf 20 %. Aligned barriers do
+ * not help: with `bar.sync` 12 of 10,000 programs were wrong. */
 void pass_gather(struct pass_writer *w, const struct pass_place *at)
 {
 	if (at->whole_warps || at->facts->spins || at->facts->calls_spin || at->facts->tails.len)
@@ -64,12 +64,12 @@ void pass_barrier_0(struct pass_writer *w, const struct pass_place *at)
 }
 
 /* ---- in the body ---- */
-/* Behind a round: the word of the round before is free. Uses %hd_n. */
+/* Finds the word for the reduction two rounds ahead, which is free after a round. Uses %hd_n. */
 static const char find_word[] = "add.u32 %hd_n, %hd_w, 2;\n"
 				"and.b32 %hd_n, %hd_n, 3;\n"
 				"shl.b32 %hd_n, %hd_n, 2;\n";
 
-/* reg += where the words are; uses scratch. */
+/* Adds the address of the rounds' words to reg; uses scratch. */
 static void add_slot(
 	struct pass_writer *w, const struct pass_place *at, const char *reg, const char *scratch)
 {
@@ -80,13 +80,14 @@ static void add_slot(
 static const char clear_word[] = "mov.u32 %hd_rb, " ROUND_BASE ";\n"
 				 "st.volatile.shared.u32 [%hd_n" R_WORDS ", %hd_rb;\n";
 
-/* A sum that no block can have is somebody else's: the store that follows has no address. No
- * predicate, as all of this may get the barrier's own. */
+/* A sum greater than a block's size means that the word was corrupted: the address for the next
+ * store becomes invalid. This uses no predicate, because all of this code may get the barrier's own
+ * guard. */
 static const char unless_broken[] = "set.gt.u32.u32 %hd_rb, %hd_ra, 1024;\n"
 				    "or.b32 %hd_n, %hd_n, %hd_rb;\n";
 
-/* A round of a kernel that has reductions, without one. */
-static void put_round(struct pass_writer *w, const struct pass_place *at)
+/* Emits a barrier without reduction, in a kernel whose barriers are rounds. */
+static void emit_round(struct pass_writer *w, const struct pass_place *at)
 {
 	pass_gather(w, at);
 	pass_barrier_0(w, at);
@@ -105,10 +106,10 @@ void pass_round_barrier(
 	struct ptx_opd *own;
 
 	if (!ptx_has_mod(s->mn, "red")) {
-		put_round(w, at);
+		emit_round(w, at);
 		return;
 	}
-	/* "All are true" is "none is false". */
+	/* "All are true" is computed as "none is false". */
 	pass_put(w, all ? "selp.u32 %hd_n, 0, 1, %hd_pa;\n" : "selp.u32 %hd_n, 1, 0, %hd_pa;\n");
 	own = &pass_last(w)->opd[3];
 	own->reg = s->opd[s->n - 1].reg;
@@ -139,8 +140,8 @@ void pass_round_barrier(
 	pass_last(w)->opd[0] = s->opd[0];
 }
 
-/* Those that fail ahead of a round take all with them that come to it: all find the same
- * (task_fail.c). */
+/* A thread that failed before a round ends all threads that reach the round: they all read the same
+ * word (task_fail.c). */
 void pass_round_fate(struct pass_writer *w, const struct pass_place *at)
 {
 	if (at->fate)
@@ -151,7 +152,7 @@ void pass_round_fate(struct pass_writer *w, const struct pass_place *at)
 			at->slot, at->end->name);
 }
 
-/* ---- around it ---- */
+/* ---- around the body ---- */
 void pass_rounds_declare(struct pass_writer *w, const struct pass_place *at)
 {
 	if (!pass_has_rounds(at))
@@ -160,7 +161,7 @@ void pass_rounds_declare(struct pass_writer *w, const struct pass_place *at)
 		    "mov.u32 %hd_w, 0;\nmov.u32 %hd_g, " ROUND_BASE_2 ";\n");
 }
 
-/* The leader's, ahead of the worker's first barrier. */
+/* Run by the leader, before the worker's first barrier. */
 void pass_rounds_clear(struct pass_writer *w, const struct pass_place *at)
 {
 	if (pass_has_rounds(at))
@@ -169,7 +170,7 @@ void pass_rounds_clear(struct pass_writer *w, const struct pass_place *at)
 			    "st.shared.v2.u32 [hd_slot+96], {%hd_r0, %hd_r0};\n");
 }
 
-/* As many threads more. */
+/* Adds the block's number of threads to %hd_g. */
 static void expect_all(struct pass_writer *w, const struct pass_place *at)
 {
 	if (at->count)
@@ -184,7 +185,8 @@ static void expect_all(struct pass_writer *w, const struct pass_place *at)
 			    "mad.lo.u32 %hd_g, %hd_r0, %hd_r1, %hd_g;\n");
 }
 
-/* %hd_r0 the count of the next round's parity, %hd_r1 the other's address, then its value. */
+/* Sets %hd_r0 to the address of the count with the next round's parity, and %hd_r1 to the other
+ * count's address, then to its value. */
 static const char find_count[] = "and.b32 %hd_r0, %hd_w, 1;\n"
 				 "shl.b32 %hd_r0, %hd_r0, 2;\n";
 static const char count_me[] = "xor.b32 %hd_r1, %hd_r0, 4;\n"
@@ -192,7 +194,7 @@ static const char count_me[] = "xor.b32 %hd_r1, %hd_r0, 4;\n"
 			       "mov.u32 %hd_r2, 1;\n"
 			       "red.shared.add.u32 [%hd_r0" R_COUNT ", %hd_r2;\n";
 
-/* More to come than a block has threads: somebody else wrote to a count. */
+/* If more threads are missing than a block has, a count was corrupted. */
 static const char until_all_done[] = "ld.volatile.shared.u32 %hd_r2, [%hd_r0" R_COUNT ";\n"
 				     "add.u32 %hd_r3, %hd_r2, %hd_r1;\n"
 				     "mov.u32 %hd_r1, %hd_r2;\n"
@@ -216,7 +218,7 @@ void pass_round_answer(struct pass_writer *w, const struct pass_place *at)
 	add_slot(w, at, "%hd_r0", "%hd_r1");
 	pass_put(w, count_me);
 	pass_emit(w, "$hd_answer%u:\n.pragma \"nounroll\";\n", site);
-	put_round(w, at);
+	emit_round(w, at);
 	pass_put(w, until_all_done);
 	if (at->slot)
 		pass_emit(w, "@%%hd_p1 red.shared.add.u32 [%s+8388000], 1;\n", at->slot);

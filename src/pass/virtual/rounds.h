@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  * Copyright 2026 The heddle authors */
 
-/* Barriers that not all threads of a block reach, and ways out ahead of them. */
+/* Barriers that not all threads of a block reach, and exit paths before them. */
 #ifndef HEDDLE_PASS_ROUNDS_H
 #define HEDDLE_PASS_ROUNDS_H
 
@@ -10,10 +10,11 @@
 struct pass_place;
 struct pass_writer;
 
-/* rounds.c: barriers to which whole warps come. The lanes of a warp meet ahead of them. */
+/* rounds.c: barriers that whole warps reach. pass_gather makes the lanes of a warp meet before
+ * one. */
 void pass_gather(struct pass_writer *w, const struct pass_place *at);
 void pass_own_barrier(struct pass_writer *w, const struct pass_place *at);
-/* The same of those threads that the kernel has (at->threads). */
+/* The same for the threads of the kernel only (at->threads). */
 void pass_among_barrier(struct pass_writer *w, const struct pass_place *at);
 /* The kernel's own plain barrier. */
 void pass_barrier_0(struct pass_writer *w, const struct pass_place *at);
@@ -22,22 +23,24 @@ void pass_rounds_declare(struct pass_writer *w, const struct pass_place *at);
 void pass_rounds_clear(struct pass_writer *w, const struct pass_place *at);
 void pass_round_barrier(
 	struct pass_writer *w, const struct pass_place *at, const struct ptx_stmt *s);
-/* Behind it, under no guard: it holds at any time. */
+/* Emitted after the barrier, without a guard: the check is valid at any time. */
 void pass_round_fate(struct pass_writer *w, const struct pass_place *at);
 void pass_round_answer(struct pass_writer *w, const struct pass_place *at);
 
-/* tails.c: ways from code that may still meet such a barrier to code that cannot. */
+/* tails.c: exit paths from code that may still meet such a barrier. */
 struct pass_tails_put {
 	const struct pass_place *at;
-	struct ptx_sym *label[PASS_MAX_TAILS]; /* of each, once its branch is written */
+	/* label of each path, set when its branch is written */
+	struct ptx_sym *label[PASS_MAX_TAILS];
 };
 typedef void pass_put_fn(void *user, size_t at, const struct ptx_stmt *s, struct ptx_sym *end);
 void pass_tails_begin(struct pass_writer *w, const struct pass_tails_put *t);
-/* The branch at statement i to a tail of its own. False: there is none. */
+/* If statement i branches to an exit path, emits a branch to that path's own copy. False: it does
+ * not. */
 bool pass_tail_branch(
 	struct pass_writer *w, struct pass_tails_put *t, size_t i, const struct ptx_stmt *s);
-/* Behind the body; put writes one statement, s, which was statement `at`, and whose ways out lead
- * to end. */
+/* Emits the paths after the body. put writes one statement s, which is statement `at` of the body;
+ * its exits lead to end. */
 void pass_tails_write(
 	struct pass_writer *w, const struct pass_tails_put *t, pass_put_fn *put, void *user);
 

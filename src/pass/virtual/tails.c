@@ -1,22 +1,21 @@
 /* SPDX-License-Identifier: Apache-2.0
  * Copyright 2026 The heddle authors */
 
-/* Ways out of a body whose barriers are rounds (rounds.c).
+/* Emits the exit paths of a body whose barriers are rounds (rounds.c).
  *
- * The assembler makes lanes that parted wait for each other where their ways meet again (BSSY and
- * BSYNC in the machine code). All ways out of a body lead to one end, so lanes that are done would
- * wait there for others of their warp, which wait for them at a barrier. On hardware they would
- * have left.
+ * ptxas makes diverged lanes reconverge where their paths meet (BSSY and BSYNC in machine code).
+ * All exits of a body lead to one label. So exited lanes would wait there for the other lanes of
+ * their warp, which wait for them at a barrier. On hardware the exited lanes would be gone.
  *
- * So wherever a branch leads from code that may still meet a barrier to code that cannot, what
- * follows is written once more for that branch alone, a tail, and the tail ends in answering rounds
- * of its own. The ways meet behind all that. That alone does not keep the assembler from having
- * lanes wait at a tail: it does so where a loop has one exit, with an early way past for the rest
- * (BREAK). Hence two ways more that are never taken, which the assembler cannot know, since they
- * hang on a parameter: from the branch to a place behind its tail, so that the tail is not where
- * all must pass; and from the body's beginning into each tail, so that no part of the body is what
- * all come from. The first stands in the branch itself: a block of its own would be one more place
- * to wait at. Each was seen to be needed in the machine code; tests/pass/parting.sh looks at it,
+ * So for each branch from code that may still meet a barrier to code that cannot, the code after
+ * the branch is duplicated: a tail. Each tail ends with its own loop that answers rounds, and the
+ * paths meet only after that loop. This does not suffice: for a loop with one exit, ptxas still
+ * makes lanes wait at a tail, and gives the rest an early way past (BREAK). Hence two more edges,
+ * which are never taken. ptxas cannot know that, because they depend on a parameter. One edge leads
+ * from the branch to a place after its tail, so the tail does not post-dominate the branch. The
+ * other leads from the body's beginning into each tail, so no part of the body dominates the tail.
+ * The first edge is part of the branch itself, because a separate block would be another place to
+ * wait at. The machine code shows that each edge is needed: tests/pass/parting.sh checks the code,
  * and tests/hw/hw.sh forms runs the kernels. */
 #include "pass/virtual/emit.h"
 #include "pass/virtual/rounds.h"
@@ -25,10 +24,10 @@
 
 #include <errno.h>
 
-/* What the assembler must not remove, on ways that are never taken. */
+/* An instruction that ptxas must not remove, on paths that are never taken. */
 #define NEVER "nanosleep.u32 77;\n"
 
-/* Ahead of the body: the ways into the tails. */
+/* Before the body: the never-taken edges into the tails. */
 void pass_tails_begin(struct pass_writer *w, const struct pass_tails_put *t)
 {
 	if (t->at->facts->tails.len)
@@ -37,7 +36,7 @@ void pass_tails_begin(struct pass_writer *w, const struct pass_tails_put *t)
 			    "@%hd_pa bra $hd_never;\n");
 }
 
-/* The last operand becomes the branch's own predicate. */
+/* The last operand is replaced by the branch's own predicate. */
 static const char never_too[] = "ld.param.u32 %hd_n, " A_NEVER ";\n"
 				"setp.ne.and.u32 %hd_pa, %hd_n, 0, %hd_pa;\n";
 
@@ -56,7 +55,7 @@ static void put_branch(struct pass_writer *w, const struct pass_tail *t,
 	pass_last(w)->guard_negated = negated;
 	if (!t->falls)
 		return;
-	rest = ptx_copy_stmt(w->m, s); /* all who are still here take it */
+	rest = ptx_copy_stmt(w->m, s); /* all remaining threads take it */
 	rest.guard = PTX_NO_REG;
 	rest.guard_negated = false;
 	pass_copy(w, &rest);
@@ -85,7 +84,8 @@ struct copying {
 	const struct cfg *g;
 	const struct pass_tail *t;
 	pass_twins twins;
-	struct ptx_sym *end, *start; /* start: of the tail's first block, where it has no label */
+	/* start: label of the tail's first block if it has none of its own */
+	struct ptx_sym *end, *start;
 	pass_put_fn *put;
 	void *user;
 };
@@ -130,9 +130,9 @@ static const struct ptx_sym *label_of_block(const struct copying *c, uint32_t b)
 	return NULL;
 }
 
-/* A jump to the tail's first block, if another block of the tail is written first. That block has
- * no label where a branch falls into code that jumps back to the tail's rest. */
-static void enter(struct copying *c)
+/* Jumps to the tail's first block if another block of the tail is written first. The first block
+ * has no label if a branch falls through to code that jumps back to the rest of the tail. */
+static void emit_jump_to_start(struct copying *c)
 {
 	const struct ptx_sym *to;
 	uint32_t first = 0;
@@ -150,11 +150,12 @@ static void enter(struct copying *c)
 		c->w->error = -ENOMEM;
 }
 
-/* Block by block as they stand, so that what falls through goes on falling through. */
-static void copy_body(struct copying *c)
+/* Copies the blocks in text order, so that fall-through still works. */
+static void copy_blocks(struct copying *c)
 {
 	const struct ptx_func *f = c->g->f;
-	unsigned depth = 0, skipped = 0; /* skipped: the depth at which an unused scope opened */
+	/* skipped: depth at which an unused scope opened; 0: none */
+	unsigned depth = 0, skipped = 0;
 
 	for (size_t i = 0; i < f->body.len && c->w->error == 0; i++) {
 		const struct ptx_stmt *s = &f->body.at[i];
@@ -195,8 +196,8 @@ void pass_tails_write(
 		c.end = ptx_new_label(w->m, w->f, "gone");
 		w->error = w->error || c.end ? w->error : -ENOMEM;
 		if (w->error == 0)
-			enter(&c);
-		copy_body(&c);
+			emit_jump_to_start(&c);
+		copy_blocks(&c);
 		VEC_FREE(&c.twins);
 		if (w->error == 0)
 			pass_emit(w, "%s:\n", c.end->name);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  * Copyright 2026 The heddle authors */
 
-/* Code that is written a second time, with labels of its own (twins.c). */
+/* Duplicates code with fresh labels (twins.c). */
 #ifndef HEDDLE_PASS_TWINS_H
 #define HEDDLE_PASS_TWINS_H
 
@@ -12,10 +12,10 @@ struct pass_twin {
 	struct ptx_sym *to;
 };
 typedef VEC(struct pass_twin) pass_twins;
-/* Labels for the second copy of f's body from statement `from` on. -ENOMEM. */
+/* Creates labels for a second copy of f's body from statement `from` on. -ENOMEM. */
 int pass_twins_find(struct pass_writer *w, const struct ptx_func *f, size_t from, pass_twins *t);
 struct ptx_sym *pass_twin_of(const pass_twins *t, const struct ptx_sym *sym); /* NULL: none */
-/* A copy of s that names them. */
+/* Returns a copy of s that uses the fresh labels. */
 struct ptx_stmt pass_twin_stmt(struct ptx_module *m, pass_twins *t, const struct ptx_stmt *s);
 
 #endif

@@ -1,13 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0
  * Copyright 2026 The heddle authors */
 
-/* Turns a body into code that runs one virtual block: block ids come from where the caller says,
- * every way out leads to one label, barriers stand in the form that may be reached by lanes apart,
- * in callees, too, and callees that read ids get them as parameters.
+/* Turns a body into code that runs one virtual block. Block ids come from the caller. Every exit
+ * leads to one label. Barriers, also those in callees, take the form that diverged lanes may reach.
+ * Callees that read ids get them as parameters.
  *
- * Registers that the emitted code uses are declared by pass_virtual_regs, outermost, ahead of the
- * body. Special registers are legal only as the source of mov and cvt, so replacing them is
- * local. */
+ * pass_virtual_regs declares the added registers in the outermost scope, before the body. Special
+ * registers are legal only as the source of mov and cvt, so replacing one is a local change. */
 #include "pass/analysis/callees.h"
 #include "pass/analysis/masks.h"
 #include "pass/analysis/unread.h"
@@ -27,12 +26,12 @@ struct virt {
 	struct pass_writer *w;
 	const struct pass_facts *facts;
 	const struct pass_place *v;
-	struct ptx_func **copies; /* of each callee; NULL: it is called as it is */
+	struct ptx_func **copies; /* copy of each callee; NULL: the callee is called unchanged */
 	const struct ptx_func *f;
 	bool is_entry;
-	size_t at;         /* of the entry's statements, the one in hand */
-	uint32_t *numbers; /* of f's instructions, where they are recorded */
-	uint64_t *read;    /* registers that f reads; NULL: atomics stay as they are */
+	size_t at;         /* index of the entry's current statement */
+	uint32_t *numbers; /* instruction numbers of f's statements; NULL: not recorded */
+	uint64_t *read;    /* registers that f reads; NULL: atomics stay unchanged */
 };
 
 void pass_virtual_regs(struct pass_writer *w)
@@ -49,7 +48,7 @@ static void begin_notes(struct virt *x, const struct ptx_func *f, uint32_t ignor
 	x->w->error = x->numbers ? 0 : -ENOMEM;
 }
 
-/* What was written since `from` is statement i. */
+/* Records that all code emitted since `from` implements statement i. */
 static void note_since(struct virt *x, size_t from, size_t i)
 {
 	struct pass_writer *w = x->w;
@@ -59,7 +58,7 @@ static void note_since(struct virt *x, size_t from, size_t i)
 		w->error = w->error ? w->error : -ENOMEM;
 }
 
-/* The special registers of x of each kind; all of a kind at once are those behind z. */
+/* The special register of each kind in dimension x, and the vector of all dimensions. */
 static const struct {
 	uint64_t x, all;
 	enum pass_id id;
@@ -70,7 +69,7 @@ static const struct {
 	{PTX_SR_NTID_X, PTX_SR_NTID, PASS_NTID},
 };
 
-/* Text that stands for a special register now, or NULL: it stays. */
+/* The operand that replaces a special register; NULL: it stays. */
 static const char *replacement(const struct pass_place *v, uint64_t special)
 {
 	for (size_t i = 0; i < ARRAY_LEN(kinds); i++)
@@ -79,7 +78,7 @@ static const char *replacement(const struct pass_place *v, uint64_t special)
 	return special == PTX_SR_DYNAMIC_SMEM ? v->dynamic_bytes : NULL;
 }
 
-/* Writes dest = text, of 16 or 32 bits. */
+/* Emits dest = text, with 16 or 32 bits. */
 static void write_id(struct virt *x, const struct ptx_opd *dest, bool narrow, const char *text)
 {
 	if (text[0] == '[') {
@@ -102,7 +101,8 @@ static bool is_narrow(const struct ptx_stmt *s)
 	return s->mn->n_types && ptx_type_bytes(s->mn->type[0]) == 2;
 }
 
-/* mov.v4.u32 {a, b, c, d}, %ctaid, or one vector register: the fourth is 0. */
+/* Handles mov.v4.u32 {a, b, c, d}, %ctaid, also with one vector register as destination. The fourth
+ * element is 0. */
 static bool virtual_vector(struct virt *x, const struct ptx_stmt *s)
 {
 	size_t from = x->w->out.len;
@@ -142,7 +142,7 @@ static bool virtual_id(struct virt *x, const struct ptx_stmt *s)
 		return false;
 	if (s->mn->op == PTX_OP_mov) {
 		write_id(x, &s->opd[0], is_narrow(s), text);
-	} else { /* cvt: the source becomes a register */
+	} else { /* cvt: a register replaces the source */
 		copy = ptx_copy_stmt(x->w->m, s);
 		pass_emit(x->w, text[0] == '[' ? "ld.param.u32 %%hd_n, %s;" : "mov.u32 %%hd_n, %s;",
 			text);
@@ -154,7 +154,7 @@ static bool virtual_id(struct virt *x, const struct ptx_stmt *s)
 }
 
 /* ---- barriers ---- */
-/* Its number, and how many threads come to it where that are fewer than the hardware block has. */
+/* Sets the barrier's number, and its thread count if the hardware block has more threads. */
 static void place_barrier(struct virt *x, struct ptx_stmt *s)
 {
 	unsigned behind = ptx_has_mod(s->mn, "red") ? 1 : 0, at = behind;
@@ -173,7 +173,7 @@ static void place_barrier(struct virt *x, struct ptx_stmt *s)
 		opd[at].name = NULL;
 	}
 	if (!x->v->threads || s->n != at + 1 + behind)
-		return; /* all come; or it says how many */
+		return; /* all threads take part, or the barrier has a count already */
 	memmove(opd + at + 2, opd + at + 1, behind * sizeof(*opd));
 	opd[at + 1] = (struct ptx_opd){.kind = PTX_OPD_IMM, .has_value = 1, .value = x->v->threads};
 	if (x->v->count)
@@ -181,7 +181,7 @@ static void place_barrier(struct virt *x, struct ptx_stmt *s)
 	s->n++;
 }
 
-/* bar.sync -> barrier.sync, and nothing ".aligned". */
+/* bar.sync -> barrier.sync; ".aligned" is dropped. */
 static const struct ptx_mnem *apart_form(struct ptx_module *m, const struct ptx_mnem *mn)
 {
 	char text[128];
@@ -193,7 +193,7 @@ static const struct ptx_mnem *apart_form(struct ptx_module *m, const struct ptx_
 	return n < sizeof(text) ? ptx_get_mnem(m, text) : NULL;
 }
 
-/* One to which whole warps come: all threads meet at a plain one, others are if they say so. */
+/* Whether whole warps reach the barrier: a plain one, or one that is aligned. */
 static bool takes_whole_warps(const struct ptx_stmt *s)
 {
 	return pass_is_plain_barrier(s) || s->mn->op == PTX_OP_bar || ptx_has_mod(s->mn, "aligned");
@@ -220,7 +220,7 @@ static void virtual_barrier(struct virt *x, const struct ptx_stmt *s)
 	size_t from = x->w->out.len;
 	bool apart = x->is_entry && pass_has_rounds(x->v);
 
-	/* Control flow is as it was, or part of a warp may meet there. */
+	/* Control flow is unchanged, or a partial warp may meet there. */
 	if (x->v->real_exits || !takes_whole_warps(s)) {
 		struct ptx_stmt copy = ptx_copy_stmt(x->w->m, s);
 
@@ -236,19 +236,19 @@ static void virtual_barrier(struct virt *x, const struct ptx_stmt *s)
 }
 
 /* ---- calls ---- */
-/* The names of an id in a callee: register and parameter. */
+/* The names of an id in a callee: a register, and a parameter without the '%'. */
 static const char *const reg_names[] = {"%hd_cx", "%hd_cy", "%hd_cz", "%hd_gx", "%hd_gy", "%hd_gz",
 	"%hd_ix", "%hd_iy", "%hd_iz", "%hd_jx", "%hd_jy", "%hd_jz"};
 _Static_assert(ARRAY_LEN(reg_names) == PASS_IDS, "one for each");
 #define PARAM_NAME(d) (reg_names[d] + 1)
 
-/* A number is one everywhere; the rest is handed down. */
+/* Whether id d is passed to a callee as an argument. A constant is not. */
 static bool is_handed_down(const struct pass_place *v, const struct pass_callee *c, int d)
 {
 	return c->reads[d] && v->id[d] && (v->id[d][0] < '0' || v->id[d][0] > '9');
 }
 
-/* Appends one argument: a .param of its own, filled from text. */
+/* Declares a .param for one argument and stores text in it. */
 static struct ptx_opd one_argument(struct virt *x, const char *text)
 {
 	unsigned number = x->w->m->fresh++;
@@ -306,7 +306,7 @@ fail:
 	return true;
 }
 
-/* ---- lanes that leave ahead of operations of their warp ---- */
+/* ---- lanes that exit before operations of their warp ---- */
 
 static const struct pass_leave *leave_at(const struct virt *x)
 {
@@ -316,7 +316,7 @@ static const struct pass_leave *leave_at(const struct virt *x)
 	return NULL;
 }
 
-/* Ahead of a way out, to which all come that are left: who does not take it. */
+/* Emitted before an exit that all remaining lanes reach: computes which lanes stay. */
 static void keep_stayers(struct virt *x, const struct pass_leave *l, const struct ptx_stmt *s)
 {
 	struct ptx_opd *stays;
@@ -332,7 +332,7 @@ static bool holds_mask(const struct virt *x, const struct ptx_stmt *s)
 	return x->facts->leaves.len && x->is_entry && x->v->end && pass_mask_of(s);
 }
 
-/* One that waits only for those that have stayed. */
+/* Restricts the mask of a warp operation to the lanes that stayed. */
 static void among_stayers(struct virt *x, const struct ptx_stmt *s)
 {
 	struct ptx_stmt copy = ptx_copy_stmt(x->w->m, s);
@@ -365,7 +365,8 @@ static void move_operand(void *user, struct ptx_opd *o)
 	o->has_value = 1;
 }
 
-/* Behind a register: an address takes it with an offset, anything else is given the sum. */
+/* Moves a variable relative to a base register: an address operand gets register plus offset, any
+ * other operand gets the sum. */
 static void move_behind(struct virt *x, const struct ptx_mnem *mn, struct ptx_opd *o)
 {
 	bool in_address = o->kind == PTX_OPD_ADDR && o->n;
@@ -400,8 +401,8 @@ static void find_moved(void *user, struct ptx_opd *o)
 		x->w->error = x->w->error ? x->w->error : -EINVAL; /* e.g. in a list */
 }
 
-/* The same statement with its variables where they are now. */
-static struct ptx_stmt moved(struct virt *x, const struct ptx_stmt *s)
+/* Returns the statement with its shared variables at their new location. */
+static struct ptx_stmt move_variables(struct virt *x, const struct ptx_stmt *s)
 {
 	struct ptx_stmt copy = *s;
 
@@ -431,8 +432,8 @@ static bool is_declared_elsewhere(const struct virt *x, const struct ptx_stmt *s
 	return s->kind == PTX_DECL && (s->sym == x->v->declared || move_of(x, s->sym));
 }
 
-/* Its result is read nowhere (unread.c). */
-static void reduce(struct virt *x, const struct ptx_stmt *s)
+/* Emits `red` for an atomic whose result is unused (unread.c). */
+static void emit_reduction(struct virt *x, const struct ptx_stmt *s)
 {
 	struct ptx_stmt copy = ptx_copy_stmt(x->w->m, s);
 	char text[128];
@@ -450,7 +451,7 @@ static void reduce(struct virt *x, const struct ptx_stmt *s)
 
 static void virtual_stmt(struct virt *x, const struct ptx_stmt *stmt)
 {
-	struct ptx_stmt at_home = moved(x, stmt), *s = &at_home;
+	struct ptx_stmt at_home = move_variables(x, stmt), *s = &at_home;
 
 	if (s->kind != PTX_INSN) {
 		if (!is_declared_elsewhere(x, s))
@@ -458,7 +459,7 @@ static void virtual_stmt(struct virt *x, const struct ptx_stmt *stmt)
 		return;
 	}
 	if (s->mn->op == PTX_OP_griddepcontrol)
-		return; /* of grids that start before others have ended: facts.c */
+		return; /* it concerns grids that overlap: facts.c */
 	if (leave_at(x))
 		keep_stayers(x, leave_at(x), s);
 	if (x->is_entry && x->v->end && (s->mn->op == PTX_OP_ret || s->mn->op == PTX_OP_exit))
@@ -472,12 +473,12 @@ static void virtual_stmt(struct virt *x, const struct ptx_stmt *stmt)
 	else if (x->is_entry && x->v->params && pass_put_param(x->w, x->f, x->v, s))
 		return;
 	else if (x->read && pass_is_unread(s, x->read))
-		reduce(x, s);
+		emit_reduction(x, s);
 	else if (!virtual_id(x, s))
 		pass_copy(x->w, s);
 }
 
-/* A `ret` that nothing follows need not jump. */
+/* Excludes a trailing `ret`: no code follows, so no jump is needed. */
 static size_t without_last_ret(const struct ptx_func *f)
 {
 	size_t n = f->body.len;
@@ -489,7 +490,7 @@ static size_t without_last_ret(const struct ptx_func *f)
 	return s->kind == PTX_INSN && s->mn->op == PTX_OP_ret && s->guard == PTX_NO_REG ? n - 1 : n;
 }
 
-/* Warps of which some lanes leave go on in the second copy. */
+/* Sends warps in which some lanes leave to the second copy. */
 static void vote_to_stay(struct virt *x, const struct ptx_stmt *s)
 {
 	struct ptx_opd *leaves;
@@ -501,9 +502,9 @@ static void vote_to_stay(struct virt *x, const struct ptx_stmt *s)
 	pass_put(x->w, "@%hd_pv bra $hd_parted;");
 }
 
-/* The rest once more, as it was, its labels renamed. What is declared at its outermost level is
- * declared already. */
-static void virtual_twin(struct virt *x, const struct ptx_func *f, size_t n)
+/* Emits the rest of the body a second time, unchanged but for its labels. Outermost declarations
+ * are not repeated. */
+static void emit_second_copy(struct virt *x, const struct ptx_func *f, size_t n)
 {
 	pass_twins twins = {0};
 	unsigned depth = 0;
@@ -533,7 +534,7 @@ static void virtual_twin(struct virt *x, const struct ptx_func *f, size_t n)
 	VEC_FREE(&twins);
 }
 
-static void put_in_tail(void *user, size_t at, const struct ptx_stmt *s, struct ptx_sym *end)
+static void emit_in_tail(void *user, size_t at, const struct ptx_stmt *s, struct ptx_sym *end)
 {
 	struct virt x = *(struct virt *)user;
 	struct pass_place v = *x.v;
@@ -547,7 +548,7 @@ static void put_in_tail(void *user, size_t at, const struct ptx_stmt *s, struct 
 
 static int virtual_callees(struct virt *x);
 
-static void begin_reducing(struct virt *x)
+static void find_unread_atomics(struct virt *x)
 {
 	if (!x->v->merged || x->w->error)
 		return;
@@ -567,7 +568,7 @@ int pass_put_body(struct pass_writer *w, const struct ptx_func *f, const struct 
 	w->error = w->error || x.copies ? w->error : -ENOMEM;
 	w->error = w->error ? w->error : virtual_callees(&x);
 	begin_notes(&x, f, w->record ? w->record->ignored : 0);
-	begin_reducing(&x);
+	find_unread_atomics(&x);
 	if (at->end)
 		pass_tails_begin(w, &tails);
 	if (at->end && facts->leaves.len)
@@ -585,17 +586,17 @@ int pass_put_body(struct pass_writer *w, const struct ptx_func *f, const struct 
 		note_since(&x, from, i);
 	}
 	if (twice)
-		virtual_twin(&x, f, n);
+		emit_second_copy(&x, f, n);
 	if (at->end && facts->tails.len) {
 		pass_emit(w, "bra %s;\n", at->end->name);
-		pass_tails_write(w, &tails, put_in_tail, &x);
+		pass_tails_write(w, &tails, emit_in_tail, &x);
 	}
 	free(x.numbers);
 	free(x.read);
 	return w->error;
 }
 
-/* ---- callees that read ids or have barriers: a copy each, with parameters more ---- */
+/* ---- copies of callees that read ids or have barriers, with added parameters ---- */
 static int add_id_params(struct pass_writer *w, struct ptx_func *f, const struct pass_place *v,
 	const struct pass_callee *c)
 {
@@ -629,7 +630,7 @@ static int virtual_callee(const struct virt *outer, size_t k)
 			own.id[d] = reg_names[d];
 		}
 	begin_notes(&x, f, 0);
-	begin_reducing(&x);
+	find_unread_atomics(&x);
 	for (size_t i = 0; i < f->body.len && w.error == 0; i++) {
 		size_t from = w.out.len;
 
@@ -650,7 +651,7 @@ static int virtual_callee(const struct virt *outer, size_t k)
 	return w.error;
 }
 
-/* Copies may call each other in any order: each is declared ahead of all. */
+/* Copies may call each other in any order, so all are declared first. */
 static int declare_copy(struct ptx_module *m, const struct ptx_func *copy, size_t at)
 {
 	struct ptx_func *f = ARENA_NEW(&m->arena, struct ptx_func);
@@ -706,14 +707,14 @@ static int virtual_callees(struct virt *x)
 {
 	struct ptx_module *m = x->w->m;
 	const struct pass_facts *facts = x->facts;
-	struct ptx_map of = {0}; /* functions: the callee that each is */
+	struct ptx_map of = {0}; /* function -> its callee record */
 	const struct pass_callee *c;
 	size_t at;
 	int r = 0;
 
 	for (size_t k = 1; r == 0 && k < facts->callees.len; k++)
 		r = ptx_map_put(&of, facts->callees.at[k].f, (void *)&facts->callees.at[k]);
-	/* Copies first: they may call each other. */
+	/* Create all copies first: they may call each other. */
 	for (size_t i = 0; r == 0 && facts->callees.len > 1 && i < m->items.len; i++) {
 		const struct ptx_item *it = &m->items.at[i];
 

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0
  * Copyright 2026 The heddle authors */
 
-/* Writing a new body: text, copies, and the statement written last, so that a template can be given
- * operands that have no unambiguous name. The first error stays and makes the rest do nothing. */
+/* Writes a new body from PTX text and copied statements. The last statement stays accessible, so
+ * that a template can get operands that have no unambiguous name. After an error, all further calls
+ * do nothing. */
 #include "pass/virtual/writer.h"
 
 #include <errno.h>
@@ -95,7 +96,8 @@ void pass_writer_finish(struct pass_writer *w)
 	VEC_FREE(&w->numbers);
 }
 
-/* What was written: the rest of a module of thousands of kernels is as it was. */
+/* Validates the written functions only: a module may have thousands of others, and those are
+ * unchanged. */
 static int validate(const struct pass_writer *w)
 {
 	unsigned errors = ptx_validate_func(w->m, w->f, w->diags);

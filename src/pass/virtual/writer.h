@@ -8,31 +8,32 @@
 #include "pass/analysis/record.h"
 #include "ptx/ptx.h"
 
-/* Errors stick. */
+/* After the first error all further calls do nothing. */
 struct pass_writer {
 	struct ptx_module *m;
 	struct ptx_func *f;
 	ptx_body out;
 	struct diag_list *diags;
 	int error;
-	VEC(struct ptx_func *) copies; /* of callees, which the body calls instead */
-	struct pass_record *record;    /* NULL: nobody asks where code comes from */
-	pass_numbers numbers;          /* then: of out, as far as it is a kernel's */
+	VEC(struct ptx_func *) copies; /* copies of callees, which the body calls instead */
+	struct pass_record *record;    /* origins of the code; NULL: not wanted */
+	pass_numbers numbers;          /* with a record: numbers of the statements in out */
 };
-void pass_writer_finish(struct pass_writer *w); /* all but out */
-/* Makes the text written so far the body of w->f, and validates it and the copies of functions that
- * it calls; if w has an error, w->f stays as it was. Finishes w. Returns 0, w's error, or -EINVAL
- * with w->diags. */
+void pass_writer_finish(struct pass_writer *w); /* frees all but out */
+/* Makes the code written so far the body of w->f, and validates it and the copies of its callees.
+ * If w has an error, w->f stays unchanged. Finishes w. Returns 0, w's error, or -EINVAL with
+ * w->diags. */
 int pass_writer_into(struct pass_writer *w);
 void pass_emit(struct pass_writer *w, const char *fmt, ...) HD_PRINTF(2, 3);
-void pass_put(struct pass_writer *w, const char *text); /* no format */
+void pass_put(struct pass_writer *w, const char *text); /* text without format directives */
 void pass_copy(struct pass_writer *w, const struct ptx_stmt *s);
 int pass_ahead(
-	struct pass_writer *w); /* what is written comes ahead of w->f's body; w is finished */
-/* Gives everything written since `from` the guard of s, and its place. */
+	struct pass_writer *w); /* puts the code written so far before w->f's body; finishes w */
+/* Gives everything emitted since `from` the guard and the position of s. */
 void pass_guard_since(struct pass_writer *w, size_t from, const struct ptx_stmt *s);
-struct ptx_stmt *pass_last(struct pass_writer *w); /* the statement emitted last; NULL on error */
-/* A register as an operand, by its name; type: "b32" or "b64". */
+/* the last statement emitted; a dummy after an error */
+struct ptx_stmt *pass_last(struct pass_writer *w);
+/* Returns a register as an operand; type: "b32" or "b64". */
 struct ptx_opd pass_operand(struct pass_writer *w, const char *type, const char *name);
 
 #endif

@@ -1,12 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0
  * Copyright 2026 The heddle authors */
 
-/* What a launch begins and ends with (control.h: relay, the host's word, exit, exit rule), and the
+/* Code that begins and ends a launch (control.h: relay, host's word, exit, exit rule), and the
  * closer, which ends a launch of guard grids. */
 #include "pass/virtual/emit.h"
 #include "pass/worker/worker.h"
 
-/* Block 0 may become the relay; others may have to wait for what it reads first. */
+/* Block 0 may become the relay. Other blocks may have to wait for the word that the relay reads
+ * first. */
 void pass_emit_first_steps(struct pass_writer *w, const char *relay_to, bool worker)
 {
 	pass_put(w, "ld.param.u32 %hd_r1, " A_FLAGS ";\n"
@@ -50,8 +51,9 @@ void pass_emit_first_steps(struct pass_writer *w, const char *relay_to, bool wor
 		    "nanosleep.u32 100;\n"
 		    "bra $hd_word;\n"
 		    "$hd_told:\n");
-	/* Its word has been overtaken before it came: one such worker, or block of a guard grid, an
-	 * SM claims once, whatever holds now. %hd_r3: which word of which generation. */
+	/* A newer word arrived before the launch's own word. Then one such worker (or block of a
+	 * guard grid) per SM claims once, whatever the quota. %hd_r3 identifies the word and the
+	 * generation. */
 	pass_put(w, "setp.ne.u32 %hd_p1, %hd_r2, 0;\n"
 		    "setp.gt.and.s32 %hd_p1, %hd_r4, 0, %hd_p1;\n"
 		    "and.b32 %hd_r1, %hd_r1, 16;\n"
@@ -66,7 +68,8 @@ void pass_emit_first_steps(struct pass_writer *w, const char *relay_to, bool wor
 	pass_put(w, "$hd_no_word:\n");
 }
 
-/* Takes one off the count; who brings it to 0 goes on. */
+/* Takes one worker off the count. The last worker, which takes the count to 0, goes on; all others
+ * return. */
 #define TAKE_OFF                                                \
 	"atom.global.add.u64 %hd_d1, [%hd_d0" B_STATE ", -1;\n" \
 	"mov.b64 {%hd_r1, %hd_r2}, %hd_d1;\n"                   \
@@ -75,7 +78,7 @@ void pass_emit_first_steps(struct pass_writer *w, const char *relay_to, bool wor
 	"setp.ne.u32 %hd_p1, %hd_r1, 1;\n"                      \
 	"@%hd_p1 bra $hd_ret;\n"
 
-/* %hd_p1: there are blocks that have not run. */
+/* %hd_p1: some blocks have not run. */
 #define LOOK_BACK                                                 \
 	"membar.gl;\n"                                            \
 	"ld.volatile.global.u64 %hd_d2, [%hd_d0" B_TOTAL ";\n"    \
@@ -85,7 +88,7 @@ void pass_emit_first_steps(struct pass_writer *w, const char *relay_to, bool wor
 	"@%hd_p1 bra $hd_ret;\n"                                  \
 	"setp.lt.u64 %hd_p1, %hd_d3, %hd_d2;\n"
 
-/* Who brought the count to 0 goes on to complete, or to $hd_drained. */
+/* The last worker goes on to complete the launch, or to $hd_drained. */
 #define LEAVE                                                               \
 	TAKE_OFF                                                            \
 	"$hd_last:\n" LOOK_BACK "@%hd_p1 bra $hd_drained;\n"                \
@@ -100,8 +103,8 @@ void pass_emit_first_steps(struct pass_writer *w, const char *relay_to, bool wor
 	"setp.ne.u64 %hd_p1, %hd_d7, %hd_d5;\n"                             \
 	"@%hd_p1 bra $hd_ret;\n"
 
-/* The leader takes itself off; %hd_d0 is the block's address. The fence also orders its SM's count
- * ahead of the reset by whoever completes the launch. */
+/* The leader takes its worker off the counts; %hd_d0 is the block's address. The fence also orders
+ * the update of the SM's count before the reset by the worker that completes the launch. */
 static const char gone[] =
 	"$hd_gone:\n"
 	"ld.shared.v2.u32 {%hd_r1, %hd_r2}, " S_SM ";\n"
@@ -118,7 +121,7 @@ static const char gone[] =
 	"mov.u64 %hd_d1, 1;\n"
 	"red.global.add.u64 [%hd_d0" B_GONE ", %hd_d1;\n" LEAVE;
 
-/* %hd_d0 block, %hd_d2 total, %hd_d4 host, %hd_r2 the next generation. */
+/* In: %hd_d0 block, %hd_d2 total, %hd_d4 host, %hd_r2 next generation. */
 #define COMPLETE                                                                     \
 	"mov.u64 %hd_d1, 0;\n"                                                       \
 	"mov.u32 %hd_r3, 0;\n"                                                       \
@@ -158,11 +161,11 @@ static const char gone[] =
 	"st.volatile.global.u32 [%hd_d0" B_GATE ", %hd_r2;\n"                        \
 	"bra $hd_ret;\n"
 
-/* %hd_d0 block, %hd_d2 total, %hd_d4 host, %hd_r2 generation. It is counted again while it tells:
- * else the launch might complete meanwhile, and what it has still to store would go to a slot that
- * may be another launch's by then. If it has completed, there is nothing to tell. Who is the last
- * to leave here tells again, if anybody has left since it looked: a worker (gone), or one who told
- * what it had found earlier, and may have stored that later (told). */
+/* In: %hd_d0 block, %hd_d2 total, %hd_d4 host, %hd_r2 generation. The worker counts itself in again
+ * while it reports. Otherwise the launch might complete meanwhile, and the report would go to a
+ * slot that may belong to another launch by then. If the launch has completed, there is nothing to
+ * report. The last worker to leave here reports again if any other has left since it looked: a
+ * worker (gone), or one that reported an older state and may have stored it later (told). */
 #define DRAINED                                                           \
 	"$hd_drained:\n"                                                  \
 	".pragma \"nounroll\";\n"                                         \
@@ -216,13 +219,13 @@ void pass_emit_exit(struct pass_writer *w)
 	pass_put(w, DRAINED);
 }
 
-/* ---- the relay: the first warp of the block that won, all lanes together ----
- * Lanes meet at vote and shfl; a bar.warp.sync in here would make the assembler take every warp of
- * the kernel for divergent. Each lane's fence stands ahead of the vote, and the store that
- * publishes the word behind it. */
-/* %hd_r6 lane, %hd_r7 lanes, %hd_r8 their mask, %hd_r9 the word applied, %hd_r10 polls, %hd_r11 the
- * tenant's word that it begins with; %hd_p3: no quota is above 0; %hd_d3 host, %hd_d6 workers gone
- * before it came, %hd_d7 whose quotas are to be applied. */
+/* ---- the relay: the first warp of the winning block, all lanes together ----
+ * Lanes synchronize with vote and shfl. A bar.warp.sync in this code would make ptxas treat every
+ * warp of the kernel as divergent. Each lane's fence comes before the vote, and the store that
+ * publishes the word comes after it. */
+/* %hd_r6 lane, %hd_r7 number of lanes, %hd_r8 their mask, %hd_r9 the word applied, %hd_r10 polls,
+ * %hd_r11 the tenant's word at the start; %hd_p3: no quota is above 0; %hd_d3 host, %hd_d6 workers
+ * that had left before the relay came, %hd_d7 source of the quotas to apply. */
 static const char relay_begin[] =
 	"mov.u32 %hd_r0, %tid.z;\n"
 	"mov.u32 %hd_r1, %ntid.y;\n"
@@ -242,10 +245,10 @@ static const char relay_begin[] =
 	"mov.u32 %hd_r8, -1;\n"
 	"shr.u32 %hd_r8, %hd_r8, %hd_r0;\n"
 	"ld.param.u64 %hd_d3, " A_HOST ";\n"
-	"mov.u32 %hd_r9, 0;\n" /* no word is 0: the first poll applies it */
+	"mov.u32 %hd_r9, 0;\n" /* no word is 0, so the first poll applies the word */
 	"mov.u32 %hd_r10, 0;\n"
 	"ld.volatile.global.u64 %hd_d6, [%hd_d0" B_GONE ";\n"
-	"mov.u64 %hd_d5, 0;\n" /* lest it live on from nowhere */
+	"mov.u64 %hd_d5, 0;\n" /* an initial value, so that no uninitialized register stays live */
 	"setp.ne.u32 %hd_p3, %hd_r9, %hd_r9;\n"
 	"setp.ne.u32 %hd_p0, %hd_r6, 0;\n"
 	"ld.volatile.global.u64 %hd_d1, [%hd_d3" H_SEQ ";\n"
@@ -263,14 +266,14 @@ static const char relay_begin[] =
 	"shfl.sync.idx.b32 %hd_r11, %hd_r11, 0, 31, %hd_r8;\n"
 	"@%hd_p0 bra $hd_arrived;\n";
 
-/* Without a word there is nothing to wait for. */
+/* If there is no word, nobody needs to wait for one. */
 static const char relay_free[] = "or.b32 %hd_r0, %hd_r0, %hd_r11;\n"
 				 "setp.ne.u32 %hd_p1, %hd_r0, 0;\n"
 				 "mov.u32 %hd_r1, 1;\n"
 				 "@!%hd_p1 st.volatile.global.u32 [%hd_d0" B_BEGUN ", %hd_r1;\n";
 
-/* The generation's first relay says that the launch has arrived. Workers cannot tell by what they
- * find in the block whether they are the first: others write it while they look. */
+/* The first relay of a generation reports that the launch has arrived. A worker cannot tell from
+ * the block whether it is the first: others write to the block meanwhile. */
 static const char relay_arrive[] = "mov.u64 %hd_d1, %globaltimer;\n"
 				   "ld.volatile.global.u32 %hd_r0, [%hd_d3" H_ARRIVED ";\n"
 				   "ld.param.u32 %hd_r1, " A_GEN ";\n"
@@ -283,14 +286,14 @@ static const char relay_arrive[] = "mov.u64 %hd_d1, %globaltimer;\n"
 				   "st.volatile.global.u32 [%hd_d3" H_ARRIVED ", %hd_r1;\n"
 				   "$hd_arrived:\n";
 
-/* A word of the launch's own goes before the tenant's, which is looked at once. */
+/* The launch's own word takes precedence over the tenant's, which is read once only. */
 static const char relay_obey[] = "mov.u32 %hd_r0, 0;\n"
 				 "setp.ne.u32 %hd_p1, %hd_r11, 0;\n"
 				 "@%hd_p1 bra $hd_apply;\n";
 
-/* What is the same on all SMs comes with the word: a block may be one thread, and to read by itself
- * what 32 lanes have at once takes it 80 us (H200). %hd_p2: the quotas differ; else %hd_r10: four
- * of them. */
+/* If all SMs have the same quota, the word carries it. A block may have a single thread, and for
+ * one thread it takes 80 us (H200) to read what 32 lanes read at once. %hd_p2: quotas differ; else
+ * %hd_r10 holds four equal quotas. */
 static const char relay_apply[] =
 	"$hd_poll:\n"
 	".pragma \"nounroll\";\n"
@@ -307,8 +310,8 @@ static const char relay_apply[] =
 	"sub.u32 %hd_r10, %hd_r5, 1;\n"
 	"mul.lo.u32 %hd_r10, %hd_r10, 0x01010101;\n"
 	"@%hd_p2 membar.sys;\n"
-	"mov.u32 %hd_r5, 0;\n"   /* all quotas, or'ed */
-	"mov.u32 %hd_r11, -1;\n" /* and and'ed */
+	"mov.u32 %hd_r5, 0;\n"   /* the OR of all quotas */
+	"mov.u32 %hd_r11, -1;\n" /* the AND of all quotas */
 	"mov.u32 %hd_r4, %hd_r6;\n"
 	"$hd_copy:\n"
 	".pragma \"nounroll\";\n"
@@ -317,7 +320,8 @@ static const char relay_apply[] =
 	"mul.wide.u32 %hd_d1, %hd_r4, 4;\n"
 	"add.u64 %hd_d1, %hd_d7, %hd_d1;\n"
 	"mov.u32 %hd_r0, %hd_r10;\n"
-	"@%hd_p2 ld.volatile.global.u32 %hd_r0, [%hd_d1" H_QUOTA ";\n" /* four bytes */
+	/* four quotas, one byte each */
+	"@%hd_p2 ld.volatile.global.u32 %hd_r0, [%hd_d1" H_QUOTA ";\n"
 	"or.b32 %hd_r5, %hd_r5, %hd_r0;\n"
 	"and.b32 %hd_r11, %hd_r11, %hd_r0;\n"
 	"mul.wide.u32 %hd_d1, %hd_r4, 16;\n"
@@ -348,10 +352,10 @@ static const char relay_apply[] =
 	"st.volatile.global.u64 [%hd_d3" H_SEEN_NS ", %hd_d1;\n"
 	"$hd_look:\n";
 
-#define PATIENCE "4096" /* polls: some milliseconds */
+#define PATIENCE "4096" /* polls before a lone relay leaves: some milliseconds */
 
-/* Lane 0 reports on the first poll after a change, on every 64th and as it leaves; it decides for
- * all. %hd_d1 ticket, %hd_d2 total, %hd_d5 state. */
+/* Lane 0 decides for all lanes. It reports on the first poll after a change, on every 64th poll,
+ * and when the relay leaves. %hd_d1 ticket, %hd_d2 total, %hd_d5 state. */
 static const char relay_look[] = "mov.u32 %hd_r5, 0;\n"
 				 "setp.ne.u32 %hd_p0, %hd_r6, 0;\n"
 				 "@%hd_p0 bra $hd_decided;\n"
@@ -361,7 +365,7 @@ static const char relay_look[] = "mov.u32 %hd_r5, 0;\n"
 
 static const char relay_all_claimed[] = "setp.ge.u64 %hd_p1, %hd_d1, %hd_d2;\n";
 
-/* Of a guarded grid each block has taken a ticket, or has left without one: nobody is to come. */
+/* In a guard grid, each block has taken a ticket or left without one: no block is still to come. */
 static const char relay_all_passed[] = "ld.volatile.global.u32 %hd_r0, [%hd_d0" B_PASSED ";\n"
 				       "cvt.u64.u32 %hd_d4, %hd_r0;\n"
 				       "add.u64 %hd_d4, %hd_d4, %hd_d1;\n"
@@ -370,7 +374,8 @@ static const char relay_all_passed[] = "ld.volatile.global.u32 %hd_r0, [%hd_d0" 
 static const char relay_leaves[] = "or.pred %hd_p1, %hd_p1, %hd_p3;\n"
 				   "selp.u32 %hd_r5, 1, 0, %hd_p1;\n";
 
-/* 2: nobody else is there, and somebody has been since it came; or it has been alone for long. */
+/* Sets %hd_r5 to 2 if the relay is alone, and either some worker has left since the relay came or
+ * the relay has been alone for long. */
 static const char relay_is_alone[] = "ld.volatile.global.u64 %hd_d4, [%hd_d0" B_GONE ";\n"
 				     "cvt.u32.u64 %hd_r0, %hd_d5;\n"
 				     "and.b32 %hd_r0, %hd_r0, " STATE_COUNT ";\n"
@@ -402,8 +407,8 @@ static const char relay_end[] = "mov.u32 %hd_r4, %hd_r5;\n"
 				"st.volatile.global.u32 [%hd_d0" B_RELAY ", %hd_r0;\n"
 				"membar.sys;\n";
 
-/* Takes itself off in one step with making sure that nobody has come, and goes on as the last one
- * to leave. */
+/* In one atomic step, takes the relay off the count and checks that no worker has come. The relay
+ * then goes on as the last one to leave. */
 static const char relay_off[] = "setp.ne.u32 %hd_p1, %hd_r4, 2;\n"
 				"@%hd_p1 bra $hd_with_others;\n"
 				"sub.u64 %hd_d1, %hd_d5, 1;\n"
@@ -414,7 +419,7 @@ static const char relay_off[] = "setp.ne.u32 %hd_p1, %hd_r4, 2;\n"
 				"bra $hd_stay;\n"
 				"$hd_with_others:\n";
 
-/* A word that was written meanwhile must not be lost. */
+/* Stays if a new word was written meanwhile: it must not be lost. */
 static const char relay_again[] = "ld.volatile.global.u32 %hd_r0, [%hd_d3" H_SEQ ";\n"
 				  "setp.eq.u32 %hd_p1, %hd_r0, %hd_r9;\n"
 				  "@%hd_p1 bra $hd_looked;\n"
@@ -463,8 +468,8 @@ void pass_emit_relay(struct pass_writer *w, bool guard)
 	".visible .entry hd_closer(.param .align 8 .b8 hd_args[80])\n{\n" \
 	".reg .pred %hd_p<4>; .reg .b32 %hd_r<12>; .reg .b64 %hd_d<8>;\n"
 
-/* It enters only to end the launch: what is counted then may be a late helper of the launch before,
- * and the last one of them to leave completes. */
+/* The closer counts itself in only to end the launch. Workers that are counted then are late
+ * workers of the previous launch, and the last of them to leave completes. */
 #define CLOSE                                                     \
 	BLOCK_ADDRESS                                             \
 	"ld.param.u64 %hd_d4, " A_HOST ";\n"                      \

@@ -1,12 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0
  * Copyright 2026 The heddle authors */
 
-/* The guard form (control.h): the leader looks at the quota and takes one ticket, the block's
- * threads get the ids behind one barrier, and the body runs as it was written, exits and all.
+/* The guard form (control.h). The leader reads the quota and takes one ticket. The block's threads
+ * get the ids after one barrier. Then the body runs unchanged, including its exits.
  *
- * A kernel whose static shared memory leaves no room for a slot lends its own: nothing is in it
- * yet. A second barrier keeps bodies that write to shared memory, theirs or what lies ahead of it,
- * from doing so before all have read. */
+ * If a kernel's static shared memory leaves no room for the slot, the slot overlays a variable of
+ * the kernel, which holds no data yet. A second barrier keeps bodies that write to shared memory
+ * from overwriting the slot, directly or by an out-of-bounds store, before all threads have read
+ * it. */
 #include "pass/virtual/emit.h"
 #include "pass/worker/worker.h"
 

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0
  * Copyright 2026 The heddle authors */
 
-/* From a ticket to the block's ids, done by the leader once a claim; and what yield_every asks
- * for. Divisions by 32 bits, none for grids of one dimension. Only ids that the body reads are
+/* Computes a block's ids from its ticket, by the leader once per claim, and implements yield_every.
+ * It divides in 32 bits, and not at all for one-dimensional grids. Only ids that the body reads are
  * computed.
  *
- * In merged workers the leader finds out where a claim begins and how far apart its blocks are, and
- * each thread computes ids from that, by multiplying (args.h: inverse, claims). */
+ * In merged workers the leader computes where a claim begins and how far apart its blocks are. Each
+ * thread then computes ids by multiplication (args.h: inverse, claims). */
 #include "pass/virtual/emit.h"
 #include "pass/worker/worker.h"
 
@@ -14,8 +14,8 @@ static const char split_rows[] = "div.u32 %hd_z, %hd_y, %hd_r4;\n"
 				 "mul.lo.u32 %hd_r5, %hd_z, %hd_r4;\n"
 				 "sub.u32 %hd_y, %hd_y, %hd_r5;\n";
 
-/* Block number %hd_x becomes {x, y, z}. */
-static void divide(struct pass_writer *w, const bool *reads)
+/* Splits block number %hd_x into {x, y, z}. */
+static void emit_divisions(struct pass_writer *w, const bool *reads)
 {
 	pass_put(w, "mov.u32 %hd_y, 0;\nmov.u32 %hd_z, 0;\n");
 	if (!reads[0] && !reads[1] && !reads[2])
@@ -37,7 +37,8 @@ static void divide(struct pass_writer *w, const bool *reads)
 		pass_put(w, split_rows);
 }
 
-/* If claiming %hd_r6 blocks from ticket %hd_r4 reached a multiple of yield_every. */
+/* Sets all quotas to 0 if the claim of %hd_r6 blocks from ticket %hd_r4 reached a multiple of
+ * yield_every. */
 static const char yield[] = "ld.param.u32 %hd_r5, " A_YIELD ";\n"
 			    "setp.eq.u32 %hd_p1, %hd_r5, 0;\n"
 			    "@%hd_p1 bra $hd_no_yield;\n"
@@ -76,7 +77,7 @@ void pass_emit_part_ids(struct pass_writer *w, const bool *reads)
 	pass_put(w, "bra $hd_store;\n");
 }
 
-/* 2^s - 1 and 2^s are in %hd_r10 and %hd_r6, s and c in %hd_r7 and %hd_r8 (args.h). */
+/* 2^s - 1 and 2^s are in %hd_r10 and %hd_r6; s and c are in %hd_r7 and %hd_r8 (args.h). */
 static const char claimed[] = "mov.u32 %hd_k, " SLOT_LEAVE ";\n"
 			      "ld.param.u32 %hd_r4, " A_CLAIMS ";\n"
 			      "setp.ge.u32 %hd_p1, %hd_t, %hd_r4;\n"
@@ -92,7 +93,7 @@ static const char claimed[] = "mov.u32 %hd_k, " SLOT_LEAVE ";\n"
 			      "setp.ge.u32 %hd_p1, %hd_t, %hd_r9;\n"
 			      "@%hd_p1 bra $hd_later;\n";
 
-/* Of the last claims of that size there may be fewer than 2^s. */
+/* The last group of claims of that size may have fewer than 2^s. */
 static const char claimed_even[] = "and.b32 %hd_r11, %hd_t, %hd_r10;\n"
 				   "sub.u32 %hd_r10, %hd_t, %hd_r11;\n"
 				   "sub.u32 %hd_r9, %hd_r9, %hd_r10;\n"
@@ -103,13 +104,13 @@ static const char claimed_even[] = "and.b32 %hd_r11, %hd_t, %hd_r10;\n"
 
 static const char claimed_later[] = "$hd_later:\n"
 				    "sub.u32 %hd_r11, %hd_t, %hd_r9;\n"
-				    "shr.u32 %hd_y, %hd_r11, %hd_r7;\n" /* which size */
+				    "shr.u32 %hd_y, %hd_r11, %hd_r7;\n" /* index of the size */
 				    "bfe.u32 %hd_r5, %hd_r5, 16, 8;\n"
 				    "setp.ge.u32 %hd_p1, %hd_y, %hd_r5;\n"
 				    "@%hd_p1 bra $hd_single;\n"
 				    "and.b32 %hd_r11, %hd_r11, %hd_r10;\n"
 				    "sub.u32 %hd_k, %hd_r8, %hd_y;\n"
-				    "shl.b32 %hd_k, 1, %hd_k;\n" /* twice that size */
+				    "shl.b32 %hd_k, 1, %hd_k;\n" /* twice the size */
 				    "shl.b32 %hd_r10, %hd_k, %hd_r7;\n"
 				    "shr.u32 %hd_k, %hd_k, 1;\n"
 				    "sub.u32 %hd_r11, %hd_r11, %hd_r10;\n"
@@ -133,8 +134,9 @@ void pass_emit_claimed(struct pass_writer *w)
 	pass_put(w, claimed_later);
 }
 
-/* %hd_x less whole rows of the grid, which go to %hd_y; likewise %hd_y and %hd_z. The inverse is
- * too small by less than 1, and the quotient then by 1 at most. */
+/* Divides %hd_x by the row length: the quotient goes to %hd_y, and %hd_x becomes the remainder; the
+ * same for %hd_y and %hd_z. The inverse is too small by less than 1, so the quotient is too small
+ * by at most 1. */
 static const char divide_x[] = "ld.param.u32 %hd_r2, " A_GRID_X ";\n"
 			       "mul.hi.u32 %hd_y, %hd_x, %hd_r1;\n"
 			       "mul.lo.u32 %hd_r1, %hd_y, %hd_r2;\n"
@@ -164,10 +166,11 @@ void pass_emit_ids(struct pass_writer *w, const struct pass_place *at)
 	if (at->order == PASS_ORDER_COLUMN)
 		pass_emit_columns(w);
 	else
-		divide(w, at->facts->callees.at[0].reads + PASS_CTAID);
+		emit_divisions(w, at->facts->callees.at[0].reads + PASS_CTAID);
 	if (at->order != PASS_ORDER_HILBERT)
 		return;
-	/* Of several blocks each thread finds the places: they follow each other in rows alone. */
+	/* For several blocks, each thread computes the positions, because only in row order they
+	 * are consecutive. */
 	pass_put(w, "setp.ne.u32 %hd_p1, %hd_k, 1;\n"
 		    "@%hd_p1 bra $hd_store;\n");
 	pass_emit_hilbert(w, "claim");
@@ -194,14 +197,15 @@ void pass_emit_shift_division(struct pass_writer *w, const char *site)
 	pass_emit(w, "@%%hd_p1 bra $hd_shift%s;\n", site);
 }
 
-/* Of ticket %hd_d4; leaves column and row number where the short way has them. */
+/* From ticket %hd_d4, as quotient and remainder; leaves column and row where the 32-bit code has
+ * them. */
 static const char divided_wide[] = "cvt.u32.u64 %hd_x, %hd_d2;\n"
 				   "cvt.u32.u64 %hd_y, %hd_d4;\n"
 				   "ld.param.u32 %hd_r4, " A_GRID_Y ";\n"
 				   "mov.u32 %hd_z, 0;\n"
 				   "bra $hd_rows;\n";
 
-/* Its lower half is in %hd_r4. */
+/* Checks that the ticket read from the slot is valid; its lower half is in %hd_r4. */
 static const char still_the_ticket[] =
 	"cvt.u32.u64 %hd_r5, %hd_d4;\n"
 	"setp.ne.u32 %hd_p1, %hd_r4, %hd_r5;\n" FAIL_IF_P1 "ld.param.u64 %hd_d3, " A_TOTAL ";\n"

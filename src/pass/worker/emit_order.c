@@ -39,7 +39,7 @@ void pass_emit_columns(struct pass_writer *w)
 	pass_put(w, split_columns);
 }
 
-/* Of ticket %hd_d4. The columns of all planes together may be more than 2^32. */
+/* For ticket %hd_d4. All planes together may have more than 2^32 columns. */
 void pass_emit_columns_wide(struct pass_writer *w)
 {
 	pass_put(w, "ld.param.u32 %hd_r5, " A_GRID_Y ";\n");
@@ -52,7 +52,8 @@ void pass_emit_columns_wide(struct pass_writer *w)
 		    "bra $hd_store;\n");
 }
 
-/* Of a single row the columns are blocks: the loop over columns would go round for each of them. */
+/* In a grid of one row each column is one block, so the loop over columns would iterate once for
+ * each block. */
 static const char carry_in_row[] = "ld.param.u32 %hd_r1, " A_GRID_Y ";\n"
 				   "ld.param.u32 %hd_r2, " A_GRID_X ";\n"
 				   "setp.ne.u32 %hd_p1, %hd_r1, 1;\n"
@@ -86,7 +87,8 @@ void pass_emit_columns_carry(struct pass_writer *w)
 
 /* ---- hilbert ---- */
 /* %hd_x: the block's number in its band; %hd_r1: blocks in a row; %hd_r3: the band's first row.
- * Rows from 2^28 blocks on would take numbers of more than 32 bits: they stay as they are. */
+ * Rows of 2^28 blocks or more would need numbers of more than 32 bits, so their blocks stay in row
+ * order. */
 static const char find_band[] = "ld.param.u32 %hd_r1, " A_GRID_X ";\n"
 				"ld.param.u32 %hd_r2, " A_GRID_Y ";\n"
 				"and.b32 %hd_r3, %hd_y, -16;\n"
@@ -96,8 +98,8 @@ static const char find_band[] = "ld.param.u32 %hd_r1, " A_GRID_X ";\n"
 static const char number_in_band[] = "sub.u32 %hd_r4, %hd_y, %hd_r3;\n"
 				     "mad.lo.u32 %hd_x, %hd_r4, %hd_r1, %hd_x;\n";
 
-/* The number in the tile, 8 bits, is four pairs of bits, a pair for each halving of the tile.
- * %hd_r6: the upper bits of all pairs, a; %hd_r5: the lower ones, b. */
+/* The number within the tile has 8 bits, in four pairs: one pair for each halving of the tile.
+ * %hd_r6 gets the upper bits a of all pairs, %hd_r5 the lower bits b. */
 static const char split_pairs[] = "and.b32 %hd_r5, %hd_x, 255;\n"
 				  "shl.b32 %hd_r6, %hd_r5, 15;\n"
 				  "or.b32 %hd_r5, %hd_r5, %hd_r6;\n"
@@ -111,11 +113,11 @@ static const char split_pairs[] = "and.b32 %hd_r5, %hd_x, 255;\n"
 				  "shr.u32 %hd_r6, %hd_r5, 16;\n"
 				  "and.b32 %hd_r5, %hd_r5, 15;\n";
 
-/* A curve through four quarters: (0,0), (0,1), (1,1), (1,0), so x is a, and y is a ^ b. The curve
- * in the first quarter has x and y exchanged; that in the last, exchanged and complemented. So a
- * bit of x is a ^ (b & exchanged) ^ complemented, where these two are the parities, over the pairs
- * before, of a == b and of a & b; and y is x ^ b. All parities in one word: complemented from bit
- * 16 on. */
+/* The curve visits four quarters: (0,0), (0,1), (1,1), (1,0), so x is a, and y is a ^ b. In the
+ * first quarter the curve has x and y exchanged; in the last one they are exchanged and
+ * complemented. So a bit of x is a ^ (b & exchanged) ^ complemented, and y is x ^ b. `exchanged` is
+ * the parity of a == b over the preceding pairs, and `complemented` that of a & b. One word holds
+ * both parities; `complemented` starts at bit 16. */
 static const char turn_pairs[] = "xor.b32 %hd_r7, %hd_r6, %hd_r5;\n"
 				 "xor.b32 %hd_r7, %hd_r7, 15;\n"
 				 "and.b32 %hd_r8, %hd_r6, %hd_r5;\n"
@@ -132,7 +134,7 @@ static const char turn_pairs[] = "xor.b32 %hd_r7, %hd_r6, %hd_r5;\n"
 				 "xor.b32 %hd_r6, %hd_r6, %hd_r8;\n"
 				 "xor.b32 %hd_r5, %hd_r5, %hd_r6;\n";
 
-/* Behind the band's last tile numbers go down columns of 16 blocks. */
+/* After the band's last tile, numbers go down columns of 16 blocks. */
 static const char leave_band[] = "shr.u32 %hd_r8, %hd_x, 8;\n"
 				 "shr.u32 %hd_r9, %hd_r1, 4;\n"
 				 "setp.lt.u32 %hd_p1, %hd_r8, %hd_r9;\n"

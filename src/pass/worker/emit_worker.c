@@ -1,24 +1,24 @@
 /* SPDX-License-Identifier: Apache-2.0
  * Copyright 2026 The heddle authors */
 
-/* The worker around a virtual block (control.h: worker). In the order in which it runs:
+/* The worker around a virtual block (control.h: worker). Its parts in the order in which they run:
  *
  *   enter     the leader joins the launch
- *   $hd_top   the leader claims, or takes what it has claimed ahead, and puts it into the slot
- *   $hd_sync  barrier; nothing claimed: leave. The leader counts what was run before, and with
- *             CTL_PULL_AHEAD claims the next chunk
- *   $hd_next  ids of the chunk's next block, from the slot
+ *   $hd_top   the leader claims blocks, or takes its early claim, and stores it in the slot
+ *   $hd_sync  barrier; the worker leaves if it has no claim. The leader counts the blocks that ran
+ *             before, and with CTL_PULL_AHEAD claims the next chunk early
+ *   $hd_next  computes the ids of the chunk's next block from the slot
  *   body
- *   $hd_end   more of this chunk: $hd_next, else $hd_top
+ *   $hd_end   $hd_next if the chunk has more blocks, else $hd_top
  *
- * Two loops, each entered at its head alone: that is what lets the assembler see that whole warps
- * go round them together, and keep what is uniform in uniform registers.
+ * There are two loops, each entered only at its head. So ptxas sees that whole warps run them
+ * together, and keeps uniform values in uniform registers.
  *
- * Few values of ours live across the body: %hd_s (32 * block within the chunk + 16 * slot) and the
- * ticket under way, %hd_t; all else is read again from shared memory and parameters. Without shared
- * memory and barriers in the body warps go through a chunk each at its own pace: there reading
- * again would show, and the chunk's first block and length stay in registers. One barrier a chunk,
- * and one a block only where the body's use of shared memory asks for it. */
+ * Few added values live across the body: %hd_s (32 * block within the chunk + 16 * slot) and the
+ * pending ticket %hd_t. All others are reloaded from shared memory and parameters. If the body has
+ * no shared memory and no barriers, each warp runs a chunk at its own pace. Reloading would then
+ * cost time, so the chunk's first block and length stay in registers. There is one barrier per
+ * chunk, and one per block only if the body's use of shared memory requires it. */
 #include "pass/virtual/emit.h"
 #include "pass/virtual/rounds.h"
 #include "pass/worker/worker.h"
@@ -77,7 +77,7 @@ static const char find_slot[] = "and.b32 %hd_s, %hd_s, 16;\n"
 				"mov.u32 %hd_r0, hd_slot;\n"
 				"add.u32 %hd_r0, %hd_r0, %hd_s;\n";
 
-/* Of several, who runs all of them has changed %hd_s. */
+/* When a worker runs several kernels, the code around them has updated %hd_s already. */
 static const char find_slot_again[] = "mov.u32 %hd_r0, hd_slot;\n"
 				      "add.u32 %hd_r0, %hd_r0, %hd_s;\n";
 
@@ -85,14 +85,15 @@ static const char keep_slot[] = "ld.shared.v4.u32 {%hd_bx, %hd_by, %hd_bz, %hd_b
 				"mov.u32 %hd_k, %hd_bk;\n";
 static const char see_row[] = "ld.param.u32 %hd_r1, " A_GRID_X ";\n"
 			      "add.u32 %hd_r0, %hd_bx, %hd_bk;\n"
-			      "setp.le.u32 %hd_pr, %hd_r0, %hd_r1;\n"; /* in one row */
+			      /* the chunk lies in one row */
+			      "setp.le.u32 %hd_pr, %hd_r0, %hd_r1;\n";
 
 static const char unless_leaving[] = "setp.lt.s32 %hd_p1, %hd_k, 1;\n"
 				     "@%hd_p1 bra $hd_leave;\n";
 
 static const char claim_at[] = "ld.shared.v4.u32 {%hd_r2, %hd_r3, %hd_r4, %hd_r5}, [%hd_r1];\n";
 
-/* Fails unless the claim that was read is as its leader left it. */
+/* Fails unless the claim just read is as its leader stored it. */
 #define COMPARE_CLAIM                                         \
 	"xor.b32 %hd_r2, %hd_r2, %hd_r3;\n"                   \
 	"xor.b32 %hd_r2, %hd_r2, %hd_r4;\n"                   \
@@ -102,20 +103,20 @@ static const char claim_at[] = "ld.shared.v4.u32 {%hd_r2, %hd_r3, %hd_r4, %hd_r5
 	"setp.ne.u32 %hd_p1, %hd_r2, %hd_r3;\n"
 static const char check_claim[] = COMPARE_CLAIM FAIL_IF_P1;
 
-/* The same as a store, which the assembler does not branch around: what follows need not wait for
- * the words that are compared. */
+/* The same check with a store, around which ptxas does not branch: the following code need not wait
+ * for the loaded words. */
 static const char check_claim_aside[] =
 	COMPARE_CLAIM "@%hd_p1 st.shared.u32 [hd_slot+8388000], %hd_r2;\n";
 
-/* Whether a chunk's first block and length stay in registers. */
+/* Whether the chunk's first block and length stay in registers. */
 static bool keeps_slot(const struct pass_place *at)
 {
 	return !at->facts->uses_shared && !at->facts->has_barriers;
 }
 
-/* Whether the first warp that is through with a chunk claims the next one. Not where blocks may
- * wait for each other: a block that is claimed begins at once, and does not stand behind one that
- * waits for it. */
+/* Whether the first warp that finishes a chunk claims the next one. Not if blocks may wait for each
+ * other: a claimed block must then start at once, and not wait in the worker for one that depends
+ * on it. */
 static bool first_claims(const struct pass_place *at)
 {
 	return keeps_slot(at) && !at->pull_ahead && !at->facts->rising_order && !at->merged;
@@ -130,8 +131,8 @@ static void emit_take_slot(struct pass_writer *w, const struct pass_place *at)
 	pass_put(w, unless_leaving);
 }
 
-/* Adds the blocks that were run last to the finished ones: of the slot before this one, or of this
- * one still where another kernel's may follow. */
+/* Adds the blocks run last to the finished count: those of the previous slot, or in a merged worker
+ * those of the current one. */
 static void count_finished(struct pass_writer *w, const struct pass_place *at)
 {
 	pass_put(w, at->merged ? "and.b32 %hd_r1, %hd_s, 16;\n" : "xor.b32 %hd_r1, %hd_s, 16;\n");
@@ -149,23 +150,23 @@ static void count_finished(struct pass_writer *w, const struct pass_place *at)
 }
 
 /* ---- claiming ---- */
-/* The worker counts as one of its SM's, from here to its exit. Uses %hd_r1 to %hd_r3, %hd_d1. */
+/* Counts the worker as one of its SM's, from here until it exits. Uses %hd_r1 to %hd_r3, %hd_d1. */
 static const char count_in[] = SM_ADDRESS "mov.u32 %hd_r2, 1;\n"
 					  "red.global.add.u32 [%hd_d1" B_WORKERS ", %hd_r2;\n"
 					  "add.u32 %hd_r2, %hd_r1, 1;\n"
 					  "not.b32 %hd_r3, %hd_r2;\n"
 					  "st.shared.v2.u32 " S_SM ", {%hd_r2, %hd_r3};\n";
 
-/* Takes the worker off the count in one step with looking at it: out if there were too many. Of any
- * number that do so at once, as many are out as are too many. */
+/* In one atomic step, takes the worker off its SM's count and tests whether there were too many. If
+ * several workers do so at once, exactly as many leave as are too many. */
 #define TRY_OUT                                                     \
 	"atom.global.add.u32 %%hd_r3, [%%hd_d1" B_WORKERS ", -1;\n" \
 	"setp.gt.u32 %%hd_p1, %%hd_r3, %%hd_r2;\n"                  \
 	"@%%hd_p1 bra $hd_out_%s;\n"
 
-/* Goes to $hd_no_<site> when the quota bids the worker leave; it is not counted any more then. A
- * loop here would make the assembler take the whole worker for divergent: if another worker has
- * come between two steps, the worker tries once more, and after that at its next claim. Uses %hd_r1
+/* Jumps to $hd_no_<site> if the quota requires the worker to leave; the worker is then off the
+ * count. A loop here would make ptxas treat the whole worker as divergent. So if another worker
+ * came between the two steps, the worker retries once here, and then at its next claim. Uses %hd_r1
  * to %hd_r5. */
 static void emit_quota(struct pass_writer *w, const struct pass_place *at, const char *site)
 {
@@ -198,7 +199,7 @@ static void emit_quota(struct pass_writer *w, const struct pass_place *at, const
 	pass_emit(w, "bra $hd_no_%s;\n$hd_may_%s:\n", site, site);
 }
 
-/* %hd_r5 = what is left of the grid, shrunk; %hd_r6 = blocks to ask for. */
+/* %hd_r5: the rest of the grid, shifted right by shrink; %hd_r6: blocks to request. */
 static const char claim_size[] = "ld.shared.u32 %hd_r4, " S_LAST ";\n"
 				 "ld.param.u32 %hd_r5, " A_TOTAL ";\n"
 				 "sub.u32 %hd_r5, %hd_r5, %hd_r4;\n"
@@ -232,12 +233,13 @@ static void emit_pull_ahead(struct pass_writer *w, const struct pass_place *at)
 	pass_put(w, "setp.eq.u32 %hd_p1, %hd_r5, 0;\n" /* near the end */
 		    "@%hd_p1 bra $hd_next;\n"
 		    "mov.u32 %hd_t, " CLAIM_LEAVE ";\n");
-	emit_quota(w, at, "ahead"); /* leaves %hd_r6 alone */
+	emit_quota(w, at, "ahead"); /* preserves %hd_r6 */
 	pass_put(w, claim_ticket);
 	pass_put(w, "$hd_no_ahead:\n");
 }
 
-/* Lest what is stored on every way live on from the block before, through its body. */
+/* Defines the ids on all paths. Otherwise their old values would stay live through the previous
+ * block's body. */
 #define NO_IDS "mov.u32 %hd_x, 0;\nmov.u32 %hd_y, 0;\nmov.u32 %hd_z, 0;\n"
 
 static const char take[] = "$hd_take:\n" BLOCK_AGAIN "setp.eq.s32 %hd_p1, %hd_t, " CLAIM_RELAY ";\n"
@@ -251,7 +253,7 @@ static const char take_ticket[] = NO_IDS "ld.param.u32 %hd_r5, " A_TOTAL ";\n"
 					 "ld.shared.v2.u32 {%hd_r6, %hd_r7}, " S_CLAIM ";\n"
 					 "sub.u32 %hd_r5, %hd_r5, %hd_t;\n";
 
-/* Others may still be in a body, or were in one since it was noted. */
+/* Other threads may still be in a body, or have been in one since the size was stored. */
 static const char check_size[] = "xor.b32 %hd_r7, %hd_r6, %hd_r7;\n"
 				 "setp.ne.u32 %hd_p1, %hd_r7, -1;\n" FAIL_IF_P1;
 
@@ -260,8 +262,8 @@ static const char taken[] = "min.u32 %hd_r6, %hd_r6, %hd_r5;\n"
 			    "mov.u32 %hd_x, %hd_t;\n"
 			    "$hd_claimed:\n";
 
-/* Grids of nearly 2^32 blocks and more: everything in 64 bits, and a division by shifting, which
- * needs no registers to speak of (emit_ids.c). */
+/* Grids of nearly 2^32 blocks and more: all in 64 bits. The division shifts bit by bit, which needs
+ * few registers (emit_ids.c). */
 static const char claim_wide[] =
 	"ld.shared.u64 %hd_d2, " S_LAST64 ";\n"
 	"ld.param.u64 %hd_d3, " A_TOTAL ";\n"
@@ -307,7 +309,7 @@ static const char first_of_claim[] = "mov.u32 %hd_x, %hd_r2;\n"
 				     "mov.u32 %hd_y, %hd_r3;\n"
 				     "mov.u32 %hd_z, %hd_r4;\n";
 
-/* Where the chunk begins. */
+/* Loads the chunk's first block. */
 static void emit_first(struct pass_writer *w, const struct pass_place *at)
 {
 	if (keeps_slot(at)) {
@@ -320,7 +322,8 @@ static void emit_first(struct pass_writer *w, const struct pass_place *at)
 	pass_put(w, at->merged ? check_claim_aside : check_claim);
 }
 
-/* From the chunk's first block to block %hd_r0 of it, along rows; to $hd_<to>. */
+/* Advances the ids from the chunk's first block by %hd_r0 blocks in row order; continues at
+ * $hd_<to>. */
 static void emit_carry(struct pass_writer *w, const struct pass_place *at, const char *to)
 {
 	const bool *reads = at->facts->callees.at[0].reads + PASS_CTAID;
@@ -351,7 +354,7 @@ static void emit_next(struct pass_writer *w, const struct pass_place *at)
 	emit_first(w, at);
 	if (!reads[0] && !reads[1] && !reads[2])
 		return;
-	/* The leader has found the place of a single block (pass_emit_ids). */
+	/* For a single block the leader has computed the position (pass_emit_ids). */
 	if (at->order == PASS_ORDER_HILBERT) {
 		pass_emit(w, "setp.eq.u32 %%hd_p1, %s, 1;\n", keeps_slot(at) ? "%hd_bk" : "%hd_r5");
 		pass_put(w, "@%hd_p1 bra $hd_body;\n");
@@ -372,7 +375,7 @@ static void emit_next(struct pass_writer *w, const struct pass_place *at)
 	pass_put(w, "$hd_body:\n");
 }
 
-/* Whether a barrier must stand between two blocks of a chunk. Rounds end with one by themselves. */
+/* Whether a barrier must separate two blocks of a chunk. Rounds end with a barrier already. */
 static bool parts_blocks(const struct pass_place *at)
 {
 	return at->facts->uses_shared && !pass_has_rounds(at);
@@ -409,7 +412,7 @@ static void emit_claim(struct pass_writer *w, const struct pass_place *at)
 	pass_emit_wide_ids(w, reads, at->order, S_LAST64);
 }
 
-/* Off the way of all other claims. */
+/* Out of line, since it runs once only. */
 static void emit_first_claim(struct pass_writer *w)
 {
 	pass_put(w, "$hd_first:\n"
@@ -422,7 +425,7 @@ static void emit_first_claim(struct pass_writer *w)
 	pass_put(w, "bra $hd_may_now;\n");
 }
 
-/* One lane of each warp takes a number; the first claims. */
+/* One lane of each warp takes a number; the warp that gets the first one claims. */
 static const char if_first[] = "and.b32 %hd_s, %hd_s, 16;\n"
 			       "mov.u32 %hd_r0, %laneid;\n"
 			       "setp.ne.u32 %hd_p0, %hd_r0, 0;\n"
@@ -455,11 +458,12 @@ void pass_emit_worker_head(struct pass_writer *w, const struct pass_place *at)
 		    "not.b32 %hd_r1, %hd_t;\n"
 		    "st.shared.v2.u32 " S_SPECIAL ", {%hd_t, %hd_r1};\n"
 		    "mov.u32 %hd_t, " CLAIM_NONE ";\n");
-	pass_put(w, "$hd_begin:\n" WHOLE_WARP); /* from here on */
+	pass_put(w, "$hd_begin:\n" WHOLE_WARP); /* warps are whole from here on */
 	if (first_claims(at))
 		pass_own_barrier(w, at);
 	pass_put(w, "$hd_top:\n");
-	/* All of a block that others may wait for is over before its worker claims another. */
+	/* If other blocks may wait for a block, all its threads must finish before its worker
+	 * claims another. */
 	if (at->facts->rising_order)
 		pass_own_barrier(w, at);
 	pass_put(w, first_claims(at) ? if_first : NOT_LEADER "@%hd_p0 bra $hd_sync;\n");
@@ -483,7 +487,8 @@ void pass_emit_worker_head(struct pass_writer *w, const struct pass_place *at)
 	emit_next(w, at);
 }
 
-/* Blocks of the chunk, in %hd_bk. If it has changed, whoever looks at the claim next sees that. */
+/* Loads the number of blocks of the chunk into %hd_bk. If it was corrupted, the next check of the
+ * claim finds out. */
 static const char length_of_slot[] = "and.b32 %hd_r0, %hd_s, 16;\n"
 				     "mov.u32 %hd_r1, hd_slot;\n"
 				     "add.u32 %hd_r0, %hd_r0, %hd_r1;\n"
@@ -511,7 +516,7 @@ static void end_block(struct pass_writer *w, const struct pass_place *at)
 		pass_put(w, WHOLE_WARP);
 }
 
-/* The way from a block's end to the next. */
+/* Goes from a block's end to the next block. */
 static void emit_again(struct pass_writer *w, const struct pass_place *at)
 {
 	end_block(w, at);
@@ -540,13 +545,13 @@ void pass_emit_worker_tail(struct pass_writer *w, const struct pass_place *at)
 	pass_put(w, "$hd_ret:\nret;\n");
 }
 
-/* ---- one of several ---- */
+/* ---- a worker as one of several ---- */
 void pass_part_declare(struct pass_writer *w, const struct pass_place *at)
 {
 	pass_put(w, SLOT_DECL);
 	pass_emit_regs(w);
 	pass_rounds_declare(w, at);
-	pass_put(w, "mov.u32 %hd_s, 16;\n"); /* the first claim comes to slot 0 */
+	pass_put(w, "mov.u32 %hd_s, 16;\n"); /* the first claim uses slot 0 */
 }
 
 void pass_part_begin(struct pass_writer *w, const char *ticket)
@@ -573,8 +578,8 @@ static const char if_steered[] = "ld.param.u32 %hd_r1, " A_FLAGS ";\n"
 	"and.b32 %hd_r1, %hd_r1, 64;\n"       \
 	"setp.ne.u32 %hd_p1, %hd_r1, 0;\n"
 
-/* Near the end of the grid blocks are left to whoever comes first: for the last claims, twice as
- * many as there are workers or a few less. */
+/* Near the end of the grid no claim is made early, so that the remaining blocks go to the first
+ * free worker. This holds for the last claims, about twice as many as there are workers. */
 static const char ahead[] = IF_BY_CLAIMS "@!%hd_p1 bra $hd_no_ahead;\n"
 					 "ld.shared.u32 %hd_r4, " S_LAST ";\n"
 					 "ld.param.u32 %hd_r5, " A_CLAIMS ";\n"
@@ -592,7 +597,7 @@ void pass_part_ahead(struct pass_writer *w)
 	pass_put(w, ahead);
 }
 
-/* Tickets are blocks. */
+/* Claims blocks directly: tickets are block numbers. */
 static void claim_blocks(struct pass_writer *w, const struct pass_place *at)
 {
 	pass_put(w, if_steered);
@@ -611,7 +616,7 @@ static void claim_blocks(struct pass_writer *w, const struct pass_place *at)
 	pass_emit_part_ids(w, at->facts->callees.at[0].reads + PASS_CTAID);
 }
 
-/* The largest grids, a block a claim: its ids are in the slot as they are. */
+/* For the largest grids a claim has one block, and the slot holds its ids. */
 static const char claim_wide_block[] =
 	"$hd_wide:\n"
 	"atom.global.add.u64 %hd_d4, [%hd_d0" B_TICKET ", 1;\n"
@@ -665,7 +670,7 @@ void pass_part_leave(struct pass_writer *w)
 	pass_emit_exit(w);
 }
 
-/* %hd_s: blocks left of the claim, behind this one. */
+/* %hd_s also gets the number of blocks left of the claim after this one. */
 static const char note_left[] = "sub.u32 %hd_r1, %hd_k, 1;\n"
 				"shl.b32 %hd_r1, %hd_r1, 5;\n"
 				"or.b32 %hd_s, %hd_s, %hd_r1;\n";

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0
  * Copyright 2026 The heddle authors */
 
-/* The preemptible form of a kernel: virtualize, and around that the worker or the guard
- * (FLEP, section 4.1, figure 4 (c); the protocol is control.h's).
- * Requires: an entry with a body. Afterwards: the same name, one parameter more. */
+/* Makes the preemptible form of a kernel: virtualizes the body and puts it into the worker or the
+ * guard (FLEP, section 4.1, figure 4 (c); control.h has the protocol). Requires an entry with a
+ * body. The form has the same name and one more parameter. */
 #include "pass/worker/worker.h"
 #include "ptx/graft.h"
 
@@ -46,9 +46,9 @@ bool pass_order_find(const char *name, enum pass_order *ret)
 	return false;
 }
 
-/* ---- what preempting makes of a kernel ---- */
+/* ---- classification ---- */
 
-/* The tier of a kernel with such a trait; where none is given it does not matter. */
+/* The tier of a kernel with a trait. Traits without a tier here do not affect preemption. */
 static const enum pass_tier tiers[PASS_TRAITS] = {
 	[PASS_IS_OTHER_MODULE] = PASS_HELD,
 	[PASS_IS_CLUSTER] = PASS_HELD,
@@ -69,8 +69,8 @@ static const enum pass_tier tiers[PASS_TRAITS] = {
 	[PASS_SPINS_DEEP] = PASS_GUARD,
 };
 
-/* The first reason for the worst tier stays. */
-static void lower(struct pass_verdict *v, enum pass_tier tier, const struct pass_finding *f)
+/* Lowers the tier. The first reason for the lowest tier stays. */
+static void lower_tier(struct pass_verdict *v, enum pass_tier tier, const struct pass_finding *f)
 {
 	if (tier > v->tier)
 		*v = (struct pass_verdict){tier, f->reason, f->line, f->col};
@@ -81,10 +81,10 @@ static void lower_to(struct ptx_module *m, struct pass_verdict *v, enum pass_tie
 {
 	struct pass_finding f = {.reason = arena_printf(&m->arena, fmt, n)};
 
-	lower(v, tier, &f);
+	lower_tier(v, tier, &f);
 }
 
-/* A barrier for all threads of a worker; 0: the kernel's own 0 will do. */
+/* Returns a barrier for all threads of a worker; 0: barrier 0 is free for this use. */
 static unsigned own_barrier(const struct pass_facts *facts)
 {
 	unsigned left = (uint16_t)~facts->barrier_ids & ~1u;
@@ -94,10 +94,10 @@ static unsigned own_barrier(const struct pass_facts *facts)
 	return 31 - (unsigned)__builtin_clz(left);
 }
 
-/* What is true of it, and what the pass needs: a parameter, a barrier, a slot. The reason is in m's
- * arena. */
-static void judge(struct ptx_module *m, const struct ptx_func *f, const struct pass_facts *facts,
-	struct pass_verdict *ret)
+/* Classifies a kernel by its facts, and by the needs of the pass: a parameter, a barrier, a slot.
+ * The reason is in m's arena. */
+static void classify_facts(struct ptx_module *m, const struct ptx_func *f,
+	const struct pass_facts *facts, struct pass_verdict *ret)
 {
 	uint32_t bytes = 0, limit = m->version >= 81 ? 32764 : 4096;
 	uint64_t shared = facts->demand.static_shared_bytes;
@@ -107,7 +107,7 @@ static void judge(struct ptx_module *m, const struct ptx_func *f, const struct p
 		round_up(bytes, 8) + sizeof(struct ctl_args) > limit)
 		lower_to(m, ret, PASS_HELD, "no room for one more parameter", 0);
 	for (unsigned i = 0; i < facts->n_found; i++)
-		lower(ret, tiers[facts->order[i]], &facts->found[facts->order[i]]);
+		lower_tier(ret, tiers[facts->order[i]], &facts->found[facts->order[i]]);
 	if (facts->keeps_barrier_0 && facts->barriers == PASS_BAR_NONE && !own_barrier(facts))
 		lower_to(m, ret, PASS_GUARD, "all 16 barriers are in use", 0);
 	if (shared + PASS_SLOT_BYTES > PASS_SHARED_LIMIT)
@@ -126,7 +126,7 @@ void pass_classify(struct ptx_module *m, const struct ptx_func *f, struct pass_v
 	if (pass_facts_find(m, f, &facts) < 0)
 		*ret = (struct pass_verdict){PASS_HELD, "out of memory", 0, 0};
 	else
-		judge(m, f, &facts, ret);
+		classify_facts(m, f, &facts, ret);
 	at = facts.waits_at;
 	if (ret_wait)
 		*ret_wait =
@@ -134,9 +134,9 @@ void pass_classify(struct ptx_module *m, const struct ptx_func *f, struct pass_v
 	pass_facts_finish(&facts);
 }
 
-/* Blocks that may wait for lower ones are handed out from the lowest on. A kernel that does not
- * read both x and y cannot tell the orders apart. */
-static enum pass_order order_of(const struct pass_facts *facts, enum pass_order wanted)
+/* If blocks may wait for lower ones, blocks are handed out in row order. A kernel that does not
+ * read both x and y cannot observe the order. */
+static enum pass_order choose_order(const struct pass_facts *facts, enum pass_order wanted)
 {
 	const bool *reads = facts->callees.at[0].reads + PASS_CTAID;
 
@@ -165,7 +165,7 @@ static void fill_info(struct ptx_module *m, const struct ptx_func *f,
 
 /* ---- the two forms ---- */
 
-/* Shared memory of the kernel's own that may hold the slot before the body runs. */
+/* A shared variable of the kernel that may hold the slot before the body runs. */
 static struct ptx_sym *find_overlay(const struct pass_facts *facts)
 {
 	const struct ptx_func *f = facts->callees.at[0].f;
@@ -198,7 +198,7 @@ static void write_guard(struct pass_writer *w, struct pass_place *at, struct ptx
 	if (overlay) {
 		struct ptx_stmt decl = {.kind = PTX_DECL, .guard = PTX_NO_REG, .sym = overlay};
 
-		/* The slot is stored 16 bytes at a time. */
+		/* the slot is written with 16-byte stores */
 		w->error = w->error ? w->error : ptx_raise_align(w->m, overlay, 16);
 		pass_copy(w, &decl);
 		at->declared = overlay;
@@ -209,7 +209,7 @@ static void write_guard(struct pass_writer *w, struct pass_place *at, struct ptx
 	pass_emit_guard_tail(w);
 }
 
-static int rewrite(struct ptx_module *m, struct ptx_func *f, struct diag_list *diags,
+static int rewrite_entry(struct ptx_module *m, struct ptx_func *f, struct diag_list *diags,
 	struct pass_place *at, enum pass_tier tier, struct ptx_sym *overlay,
 	struct pass_record *record)
 {
@@ -253,7 +253,7 @@ int pass_preempt_with(struct ptx_module *m, const char *name, const struct pass_
 	r = pass_facts_find(m, f, &facts);
 	if (r < 0)
 		goto out;
-	judge(m, f, &facts, ret_verdict);
+	classify_facts(m, f, &facts, ret_verdict);
 	fill_info(m, f, &facts, ret_verdict->tier, &info);
 	if (facts.demand.static_shared_bytes + info.added_static_shared_bytes > PASS_SHARED_LIMIT) {
 		overlay = find_overlay(&facts);
@@ -268,9 +268,9 @@ int pass_preempt_with(struct ptx_module *m, const char *name, const struct pass_
 	}
 	at.pull_ahead = !options->no_pull_ahead && !facts.rising_order;
 	at.own_barrier = (uint8_t)own_barrier(&facts);
-	at.order = order_of(&facts, options->order);
+	at.order = choose_order(&facts, options->order);
 	info.order = (uint8_t)at.order;
-	r = rewrite(m, f, diags, &at, ret_verdict->tier, overlay, options->record);
+	r = rewrite_entry(m, f, diags, &at, ret_verdict->tier, overlay, options->record);
 	if (r == 0 && options->max_registers)
 		r = ptx_bounds_lower_maxnreg(m, f, options->max_registers);
 	if (r == 0)

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0
  * Copyright 2026 The heddle authors */
 
-/* Kernel slicing (Zhong and He, Kernelet, 2014; FLEP, section 6.5, measures against it): a launch
- * becomes several, each of some of its blocks, one behind the other; between two of them others get
- * the device. The form's launches have one dimension; a parameter more says which block is the
- * first, and how large the whole grid is.
- * Requires: an entry with a body. Afterwards: the same name, one parameter more. */
+/* Kernel slicing (Zhong and He, Kernelet, 2014; FLEP compares with it in section 6.5). A launch
+ * becomes several consecutive launches, each with some of its blocks. Between two of them other
+ * programs get the device. The form's launches have one dimension; an added parameter gives the
+ * first block and the grid's size. Requires an entry with a body. The form has the same name and
+ * one more parameter. */
 #include "pass/worker/worker.h"
 #include "ptx/graft.h"
 
@@ -16,8 +16,8 @@
 #define SLICE_Y     "[" PASS_SLICE_PARAM "+8]"
 #define SLICE_Z     "[" PASS_SLICE_PARAM "+12]"
 
-/* %hd_x, %hd_y, %hd_z: in a grid of one row a block is the one that it is numbered as. */
-static void put_ids(struct pass_writer *w)
+/* Computes %hd_x, %hd_y, %hd_z. In a grid of one row the block number is x. */
+static void emit_ids(struct pass_writer *w)
 {
 	pass_virtual_regs(w);
 	pass_put(w, ".reg .b32 %hd_x; .reg .b32 %hd_y; .reg .b32 %hd_z; .reg .b32 %hd_r<2>;\n"
@@ -40,14 +40,14 @@ static void put_ids(struct pass_writer *w)
 		    "$hd_row:\n");
 }
 
-static int rewrite(struct ptx_module *m, struct ptx_func *f, struct diag_list *diags,
+static int rewrite_entry(struct ptx_module *m, struct ptx_func *f, struct diag_list *diags,
 	const struct pass_place *at)
 {
 	struct pass_writer w = {.m = m, .f = f, .diags = diags};
 
 	if (!ptx_add_param(m, f, diags, ".param .align 4 .b8 " PASS_SLICE_PARAM "[16]"))
 		return -EINVAL;
-	put_ids(&w);
+	emit_ids(&w);
 	pass_put_body(&w, f, at);
 	return pass_writer_into(&w);
 }
@@ -82,7 +82,7 @@ int pass_slice(struct ptx_module *m, const char *name, struct diag_list *diags,
 		.param_bytes = (uint32_t)round_up(bytes, 4) + PASS_SLICE_BYTES};
 	r = pass_facts_find(m, f, &facts);
 	if (r == 0)
-		r = rewrite(m, f, diags, &at);
+		r = rewrite_entry(m, f, diags, &at);
 	pass_facts_finish(&facts);
 	return r;
 }
