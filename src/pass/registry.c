@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  * Copyright 2026 The heddle authors */
 
-/* The rows, and what is done around each (registry.h). */
+/* The table of passes, and the checks before and after each (registry.h). */
 #include "pass/registry.h"
 #include "pass/fuse/guests.h"
 #include "pass/fuse/predicate.h"
@@ -12,11 +12,11 @@
 #include <stdarg.h>
 #include <string.h>
 
-/* ---- the passes as the door calls them ---- */
+/* ---- adapters for the passes ---- */
 static int run_preempt(const struct pass_request *rq, struct diag_list *diags,
 	struct pass_form *ret, struct pass_record *record)
 {
-	(void)record; /* who wants one has it in the options */
+	(void)record; /* a caller that wants a record sets it in the options */
 	ret->m = rq->in;
 	ret->entry = rq->kernels[0].name;
 	return pass_preempt_with(
@@ -85,7 +85,7 @@ const struct pass_row *pass_find(const char *name)
 	return NULL;
 }
 
-/* ---- the door ---- */
+/* ---- pass_run ---- */
 static int refuse(struct pass_form *ret, unsigned which, struct diag_list *diags, const char *fmt,
 	...) HD_PRINTF(4, 5);
 static int refuse(
@@ -101,7 +101,8 @@ static int refuse(
 	return r;
 }
 
-/* Of a module of thousands of kernels only the one at hand: the rest stays as it is. */
+/* Checks only the requested kernels: a module may have thousands of others, and those stay
+ * unchanged. */
 static int look_at_input(const struct pass_row *row, const struct pass_request *rq,
 	struct diag_list *diags, struct pass_form *ret)
 {
@@ -133,11 +134,10 @@ static int look_at_input(const struct pass_row *row, const struct pass_request *
 	return 0;
 }
 
-/* The form against what came. -EAGAIN: a woven form that does not bring lanes together again. Of a
- * pass that is not verified the form is looked at in tests: preemptible ones by verify_tool; those
- * of `virtual`, which nobody runs but tests, by what they compute: parameters in memory, and blocks
- * that are not all of a launch, the verifier does not know.
- */
+/* Verifies the form against the input. -EAGAIN: a woven form that does not reconverge lanes. Forms
+ * of passes that are not verified here are checked in tests: preemptible ones by verify_tool, and
+ * those of `virtual`, which only tests use, by their results. The verifier does not support
+ * parameters in memory, or blocks that are only part of a launch. */
 static int verify(const struct pass_row *row, const struct pass_request *rq,
 	const struct pass_form *form, const struct ptx_func *f, const struct pass_record *record,
 	struct diag_list *diags)
@@ -183,7 +183,7 @@ static int run_once(const struct pass_row *row, const struct pass_request *rq,
 
 	*ret = (struct pass_form){0};
 	r = row->run(rq, diags, ret, &record);
-	/* Two modules that do not go together: only the list says why. */
+	/* Two incompatible modules: only the list has the reason. */
 	if (r == -ENOTSUP && !ret->verdict.reason && diags->len)
 		r = refuse(ret, ret->which, diags, "%s", diags->at[diags->len - 1].message);
 	if (r == 0)
@@ -196,7 +196,7 @@ static int run_once(const struct pass_row *row, const struct pass_request *rq,
 	return r;
 }
 
-/* In place of a woven form that the assembler would get wrong. */
+/* Fuses vertically instead of a woven form that ptxas would compile wrongly. */
 static int run_vertical(
 	const struct pass_request *rq, struct diag_list *diags, struct pass_form *ret)
 {
@@ -208,8 +208,8 @@ static int run_vertical(
 	return r;
 }
 
-/* Of kernels that were made ready (predicate.h): that they are what the kernels were has been
- * looked at by itself, so the form is held against them. */
+/* Runs the pass on predicated kernels (predicate.h). predicate_check has compared those with the
+ * originals, so the form is verified against the predicated kernels. */
 static int run_predicated(const struct pass_row *row, const struct pass_request *rq,
 	struct diag_list *diags, struct pass_form *ret, bool *ret_any)
 {
@@ -250,7 +250,7 @@ int pass_run(const struct pass_row *row, const struct pass_request *rq, struct d
 	r = run_predicated(row, rq, diags, ret, &any);
 	if (r == -EAGAIN)
 		return run_vertical(rq, diags, ret);
-	/* Where nothing is woven, they are as they came. */
+	/* If nothing is woven, the original kernels are used. */
 	if (r < 0 || !any || !ret->merged.woven.why.reason)
 		return r;
 	ptx_module_free(ret->m);
