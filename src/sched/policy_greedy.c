@@ -616,6 +616,8 @@ static void greedy_decide(
 				v->device->n_sms);
 	order_ages(g, v, out, at, n);
 	await_end(g, v, out, at, n);
+	if (out->wake_ns != HEDDLE_POLICY_UNKNOWN)
+		out->wake_ns = MAX(out->wake_ns, v->now_ns + HEDDLE_POLICY_MIN_WAKE);
 	free(at);
 }
 

@@ -168,6 +168,10 @@ void kernel_module_of_library(void *module, void *library)
 	pthread_mutex_unlock(&kernel_lock);
 }
 
+/* Records of unloaded kernels. Launches that have not ended, and other threads, may still have
+ * pointers to them. */
+static struct kernel *gone_kernels;
+
 /* Under the lock: removes the module and its kernels. The caller unloads their forms. */
 static void forget_module(struct module *m, forms *ret_gone)
 {
@@ -186,6 +190,8 @@ static void forget_module(struct module *m, forms *ret_gone)
 			VEC_PUSH(ret_gone, k->form);
 		code_put(k->code);
 		k->code = NULL;
+		k->next_gone = gone_kernels;
+		gone_kernels = k;
 	}
 	VEC_FREE(&m->kernels);
 	code_put(m->code);

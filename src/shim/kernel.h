@@ -91,6 +91,7 @@ struct kernel {
 	_Atomic uint64_t missed;   /* threads launched as they are while the form was made */
 	bool gone;                 /* unloaded; under kernel_lock, as is: */
 	unsigned held;             /* users of its handles; unloading waits for 0 */
+	struct kernel *next_gone;  /* of the list of unloaded kernels */
 	/* The program's settings, to be applied to the form as well. */
 	bool attr_set[KERNEL_ATTRIBUTES], cache_set;
 	int attr[KERNEL_ATTRIBUTES];
