@@ -41,6 +41,7 @@ int main(int argc, char **argv)
 	}
 	load_report(&o, us, count, kernel_ns / 1000.0);
 	free(us);
+	ex_free_work(&w);
 	exd_close();
 	return 0;
 }

@@ -88,7 +88,7 @@ static int run(const struct ex_options *o, struct ex_work *w, size_t count, cons
 	double *us = ex_alloc(limit * sizeof(*us));
 	uint64_t *at = ex_alloc(limit * sizeof(*at));
 	uint64_t next = ex_now_ns() + (uint64_t)(pace->wait_ms * 1.0e6);
-	const float *row = check ? expect(w) : NULL;
+	float *row = check ? expect(w) : NULL;
 
 	if (check && exd_reset(w))
 		return 1;
@@ -115,7 +115,11 @@ static int run(const struct ex_options *o, struct ex_work *w, size_t count, cons
 				   (double)ex_unit((uint64_t)pace->seed, n++));
 	}
 	load_log(o, at, us, k);
-	return report(o, us, k, wrong) || all_wrong + wrong > 0;
+	all_wrong += report(o, us, k, wrong) ? 1 : wrong;
+	free(us);
+	free(at);
+	free(row);
+	return all_wrong > 0;
 }
 
 int main(int argc, char **argv)
@@ -154,6 +158,7 @@ int main(int argc, char **argv)
 	}
 	load_ready(&o, rounds);
 	r = run(&o, &w, count >= 1 ? (size_t)count : 0, &pace, check > 0);
+	ex_free_work(&w);
 	exd_close();
 	return r;
 }

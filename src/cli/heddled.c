@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0
  * Copyright 2026 The heddle authors */
 
-/* heddled's command line: reads the files first, then options in their order, then serves. Exit
- * status 0; 1 failed; 2 usage. */
+/* heddled's command line: reads the configuration files, then applies the options, then serves.
+ * --set and the options of keys apply in their order, --events and --temporal after them. Exit
+ * status 0; 1: failed; 2: usage. */
 #include "cli/heddled.h"
 #include "base/environment.h"
 #include "commit_gen.h"

@@ -269,8 +269,8 @@ void __cudaRegisterVar(void **handle, char *host, char *device_address, const ch
 		symbol_add(handle, host, name, NULL);
 }
 
-/* host: the program's pointer to the variable. Programs also look the symbol up by that pointer's
- * value. */
+/* host: the address of the program's pointer to the variable. Programs look the symbol up by this
+ * address, or by the pointer's value. */
 void __cudaRegisterManagedVar(void **handle, void **host, char *device_address, const char *name,
 	int external, size_t bytes, int constant, int global)
 {

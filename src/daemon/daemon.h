@@ -184,8 +184,9 @@ void hd_apply(struct hd *d, struct hd_device *dev);
 void hd_store_quotas(struct hd *d, struct hd_slot *s); /* stores a word for the launch */
 /* Requests a round of n workers for a launch that has a relay; 0: as many as fit on the device. */
 void hd_ask_workers(struct hd_slot *s, struct wire_slot *w, uint32_t n);
-/* How many more workers the launch needs to have `workers` of them and a relay, limited by what
- * fits on the device. Uses the relay's last report of present workers. */
+/* The number of workers that are missing until `workers` and the relay, which takes the place of
+ * one, are on the device; at most as many as fit. Uses the relay's last report of present
+ * workers. */
 uint32_t hd_missing_workers(const struct hd_slot *s, const struct wire_slot *w, uint32_t workers);
 /* carveout.c. hd_carveout_need: a launch became known. hd_carveout_tell: informs the tenants
  * after a launch or tenant came or went. */

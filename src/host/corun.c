@@ -114,8 +114,9 @@ static int make_split(struct host_device *d, const struct host_set *s, const str
 	return 0;
 }
 
-/* Each kernel in a stream of its own, which waits for the main stream, and the main stream for it.
- * `each`: with an event between consecutive kernels. */
+/* Launches each kernel in its stream, after the event `began` of the main stream. The main stream
+ * then waits for all of them. streams NULL: all kernels in the main stream, one after another.
+ * `each`: records an event before and after each kernel. */
 static CUresult launch_all(
 	struct host_device *d, const struct host_set *s, const CUstream *streams, bool each)
 {

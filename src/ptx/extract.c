@@ -209,8 +209,8 @@ static void print_var(const struct ptx_sym *sym, bool keep_storage, struct strbu
 }
 
 struct noting {
-	ptx_lines *from;   /* from[i]: of line i + 1 of the whole text. Without memory the last are
-			      missing. */
+	ptx_lines *from;   /* from[i]: the origin of line i + 1 of the printed text. If memory runs
+			    * out, the last entries are missing. */
 	size_t at, before; /* lines that end before this place of the text */
 };
 

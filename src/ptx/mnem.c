@@ -250,7 +250,8 @@ static bool op_compares(unsigned op)
 	       op == PTX_OP_vset4;
 }
 
-/* Parts are names of the module's (split), which remember which type they are. */
+/* `part` is the text of a struct ptx_name of the module, made by split(). The name keeps the type
+ * that it spells. */
 static uint8_t type_from_part(const char *part)
 {
 	struct ptx_name *n = CONTAINER_OF(part, struct ptx_name, text);

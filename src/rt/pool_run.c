@@ -142,10 +142,11 @@ static void ask_all(struct heddle_tasks *t, bool leave, uint32_t but)
 	}
 }
 
-/* Asks all launches to leave: each ends, unless one of its tasks does not. -ETIMEDOUT: one has not
- * ended within limit_ns (UINT64_MAX: no limit). The monitor then brings back the columns that have
- * left, in a new launch, which needs a place. If there is none, the last launch, which may have
- * nearly all columns, is asked only after another one has ended. */
+/* Asks all launches to leave, and waits. -ETIMEDOUT: a launch has not ended within limit_ns
+ * (UINT64_MAX: no limit), because one of its tasks has not. The monitor thread then launches the
+ * columns that have left again, for which it needs a free entry in the table of launches. So if
+ * there is a limit and no free entry, the last launch, which may have nearly all columns, is asked
+ * only after another launch has ended. */
 static int await_end(struct heddle_tasks *t, uint64_t limit_ns)
 {
 	uint64_t begin = limit_ns == UINT64_MAX ? 0 : clock_ns();

@@ -231,8 +231,10 @@ void sched_find_late_tenants(struct sched *s);
 /* Removes that SM from the quotas of the launch, if a late tenant needs it. */
 void sched_leave_arrival_sm(
 	const struct sched *s, const struct sched_launch *l, struct quota *io_allowed);
-/* Sets the quotas of launches that arrive after this decision: those of the tenant's best
- * launch, or all that is left if the tenant has none. */
+/* Sets the quotas with which new launches of the tenant begin. Pinned, or neither held nor with
+ * work that competes: every SM. Without such work, where tenants run side by side: `left`.
+ * Otherwise those of its first launch by rank (t->best), or none. ARRIVAL_SM is left out for a
+ * late tenant of the same or a higher priority. */
 void sched_begin_place(
 	struct sched *s, struct sched_tenant *t, bool held, const struct quota *left);
 

@@ -21,7 +21,8 @@ static uint8_t least_of(const struct quota *q)
 	return least;
 }
 
-/* The count that a quota leads to: the next smaller possible one, or else the smallest.
+/* The count for a quota: the largest possible count that is not above the quota, or else the
+ * smallest. 0 for 0. No bound if the quota admits all workers, or if no counts are known.
  * shim/pads.c has the same rule. */
 static uint8_t count_for(const struct sched_launch *l, uint8_t quota)
 {

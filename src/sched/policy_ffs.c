@@ -26,7 +26,8 @@
 
 #define EPOCH_MIN_NS 100000u /* lower limit of T */
 #define COST_MIN_NS  10000u  /* lower limit of a preemption's cost */
-/* most epochs that a tenant can be in advance: one that cannot be stopped is not barred for good */
+/* A tenant's virtual time exceeds the least one by at most so many epochs. Otherwise a tenant whose
+ * work could not be stopped for long would never get a turn again. */
 #define AHEAD_MAX 64
 #define LOST_MAX  4 /* limit of a turn's loss, in multiples of its known costs */
 #define LOST_PART 8 /* a turn replaces 1/8 of the mean loss */

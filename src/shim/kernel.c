@@ -181,7 +181,8 @@ static void forget_module(struct module *m, forms *ret_gone)
 
 		if (map_get(&here()->kernels, k->handle) == k)
 			map_put(&here()->kernels, k->handle, NULL);
-		/* Its form may be in the making. Unloading does not wait for the assembler. */
+		/* Another thread may be making the form. `gone` keeps that thread from taking the
+		 * kernel's handles again, and the assembler runs without them: the wait is short. */
 		k->gone = true;
 		while (k->held)
 			pthread_cond_wait(&kernel_done, &kernel_lock);

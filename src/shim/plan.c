@@ -90,9 +90,9 @@ static struct form_shape *shape_of(struct form *f, const struct launch *l)
 	return s;
 }
 
-/* Blocks that may wait for each other, and natively are all resident at once. Workers may be fewer,
- * as the relay takes one place, and a quota may end some before the rest have begun. Unmanaged,
- * such a grid either starts whole or is held at launch. */
+/* True: the launch must not be managed, because its blocks may wait for each other and natively all
+ * of them are resident at once. Workers may be fewer: the relay takes the place of one, and a quota
+ * may end some before the rest have begun. An unmanaged grid starts whole, or is held at launch. */
 static bool must_start_whole(const struct form *f, const struct form_shape *s, uint64_t total)
 {
 	return f->info.rising_order && total <= (uint64_t)MAX(s->per_sm, s->as_it_is) * shim->n_sms;

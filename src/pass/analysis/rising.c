@@ -265,7 +265,8 @@ static int by_number(const void *a, const void *b)
 	return x < y ? -1 : x != y;
 }
 
-/* Adds the loop's stores to shared memory: a thread may set a flag there for others. */
+/* Adds to the slice the loop's statements that store to shared memory, because a thread may set a
+ * flag there for other threads. */
 static void add_shared_stores(struct search *s)
 {
 	if (!s->sorted)
