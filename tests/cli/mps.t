@@ -15,7 +15,7 @@ heddle status, doctor and run with an MPS that stops to answer. A script plays i
   $ heddle doctor | grep MPS
   ok    MPS          on: a fault of one tenant reaches all
   $ grep -o 'MPS has no server for uid.*' log | sed 's/uid [0-9]*/uid N/'
-  MPS has no server for uid N yet (none came): the first program starts it
+  MPS has no server for uid N yet (none started): the first program starts it
   $ heddle run --device cpu -- env | grep CUDA_MPS | sed "s|$PWD|DIR|"
   CUDA_MPS_PIPE_DIRECTORY=DIR/mps-pipe
   $ touch mps-pipe/hangs
