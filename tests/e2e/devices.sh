@@ -236,9 +236,9 @@ reset() {
 }
 
 full() {
-	mkdir -p "$dir/root/etc/heddle"
-	printf '[heddled]\nmax_tenants = 1\n' >"$dir/root/etc/heddle/heddled.conf"
-	begins --config-root "$dir/root"
+	mkdir -p "$dir/config/etc/heddle"
+	printf '[heddled]\nmax_tenants = 1\n' >"$dir/config/etc/heddle/heddled.conf"
+	begins --config-root "$dir/config"
 	device=$kind
 	# shellcheck disable=SC2086
 	run low low devices $long --until "$dir/low.end"
