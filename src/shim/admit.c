@@ -1,10 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0
  * Copyright 2026 The heddle authors */
 
-/* The rules that keep a launch from being managed. They concern the launch itself, its kernel, the
- * present moment, and the way in which the launch would be managed. Each rule returns its reason,
- * and the first reason counts. WIRE_WHY_WORKERS means that no rule objects. managed_launch finds
- * the remaining obstacles (no slot is free, the driver refuses the form). */
+/* Decides whether a launch is managed, that is, whether the kernel's preemptible form runs under
+ * heddled's quotas instead of the kernel itself. The rules concern the launch, its kernel, the
+ * state of the program at this moment, and how the launch would be managed. Each rule that forbids
+ * management returns its reason, and the first reason counts. WIRE_WHY_WORKERS means that no rule
+ * forbids it. Later, managed_launch finds the remaining obstacles: no slot of the page is free, or
+ * the driver refuses the form. */
 #include "shim/admit.h"
 #include "shim/launches.h"
 
@@ -86,8 +88,9 @@ static enum wire_reason look_at_kernel(struct kernel *k, struct form **ret)
 	return state_of(k) == KERNEL_PLAIN ? why_plain(k) : WIRE_WHY_IN_MAKING;
 }
 
-/* The driver sees the grid of the form, not this grid, so the shim checks its limits here. The
- * driver checks the other limits (threads of a block, shared memory) for the form as well. */
+/* Checks the limits of the program's own grid and block. The shim launches the form with a
+ * different grid, so the driver would not detect that the program's grid is too large. The driver
+ * checks the other limits (threads per block, shared memory) when the form is launched. */
 static bool shape_is_allowed(const struct launch *l)
 {
 	for (unsigned i = 0; i < 3; i++)
@@ -98,8 +101,9 @@ static bool shape_is_allowed(const struct launch *l)
 
 static _Atomic unsigned n_open; /* launches between admission_begin and admission_end */
 
-/* Must precede the test for a fence: the end of a context raises a fence, and then waits for open
- * admissions. Forms stay loaded until admission_end. */
+/* Counts this launch as one that may use a form; forms stay loaded until admission_end. Call this
+ * before the test for a fence, because the thread that ends a context first raises a fence and then
+ * waits until no admission is open. */
 static void admission_begin(struct admission *a)
 {
 	atomic_fetch_add(&n_open, 1);
@@ -119,7 +123,8 @@ void admissions_await_end(void)
 		nanosleep(&(struct timespec){.tv_nsec = 20000}, NULL);
 }
 
-/* Needs an open admission. False: the form belonged to a context that has ended meanwhile. */
+/* Returns false if the form belonged to a context that has ended since the form was read from the
+ * kernel. The caller must have an open admission. */
 static bool is_current(const struct form *f, const struct kernel *k)
 {
 	return atomic_load_explicit(&k->state, memory_order_acquire) == KERNEL_READY &&

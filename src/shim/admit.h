@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  * Copyright 2026 The heddle authors */
 
-/* Whether a launch is managed, and if not, why. All rules are asked here, in one order. */
+/* Decides whether a launch is managed, and gives the reason if it is not. All rules are checked
+ * here, in a fixed order. */
 #ifndef HEDDLE_SHIM_ADMIT_H
 #define HEDDLE_SHIM_ADMIT_H
 
@@ -20,13 +21,15 @@ struct admission {
 
 /* Whether its attributes mean the same for any other grid. */
 bool launch_is_ordinary(const struct launch *l);
-/* Asks the rules (wire/reasons.def) until one keeps the launch from being managed. While
- * launches are held so that forms can be placed (placing_await), it waits; but not for a launch
- * with a gate. */
+/* Checks the rules (wire/reasons.def) until one of them keeps the launch from being managed. If
+ * launches are held because a form is being loaded on the device (placing_await), this waits,
+ * unless the launch runs behind a gate. */
 void admit(const struct launch *l, struct admission *ret);
-/* Call after the launch, managed or not. The launch no longer uses its form. */
+/* Call this after the launch, whether it was managed or not. From then on the launch no longer uses
+ * its form. */
 void admission_end(struct admission *a);
-/* Waits until no launch uses a form. Within a fence, so that no new use begins. */
+/* Waits until no launch uses a form. Call it within a fence, because a fence keeps new launches
+ * from using a form. */
 void admissions_await_end(void);
 
 static inline enum wire_outcome admission_outcome(const struct admission *a)

@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0
  * Copyright 2026 The heddle authors */
 
-/* The agent, the shim's own thread in a tenant. The agent resumes preempted launches when the
- * daemon grants them, follows unmanaged work while the daemon watches, and takes over within a
- * second when the daemon is gone, until the program is a tenant again (rejoin.h). */
+/* The agent: a thread that the shim runs in each tenant's process. The agent resumes preempted
+ * launches when heddled grants them SMs, and follows unmanaged work while heddled needs that. If
+ * heddled is gone, the agent takes over within a second, until the program is a tenant again
+ * (rejoin.h). */
 #include "shim/follow.h"
 #include "shim/rejoin.h"
 
@@ -45,8 +46,8 @@ static uint64_t next_look(uint64_t resume, bool pending)
 	return MIN(MIN(ns, resume), rejoin_next());
 }
 
-/* Spins until the daemon writes its next word, that is until page->seq differs from `seq`. True:
- * the word arrived. */
+/* Spins until heddled's next message arrives, that is until page->seq differs from `seq`. Returns
+ * true if it arrived. */
 static bool look_on(uint32_t seq)
 {
 	uint64_t end;

@@ -1,13 +1,15 @@
 /* SPDX-License-Identifier: Apache-2.0
  * Copyright 2026 The heddle authors */
 
-/* The cache on disk for the program's next start: rewritten kernels, and how many connections the
- * program needs. Each entry is one file: $XDG_CACHE_HOME/heddle/KEY, else ~/.cache/heddle/KEY. A
- * file has a header, a digest of its key and content, and the content. A file that does not match
- * counts as absent, also if it was renamed. Files appear by rename, so that no reader sees half a
- * file. Reading touches a file, so that trimming removes the least recently used files. A failure
- * here costs time, and nothing else. The program does not see the files that are open here
- * (apart.h). */
+/* The cache on disk for the program's next start. It stores rewritten kernels, and the number of
+ * hardware channels that the program needs. Each entry is one file: $XDG_CACHE_HOME/heddle/KEY, or
+ * ~/.cache/heddle/KEY if that variable is not set.
+ *
+ * A file has a header, a digest of its key and content, and the content. If the digest does not
+ * match, for example because the file was renamed, the entry counts as absent. The shim writes each
+ * file under another name and then renames it, so that no reader sees half a file. Reading an entry
+ * updates its file's time, so that trimming removes the least recently used files. An error in the
+ * cache only costs time. The program does not see the files that the shim opens here (apart.h). */
 #include "base/environment.h"
 #include "host/apart.h"
 #include "host/folder.h"
@@ -23,9 +25,11 @@
 #include <time.h>
 #include <unistd.h>
 
-#define CACHE_MAGIC   "hdcache2"
-#define CACHE_MAX     ((size_t)64 << 20)
-#define TOUCH_AFTER_S 60 /* a program that starts over and over does not touch at each start */
+#define CACHE_MAGIC "hdcache2"
+#define CACHE_MAX   ((size_t)64 << 20)
+/* If the file's time is newer than this, reading does not update it: a program that starts again
+ * and again does not write to the disk at each start. */
+#define TOUCH_AFTER_S 60
 
 struct cache_head {
 	char magic[8];
@@ -62,7 +66,7 @@ static bool cache_path(const char *dir, const uint8_t key[32], char *ret, size_t
 	return n > 0 && (size_t)n < size;
 }
 
-/* The digest covers the key, so that a file does not pass under the name of another one. */
+/* The digest covers the key, so that a file copied or renamed to another key is not accepted. */
 static void digest_of(const uint8_t key[32], const void *data, size_t len, uint8_t ret_digest[32])
 {
 	uint8_t both[64];
@@ -180,8 +184,9 @@ static int make_folder(char *dir)
 	return folder_open(dir);
 }
 
-/* Scanning the folder takes milliseconds. So the shim trims at a process's first file, and then
- * each time that the process has written a sixteenth of the limit. */
+/* Trims the cache from time to time. Scanning the folder takes milliseconds, so a process trims
+ * when it writes its first file, and then after every sixteenth of the limit that it has
+ * written. */
 static void trim_cache(int folder, uint64_t bytes, uint64_t all)
 {
 	static _Atomic uint64_t written;

@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0
  * Copyright 2026 The heddle authors */
 
-/* Forms get the split between L1 cache and shared memory that the daemon names (daemon/carveout.c),
- * or their own split again. The driver reads the setting at each launch. The split is a hint: if
- * the driver refuses it, the form runs with its present split. */
+/* Sets the split of an SM's on-chip memory between L1 cache and shared memory for a form: the split
+ * that heddled requests (daemon/carveout.c), or the form's own. The driver reads the setting at
+ * each launch. The split is a hint: if the driver refuses it, the form runs with its present
+ * split. */
 #include "shim/kernel.h"
 #include "shim/shim.h"
 

@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0
  * Copyright 2026 The heddle authors */
 
-/* Compiling and placing of code. The shim loads code as a library if the driver has libraries, else
- * as a module. The end of the program waits until no thread compiles here, since the driver is
- * taken down then. Code that is in the driver's cache takes a millisecond each. */
+/* Compiles the shim's own PTX and loads it on the device. The shim loads code as a library if the
+ * driver supports libraries, else as a module. At the end of the program the driver shuts down, so
+ * the exit handler here waits until no thread is compiling. Code that is in the driver's cache
+ * takes about a millisecond to load. */
 #include "shim/compile.h"
 
 #include <dlfcn.h>
@@ -15,8 +16,9 @@
 
 #include "shim/placing.h"
 
-/* The thread that ends the program may hold a lock that the driver waits for (in a callback of the
- * driver). */
+/* The longest time, in seconds, that the program's end waits for threads that compile. The wait is
+ * bounded because the thread that ends the program may hold a lock that the driver waits for (if it
+ * ends the program in a callback of the driver). */
 #define LONGEST_S   30
 #define COMPILES_NS 50000000u /* reading a library from the cache takes a millisecond or two */
 
@@ -90,9 +92,9 @@ static void before_first(void)
 	atexit(at_exit);
 }
 
-/* Exit handlers run in reverse order of their registration. The driver's compiler registers its own
- * when it is loaded. So the shim loads the compiler first, and its own handler runs before the
- * compiler's. */
+/* Registers the shim's exit handler so that it runs before the exit handler of the driver's
+ * compiler. Exit handlers run in reverse order of registration, and the compiler registers its own
+ * when it is loaded. So this loads the compiler first. */
 static void before_first_here(void)
 {
 	dlopen("libnvidia-ptxjitcompiler.so.1", RTLD_LAZY | RTLD_NODELETE);
@@ -109,7 +111,8 @@ static void find_assembler(void)
 	char path[sizeof(assembler.path)] = "";
 	Dl_info own;
 
-	/* The assembler hands its results over through the driver's cache. */
+	/* The assembler (the separate compiler process) passes its results through the driver's
+	 * cache, so it is useless if that cache is disabled. */
 	if (!(uncached && atoi(uncached)) && dladdr((void *)find_assembler, &own)) {
 		slash = strrchr(own.dli_fname, '/');
 		snprintf(path, sizeof(path), "%.*s" ASSEMBLER_FILE,
@@ -134,7 +137,8 @@ static bool has_libraries(void)
 	       cu.cuLibraryGetModule && cu.cuKernelGetFunction;
 }
 
-/* Does the driver put a library into contexts at its load (CUDA_MODULE_LOADING=EAGER)? */
+/* Returns true if the driver loads a library into contexts at once (CUDA_MODULE_LOADING=EAGER), and
+ * not at the first use of a kernel. */
 static bool places_at_once(void)
 {
 	CUmoduleLoadingMode mode;
@@ -165,7 +169,8 @@ static bool load_library(const char *text, CUlibrary *ret)
 		shim_leave(&in);
 		compile_goes_outside();
 	}
-	/* The code was no longer in the driver's cache, so the driver loaded its compiler here. */
+	/* The load was so slow that the code cannot have come from the driver's cache. So the
+	 * driver has loaded its compiler in this process. */
 	if (shim_now_ns() - began > COMPILES_NS)
 		pthread_once(&once_compiled, before_first);
 	return ok;

@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0
  * Copyright 2026 The heddle authors */
 
-/* The shim's own PTX, compiled and loaded on the device. The driver compiles a module under a lock
- * of the context: launches wait for it, for seconds if need be. It compiles a library without a
- * lock (doc/notebook.md, "What compiling holds up"), and loads the library on a device when a
- * kernel of it is requested. If possible, another process compiles, and the driver here reads the
- * result from its cache (assembler.h). */
+/* Compiles the shim's own PTX and loads it on the device. When the driver compiles a module, it
+ * holds a lock of the context, and launches wait for that lock, sometimes for seconds. When it
+ * compiles a library, it holds no lock (doc/notebook.md, "What compiling holds up"), and it loads
+ * the library on a device when a kernel of the library is requested. So the shim uses libraries if
+ * possible. If possible, a separate process compiles, and the driver here reads the result from its
+ * cache (assembler.h). */
 #ifndef HEDDLE_SHIM_COMPILE_H
 #define HEDDLE_SHIM_COMPILE_H
 
@@ -13,32 +14,39 @@
 #include "host/assembler.h"
 
 struct compiled {
-	/* NULL: the driver has no libraries (before 12.0), and mod is a module of its own */
+	/* the library that holds the code; NULL if the driver does not support libraries (before
+	 * 12.0), and then the code is in the module `mod` */
 	CUlibrary lib;
 	CUmodule mod;
 	CUfunction fn;
 };
-/* False: the driver refuses the text, or the program ends. s: the staged entry, to be kept once the
- * text has compiled, in whichever process; NULL: it is kept already, and the driver should have it
- * in its cache. Never within a fence, since it may take long. Needs a turn (kernel_turn_begin), but
- * gives it up while another process compiles. */
+/* Compiles the text. Returns false if the driver refuses the text or the program is ending. `s` is
+ * the cache entry to commit once the text has compiled, in this or in another process. NULL means
+ * that the entry is committed already, so that the driver should find the code in its own cache.
+ *
+ * Do not call this within a fence, because it can take long. The calling thread needs a turn
+ * (kernel_turn_begin); this gives the turn up while another process compiles. */
 bool compile(const char *text, size_t len, const struct staged *s, struct compiled *ret);
-/* Around driver calls by threads that would otherwise not survive the program's end, as the driver
- * is taken down then. The program's end and the context's end wait while a thread is inside. False:
- * one of these ends has begun. */
+/* Call these around driver calls on threads that the program's end does not wait for otherwise. The
+ * driver shuts down at the program's end, so the program's end and the end of a context wait while
+ * a thread is inside. Returns false if one of these ends has begun; then do not call the driver. */
 bool compile_goes_inside(void);
 void compile_goes_outside(void);
-/* Around the end of the shim's context: waits until no thread is inside, and admits none. */
+/* Call these around the end of the shim's context. compile_pause waits until no thread is inside
+ * (compile_goes_inside), and no thread can go inside until compile_resume. */
 void compile_pause(void);
 void compile_resume(void);
-/* Loads kernel `name` of it on the device, within placing_begin: otherwise the driver would load it
- * at its first launch, with a lock held. */
+/* Loads the compiled kernel `name` on the device now. Otherwise the driver would load it at its
+ * first launch and hold a lock meanwhile. Call it between placing_begin and placing_end. */
 bool compile_place(struct compiled *c, const char *text, const char *name);
-/* Compiles and places, within placing_begin. For small kernels: launches are held meanwhile. */
+/* Compiles the text in this process and loads kernel `name` on the device. Call it between
+ * placing_begin and placing_end. Launches are held meanwhile, so use it only for small kernels. */
 bool compile_here(struct compiled *c, const char *text, const char *name);
-/* Unloads it, within placing_begin or within a call of the program that unloads. */
+/* Unloads the compiled code. Call it between placing_begin and placing_end, or while the program
+ * itself calls the driver to unload something. */
 void compile_drop(struct compiled *c);
-/* The same after the end of its context, which freed a module with it. */
+/* Releases compiled code after its context has ended. The end of the context freed the module, so
+ * this does not unload it. */
 void compile_drop_ended(struct compiled *c);
 
 #endif

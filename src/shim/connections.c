@@ -1,14 +1,15 @@
 /* SPDX-License-Identifier: Apache-2.0
  * Copyright 2026 The heddle authors */
 
-/* The number of hardware channels ("connections") that the driver makes for a context. Each channel
- * costs time at the start of every program: a context with 32 channels takes more than half a
- * second longer than one with 8, and other programs on the GPU stand still meanwhile. Asking for
- * the driver's default number costs time as well (on an H200 a short program takes 20 to 60 ms
- * longer if the variable says 8 than if it is unset). So the shim asks for nothing at first. If a
- * program that has run long enough has more streams than channels, the shim notes the number on
- * disk, and the program's next start gets more channels. If the user sets the variable, the shim
- * leaves the variable alone, and notes nothing. */
+/* Chooses the number of hardware channels ("connections") that the driver makes for a context. Each
+ * channel costs time at the start of every program: creating a context with 32 channels takes more
+ * than half a second longer than with 8, and other programs on the GPU stall meanwhile. Setting the
+ * variable to the driver's default costs time as well: on an H200 a short program takes 20 to 60 ms
+ * longer if the variable is 8 than if it is unset.
+ *
+ * So the shim leaves the variable unset at first. If a program that has run long enough has more
+ * streams than channels, the shim records the number on disk, and the program's next start gets
+ * more channels. If the user sets the variable, the shim does not change it and records nothing. */
 #include "shim/connections.h"
 #include "base/environment.h"
 #include "shim/kernel.h"
@@ -21,8 +22,8 @@
 #include <unistd.h>
 
 #define VARIABLE "CUDA_DEVICE_MAX_CONNECTIONS"
-/* The value that the shim set. Children inherit both variables, and so the shim tells its own value
- * from a value of the user. */
+/* The value of CUDA_DEVICE_MAX_CONNECTIONS that the shim set. Child processes inherit both
+ * variables. If their values differ, the user has set CUDA_DEVICE_MAX_CONNECTIONS. */
 #define OURS "HEDDLE_CONNECTIONS"
 
 #define DRIVERS_CONNECTIONS 8 /* the driver's default; see SPARE_CHANNELS */
@@ -32,7 +33,8 @@ static uint8_t program[32];                       /* key of this program's note 
 static _Atomic unsigned enough = CONNECTIONS_MAX; /* the shim notes only larger numbers */
 static uint64_t from_ns;                          /* the shim notes nothing before */
 
-/* An interpreter's script tells one program from another, so the script is part of the key. */
+/* Returns true if the program is an interpreter. All scripts of an interpreter run the same
+ * executable, so the key of such a program includes the path of its script. */
 static bool is_interpreter(const char *path)
 {
 	static const char *const names[] = {
@@ -46,7 +48,8 @@ static bool is_interpreter(const char *path)
 	return false;
 }
 
-/* The first argument that is not an option; as an absolute path if it names a file. */
+/* Adds to the key the program's first argument that is not an option. If the argument names a file,
+ * its absolute path is added. */
 static void add_script(struct strbuf *b)
 {
 	int fd = open("/proc/self/cmdline", O_RDONLY | O_CLOEXEC);

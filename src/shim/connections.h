@@ -1,15 +1,17 @@
 /* SPDX-License-Identifier: Apache-2.0
  * Copyright 2026 The heddle authors */
 
-/* The hardware's channels, to which the driver assigns a program's streams (connections.c). */
+/* The hardware channels to which the driver assigns a program's streams (connections.c). */
 #ifndef HEDDLE_SHIM_CONNECTIONS_H
 #define HEDDLE_SHIM_CONNECTIONS_H
 
 #define CONNECTIONS_MAX 32 /* that the driver makes */
-/* Sets how many channels the driver makes, before it starts, unless the user has set that. */
+/* Sets how many channels the driver makes, unless the user has set the number. Call it before the
+ * driver is initialised. */
 void connections_init(void);
 unsigned connections(void); /* how many there are */
-/* The program needs n channels: its next start gets them, up to CONNECTIONS_MAX. */
+/* Records that the program needs n channels. Its next start gets n channels, at most
+ * CONNECTIONS_MAX. */
 void connections_wanted(unsigned n);
 
 #endif

@@ -1,15 +1,15 @@
 /* SPDX-License-Identifier: Apache-2.0
  * Copyright 2026 The heddle authors */
 
-/* The end of one of the program's contexts: cuCtxDestroy, cuDevicePrimaryCtxReset (which
- * cudaDeviceReset calls), and cuDevicePrimaryCtxRelease. If the shim manages launches in this
- * context, everything of the shim in it ends as well: forms, control blocks, streams, events, and
- * the device's mapping of the page. The connection and the page themselves stay. heddled sees the
- * same tenant, whose launches have all ended. The tenant's next launch continues in the context
- * that is current then (shim_launches), and makes all of this anew.
+/* Handles the calls that end one of the program's contexts: cuCtxDestroy, cuDevicePrimaryCtxReset
+ * (which cudaDeviceReset calls), and cuDevicePrimaryCtxRelease. If the shim manages launches in
+ * that context, everything that the shim has in the context ends as well: forms, control blocks,
+ * streams, events, and the device's mapping of the page. The connection to heddled and the page
+ * itself stay, so heddled sees the same tenant with all launches ended. At the tenant's next launch
+ * the shim makes all of this again, in the context that is current then (shim_launches).
  *
- * Until the driver has returned, no thread of the shim calls the driver in that context, and no
- * launch of the program is managed. */
+ * From the call until the driver has returned, no thread of the shim calls the driver in that
+ * context, and no launch of the program is managed. */
 #include "shim/admit.h"
 #include "shim/follow.h"
 #include "shim/hello.h"
@@ -55,7 +55,8 @@ static void forget_context(CUcontext ended, bool is_ours)
 		shim_kick(); /* heddled looks at what has ended */
 }
 
-/* After the driver has returned. ended: the context that has ended, or NULL. */
+/* Lets the shim continue after the driver's call has returned. `ended` is the context that has
+ * ended, or NULL if none has. */
 static void end_is_over(CUcontext ended)
 {
 	forget_context(ended, ended == shim->ctx);
@@ -119,7 +120,7 @@ static bool is_active(CUdevice dev)
 	       cu.cuDevicePrimaryCtxGetState(dev, &flags, &active) == CUDA_SUCCESS && active;
 }
 
-/* The device's primary context. NULL: there is none now, and the shim makes none. */
+/* Returns the device's primary context, or NULL if it does not exist now. Does not create it. */
 static CUcontext primary_of(CUdevice dev)
 {
 	CUcontext ctx = NULL;

@@ -1,18 +1,19 @@
 /* SPDX-License-Identifier: Apache-2.0
  * Copyright 2026 The heddle authors */
 
-/* Copies that make the calling thread wait for a stream: synchronous copies, and copies to pageable
- * memory. The driver holds a lock while it waits, and the launch that would resume preempted work
- * needs this lock. So the shim waits first, through a call that holds no lock. While no managed
- * launch is under way, a copy costs one additional load. */
+/* Handles copies that make the calling thread wait for a stream: synchronous copies, and copies to
+ * pageable memory. The driver holds a lock while it waits for the stream. If the stream's work is
+ * preempted, the shim needs the same lock for the launch that resumes it: a deadlock. So the shim
+ * first waits for the stream with a call that holds no lock. If no managed launch is outstanding, a
+ * copy costs only one additional load. */
 #include "shim/placing.h"
 
 #include <stdatomic.h>
 
 #define SMALL_BYTES 65536
 
-/* The memory is neither registered nor allocated by the driver. True also if the driver cannot
- * tell. */
+/* Returns true if the memory is neither registered with the driver nor allocated by it, and also if
+ * the driver cannot tell. */
 static bool is_pageable(const void *host)
 {
 	unsigned type = 0;
@@ -33,10 +34,10 @@ static bool on_host(CUdeviceptr at)
 	return type == CU_MEMORYTYPE_HOST;
 }
 
-/* An asynchronous copy from pageable memory to the device. The driver buffers a small copy and
- * returns at once. But with some 1,000 commands or 4 MiB of such copies in the queue (H200, driver
- * 580) the driver waits for room while it holds a lock, and the launch that would resume the work
- * before the copy waits for the same lock. */
+/* Decides whether an asynchronous copy from pageable memory to the device needs a fence. The driver
+ * buffers a small copy and returns at once. But if about 1,000 commands or 4 MiB of such copies are
+ * queued (H200, driver 580), the driver waits for free space in its queue and holds a lock
+ * meanwhile. The launch that resumes the work before the copy then waits for the same lock. */
 static enum fence_copy to_device(size_t bytes)
 {
 	if (bytes > SMALL_BYTES)
@@ -46,8 +47,8 @@ static enum fence_copy to_device(size_t bytes)
 		       : FENCE_NO_COPY;
 }
 
-/* A synchronous copy whose arguments are addresses alone. A copy within the device needs no
- * wait. */
+/* Decides whether a synchronous copy with plain addresses as arguments needs a fence. A copy within
+ * the device does not wait. */
 static enum fence_copy wait_between(CUdeviceptr dst, CUdeviceptr src)
 {
 	return on_host(dst) || on_host(src) ? FENCE_COPY_WAITS : FENCE_COPY_MAY;
@@ -115,8 +116,8 @@ void copies_anew(void)
 		atomic_store_explicit(&copied[shim_at()], false, memory_order_relaxed);
 }
 
-/* With time-sliced tenants, heddled keeps lower tenants waiting for copies that follow a launch
- * (sched/pauses.c). */
+/* Records the time of a copy in the page. If tenants run in time slices and this tenant copies
+ * after a launch, heddled does not yet switch to tenants of lower priority (sched/pauses.c). */
 static void note_copy(void)
 {
 	uint64_t now;
@@ -142,7 +143,8 @@ static void note_copy(void)
 		fence_end();                                                               \
 	return r;
 
-/* A synchronous copy, in the legacy default stream and in the calling thread's own (_ptds). */
+/* Defines two functions for a synchronous copy: one for the legacy default stream, and one for the
+ * per-thread default stream (_ptds). */
 #define SYNC(name, symbol, types, params, kind, args)       \
 	SHIM_API CUresult symbol params;                    \
 	CUresult symbol params                              \
@@ -177,8 +179,8 @@ SYNC(cuMemcpy, cuMemcpy, (CUdeviceptr, CUdeviceptr, size_t),
 	(CUdeviceptr dst, CUdeviceptr src, size_t bytes), wait_between(dst, src), (dst, src, bytes))
 SYNC(cuMemcpyDtoH, cuMemcpyDtoH_v2, (void *, CUdeviceptr, size_t),
 	(void *dst, CUdeviceptr src, size_t bytes), FENCE_COPY_WAITS, (dst, src, bytes))
-/* Even a copy of four bytes waits: on an H200, cuMemcpyHtoD spins until the work before it is done,
- * and holds a lock meanwhile. */
+/* Even a copy of four bytes needs the fence: on an H200, cuMemcpyHtoD spins until the preceding
+ * work is complete, and holds a lock meanwhile. */
 SYNC(cuMemcpyHtoD, cuMemcpyHtoD_v2, (CUdeviceptr, const void *, size_t),
 	(CUdeviceptr dst, const void *src, size_t bytes), FENCE_COPY_WAITS, (dst, src, bytes))
 SYNC(cuMemcpy2D, cuMemcpy2D_v2, (const CUDA_MEMCPY2D *), (const CUDA_MEMCPY2D *copy),
@@ -204,9 +206,10 @@ ASYNC(cuMemcpy3DAsync, cuMemcpy3DAsync_v2, (const CUDA_MEMCPY3D *copy, CUstream 
 ASYNC(cuMemcpyDtoDAsync, cuMemcpyDtoDAsync_v2,
 	(CUdeviceptr dst, CUdeviceptr src, size_t bytes, CUstream stream), FENCE_NO_COPY,
 	(dst, src, bytes, stream))
-/* The driver runs a memset as a kernel. Under MPS that kernel waits until another program's workers
- * leave room on an SM, so heddled counts it as an unmanaged launch. Without MPS the device's time
- * slicing lets it run, and a hand-over would cost more than the memset. */
+/* The driver executes a memset as a kernel. Under MPS that kernel waits until another program's
+ * workers free enough of an SM, so heddled counts it as an unmanaged launch. Without MPS the
+ * device's own time slicing lets the memset run, and a switch to this tenant would cost more time
+ * than the memset. */
 #define MEMSET_FORM(name, symbol, params, own, args)                  \
 	SHIM_API CUresult symbol params;                              \
 	CUresult symbol params                                        \

@@ -18,8 +18,8 @@ static struct entry {
 	float us;
 } table[ENTRIES];
 
-/* Returns the entry of `what`, or the entry to use for it. The first of the colliding entries is
- * replaced. */
+/* Returns the table entry of `what`. If `what` has none, returns the entry to use for it: a free
+ * one, or else the first entry that it collides with, which the caller overwrites. */
 static struct entry *find_entry(uint64_t what)
 {
 	uint64_t at = what * 0x9e3779b97f4a7c15u >> 40;

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  * Copyright 2026 The heddle authors */
 
-/* How long unmanaged launches take, by kernel and grid. The times are learnt from groups of
- * launches that ran one after another. Not thread-safe. */
+/* Estimates how long unmanaged launches take, by kernel and grid. The estimates are learnt from the
+ * total time of batches of launches that ran one after another. Not thread-safe. */
 #ifndef HEDDLE_SHIM_COST_H
 #define HEDDLE_SHIM_COST_H
 
@@ -18,8 +18,9 @@ struct cost_batch {
 
 /* Microseconds, 1 at least; of what is not known: unknown_us. */
 uint32_t cost_of(uint64_t what, uint32_t unknown_us);
-/* took_us: the batch's whole time. All known times of the batch change in proportion. Those of
- * batches with a single kind are soon exact. */
+/* Corrects the estimates from a batch that took took_us in total. All known estimates of the batch
+ * change by the same factor. If all launches of the batch are of one kind, their estimate becomes
+ * exact within a few batches. */
 void cost_learn(const struct cost_batch *b, uint32_t unknown_us, double took_us);
 void cost_forget(void);
 

@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0
  * Copyright 2026 The heddle authors */
 
-/* The pool of control blocks. The shim allocates many blocks at a time, and never frees them. A
- * free block keeps its generation, so that late workers of its last launch see another generation
- * and leave. */
+/* The pool of control blocks (the device memory through which a launch and its workers
+ * communicate). The shim allocates many control blocks at a time, and never frees their memory. A
+ * control block in the pool keeps its generation (the number of launches that have used it). Late
+ * workers of its last launch see that the generation has changed, and exit. */
 #include "shim/ctlpool.h"
 #include "shim/connections.h"
 
@@ -11,8 +12,9 @@
 #include <stdatomic.h>
 #include <stdlib.h>
 
-/* More than managed streams hold at once. So the shim never has to allocate later, on a stream
- * without a reserved channel, while some channels may be blocked (stream.c). */
+/* Number of control blocks that are allocated at a time. It exceeds the number of streams that can
+ * be managed at once, so the shim never has to allocate later. A later allocation would run on a
+ * stream without a channel of its own, while some channels may be blocked (stream.c). */
 #define POOL_BLOCKS 64
 _Static_assert(POOL_BLOCKS > CONNECTIONS_MAX, "control blocks for all streams that are managed");
 
@@ -50,7 +52,8 @@ static int pool_fill(void)
 	r = shim_enter(&in);
 	if (r == CUDA_SUCCESS)
 		r = cu.cuMemAlloc(&at, POOL_BLOCKS * bytes);
-	/* On the helper stream: the legacy stream might wait for the program's work. */
+	/* The copy runs on the shim's helper stream, because the legacy default stream might wait
+	 * for the program's work. */
 	if (r == CUDA_SUCCESS)
 		r = cu.cuMemcpyHtoDAsync(at, image, POOL_BLOCKS * bytes, shim->helper);
 	if (r == CUDA_SUCCESS)
@@ -70,7 +73,8 @@ int ctlpool_init(void)
 {
 	if (pool_fill() < 0)
 		return -EIO;
-	/* The wait is satisfied at once. It tests whether streams can wait for a word at all. */
+	/* Test whether the device supports stream waits on a 32-bit value in memory. This wait is
+	 * satisfied at once, because every value is >= 0. */
 	if (cu.cuStreamWaitValue32(shim->helper,
 		    pool()->block[0].at + offsetof(struct ctl_block, gate), 0,
 		    CU_STREAM_WAIT_VALUE_GEQ) != CUDA_SUCCESS)
@@ -95,8 +99,8 @@ bool ctlpool_give(struct stream *s)
 	return ok;
 }
 
-/* A destroyed stream's block can be used again after the stream's last launch is complete: late
- * workers of that launch see another generation and leave. */
+/* Returns a destroyed stream's control block to the pool. The block can be used again once the
+ * stream's last launch is complete: late workers of that launch see another generation and exit. */
 void ctlpool_take_back(struct stream *s)
 {
 	pthread_mutex_lock(&pool()->lock);

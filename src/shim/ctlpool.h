@@ -1,14 +1,15 @@
 /* SPDX-License-Identifier: Apache-2.0
  * Copyright 2026 The heddle authors */
 
-/* Control blocks: device memory that a stream's managed launches share, one block a stream. */
+/* Control blocks: device memory that the managed launches of a stream use one after another. Each
+ * stream has one control block. */
 #ifndef HEDDLE_SHIM_CTLPOOL_H
 #define HEDDLE_SHIM_CTLPOOL_H
 
 #include "shim/managed.h"
 
-/* Makes the first blocks; -ENOTSUP: streams cannot wait for a word in one. The context is
- * current. */
+/* Allocates the first control blocks. Returns -ENOTSUP if streams cannot wait for a value in a
+ * control block. The shim's context must be current. */
 int ctlpool_init(void);
 bool ctlpool_give(struct stream *s); /* false: there is no memory for one */
 void ctlpool_take_back(struct stream *s);

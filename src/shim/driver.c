@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0
  * Copyright 2026 The heddle authors */
 
-/* The real driver. The first call that needs it finds and loads it, never a constructor.
- * HEDDLE_DRIVER_LIB names it (the virtual GPU's library, or a driver in an unusual place). The
- * default is the first libcuda.so.1 of the system that lacks the shim's marker. */
+/* Finds and loads the real driver. This happens at the first call that needs the driver, never in a
+ * constructor. HEDDLE_DRIVER_LIB names the library to load: the virtual GPU's library, or a driver
+ * in an unusual place. The default is the first libcuda.so.1 of the system that does not contain
+ * the shim's marker. */
 #include "base/environment.h"
 #include "dev/symbol.h"
 #include "shim/connections.h"
@@ -22,7 +23,8 @@ struct cu_api cu;
 static pthread_once_t once = PTHREAD_ONCE_INIT;
 static bool loaded;
 
-/* The generated stubs: a table of one word each, and their names, one after another. */
+/* The generated stubs (gen_stubs.sh) use these: a table with one function pointer for each driver
+ * function, and the functions' names, one after another in the same order. */
 extern _Atomic(void *) shim_table[];
 extern const char shim_names[];
 void *shim_resolve(unsigned index);

@@ -2,9 +2,9 @@
  * Copyright 2026 The heddle authors */
 
 /* Fences. Some driver calls hold a lock of the driver while they wait for the GPU. If such a call
- * waits for a preempted launch, the launch that would resume it waits for that lock: a deadlock. So
- * the shim waits first, without any lock, and manages no new launches while such a call is under
- * way. */
+ * waits for a preempted launch, and the shim needs the same lock for the launch that resumes it,
+ * both wait forever. So the shim first waits for the GPU without any lock, and manages no new
+ * launches until such a call has returned. */
 #include "hooks_gen.h"
 #include "shim/follow.h"
 #include "shim/launches.h"
@@ -50,8 +50,7 @@ static bool context_broken(void)
 	return r != CUDA_SUCCESS && r != CUDA_ERROR_NOT_READY;
 }
 
-/* Waits in the driver through a call that holds no lock: for one stream, or for the whole
- * context. */
+/* Waits for one stream, or for the whole context, through a driver call that holds no lock. */
 static void synchronise_driver(CUstream stream, bool whole)
 {
 	struct shim_inside in;
@@ -82,8 +81,9 @@ static bool none_preempted(void)
 	return !managed_any_preempted();
 }
 
-/* True: `steady` holds, and will hold until the last fenced call is over. Then no running launch
- * needs another launch of the shim. False: not yet. */
+/* Asks heddled to leave all quotas as they are ("pin") until the last fenced call has returned.
+ * Returns true if `steady` holds and heddled has pinned the launches, so that no running launch
+ * needs another launch of the shim to continue. Returns false if that is not yet so. */
 static bool all_pinned(bool (*steady)(void))
 {
 	struct wire_page *p = shim->page;
@@ -124,8 +124,9 @@ void fence_begin(enum fence_kind kind)
 			break;
 		if (!began)
 			began = shim_now_ns();
-		/* Loading need not wait for running launches, and they may wait for the loaded
-		 * code. */
+		/* A call that loads code need not wait for running launches to complete. It must
+		 * not, because a running launch may wait for something that the loaded code
+		 * does. */
 		if (kind == FENCE_LOADS && shim_now_ns() - began > LOAD_WAITS_NS &&
 			all_pinned(none_preempted))
 			break;
@@ -135,7 +136,8 @@ void fence_begin(enum fence_kind kind)
 		}
 		if (round == 0)
 			agent_poke();
-		/* A sleep of 20 us takes 70 us, which is long beside a short launch. */
+		/* Yield at first, because a sleep of 20 us takes 70 us in practice, which is long
+		 * compared with a short launch. */
 		if (shim_now_ns() - began < SPIN_NS)
 			sched_yield();
 		else
@@ -161,10 +163,11 @@ static bool is_through(CUstream stream)
 	return yes;
 }
 
-/* Waits until no managed launch is before the copy, or until the launches before it make no
- * progress: they may wait for something that the program does only after the copy, which natively
- * returns at once. In the second case heddled preempts nothing until the driver is done with the
- * copy. That time is bounded, since no new launch is managed meanwhile. */
+/* Waits until no managed launch precedes the copy in its stream, or until the preceding launches
+ * stop making progress. In the second case they may wait for something that the program does only
+ * after the copy, because the same copy returns at once without heddle. Then heddled preempts
+ * nothing until the driver is done with the copy. That time is bounded, because the shim manages no
+ * new launch meanwhile. */
 static void await_room(CUstream stream)
 {
 	struct stream *s = stream_of(stream);
@@ -235,8 +238,9 @@ void fence_all_end(void)
 
 /* ---- calls that are fenced and otherwise passed on ---- */
 
-/* A call that waits may wait for any device, since host memory belongs to all devices. A call that
- * loads waits for one device. */
+/* Calls the driver within a fence. A call that waits (FENCE_WAITS) can wait for any device, because
+ * host memory belongs to all devices, so it is fenced on all of them. A call that loads code is
+ * fenced only on its own device. */
 #define WAIT_AROUND(kind, fn, args)    \
 	CUresult r;                    \
 	if (kind == FENCE_WAITS)       \
@@ -280,7 +284,8 @@ void fence_all_end(void)
 #include "dev/cu_api.def"
 #undef CU_FN
 
-/* Functions that are not in cu_api.def. They take a handle, or an address and a size. */
+/* Defines a fenced function that is not listed in cu_api.def. These functions take a handle, or an
+ * address and a size. */
 #define UNLISTED(name, params, types, args)        \
 	SHIM_API CUresult name params;             \
 	CUresult name params                       \
@@ -294,7 +299,8 @@ UNLISTED(cuMemUnmap, (CUdeviceptr at, size_t bytes), (CUdeviceptr, size_t), (at,
 UNLISTED(cuMemRelease, (unsigned long long handle), (unsigned long long), (handle))
 UNLISTED(cuDestroyExternalMemory, (void *memory), (void *), (memory))
 
-/* Freeing memory of one device need not wait for launches on another device. */
+/* Selects the device of the memory at `at`, because freeing memory of one device need not wait for
+ * launches on another device. */
 static void route_by_address(CUdeviceptr at)
 {
 	int dev;

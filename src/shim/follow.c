@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0
  * Copyright 2026 The heddle authors */
 
-/* Finds out when unmanaged launches are complete, while the daemon or a gate needs to know. The
- * agent queries the streams, which costs neither the device nor the program's threads anything. In
- * two cases the shim needs more: a gate admits launches by number, and a bound limits the time in
- * flight. Then an event marks a stream's launches so far. With a bound, the program's threads
- * record an event for each part of the bound, and the time that each part took gives an estimate
- * for its launches. */
+/* Finds out when unmanaged launches are complete, while heddled or a gate (gate.c) needs to know.
+ * The agent thread queries the streams, which costs the device and the program's own threads
+ * nothing. In two cases a query is not enough: a gate admits launches by number, and heddled can
+ * limit the time of the work in flight. Then the shim records an event after a stream's launches so
+ * far. If heddled limits the time, the program's threads record an event for each fraction of the
+ * limit. The time between two events gives an estimate for the launches between them. */
 #include "shim/follow.h"
 #include "shim/cost.h"
 
@@ -14,9 +14,12 @@
 #include <string.h>
 #include <time.h>
 
-#define FOLLOWED 1024 /* most events in flight; beyond it, the shim waits for the oldest event */
-#define PART     4u   /* an event covers this part of the bound */
-#define DEEP     512u /* with so many launches in flight, recording an event might wait for room */
+/* largest number of events in flight; further launches get an event later */
+#define FOLLOWED 1024
+#define PART     4u /* an event covers this part of the bound */
+/* with so many launches in flight, recording an event might block until the driver's queue has
+ * space */
+#define DEEP 512u
 
 static struct following {
 	pthread_mutex_t lock;
@@ -34,7 +37,8 @@ static struct following {
 	struct map touched;          /* streams that had any of them */
 	_Atomic bool awake;          /* the agent looks again soon, so nothing has to wake it */
 	unsigned paused;             /* under the lock: a context may be about to end */
-	/* Under the lock: launches since the bound was set that are not known to be complete. */
+	/* The estimated time and the number of launches that were admitted since heddled set the
+	 * limit and are not known to be complete. The lock guards them. */
 	uint64_t flying_us;
 	uint32_t flying;
 	uint64_t moved_ns; /* the last time that one completed, or the first was launched */
@@ -77,8 +81,8 @@ static void put_event(CUevent e)
 
 /* ---- under the lock ---- */
 
-/* Records one event for the stream's launches so far, of which there are some. If no event is
- * available, they stay unfollowed. */
+/* Records one event for all launches of the stream so far; there is at least one. If no event is
+ * available, the launches stay counted in `unfollowed`. */
 static void record_event(struct stream *s, CUstream handle)
 {
 	struct followed *f = &here()->followed[here()->n_followed];
@@ -112,8 +116,9 @@ static void no_longer_flying(const struct cost_batch *b)
 		here()->moved_ns = shim_now_ns();
 }
 
-/* The launches between two events of one stream took the time between the events, or less if the
- * first of these launches was submitted after the earlier event. */
+/* Learns the cost of the launches between two events of one stream from the time between the
+ * events. If the first of these launches was submitted after the earlier event, the time since its
+ * submission is shorter and counts instead. */
 static void learn_costs(const struct followed *f)
 {
 	double us = (double)(shim_now_ns() - f->began_ns) / 1e3;
@@ -142,7 +147,7 @@ static void event_passed(struct followed *f)
 		put_event(f->event);
 }
 
-/* All of the stream's launches so far are complete, or count as complete. */
+/* Counts all n launches of the stream so far as complete, whether they are complete or failed. */
 static uint32_t let_go(struct stream *s, uint32_t n)
 {
 	atomic_fetch_sub(&s->opaque, n);
@@ -166,8 +171,9 @@ static void look_at_stream(void *user, const void *key, void *value)
 {
 	struct stream *s = value;
 	uint32_t *done = user, n = atomic_load(&s->opaque);
-	/* Another thread's default stream has no handle that this thread could use, even while its
-	 * thread lives. The shim waits for it by way of the legacy stream. */
+	/* The per-thread default stream of another thread has no handle that this thread could
+	 * query. So this thread records an event in the legacy default stream, which waits for
+	 * it. */
 	bool own = s->handle == CU_STREAM_PER_THREAD;
 
 	if (!n)
@@ -185,7 +191,8 @@ static uint32_t count_completed(void)
 	unsigned kept = 0;
 	uint32_t done = 0;
 
-	/* Not during captures: a query or an event would invalidate the capture. */
+	/* Do not do this during a capture, because a query or an event would invalidate the
+	 * capture. */
 	if (is_wanted() && atomic_load(&here()->unfollowed) && !atomic_load(&shim->captures))
 		map_each(&here()->touched, look_at_stream, &done);
 	for (unsigned i = 0; i < here()->n_followed; i++) {
@@ -198,7 +205,8 @@ static uint32_t count_completed(void)
 		event_passed(&here()->followed[i]);
 	}
 	here()->n_followed = kept;
-	/* Under the lock: so a thread that finds nothing to follow sees the count as well. */
+	/* Update the count before the lock is released. Then a thread that finds nothing left to
+	 * follow also sees the new count. */
 	if (done)
 		__atomic_fetch_add(&shim->page->opaque_completed, done, __ATOMIC_RELEASE);
 	return done;
@@ -224,7 +232,7 @@ bool follow_look(void)
 	pending = here()->n_followed || (is_wanted() && atomic_load(&here()->unfollowed));
 	shim_leave(&in);
 	pthread_mutex_unlock(&here()->lock);
-	/* While more work is pending, nothing has changed for the daemon. */
+	/* Wake heddled only when nothing is pending, because the tenant stays busy until then. */
 	if (done && !pending && is_wanted())
 		shim_kick();
 	return pending;
@@ -259,7 +267,8 @@ bool follow_from_agent(void)
 	bool pending = follow_look();
 
 	atomic_store(&here()->awake, pending);
-	/* A launch came meanwhile, whose thread saw the agent awake and did not wake it. */
+	/* A thread launched meanwhile. It saw that the agent was awake, so it did not wake the
+	 * agent. */
 	if (!pending && is_wanted() && atomic_load(&here()->unfollowed)) {
 		atomic_store(&here()->awake, true);
 		return true;
@@ -284,8 +293,9 @@ void follow_later(struct stream *s)
 		agent_poke();
 }
 
-/* Under the lock: the time that the launches in flight may still take. The time since the last
- * completion counts, up to the whole of the first event's part. */
+/* Estimates the time that the launches in flight will still take. The time since the last
+ * completion is subtracted, but no more than the estimate for the launches of the oldest event.
+ * Call under the lock. */
 static uint64_t left_us(void)
 {
 	uint64_t since = (shim_now_ns() - here()->moved_ns) / 1000;
@@ -294,8 +304,8 @@ static uint64_t left_us(void)
 	return here()->flying_us > gone ? here()->flying_us - gone : 0;
 }
 
-/* A launch that takes longer than the bound is admitted when little else is left, so that the
- * device always has work. */
+/* Decides whether a launch fits into the limit of work in flight. A launch that alone takes longer
+ * than the limit is admitted when little other work is left, so that the device always has work. */
 bool follow_admits(uint64_t what, uint32_t bound, struct opaque *o)
 {
 	uint32_t all = in_flight();
@@ -310,7 +320,7 @@ bool follow_admits(uint64_t what, uint32_t bound, struct opaque *o)
 	us = cost_of(what, bound / PART);
 	pthread_mutex_unlock(&cost_lock);
 	left = left_us();
-	/* Launches from before the bound was set complete first, however many there are. */
+	/* Admit no launch before all launches from before the limit was set are complete. */
 	fits = !all || (all <= here()->flying && (left + us <= bound || left <= bound / PART));
 	if (fits) {
 		if (!here()->flying++)
@@ -344,7 +354,8 @@ void follow_cancel(const struct opaque *o)
 	pthread_mutex_unlock(&here()->lock);
 }
 
-/* Called by the launching thread: another thread cannot record events on its default stream. */
+/* Must be called by the thread that launches, because no other thread can record an event on its
+ * per-thread default stream. */
 void follow_now(struct stream *s, const struct opaque *o)
 {
 	pthread_mutex_lock(&here()->lock);
@@ -387,8 +398,8 @@ static void forget_stream(void *user, const void *key, void *value)
 	s->passed = NULL;
 }
 
-/* The context's streams have ended, and its events are gone. The shim does not know which launches
- * belong to this context, so it forgets all of them. */
+/* Forgets all launches after a context has ended. The context's streams and events no longer exist,
+ * and the shim does not record which launches belong to which context. */
 void follow_forget(void)
 {
 	pthread_mutex_lock(&here()->lock);
@@ -405,7 +416,7 @@ void follow_forget(void)
 void follow_end_of(struct stream *s, bool ends)
 {
 	pthread_mutex_lock(&here()->lock);
-	/* A destroyed stream cannot be queried, so an event marks its work. */
+	/* A destroyed stream cannot be queried, so record an event after its work now. */
 	if (ends && atomic_load(&s->opaque) && is_wanted() && in_flight() < DEEP &&
 		!atomic_load(&shim->captures))
 		record_event(s, s->handle);

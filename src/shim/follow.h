@@ -1,37 +1,43 @@
 /* SPDX-License-Identifier: Apache-2.0
  * Copyright 2026 The heddle authors */
 
-/* When unmanaged launches are complete, and how much of them is in flight (page.h: follow,
- * bound_us, opaque_completed). */
+/* Reports when unmanaged launches are complete, and how much unmanaged work is in flight (fields
+ * follow, bound_us and opaque_completed of page.h). */
 #ifndef HEDDLE_SHIM_FOLLOW_H
 #define HEDDLE_SHIM_FOLLOW_H
 
 #include "shim/managed.h"
 
-/* Reports completions, if anything needs them; true: some are pending. */
+/* Reports unmanaged launches that have completed, if heddled or a gate needs to know. Returns true
+ * if some launches are still pending. */
 bool follow_look(void);
 bool follow_from_agent(void); /* the same by the agent, which soon looks again if true */
-/* Is a stream with unmanaged launches still busy, as far as streams can be queried? It also answers
- * while nothing else needs completions, and true during captures. */
+/* Returns true if a stream with unmanaged launches is still busy, as far as streams can be queried.
+ * This works also if neither heddled nor a gate needs completions. During captures it returns
+ * true. */
 bool follow_is_busy(void);
 void follow_waited(void); /* after a wait of the program: reports at once what has ended */
 
-/* A launch for the agent to follow; wakes the agent if need be. */
+/* Registers an unmanaged launch on `s` that the agent thread is to follow, and wakes the agent if
+ * necessary. */
 void follow_later(struct stream *s);
-/* A launch that this thread follows with an event, at once or together with the next launch. */
+/* Registers an unmanaged launch on `s` that the calling thread itself follows: it records an event
+ * now, or one event together with the next launch. */
 void follow_now(struct stream *s, const struct opaque *o);
 
-/* May `what` be launched, or would too much be in flight? If true, it counts until it is complete
- * or follow_cancel says that it was not launched. */
+/* Returns true if the kernel or graph `what` can be launched without too much work in flight. Then
+ * the launch counts as in flight until it completes, or until follow_cancel reports that it was not
+ * launched. */
 bool follow_admits(uint64_t what, uint32_t bound_us, struct opaque *ret);
 void follow_cancel(const struct opaque *o);
-/* the estimated time of all admitted launches that are not known to be complete */
+/* Returns the estimated time of all admitted launches that are not known to be complete. */
 uint64_t follow_flying_us(void);
 
-/* No thread queries streams while a capture begins; more: 1, or -1 (it did not begin). */
+/* Keeps all threads from querying streams while a capture begins. `more` is 1 before the capture
+ * begins, and -1 if it did not begin. */
 void follow_capture(int more);
-/* No thread queries streams while a context may end; more: 1, then -1. follow_forget: a context has
- * ended, so nothing is in flight. */
+/* follow_pause keeps all threads from querying streams while a context may end: `more` is 1 before
+ * that, then -1. follow_forget drops all launches in flight after a context has ended. */
 void follow_pause(int more);
 void follow_forget(void);
 /* The stream is about to be destroyed, or was not after all. */

@@ -1,17 +1,18 @@
 /* SPDX-License-Identifier: Apache-2.0
  * Copyright 2026 The heddle authors */
 
-/* Launches behind a gate. With time-sliced tenants, a launch whose blocks all fit on the device at
- * once can be stopped before its first block or not at all. The original kernel can do this as well
- * as its preemptible form: its stream waits until the page admits the launch, by its number among
- * the tenant's opaque launches. One word serves all of these launches, so one store of the daemon
- * stops or starts them. Nothing has to be resumed, and the hardware continues with the next launch
- * in 15 us. The form would cost some 7 us a launch, and its longer run time.
+/* Launches behind a gate: unchanged kernels that heddled can hold back until they begin. If tenants
+ * run in time slices, a launch whose blocks all fit on the device at once can be stopped only
+ * before its first block. The original kernel allows that as well as its preemptible form does. So
+ * the shim makes the stream wait until a value in the page, `allowed`, reaches the launch's number
+ * among the tenant's unmanaged launches. This one value serves all of these launches, so heddled
+ * stops or starts them all with one store. Nothing has to be resumed, and the hardware starts the
+ * next launch within 15 us. The form would cost some 7 us for each launch, and it would run longer.
  *
- * Only a program that waits for the device between its launches gets a gate. With more launches
- * queued after one that waits for host memory, the device takes 130 to 160 us longer to switch to
- * another tenant (H200, driver 580). A wait for device memory, as in a managed launch, has no such
- * cost. */
+ * Only a program that waits for the device between its launches gets a gate. The stream wait reads
+ * host memory. If more launches are queued behind such a wait, the device takes 130 to 160 us
+ * longer to switch to another tenant (H200, driver 580). A wait for device memory, as in a managed
+ * launch, has no such cost. */
 #include "host/silence.h"
 #include "shim/follow.h"
 #include "shim/hello.h"
@@ -22,16 +23,16 @@
 #include <stddef.h>
 #include <time.h>
 
-/* A program may have this many launches in flight. Beyond it, a launch might wait for room in the
- * driver's queue, under a lock (H200, driver 580: 1,021 commands, or 4 MiB of parameters, of which
- * a launch has 32 KiB at most). */
+/* The number of launches that a program can have in flight. With more, a launch might wait for
+ * space in the driver's queue, and hold a lock meanwhile. The queue holds 1,021 commands, or 4 MiB
+ * of parameters (H200, driver 580), and one launch has at most 32 KiB of parameters. */
 #define AHEAD_MAX 64u
 #define LULL_NS   200000000u
 #define KEEPER_MS 200
 
 /* ---- opening the gate without a daemon ---- */
 
-/* The daemon that got HELLO number `joins` is gone, or does not respond. */
+/* Returns true if the daemon that received HELLO number `joins` has ended or does not respond. */
 static bool is_gone(unsigned joins, struct silence *silence)
 {
 	struct own_fd sock;
@@ -50,9 +51,10 @@ static bool is_gone(unsigned joins, struct silence *silence)
 		       (uint32_t)(shim_now_ns() / 1000000), page_load(&shim->page->hold));
 }
 
-/* The gate keeper, a thread that never calls the driver: the agent may wait for a lock that the
- * driver holds while it waits for a launch behind the gate. A daemon that was stuck may close the
- * gate again, so the keeper opens it repeatedly, until the next HELLO. */
+/* The gate keeper: a thread that opens the gate if heddled is gone. It never calls the driver. The
+ * agent could not do this, because it may wait for a lock that the driver holds while it waits for
+ * a launch behind the gate. A daemon that was stuck can continue and close the gate again, so the
+ * keeper opens it repeatedly, until the next HELLO. */
 static void *keep_gate_open(void *unused)
 {
 	for (;;) {
@@ -104,8 +106,9 @@ static bool is_one_wave(const struct launch *l, struct kernel *k)
 
 	if (!total || !threads || threads > 1024)
 		return false;
-	/* The last shape and its answer, in two words. Both may briefly belong to two different
-	 * shapes. This does no harm, since either answer is safe for a launch. */
+	/* wave_of and wave cache the last launch shape and its result. Another thread may change
+	 * one of them between the two loads. This does no harm, because a launch runs correctly
+	 * with either result. */
 	if (atomic_load_explicit(&k->wave_of, memory_order_acquire) != key) {
 		if (loads)
 			fence_begin(FENCE_LOADS);
@@ -123,7 +126,7 @@ static bool is_one_wave(const struct launch *l, struct kernel *k)
 	return total <= fit;
 }
 
-/* The program has waited for the device since its last launch on this stream. */
+/* Returns true if the program has waited for the device since its last launch on this stream. */
 static bool is_alone(const struct launch *l)
 {
 	struct stream *s = stream_of(l->stream);
@@ -152,8 +155,9 @@ static uint32_t n_in_flight(void)
 	return n < 1u << 31 ? n : 0;
 }
 
-/* A bounded wait: the launches in flight may need something that this thread does next. Time with
- * the gate closed does not count. */
+/* Waits until fewer than AHEAD_MAX launches are in flight. The wait is bounded, because these
+ * launches may need something that this thread does next. Time during which the gate is closed does
+ * not count. */
 static void await_room(void)
 {
 	uint32_t seen = page_load(&shim->page->opaque_completed);
@@ -189,7 +193,8 @@ bool gate_begin(struct stream *s)
 		__atomic_fetch_add(&shim->page->opaque_completed, 1, __ATOMIC_RELEASE);
 		placing_passed();
 	} else if (page_load(&shim->page->opaque_completed) == number - 1) {
-		/* the first launch; in the other cases the daemon knows of the one before */
+		/* This is the first launch in flight, so heddled does not know yet that the tenant
+		 * has work. */
 		shim_kick();
 	}
 	return r == CUDA_SUCCESS;

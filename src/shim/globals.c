@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0
  * Copyright 2026 The heddle authors */
 
-/* Module variables of a kernel that is rewritten on its own (host/outside.h): the addresses of the
- * original variables, as the driver gives them, and the form's array of these addresses, filled
- * when the form is loaded. */
+/* Module variables of a kernel that is rewritten in a module of its own (host/outside.h). The
+ * driver gives the addresses of the original variables. When the form is loaded, the shim writes
+ * these addresses into an array in the form. */
 #include "shim/placing.h"
 
 #include "host/outside.h"
@@ -26,7 +26,8 @@ bool globals_address(const struct kernel *k, const char *name, CUdeviceptr *ret,
 	       cu.cuLibraryGetManaged(ret, ret_bytes, (CUlibrary)k->owner, name) == CUDA_SUCCESS;
 }
 
-/* The driver returns addresses in the current context, and may load the module for this. */
+/* Returns the addresses of the variables in v. The driver returns addresses for the current
+ * context, and can load the module to find them. */
 uint64_t *globals_find(const struct kernel *k, const struct vars *v)
 {
 	uint64_t *at = malloc(v->n * sizeof(*at));
@@ -122,7 +123,8 @@ bool globals_fill(CUmodule form, const uint64_t *at, uint32_t n)
 	if (cu.cuModuleGetGlobal(&to, &bytes, form, PASS_OUTSIDE_ARRAY) != CUDA_SUCCESS ||
 		bytes != n * sizeof(*at))
 		return false;
-	/* On the helper stream: the legacy stream might wait for the program's work. */
+	/* The copy runs on the shim's helper stream, because the legacy default stream might wait
+	 * for the program's work. */
 	return cu.cuMemcpyHtoDAsync(to, at, bytes, shim->helper) == CUDA_SUCCESS &&
 	       cu.cuStreamSynchronize(shim->helper) == CUDA_SUCCESS;
 }

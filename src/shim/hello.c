@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0
  * Copyright 2026 The heddle authors */
 
-/* Becoming a tenant, at the first launch or load with a current context. If no daemon runs then, a
- * thread looks for one every second, and the shim passes every call on until the thread finds one
- * (SHIM_LATER). After any other failure the program runs natively. CUDA does not survive a fork: if
- * the parent had started, the shim passes every call of the child on. */
+/* Makes the program a tenant, at its first launch or load with a current context. If no daemon runs
+ * at that time, a thread looks for one every second, and until it finds one the shim passes every
+ * call on to the driver (SHIM_LATER). After any other failure the program runs natively. CUDA does
+ * not survive a fork: if the parent had started the shim, the shim in the child passes every call
+ * on. */
 #include "shim/hello.h"
 #include "base/environment.h"
 #include "host/tenant.h"
@@ -23,8 +24,9 @@
 #include <time.h>
 #include <unistd.h>
 
-/* Timeouts for a connection and its answer. The program waits for the first greeting, and for no
- * later one: on a busy machine a daemon may be slow to run. */
+/* Timeouts for connecting to heddled and receiving its reply, in ms. The program waits for the
+ * reply to the first HELLO. It does not wait for later ones, so LATER_MS is longer: on a busy
+ * machine heddled may be slow to reply. */
 #define FIRST_MS 1000
 #define LATER_MS 5000
 #define LOOK_S   1 /* between looks for the first daemon */
@@ -39,9 +41,10 @@ _Atomic unsigned shim_n_devices;
 static struct session {
 	pthread_mutex_t start_lock, fd_lock;
 	bool fds_lost; /* under fd_lock */
-	bool looking;  /* the thread that looks for the first daemon exists; under start_lock */
-	/* The message to the first daemon and to each later one. `where` is a copy, since the
-	 * program may change its environment. */
+	/* true: the thread that looks for the first daemon runs; guarded by start_lock */
+	bool looking;
+	/* `hello` is the message for the first daemon and each later one. `where` is the path of
+	 * its socket; it is a copy, because the program may change its environment. */
 	struct wire_hello hello;
 	char where[108];
 	bool socket_given; /* the environment says where */
@@ -206,8 +209,8 @@ static void fill_hello(struct wire_hello *h)
 		   attribute(CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MINOR);
 }
 
-/* Sends the page to heddle run -v, which reads its figures after the program has ended. A failure
- * does no harm. */
+/* Sends the page's descriptor to `heddle run -v`, which reads the page's figures after the program
+ * has ended. A failure does no harm. */
 static void report_page(const struct wire_hello *hello, int page_fd)
 {
 	int sock = *here()->report_to ? wire_connect(here()->report_to, REPORT_MS) : -1;
@@ -220,7 +223,8 @@ static void report_page(const struct wire_hello *hello, int page_fd)
 
 /* ---- the conversation ---- */
 
-/* Needs fd_lock once other threads run. Takes over all descriptors but the page's. */
+/* Takes ownership of the socket and of all descriptors in `fds` except the page's. The caller holds
+ * fd_lock if other threads already run. */
 static void take_fds(int sock, const int fds[3])
 {
 	own_take(&shim->sock, sock);
@@ -235,7 +239,9 @@ struct greeting {
 	int fds[3];
 };
 
-/* 0: welcome; negative errno: no descriptor is left open. Uses nothing of `shim`. */
+/* Connects to the daemon, sends HELLO and waits for the reply. Returns 0 if the daemon accepts the
+ * program. Otherwise returns a negative errno and leaves no descriptor open. Uses no field of
+ * `shim`. */
 static int greet_daemon(
 	const char *path, const struct wire_hello *h, int timeout_ms, struct greeting *ret)
 {
@@ -261,7 +267,8 @@ static void drop_greeting(struct greeting *g)
 	own_close(&g->sock);
 }
 
-/* Takes over a welcome. 0: page and descriptors are in `shim`; else negative errno. */
+/* Moves the page and the descriptors of an accepted greeting into `shim`. Returns 0 or a negative
+ * errno. */
 static int be_welcome(struct greeting *g)
 {
 	int r = own_is(&g->sock) ? 0 : -EBADF; /* the program may have closed it */
@@ -323,7 +330,8 @@ int hello_answered(struct own_fd *sock)
 	r = host_await_answer(sock->fd, &m, fds);
 	if (r < 0)
 		return r;
-	/* A daemon that does not know earlier tenants has made a page of its own. */
+	/* The new daemon has not adopted our page but sent another one, so it does not know this
+	 * tenant. */
 	if (!own_is(&shim->page_fd) || wire_page_number(fds[0], &theirs) < 0 ||
 		wire_page_number(shim->page_fd.fd, &ours) < 0 || ours != theirs) {
 		for (unsigned i = 0; i < 3; i++)
@@ -369,8 +377,9 @@ bool hello_open_gate(unsigned joins)
 	return same;
 }
 
-/* Prepares the current context: maps the page for the device, makes the shim's streams and the
- * control blocks. Without them, the shim can only hold launches. False: the context has ended. */
+/* Prepares the current context: maps the page for the device, and makes the shim's streams and the
+ * control blocks. If one of these cannot be made, the shim can only hold launches back. Returns
+ * false if the context has ended. */
 static bool prepare_device(void)
 {
 	CUdeviceptr at = 0;
@@ -382,7 +391,8 @@ static bool prepare_device(void)
 		cu.cuCtxGetStreamPriorityRange(&least, &greatest);
 	shim->low_priority = least;
 	shim->top_priority = greatest;
-	/* Last, as threads that create streams read low_priority when is_low is set. */
+	/* Set is_low last, because threads that create streams read low_priority once is_low is
+	 * set. */
 	__atomic_store_n(&shim->is_low, shim->welcome.priority <= 0, __ATOMIC_RELEASE);
 	if (!one || !cu.cuMemHostRegister || !cu.cuMemHostGetDevicePointer ||
 		!cu.cuStreamWaitValue32 || !shim->n_sms)
@@ -409,7 +419,7 @@ static int join_daemon(struct greeting *g)
 	return agent_start();
 }
 
-/* Settings from the program's environment. The shim reads them once, for all sessions, since the
+/* Settings from the program's environment. The shim reads them once for all devices, because the
  * program may change its environment later. */
 static struct {
 	pthread_mutex_t lock;
@@ -470,7 +480,8 @@ static int start_tenant(void)
 		return -ENODEV;
 	fill_hello(&here()->hello);
 	r = take_environment();
-	/* the socket's folder is open to other users; greet uses EPERM otherwise */
+	/* EPERM here means that other users can write to the socket's folder. In the reply to the
+	 * greeting it has another meaning, so return a different errno. */
 	if (r == -EPERM)
 		return -ENOTDIR;
 	if (r == 0)
@@ -491,14 +502,16 @@ static void __attribute__((destructor)) mark_end(void)
 
 /* ---- the first daemon comes after the program ---- */
 
-/* True also after a timeout: the daemon may be stopped, or slow. */
+/* Returns true if a daemon may still come after this error. That includes a timeout, because the
+ * daemon may be stopped or slow. */
 static bool may_come(int error)
 {
 	return !shim->page && (error == -ENOENT || error == -ECONNREFUSED || error == -ECONNRESET ||
 				      error == -EAGAIN);
 }
 
-/* True: a socket exists. Returns its path, and the HELLO to send. */
+/* Returns true if the program still waits for a daemon and a daemon's socket exists. Stores the
+ * socket's path, and the HELLO to send. */
 static bool find_daemon(struct wire_hello *ret, char path[sizeof(here()->where)])
 {
 	bool is_later;
@@ -530,7 +543,8 @@ static void join_later(struct greeting *g)
 		atomic_store(&shim->mode, SHIM_NATIVE);
 }
 
-/* Waits for the answer outside the lock, since calls of the program take the lock. */
+/* Looks once for a daemon, and joins it if there is one. Waits for the reply without the lock,
+ * because the program's own calls take the lock. */
 static void look_once(void)
 {
 	struct wire_hello said;
@@ -548,7 +562,7 @@ static void look_once(void)
 	if (r == 0 && same)
 		join_later(&g);
 	else if (r == 0)
-		/* the program's context has changed, perhaps to another device */
+		/* The program's context has changed meanwhile, perhaps to another device. */
 		drop_greeting(&g);
 	else if (same && !may_come(r))
 		atomic_store(&shim->mode, SHIM_NATIVE);
@@ -603,7 +617,8 @@ static void forget_parent(bool begun)
 	managed_after_fork();
 }
 
-/* In the child of a fork only the forking thread lives on, and no thread of the shim. */
+/* Resets the shim in the child after a fork, where only the forking thread exists and no thread of
+ * the shim. */
 static void after_fork(void)
 {
 	bool begun = false;
@@ -627,7 +642,8 @@ static void at_fork(void)
 	pthread_atfork(NULL, NULL, after_fork);
 }
 
-/* Says why the program does not become a tenant. A refusal may concern only one of its devices. */
+/* Reports why the program does not become a tenant. If the program uses several devices, the report
+ * names the device, because a refusal may concern only one of them. */
 static void say_why(int error)
 {
 	char buf[400], line[440];
@@ -641,7 +657,8 @@ static void say_why(int error)
 	shim_tell_watcher(why);
 }
 
-/* Under the lock: a tenant whose context has ended continues in `ctx`, if that is on its device. */
+/* Continues a tenant whose context has ended in context `ctx`, if `ctx` is on the tenant's device.
+ * Call under the lock. */
 static void go_on_in(CUcontext ctx)
 {
 	struct shim_inside in;

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  * Copyright 2026 The heddle authors */
 
-/* The values in the columns of hooks.def, and a list of the rows for which the shim has
- * functions. */
+/* The values in the columns of hooks.def, and the list of the functions that the shim itself
+ * defines. */
 #ifndef HEDDLE_SHIM_HOOKS_H
 #define HEDDLE_SHIM_HOOKS_H
 
@@ -17,8 +17,8 @@ enum hook_stream {
 	HOOK_STREAM_ALL = -4,
 };
 
-/* HOOKED(how, own, symbol): FN(variant) for each variant that the shim defines itself; none for
- * PASS. */
+/* HOOKED(how, own, symbol) expands to FN(variant) for each variant of a driver function that the
+ * shim defines itself. For PASS it expands to nothing. */
 #define HOOKED(how, own, symbol) HOOKED_##how(own, symbol)
 #define HOOKED_PASS(own, symbol)
 #define HOOKED_OURS(own, symbol)       FORMS_##own(symbol)

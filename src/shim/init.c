@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0
  * Copyright 2026 The heddle authors */
 
-/* cuInit, for programs that heddle run made clients of heddled's MPS server. If the server ended
- * because it did not respond, the driver's cuInit returns an error. Without heddle there would be
- * no error. So the shim tries again, first with the next server, then without MPS. */
+/* Wraps cuInit for programs that `heddle run` made clients of heddled's MPS server. If that server
+ * ended because it did not respond, the driver's cuInit returns an error, which would not happen
+ * without heddle. So the shim tries again, first with the next server, then without MPS. */
 #include "shim/shim.h"
 
 #include <stdio.h>
@@ -15,13 +15,15 @@
 #define PIPE_ENV "CUDA_MPS_PIPE_DIRECTORY"
 #define AGAIN_NS 1000000000l /* another server is there by then */
 
-/* Errors of the MPS server, or of the connection to it. A program may still run without MPS. */
+/* Returns true for errors of the MPS server, or of the connection to it. The program may still run
+ * without MPS. */
 static bool is_mps_error(CUresult r)
 {
 	return r >= CUDA_ERROR_MPS_CONNECTION_FAILED && r <= CUDA_ERROR_MPS_MAX_CONNECTIONS_REACHED;
 }
 
-/* The MPS folder is the one beside heddled's socket: heddle run chose it, not the user. */
+/* Returns true if the MPS folder in the environment lies beside heddled's socket. Then `heddle run`
+ * chose it, not the user. */
 static bool is_heddles(void)
 {
 	const char *pipe = secure_getenv(PIPE_ENV);

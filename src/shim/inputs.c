@@ -1,14 +1,17 @@
 /* SPDX-License-Identifier: Apache-2.0
  * Copyright 2026 The heddle authors */
 
-/* The input size of a managed launch (FLEP, section 4.2), from which heddled predicts durations. A
- * parameter of 8 bytes that points into an allocation counts with the allocation's size, an integer
- * with its value. The shim does not know the parameters' types. So a word of 4 bytes that could be
- * an ordinary floating-point number, or a negative integer, counts as 0. Structures are skipped.
+/* Computes the input sizes of a managed launch (FLEP, section 4.2), from which heddled predicts its
+ * duration. The shim does not know the types of the parameters, so it guesses:
+ * - A parameter of 8 bytes that points into an allocation counts as the allocation's size.
+ * - An integer counts as its value.
+ * - A value of 4 bytes that could be an ordinary floating-point number, or a negative integer,
+ *   counts as 0.
+ * - Structures are skipped.
  *
  * The shim asks the driver once for each pointer, and again after a call that may free memory. It
- * also asks again after some uses, since memory may be freed in stream order. An outdated answer
- * only makes a prediction worse. The shim holds no lock while it asks. */
+ * also asks again after some uses, because memory can be freed in stream order. An outdated size
+ * only makes a prediction worse. The shim holds no lock while it asks the driver. */
 #include "shim/managed.h"
 
 #include <stdatomic.h>

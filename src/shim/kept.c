@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0
  * Copyright 2026 The heddle authors */
 
-/* Preemptible forms as bytes: a header, offsets and sizes of parameters, offsets and names of
- * variables, line positions, the text. The bytes come from a file, so every count and name is
- * checked. */
+/* Encodes preemptible forms as bytes: a header, the offsets and sizes of parameters, the offsets
+ * and names of variables, line positions, and the text. The bytes come from a file when they are
+ * read, so every count and name is checked. */
 #include "shim/kept.h"
 
 #include <stdlib.h>
@@ -87,7 +87,8 @@ static bool take_bytes(struct rest *r, void *to, size_t n)
 	return true;
 }
 
-/* Exactly n names, none of them empty, with no bytes after the last. */
+/* Returns true if the bytes are exactly n names, none of them empty, with no bytes after the last
+ * name. */
 static bool are_names(const char *at, size_t len, uint32_t n)
 {
 	for (; n; n--) {

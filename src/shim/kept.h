@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  * Copyright 2026 The heddle authors */
 
-/* A preemptible form before it is loaded, and its encoding in a file for the next start. Pure: no
- * files, no driver. */
+/* A preemptible form that is not loaded yet, and its encoding in a file for the program's next
+ * start. These functions use no files and no driver. */
 #ifndef HEDDLE_SHIM_KEPT_H
 #define HEDDLE_SHIM_KEPT_H
 
@@ -10,8 +10,9 @@
 #include "host/outside.h"
 #include "pass/pass.h"
 
-/* The content of the form's array of addresses (globals.c): element i is the address of variable i
- * of the original module plus `offset` bytes. The text assumes that it is a multiple of `align`. */
+/* Describes the content of the form's array of addresses (globals.c). Element i is the address of
+ * variable i of the original module plus `offset` bytes. The form's PTX assumes that this address
+ * is a multiple of `align`. */
 #define VARS_MAX  PASS_OUTSIDE_MAX
 #define ALIGN_MAX 16u /* the widest access */
 struct vars {
@@ -27,7 +28,9 @@ struct made {
 	uint32_t *offsets, *sizes; /* of the kernel's own parameters */
 	struct vars vars;
 	struct strbuf text;
-	ptx_lines lines; /* lines of the original text; none for a GPU, which does not use them */
+	/* line positions of the original text; empty if the device is a GPU, which does not use
+	 * them */
+	ptx_lines lines;
 };
 void made_finish(struct made *m);
 bool made_params(struct made *m); /* room for info.n_params; false: out of memory */
@@ -36,7 +39,8 @@ bool made_sane(const struct made *m);
 
 /* `version`: of the code that makes the text. */
 void kept_write(const struct made *m, uint32_t version, struct strbuf *out);
-/* From any bytes. False: not an output of kept_write. Call made_finish in both cases. */
+/* Decodes a form from any bytes. Returns false if kept_write did not write them. The caller calls
+ * made_finish in both cases. */
 bool kept_read(const char *at, size_t len, uint32_t version, struct made *ret);
 
 #endif

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  * Copyright 2026 The heddle authors */
 
-/* Records of modules, libraries and kernels: what is loaded, and what the program sets. Other
- * threads make their forms (making.c). */
+/* Keeps records of modules, libraries and kernels: what the program has loaded, and which
+ * attributes it has set. Other threads make the kernels' forms (making.c). */
 #include "shim/making.h"
 #include "shim/managed.h"
 
@@ -64,7 +64,8 @@ static int choose_ptx(void *user, const struct image_entry *e)
 	return 0;
 }
 
-/* Compute capability of the session's device. The program may not be a tenant there yet. */
+/* Returns the compute capability of the session's device. Also works if the program is not a tenant
+ * on that device yet. */
 static uint32_t device_cc(void)
 {
 	CUdevice dev = (CUdevice)shim_at();
@@ -168,11 +169,12 @@ void kernel_module_of_library(void *module, void *library)
 	pthread_mutex_unlock(&kernel_lock);
 }
 
-/* Records of unloaded kernels. Launches that have not ended, and other threads, may still have
- * pointers to them. */
+/* List of the records of unloaded kernels. They are not freed, because launches that have not ended
+ * and other threads may still have pointers to them. */
 static struct kernel *gone_kernels;
 
-/* Under the lock: removes the module and its kernels. The caller unloads their forms. */
+/* Removes the module and its kernels. The caller unloads the forms that this returns. Call under
+ * the lock. */
 static void forget_module(struct module *m, forms *ret_gone)
 {
 	map_put(&here()->modules, m->handle, NULL);
@@ -181,8 +183,9 @@ static void forget_module(struct module *m, forms *ret_gone)
 
 		if (map_get(&here()->kernels, k->handle) == k)
 			map_put(&here()->kernels, k->handle, NULL);
-		/* Another thread may be making the form. `gone` keeps that thread from taking the
-		 * kernel's handles again, and the assembler runs without them: the wait is short. */
+		/* Another thread may be making the form. `gone` keeps it from using the kernel's
+		 * handles again. The wait here is short, because the thread does not use them while
+		 * the assembler (the separate compiler process) runs. */
 		k->gone = true;
 		while (k->held)
 			pthread_cond_wait(&kernel_done, &kernel_lock);
@@ -250,8 +253,8 @@ static void known_here(void *handle, void *owner, bool in_library, const char *n
 	pthread_mutex_lock(&kernel_lock);
 	k = map_get(&here()->kernels, handle);
 	m = map_get(&here()->modules, owner);
-	/* The program asked again for the same kernel. Replace a stale record whose handle was
-	 * reused. */
+	/* The program may have requested the same kernel before. A record with another owner or
+	 * name is stale, because the driver has reused the handle; replace it. */
 	if (!k || k->owner != owner || strcmp(k->name, name)) {
 		k = new_kernel(handle, owner, in_library, name);
 		if (k)
@@ -313,8 +316,9 @@ void kernel_give_up(struct kernel *k, enum wire_reason why)
 	atomic_store(&k->state, KERNEL_PLAIN);
 }
 
-/* Padded launches need the raised limit. plan.c finds launches that exceed the program's own
- * limit. */
+/* Sets an attribute of a form. Launches that are padded with additional shared memory need the
+ * raised limit, so a lower limit of the program is not applied here. plan.c checks the program's
+ * own limit. */
 static CUresult form_attribute(struct form *f, int attr, int value)
 {
 	CUresult r;
@@ -427,15 +431,15 @@ static void note_ended(void *user, const void *key, void *value)
 		VEC_PUSH(&e->modules, m);
 }
 
-/* A reason for native launches that may not hold in another context. */
+/* Returns true if this reason to launch a kernel natively may not hold in another context. */
 static bool is_of_context(int why)
 {
 	return why == WIRE_WHY_FORM_REFUSED || why == WIRE_WHY_VARIABLES ||
 	       why == WIRE_WHY_NO_MEMORY;
 }
 
-/* A library's kernel outlives contexts. A kernel whose form is in the making is left to the thread
- * that makes the form. */
+/* Resets a library's kernel after a context has ended, because the kernel outlives contexts. If a
+ * thread is making the kernel's form, this leaves the kernel to that thread. */
 static void renew_kernel(void *user, const void *key, void *value)
 {
 	struct kernel *k = value;
@@ -453,7 +457,7 @@ static void renew_kernel(void *user, const void *key, void *value)
 	atomic_store(&k->state, KERNEL_NEW);
 }
 
-/* Unloads a form from the shim's context. The kernel's module was in another context. */
+/* Unloads a form from the shim's context, after the context of the kernel's own module has ended. */
 static void unload_fenced(struct form *f)
 {
 	fence_begin(FENCE_WAITS);

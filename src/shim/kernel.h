@@ -2,8 +2,8 @@
  * Copyright 2026 The heddle authors */
 
 /* The shim's records of loaded code: the PTX of modules and libraries, their kernels, and the
- * kernels' preemptible forms. A kernel's record lives as long as the process; its PTX is freed with
- * the module. */
+ * kernels' preemptible forms. A kernel's record lives as long as the process. Its PTX is freed when
+ * the program unloads the module. */
 #ifndef HEDDLE_SHIM_KERNEL_H
 #define HEDDLE_SHIM_KERNEL_H
 
@@ -34,8 +34,9 @@ enum kernel_state {
 #define KERNEL_SHAPES (KNOWN_MAX / 2)
 /* A preemptible form, loaded in the shim's context. */
 struct form {
-	/* the same kernel within fewer registers, or NULL. More of its blocks fit on an SM, but it
-	 * may spill; measurement decides which form is used */
+	/* A second form of the same kernel that uses fewer registers; NULL if there is none. More
+	 * of its blocks fit on an SM, but it may spill registers. The shim measures which of the
+	 * two is faster. */
 	struct form *other;
 	struct kernel *kernel;
 	struct compiled on;
@@ -50,19 +51,20 @@ struct form {
 	_Atomic uint32_t retried_at;
 	_Atomic uint32_t carveout; /* percent that the daemon named, as applied; 0: its own */
 	uint8_t known_key[32];     /* the cache's key for `known`; unused in an `other` */
-	/* Allocations at the driver's last answer (inputs.c); under the lock. */
+	/* Sizes of allocations as the driver last reported them (inputs.c); guarded by `lock`. */
 	struct form_input {
 		uint64_t value, bytes;
 		uint32_t epoch, uses;
 	} input[WIRE_INPUTS];
 	pthread_mutex_t lock;
-	/* Launches with one block size, shared memory and grid size class. Grid size matters, since
-	 * a block of a much smaller grid usually does much more work. */
+	/* Properties of launches with the same block size, shared memory and class of grid
+	 * size. The grid size matters, because in a much smaller grid each block usually does much
+	 * more work. */
 	struct form_shape {
 		uint32_t threads, shared, scale; /* scale: as in known.h */
 		uint32_t per_sm;                 /* workers on an SM; 0: does not fit */
-		/* blocks of the program's own kernel on an SM; only known of kernels whose blocks
-		 * wait for each other (rising_order) */
+		/* occupancy of the program's own kernel, in blocks per SM; known only for kernels
+		 * whose blocks wait for each other (rising_order) */
 		uint32_t as_it_is;
 		struct pads pads; /* of guard forms */
 		struct pace pace;
@@ -81,9 +83,9 @@ struct kernel {
 	struct code *code; /* under kernel_lock */
 	_Atomic int state;
 	_Atomic bool loaded; /* launched before: its code is on the device */
-	/* the shape of `wave`: shared memory << 32 | threads of a block */
+	/* the launch shape to which `wave` applies: shared memory << 32 | threads of a block */
 	_Atomic uint64_t wave_of;
-	/* the blocks that fit on the device at once, of its original kernel (gate.c) */
+	/* number of blocks of the original kernel that fit on the device at once (gate.c) */
 	_Atomic uint32_t wave;
 	struct form *_Atomic form; /* valid when KERNEL_READY */
 	_Atomic int why;           /* enum wire_reason: why it is KERNEL_PLAIN */
@@ -100,83 +102,95 @@ struct kernel {
 extern pthread_mutex_t kernel_lock; /* code, state changes, attributes */
 extern pthread_cond_t kernel_done;  /* a kernel has left KERNEL_BUSY */
 
-/* The program loaded a module or library from these bytes: keeps its PTX, if it has any. */
+/* Call after the program has loaded a module or library from these bytes. Keeps a copy of the PTX
+ * in them, if they contain any. */
 void kernel_module_loaded(void *handle, struct image_bytes image);
 void kernel_library_loaded(void *handle, struct image_bytes image);
 void kernel_module_of_library(void *module, void *library);
 void kernel_module_unloaded(void *handle);
-/* A kernel's handle became known. A library's kernel is recorded on all devices. */
+/* Registers a kernel when the program gets its handle. A kernel of a library is registered for all
+ * devices. */
 void kernel_known(void *handle, void *owner, bool in_library, const char *name);
 /* Another handle of the same kernel (cuKernelGetFunction). */
 void kernel_also(void *handle, void *known);
-/* The record of a launched handle; makes one if there is none. NULL: out of memory. */
+/* Returns the record of the kernel with this handle, and makes one if there is none. Returns NULL
+ * if memory is exhausted. */
 struct kernel *kernel_of(void *handle);
-/* The preemptible form; NULL while it is made. The launches of a program wait for forms for 20 ms
- * in total (or HEDDLE_FORM_WAIT_MS): the time that cached forms take to load. */
+/* Returns the kernel's preemptible form, or NULL while the form is being made. All launches of a
+ * program together wait for forms for at most 20 ms (or HEDDLE_FORM_WAIT_MS), which is the time
+ * that cached forms take to load. */
 struct form *kernel_form(struct kernel *k);
 void kernel_await_none(void); /* waiting launches continue unmanaged */
-/* Has a form-making thread call remember_write. False: the module is gone, or there is no
- * thread. */
+/* Makes one of the form-making threads call remember_write for the kernel. Returns false if the
+ * module is unloaded or there is no such thread. */
 bool kernel_remember(struct kernel *k);
-/* So many threads of a launch ran without the form. Forms with the highest count are made first. */
+/* Records that a launch with `threads` threads ran without the form. Kernels with the largest total
+ * get their forms first. */
 void kernel_missed(struct kernel *k, uint64_t threads);
-/* For threads that make forms: as many take a turn at once as keep half of the processors busy. A
- * thread that waits for another process ends its turn meanwhile. */
+/* Limits how many form-making threads work at once, so that they use at most half of the
+ * processors. kernel_turn_begin waits until the calling thread can work. A thread that waits for
+ * another process calls kernel_turn_end meanwhile. */
 void kernel_turn_begin(void);
 void kernel_turn_end(void);
-/* For the thread that makes forms: k's handles stay valid until kernel_release. False: unloaded. */
+/* For the thread that makes forms: keeps the handles of `k` valid until kernel_release. Returns
+ * false if the kernel is unloaded. */
 bool kernel_hold(struct kernel *k);
 void kernel_release(struct kernel *k);
 /* cuFuncSetAttribute and its kin, after the driver agreed. */
 void kernel_attribute(void *handle, int attr, int value);
 void kernel_cache_config(void *handle, CUfunc_cache config);
-/* Around a driver call that may end a context, after compile_pause and with no launch managed: no
- * thread asks for a form or uses one. */
+/* Call this before a driver call that may end a context, after compile_pause and when no launch is
+ * managed. Until kernels_thaw, no thread requests a form or uses one. */
 void kernels_freeze(void);
-/* ended: the context that has ended, with its modules; NULL: none has. is_shims: the forms were in
- * it, so kernels of libraries get new forms at their next launch. */
+/* Call this after that driver call. `ended` is the context that has ended together with its
+ * modules, or NULL if none has. is_shims: the forms were in this context, so kernels of libraries
+ * get new forms at their next launch. */
 void kernels_thaw(CUcontext ended, bool is_shims);
-/* Under kernel_lock: how often the shim's context has ended. A form from an earlier epoch is
- * useless. */
+/* Returns how often the shim's context has ended. A form that was made before the latest end no
+ * longer exists. Call under kernel_lock. */
 unsigned kernels_epoch(void);
-/* Before a launch of the form: applies the daemon's split (carveout.c). */
+/* Applies heddled's split of an SM's memory into L1 cache and shared memory to the form
+ * (carveout.c). Call it before each launch of the form. */
 void carveout_set(struct form *f);
 
-/* Makes k's form: parse, rewrite, compile, load. For threads that make forms. Returns 0, or a
- * negative errno with *ret_why. (rewrite.c) */
+/* Makes the form of `k`: parses, rewrites, compiles and loads it. Only threads that make forms call
+ * this. Returns 0, or a negative errno and the reason in *ret_why (rewrite.c). */
 int rewrite_kernel(struct kernel *k, struct code *c, struct form **ret, enum wire_reason *ret_why);
 void rewrite_idle(void);             /* no form has been in the making for a while */
 void rewrite_unload(struct form *f); /* and its other */
-/* After the context's end, when no thread uses the form or its other any more. Frees both. */
+/* Frees the form and its `other` after the context has ended. No thread uses them any more. */
 void rewrite_free_ended(struct form *f);
 void rewrite_forget(void); /* likewise, of the closer */
-/* the kernel that follows guard grids; loaded with the first of them */
+/* Returns the small kernel that follows each grid of the guard form and completes the launch. It is
+ * loaded together with the first guard form. */
 CUfunction rewrite_closer(void);
 
-/* Module variables of the original (globals.c). Code that names a variable reads its address from
- * an array in the form. Loads from a .const variable stay .const, so that passes recognise them;
+/* Makes code that names a module variable read the address of the original variable from an array
+ * in the form (globals.c). Loads from a .const variable stay .const, so that passes recognise them;
  * pass_leave_const runs later. */
 int globals_bake(
 	struct ptx_module *m, const struct kernel *k, struct vars *ret, struct diag_list *diags);
-/* Do the variables exist, with the alignment that the text assumes? */
+/* Returns true if all variables exist and have the alignment that the form's text assumes. */
 bool globals_fit(const struct kernel *k, const struct vars *v);
-/* The driver's address of a variable of the kernel's module, and its size in bytes. */
+/* Finds the driver's address and the size in bytes of a variable of the kernel's module. */
 bool globals_address(const struct kernel *k, const char *name, CUdeviceptr *ret, size_t *ret_bytes);
-/* Both within placing_begin. globals_find returns the array's content; NULL: a variable cannot be
- * found. globals_fill writes it into the array of a loaded form. */
+/* globals_find returns the content of the form's array of addresses, or NULL if a variable cannot
+ * be found. globals_fill writes it into the array of a loaded form. Call both between placing_begin
+ * and placing_end. */
 uint64_t *globals_find(const struct kernel *k, const struct vars *v);
 bool globals_fill(CUmodule form, const uint64_t *at, uint32_t n);
 
-/* Forgets the cached addresses of the owner's variables. owner: module or library; NULL: all.
- * (symbols.c) */
+/* Forgets the cached addresses of a module's or library's variables (symbols.c). If owner is NULL,
+ * forgets all addresses. */
 void symbols_forget(const void *owner);
 void symbols_after_fork(void);
 
-/* Files for the next start (cache.c). Errors are not reported: they count as misses. */
+/* Read and write files for the program's next start (cache.c). Errors are not reported: an entry
+ * that cannot be read counts as a miss. */
 bool cache_get(const uint8_t key[32], struct strbuf *ret);
 void cache_put(const uint8_t key[32], const void *data, size_t len);
-/* The same in two steps, for an entry that may turn out not worth keeping. Then commit or
- * unstage. */
+/* Write an entry in two steps, for an entry that may turn out not to be worth keeping. cache_commit
+ * keeps the staged entry, cache_unstage drops it. */
 bool cache_stage(const uint8_t key[32], const void *data, size_t len, struct staged *ret);
 void cache_commit(const struct staged *s);
 void cache_unstage(const struct staged *s);

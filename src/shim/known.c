@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  * Copyright 2026 The heddle authors */
 
-/* A magic word, a count, then a row for each shape. The bytes come from a file, so implausible
- * values are refused. */
+/* The file format: a 32-bit magic number, a count, then one record for each launch shape. The bytes
+ * come from a file, so implausible values are refused. */
 #include "shim/known.h"
 
 #include <math.h>

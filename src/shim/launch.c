@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  * Copyright 2026 The heddle authors */
 
-/* Launches: managed if possible, otherwise passed on and counted. Callers have resolved which
- * default stream is meant. */
+/* Launches a kernel: managed if possible, otherwise passed on to the driver and counted. The
+ * callers have already determined which default stream is meant. */
 #include "shim/admit.h"
 #include "shim/record.h"
 
@@ -22,8 +22,8 @@ static CUresult launch_as_is(const struct launch *l)
 		l->block[1], l->block[2], l->shared, l->stream, l->params, l->extra);
 }
 
-/* A number for the launch's kernel and size: such launches take about the same time. Needed only
- * where their time counts. */
+/* Returns a number that identifies the launch's kernel and size; launches with the same number take
+ * about the same time. It is needed only if heddled limits the time of the work in flight. */
 static uint64_t kind_of(CUfunction fn, const uint32_t grid[3], const uint32_t block[3])
 {
 	uint64_t h = (uintptr_t)fn + shim_at();
@@ -42,7 +42,8 @@ static void count_launch(enum wire_reason why)
 	__atomic_fetch_add(&shim->page->launched[why], 1, __ATOMIC_RELAXED);
 }
 
-/* A launch on a device that is not served; another device of the program may be. */
+/* Counts a launch on a device on which the program is not a tenant, while it is a tenant on another
+ * device. */
 static void count_unserved(void)
 {
 	for (unsigned i = 0; shim_sessions() > 1 && i < shim_sessions(); i++) {
@@ -71,7 +72,8 @@ static CUresult launch_opaque(const struct launch *l, const struct admission *a)
 	}
 	if (!gated)
 		opaque_begin(s, kind_of(l->fn, l->grid, l->block), &o);
-	/* The driver may load the kernel's code at this launch, which takes a lock. */
+	/* At a kernel's first launch the driver may load the kernel's code, and takes a lock for
+	 * that. */
 	if (first)
 		fence_begin(FENCE_LOADS);
 	r = launch_as_is(l);

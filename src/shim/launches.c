@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0
  * Copyright 2026 The heddle authors */
 
-/* The managed launches under way. A launch takes a slot of the shared page, and releases it when
- * the shim notices its end: at the next launch, in the agent, or where a thread waits. The shim
- * then learns from its duration. */
+/* The list of outstanding managed launches. A launch takes a slot of the shared page. The shim
+ * releases the slot when it notices that the launch has ended: at the next launch, in the agent
+ * thread, or when a thread waits. At that time it also learns from the launch's duration. */
 #include "shim/launches.h"
 
 #include "shim/ctlpool.h"
@@ -35,9 +35,10 @@ static bool is_unbounded(const struct ctl_host *h)
 	return true;
 }
 
-/* Learns from the duration of a launch: of all of it, or of the part after the last resume (the
- * only part of a launch that is preempted each time). Only undisturbed time counts, and a part
- * counts only if it is long, since resuming takes time as well. */
+/* Learns from the duration of a launch: from the whole duration if the launch was never resumed,
+ * else from the time after the last resume. The second case serves launches that are preempted
+ * every time. Only time without preemptions and quotas counts. The time after a resume counts only
+ * if it is long, because resuming takes time as well. */
 static void learn_duration(struct managed *m)
 {
 	const struct wire_slot *w = slot_of(m);
@@ -103,7 +104,8 @@ void launches_reap(unsigned at_most)
 	for (at = 0; at < launches()->n_active && at_most; at_most--) {
 		struct managed *m = &launches()->at[launches()->active[at]];
 
-		/* Until it is launched, its slot describes the launch before it. */
+		/* Before `launched` is set, the slot may still describe the slot's previous
+		 * launch. */
 		if (m->launched && !m->resuming && is_done(m)) {
 			learn_duration(m);
 			tell_span(m);
@@ -181,10 +183,10 @@ static bool has_room(size_t bytes)
 	return false;
 }
 
-/* Waits for a free slot. Natively, such a program would wait as well, when the driver's queue is
- * full. Launches past the slots could not be stopped or distinguished, hundreds at a time. But the
- * launches under way may need something that this thread does next: then this launch goes
- * unmanaged. */
+/* Waits for a free slot. Without heddle, such a program would wait as well, when the driver's queue
+ * is full. The shim does not launch unmanaged instead, because heddled could not stop hundreds of
+ * such launches or tell them apart. If the outstanding launches make no progress, they may need
+ * something that this thread does next. Then this returns false, and the launch goes unmanaged. */
 bool launches_await_room(size_t bytes)
 {
 	unsigned seen = atomic_load(&launches()->ended);
@@ -226,8 +228,8 @@ void managed_stream_destroyed(struct stream *s)
 	pthread_mutex_unlock(&launches()->lock);
 }
 
-/* Some incomplete launch has a word of the daemon, or will get one. ungranted: and may not run
- * now. */
+/* Returns true if heddled has sent quotas for an incomplete launch, or sets quotas for launches
+ * that begin. If `ungranted` is set, counts only launches that have no SMs now. */
 static bool any_steered(bool ungranted)
 {
 	bool any = false, begin = __atomic_load_n(&shim->page->begin.seq, __ATOMIC_ACQUIRE);

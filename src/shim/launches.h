@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0
  * Copyright 2026 The heddle authors */
 
-/* The managed launches under way: the shim's own data on each, parallel to the slots in the page.
- * The lock guards the list, and the fields that say so. A launch that is being filled (not launched
- * yet) belongs to the thread that took its slot, a resuming one to the thread that resumes it. */
+/* The outstanding managed launches. For each slot of the page, the shim keeps its own data here.
+ * The lock guards the list, and the fields whose comment says so. A launch that is being prepared
+ * belongs to the thread that took its slot. A launch that is being resumed belongs to the thread
+ * that resumes it. */
 #ifndef HEDDLE_SHIM_LAUNCHES_H
 #define HEDDLE_SHIM_LAUNCHES_H
 
@@ -41,10 +42,10 @@ extern struct launches {
 	/* of launches.c: */
 	unsigned cursor, closed;
 	uint64_t last_id;
-	/* Parameter bytes of the launches under way. The driver keeps the parameters of queued
-	 * launches in a ring of some 4 MiB (121 launches of 32 KiB were seen to fill it). A
-	 * launch that finds the ring full waits in the driver, under a lock that the resume
-	 * launch needs. */
+	/* Total bytes of parameters of the outstanding launches. The driver keeps the parameters of
+	 * queued launches in a ring buffer of some 4 MiB (121 launches of 32 KiB were seen to fill
+	 * it). If the buffer is full, a launch waits in the driver and holds a lock. The launch
+	 * that resumes preempted work needs the same lock. */
 	size_t parameter_bytes;
 	_Atomic unsigned ended, outstanding, gave_up;
 } launches_of[SHIM_SESSIONS];
@@ -70,11 +71,12 @@ static inline bool is_granted(const struct wire_slot *w)
 }
 
 /* ---- slots (launches.c) ---- */
-/* bytes: of its parameters. NULL: there is no room for another launch. */
+/* Takes a slot for a launch on s with `bytes` bytes of parameters. Returns NULL if there is no free
+ * slot or too many bytes of parameters are outstanding. */
 struct managed *launches_take(struct stream *s, size_t bytes);
 void launches_drop(struct managed *m); /* it was not launched after all */
-/* After a failed launches_take: waits for a launch to end. False: none ends for a while, though
- * launches may run. */
+/* Call after launches_take has failed. Waits for a launch to end. Returns false if no launch ends
+ * for a while, even if launches still run. */
 bool launches_await_room(size_t bytes);
 void launches_reap(unsigned at_most); /* looks at so many; under the lock */
 void launches_learn(void);            /* the same of a few, with no lock held */
@@ -88,22 +90,26 @@ struct patience {
 };
 /* For a thread that natively would continue sooner or later. */
 void patience_begin(struct patience *p, const _Atomic unsigned *ended, _Atomic unsigned *gave_up);
-/* Call repeatedly. True: no launch has moved for so long that the awaited launches may themselves
- * be waiting for this thread. */
+/* Call repeatedly while a thread waits for launches. Returns true if no launch has made progress
+ * for so long that the launches may be waiting for this thread. */
 bool patience_ends(struct patience *p);
 
 /* ---- its grids (managed.c) ---- */
-/* Limits the next grid of a guard form to `quota` blocks on an SM, as far as padding can. */
+/* Limits the next grid of a guard form to `quota` blocks on an SM, as far as additional shared
+ * memory (padding) can do so. */
 void managed_pad(struct managed *m, uint32_t quota);
 uint32_t managed_first_quota(void); /* the quota for a launch without a word of its own */
-/* Launches the form once, with m's parameters. config: the program's, or NULL. */
+/* Launches the form once, with m's parameters. `config` is the program's launch configuration, or
+ * NULL. */
 CUresult managed_fire(
 	struct managed *m, uint64_t blocks, CUstream stream, const CUlaunchConfig *config);
-/* Queued after a grid of the guard form: closes the launch, or reports its drain. */
+/* Launches the closer, a one-thread kernel that follows each grid of the guard form in its stream.
+ * The closer completes the launch, or reports that blocks are left to run. */
 CUresult managed_fire_closer(struct managed *m, CUstream stream);
 
 /* ---- more of them (resume.c) ---- */
-/* No launch is held, and each steered launch has got the rounds of workers that it needed. */
+/* Returns true if no launch waits for SMs, and each launch that heddled steers has all the workers
+ * that it needs. */
 bool launches_served(void);
 int resume_init(int priority); /* the streams of the rounds; the context is current */
 void resume_after_fork(void);

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0
  * Copyright 2026 The heddle authors */
 
-/* Loading code. The driver loads the program's code unchanged. The shim keeps a copy of the PTX,
- * and records which handle is which kernel. Loading takes locks inside the driver, so it is
- * fenced. */
+/* Wraps the functions that load code. The driver loads the program's code unchanged. The shim keeps
+ * a copy of the PTX, and records which handle belongs to which kernel. Loading takes locks inside
+ * the driver, so the shim puts a fence around it. */
 #include "shim/managed.h"
 
 #include <fcntl.h>
@@ -13,7 +13,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-/* Does the shim keep PTX at all? The device decides which PTX it keeps. */
+/* Returns true if the shim keeps any PTX. Which PTX it keeps depends on the device. */
 static bool keeps_ptx(bool library)
 {
 	bool maybe = shim_maybe();
@@ -33,7 +33,7 @@ static void keep_image(void *handle, bool library, struct image_bytes image)
 		kernel_module_loaded(handle, image);
 }
 
-/* Reads the image at the pointer, and the further images that its wrapper lists. */
+/* Reads the image at the pointer, and any further images that the image's wrapper lists. */
 static void image_loaded(void *handle, bool library, const void *image)
 {
 	struct image_bytes b;
@@ -67,8 +67,8 @@ static void loaded_file(void *handle, bool library, const char *path)
 	munmap(p, (size_t)st.st_size);
 }
 
-/* The body of a function that loads: the driver's function within a fence, then `then` if that
- * succeeded. */
+/* The body of a function that loads code: calls the driver's function within a fence, and executes
+ * `then` if the driver succeeded. */
 #define FENCED_LOAD(fn, args, then)              \
 	do {                                     \
 		CUresult load_result;            \

@@ -1,11 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0
  * Copyright 2026 The heddle authors */
 
-/* Local memory. The driver reserves as much for each thread as any launch so far has needed. The
- * first launch that needs more waits, with a lock held, for all work in the context
- * (doc/notebook.md). This includes preempted launches, whose resume launches wait for the same
- * lock: a deadlock. So before a form's launches, while nothing runs, the shim launches a kernel of
- * its own that needs as much. The driver does not take the memory back. */
+/* Local memory. For each thread, the driver reserves as much local memory as any launch so far has
+ * needed. The first launch that needs more waits for all work in the context, and holds a lock
+ * meanwhile (doc/notebook.md). If some of that work is preempted, the launch that resumes it waits
+ * for the same lock: a deadlock.
+ *
+ * So before the first launch of a form, while nothing runs, the shim launches a kernel of its own
+ * that needs as much local memory as the form. The driver does not release the memory
+ * afterwards. */
 #include "shim/compile.h"
 #include "shim/placing.h"
 
@@ -13,14 +16,16 @@
 #include <stdio.h>
 
 #define NAME "heddle_locals"
-/* The default for kernels that do not set CU_LIMIT_STACK_SIZE. */
+/* Local memory per thread that is reserved from the start: the driver's default if the program does
+ * not set CU_LIMIT_STACK_SIZE. */
 #define AT_FIRST 1024u
-#define MOST     (512u << 10) /* of a thread (CUDA's programming guide, compute capabilities) */
+/* largest local memory of a thread, in bytes (CUDA's programming guide, compute capabilities) */
+#define MOST (512u << 10)
 
 static _Atomic uint32_t most[SHIM_SESSIONS] = {[0 ... SHIM_SESSIONS - 1] = AT_FIRST};
 
-/* The indices of the stored and loaded words are unknown at compile time, so no compiler removes
- * the accesses. */
+/* Prints the PTX of a kernel that needs `bytes` of local memory. It stores and loads elements whose
+ * indices are unknown at compile time, so that no compiler removes the accesses. */
 static void print_text(char *to, size_t size, uint32_t bytes)
 {
 	snprintf(to, size,

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0
  * Copyright 2026 The heddle authors */
 
-/* The threads that make preemptible forms. A kernel's first launch asks for its form, a thread
- * makes the form off the launch path, and later launches use it. A launch that finds its form in
- * the making runs unmanaged. */
+/* The threads that make preemptible forms. A kernel's first launch requests its form, a thread
+ * makes the form while the program continues, and later launches use it. A launch runs unmanaged
+ * while its form is being made. */
 #include "shim/making.h"
 #include "base/environment.h"
 #include "shim/placing.h"
@@ -23,7 +23,8 @@
 #define AT_WORK_MAX 4  /* threads that make forms, */
 #define THREADS_MAX 32 /* including threads that wait for the assembler */
 #define LESS_URGENT 10 /* nice(1) increment over the program's own threads */
-#define IDLE_S      1  /* idle time after which threads end, and the parsed module is freed */
+/* idle time in s after which the threads end and the parsed module is freed */
+#define IDLE_S 1
 
 static pthread_cond_t asked = PTHREAD_COND_INITIALIZER;
 static VEC(struct kernel *) queue;
@@ -91,7 +92,8 @@ static struct kernel *take_missed(void)
 	return k;
 }
 
-/* Under the lock, which it releases while it waits. False: timeout. */
+/* Waits for a kernel in the queue. The caller holds the lock, which this releases while it waits.
+ * Returns false after a timeout. */
 static bool await_work(void)
 {
 	struct timespec until;
@@ -101,7 +103,7 @@ static bool await_work(void)
 	return pthread_cond_timedwait(&asked, &kernel_lock, &until) != ETIMEDOUT;
 }
 
-/* The next kernel whose form is to be made. NULL: there was none for a while. */
+/* Waits for the next kernel that needs a form. Returns NULL if none came for a while. */
 static struct kernel *await_kernel(void)
 {
 	struct kernel *k;
@@ -145,7 +147,8 @@ static void *make_forms(void *unused)
 	return NULL;
 }
 
-/* Half of the processors that the program may use, so that the program is not slowed. */
+/* Returns the number of threads that can work at once: half of the processors that the program may
+ * use, so that the threads do not slow the program. */
 static unsigned most_at_work(void)
 {
 	cpu_set_t set;
@@ -167,8 +170,8 @@ static void begin_making(void)
 	may_wait_ns = env_number(ENV_FORM_WAIT_MS) * 1000000;
 }
 
-/* Under the lock, with a kernel in the queue: starts a thread for each queued kernel. False: there
- * is no thread. */
+/* Starts another thread if the queue is longer than the number of idle threads. Returns false if
+ * there is no thread at all. Call under the lock, with a kernel in the queue. */
 static bool have_threads(void)
 {
 	begin_making();
@@ -232,7 +235,7 @@ static void ask_for_form(struct kernel *k)
 {
 	pthread_mutex_lock(&kernel_lock);
 	if (atomic_load(&k->state) == KERNEL_NEW) {
-		/* The queue's consumers need the lock, so they see KERNEL_BUSY. */
+		/* The threads that read the queue need the lock, so they see KERNEL_BUSY. */
 		if (enqueue(k))
 			atomic_store(&k->state, KERNEL_BUSY);
 		else

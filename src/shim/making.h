@@ -1,17 +1,19 @@
 /* SPDX-License-Identifier: Apache-2.0
  * Copyright 2026 The heddle authors */
 
-/* Shared by the records of kernels (kernel.c) and the threads that make forms (making.c). */
+/* Functions shared by the records of kernels (kernel.c) and the threads that make forms
+ * (making.c). */
 #ifndef HEDDLE_SHIM_MAKING_H
 #define HEDDLE_SHIM_MAKING_H
 
 #include "shim/kernel.h"
 
-/* Takes and drops a reference; the last drop frees the code. NULL: does nothing. */
+/* code_get adds a reference. code_put removes one, and frees the code if it was the last. Both
+ * ignore NULL. */
 void code_get(struct code *c);
 void code_put(struct code *c);
-/* Under kernel_lock: k's form is ready, and gets all of the program's settings. NULL: there is
- * none, for the reason `why`. */
+/* Makes form f available to k's launches, after applying all of the program's settings to it. If f
+ * is NULL, there is no form, for the reason `why`. Call under kernel_lock. */
 void kernel_publish(struct kernel *k, struct form *f, enum wire_reason why);
 /* Under kernel_lock: k's launches are unmanaged from here on. */
 void kernel_give_up(struct kernel *k, enum wire_reason why);

@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0
  * Copyright 2026 The heddle authors */
 
-/* Managed launches (FLEP, sections 4.1 and 5: the runtime's part in a launch and a resume). A
- * stream has a control block and a generation. A launch takes a slot of the shared page, appends
- * struct ctl_args to the kernel's parameters, and launches as many workers as the device holds.
- * Then it makes the stream wait for the gate. The page and the control block carry all other state:
- * the shim never holds a lock while it waits. */
+/* Managed launches (FLEP, sections 4.1 and 5: what the runtime does for a launch and a resume).
+ * Each stream has a control block, and numbers its launches by generation. A launch takes a slot of
+ * the shared page, appends struct ctl_args to the kernel's parameters, and launches as many workers
+ * as the device holds. Then the shim makes the stream wait until the launch's last block sets the
+ * control block's `gate`. All other state is in the page and the control block, so the shim never
+ * holds a lock while it waits. */
 #include "shim/launches.h"
 
 #include <errno.h>
@@ -36,7 +37,8 @@ int managed_init(void)
 
 /* ---- parameters ---- */
 
-/* Copies all parameters as `extra` describes them. False: the driver refuses them. */
+/* Copies all parameters from the buffer that `extra` describes. Returns false if the driver would
+ * refuse them. */
 static bool copy_buffer(void **extra, size_t needed, uint8_t *ret)
 {
 	size_t given = 0;
@@ -72,7 +74,8 @@ bool launch_params(const struct launch *l, uint32_t n, const uint32_t *offsets,
 	return true;
 }
 
-/* False: the driver refuses these parameters, or memory is short. */
+/* Copies the launch's parameters into m. Returns false if the driver would refuse the parameters,
+ * or if memory is exhausted. */
 static bool copy_params(struct managed *m, const struct launch *l)
 {
 	const struct form *f = m->form;
@@ -137,9 +140,9 @@ CUresult managed_fire_closer(struct managed *m, CUstream stream)
 
 /* ---- the launch ---- */
 
-/* The rank of a launch among those of its program, from the priority of its stream or its
- * attributes. A launch that may wait for other work must not keep that work from running, so it
- * gets no rank. */
+/* Returns the launch's priority among the launches of its program, from its attributes or the
+ * priority of its stream. If the kernel's blocks wait for other blocks, returns 0 (no priority),
+ * because such a launch must not keep the work that it waits for from running. */
 static uint32_t rank_of(const struct launch *l, const struct stream *s, const struct form *f)
 {
 	const CUlaunchConfig *c = l->config;
@@ -154,7 +157,8 @@ static uint32_t rank_of(const struct launch *l, const struct stream *s, const st
 	return (uint32_t)-MIN(MAX(priority, shim->top_priority), 0);
 }
 
-/* How many workers may stay on all SMs, by the tenant's quotas; UINT32_MAX: no bound. */
+/* Returns how many workers the tenant's quotas allow on all SMs together, or UINT32_MAX if there is
+ * no limit. */
 static uint32_t told_workers(uint32_t per_sm)
 {
 	const struct ctl_tenant *b = &shim->page->begin;
@@ -167,15 +171,16 @@ static uint32_t told_workers(uint32_t per_sm)
 	return sum;
 }
 
-/* Hardware blocks of the first grid: the workers, or blocks of the guard form, and the relay. The
- * stream continues only when all of them have run. Blocks that find no room wait until the workers
- * leave. By then, blocks of other programs may come first and stay for their whole launch. So a
- * launch that begins with fewer workers launches no more than these. (If the quotas change before
- * it begins, the daemon asks for the missing workers.) */
+/* Returns the number of hardware blocks in the launch's first grid: the workers (or the blocks of
+ * the guard form) and the relay block. The stream continues only after all of these blocks have
+ * run. A block that does not fit waits until a worker exits. By then, blocks of other programs may
+ * be first in line and stay on the SM for their whole launch. So a launch that begins under quotas
+ * launches only as many workers as the quotas allow. If the quotas change before the launch begins,
+ * heddled requests the missing workers. */
 static uint64_t first_grid(const struct managed *m, uint32_t per_sm)
 {
 	uint32_t told = told_workers(per_sm);
-	/* A launch that is queued after others in its stream begins later, maybe with other
+	/* If other launches precede this one in its stream, it begins later, perhaps with other
 	 * quotas. */
 	bool is_next = atomic_load(&m->stream->outstanding) <= 1;
 
@@ -210,7 +215,8 @@ static void fill_slot(
 	inputs_of(m->form, m->params, w->input);
 	strncpy(w->name, k->name, sizeof(w->name) - 1);
 	w->name[sizeof(w->name) - 1] = 0;
-	/* Before reading the watch, since the daemon sets the watch before it reads the slots. */
+	/* Store `state` before the shim reads `watch`. heddled uses the opposite order: it sets
+	 * `watch` before it reads the slots. */
 	__atomic_store_n(&w->state, WIRE_SLOT_SUBMITTED, __ATOMIC_SEQ_CST);
 }
 
@@ -259,10 +265,11 @@ static bool goes_first(uint32_t rank)
 	return rank > seen;
 }
 
-/* Tells the daemon of a launch in its slot. The shim does this before the driver's launch call,
- * since making room takes longer. A launch that may not begin always kicks: heddled may have
- * released it meanwhile, and would not read the page. A launch that goes before others of its
- * program kicks as well. */
+/* Tells heddled about a launch in its slot. The shim does this before it calls the driver, because
+ * heddled needs longer to free SMs than the driver needs to launch. The shim always wakes heddled
+ * for a launch that has to wait for its quotas, because heddled would not read the page otherwise
+ * if it has stopped watching the tenant meanwhile. It also wakes heddled for a launch that precedes
+ * other launches of its program. */
 static void tell_daemon(const struct managed *m, uint32_t rank)
 {
 	bool first = goes_first(rank);
@@ -272,7 +279,8 @@ static void tell_daemon(const struct managed *m, uint32_t rank)
 		shim_kick();
 }
 
-/* Under the stream's lock. a->why: unchanged, or why it was not launched. */
+/* Launches under the stream's lock. If the launch fails before it starts, sets a->why to the
+ * reason; otherwise leaves a->why unchanged. */
 static void launch_locked(
 	const struct launch *l, struct managed *m, struct admission *a, CUresult *ret)
 {
@@ -291,7 +299,8 @@ static void launch_locked(
 	tell_daemon(m, p->rank);
 	carveout_set(m->form);
 	r = managed_fire(m, m->first_grid, l->stream, l->config);
-	/* the unmanaged launch gets the driver's error for the program's own kernel */
+	/* The program gets no error here. The caller launches unmanaged instead, and the driver's
+	 * result for the program's own kernel is returned. */
 	if (r != CUDA_SUCCESS) {
 		a->why = WIRE_WHY_REFUSED;
 		return;
@@ -300,14 +309,16 @@ static void launch_locked(
 	if (r == CUDA_SUCCESS)
 		r = cu.cuStreamWaitValue32(l->stream, s->ctl + offsetof(struct ctl_block, gate),
 			m->args.gen + 1, CU_STREAM_WAIT_VALUE_GEQ);
-	/* The kernel may have failed already. The next call reports this, as it would natively. */
+	/* The kernel may have failed already. Then the program's next call returns the error, as it
+	 * would without heddle. */
 	if (r != CUDA_SUCCESS && cu.cuStreamQuery && cu.cuStreamQuery(l->stream) == r)
 		r = CUDA_SUCCESS;
 	s->gen++;
 	*ret = r;
 }
 
-/* Under the stream's lock, which it releases while it waits for a slot. */
+/* Takes a slot for a launch on s, and waits for one if necessary. The caller holds the stream's
+ * lock, which this releases while it waits. */
 static struct managed *take_slot(struct stream *s, size_t bytes)
 {
 	struct managed *m = NULL;

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0
  * Copyright 2026 The heddle authors */
 
-/* Managed launches, and the parts that keep them from blocking other work: streams and their
- * channels, fences before driver calls that lock, the agent that resumes preempted launches. */
+/* Managed launches, and what keeps them from blocking other work: streams and their hardware
+ * channels, fences before driver calls that take a lock, and the agent thread that resumes
+ * preempted launches. */
 #ifndef HEDDLE_SHIM_MANAGED_H
 #define HEDDLE_SHIM_MANAGED_H
 
@@ -23,9 +24,10 @@ struct stream {
 	_Atomic unsigned outstanding; /* managed launches not known complete */
 	_Atomic unsigned ended;       /* and those that were */
 	_Atomic unsigned gave_up;     /* see patience.c */
-	/* Of follow.c: unmanaged launches without an event yet. The other four are under its lock:
-	 * those launches that count for the bound, when the first of them was launched, events in
-	 * flight, and the last event that passed. */
+	/* Used by follow.c. `opaque` counts the stream's unmanaged launches since the last event.
+	 * The other fields are guarded by follow.c's lock: those of the launches that heddled
+	 * limits, the time of the first of them, the number of events in flight, and the last
+	 * completed event. */
 	_Atomic uint32_t opaque;
 	struct cost_batch batch;
 	uint64_t began_ns;
@@ -35,14 +37,17 @@ struct stream {
 };
 struct stream *stream_of(CUstream handle); /* NULL: out of memory, or not to be touched */
 bool stream_capturing(CUstream handle);
-/* May launches on s be managed without exhausting the hardware's channels? Counts s as used. */
+/* Returns true if launches on s can be managed without exhausting the hardware's channels. Counts s
+ * as a used stream. */
 bool stream_admits(struct stream *s);
 void stream_use(struct stream *s); /* before any work is put on it */
-/* Switches the thread to the session of the stream's device, whichever context is current. */
+/* Switches the calling thread to the session of the stream's device, whichever context is
+ * current. */
 void stream_route(CUstream handle);
 bool stream_served(CUstream handle); /* stream_route, then shim_on */
 void stream_touch(CUstream handle);  /* stream_use by handle, if there is a daemon */
-/* reserves a channel for a stream of the shim; false: all are used */
+/* Reserves a hardware channel for a stream of the shim. Returns false if all channels are in
+ * use. */
 bool stream_borrow(void);
 void stream_give_back(void);
 void streams_forget(CUcontext ctx); /* this context has ended, and its streams with it */
@@ -55,43 +60,51 @@ struct launch {
 	void **params, **extra;
 	const CUlaunchConfig *config; /* of cuLaunchKernelEx, or NULL */
 };
-/* Copies n parameters to ret, each to its offset. False: the driver refuses them. */
+/* Copies n parameters to ret, each to its offset. Returns false if the driver would refuse the
+ * parameters. */
 bool launch_params(const struct launch *l, uint32_t n, const uint32_t *offsets,
 	const uint32_t *sizes, uint8_t *ret);
 struct admission;
-/* For an admitted launch. True: launched, with the result in *ret. False: launch it unmanaged, for
- * the reason a->why. */
+/* Launches an admitted launch as a managed one. Returns true if it was launched, and stores the
+ * driver's result in *ret. If false, the caller launches the kernel unmanaged, for the reason
+ * a->why. */
 bool managed_launch(const struct launch *l, struct admission *a, CUresult *ret);
 int managed_init(void); /* control blocks and helper stream; the context is current */
 unsigned managed_outstanding(void);
 void managed_reap(void); /* notices what has completed */
-/* Resumes granted launches. Returns in how many ns to call again; UINT64_MAX: when woken. */
+/* Resumes launches to which heddled has granted SMs. Returns in how many ns to call this again, or
+ * UINT64_MAX if only a wake-up makes that necessary. */
 uint64_t managed_resume(void);
 bool managed_any_preempted(void);
-/* Some launch is not granted: the daemon's next word may resume it. */
+/* Returns true if some launch has no SMs, so that heddled's next update of the quotas may resume
+ * it. */
 bool managed_any_waiting(void);
 void resume_return_channels(void); /* stream_give_back for channels that are no longer used */
-/* The context may end, and no launch is outstanding: no stream of it is queried any more. */
+/* Call before a context may end, when no launch is outstanding. Stops querying the context's
+ * streams. */
 void resume_leave_channels(void);
 void resume_forget(void); /* it has ended, and the streams of the rounds with it */
-/* Without a daemon: raises all quotas of stopped launches, and of launches that begin. Called
- * repeatedly, since a launch's start with smaller quotas may show late. */
+/* Lets all launches run without a daemon: raises the quotas of preempted launches, and of launches
+ * that begin. Call repeatedly, because the page may show only later that a launch began with
+ * smaller quotas. */
 void managed_take_over(void);
 bool managed_any_stopped(void); /* by any daemon, or by the first quotas */
 void managed_forget(void);      /* the context is broken or gone: nothing will ever complete */
 void managed_after_fork(void);
 void managed_stream_destroyed(struct stream *s);
 
-/* ---- unmanaged work of a tenant (opaque.c; when it is over: follow.h) ---- */
+/* ---- unmanaged work of a tenant (opaque.c); follow.h reports when it is complete ---- */
 struct opaque {
 	bool counted;
-	uint64_t what; /* a number for the kernel and its grid, or for the graph: never 0 */
+	uint64_t what; /* a number that identifies the kernel and its grid, or the graph; never 0 */
 	uint32_t us;   /* its estimated time, where the bound counts */
 	bool passes;   /* see placing_pass */
 };
-/* Around an unmanaged launch: waits while the tenant is held, or has enough work in flight. */
+/* Call these around an unmanaged launch. opaque_begin waits while heddled holds the tenant's
+ * launches back, or while the tenant has too much work in flight. */
 void opaque_begin(struct stream *s, uint64_t what, struct opaque *ret);
-/* The same for short work, such as a memset: never waits, and counts only under MPS. */
+/* Replaces opaque_begin for short work, such as a memset. Never waits, and counts the work only
+ * under MPS. */
 void opaque_pass(struct stream *s, struct opaque *ret);
 void opaque_end(struct stream *s, const struct opaque *o, CUresult r);
 void opaque_wake(void); /* waiting threads check again */
@@ -100,37 +113,42 @@ void sync_done(void);      /* the program has waited for the device */
 unsigned sync_count(void); /* number of waits, from 1 on (sync.c) */
 void copies_anew(void);    /* after a launch: later copies are ordered after it (copy.c) */
 
-/* ---- unmanaged launches that a word in their stream holds (gate.c) ---- */
+/* ---- unmanaged launches whose stream waits until heddled admits them (gate.c) ---- */
 bool gate_suits(const struct launch *l, struct kernel *k);
 bool gate_begin(struct stream *s); /* before the launch; false: launch it as any other */
 void gate_end(struct stream *s, CUresult r);
 void gate_after_fork(void);
 
 /* ---- how large a launch's input is (inputs.c) ---- */
-/* params: one buffer, in the driver's layout. Asks the driver where a pointer leads, unless the
- * last answer is recent. */
+/* Computes the input sizes of a launch. `params` is one buffer in the driver's layout. For a
+ * pointer this asks the driver for the allocation's size, unless the last result is recent. */
 void inputs_of(struct form *f, const uint8_t *params, float ret[WIRE_INPUTS]);
 void inputs_forget(void); /* memory may have been freed */
 
 /* ---- fences (fence.c) ---- */
 enum fence_kind {
-	FENCE_WAITS, /* the driver would wait for the GPU: wait first, without a timeout */
-	/* wait while launches are preempted, else for 2 s at most: the driver waits for running
-	 * launches, as it does natively */
+	/* The driver would wait for the GPU, so the shim first waits itself, without a timeout. */
+	FENCE_WAITS,
+	/* The driver waits for running launches, as it does without heddle. So the shim only waits
+	 * while launches are preempted, and otherwise for at most 2 s. */
 	FENCE_LOADS,
 };
 void fence_begin(enum fence_kind kind);
 enum fence_copy {
 	FENCE_NO_COPY,
-	FENCE_COPY_MAY,   /* the driver may wait for room, and would not natively: a bounded wait */
-	FENCE_COPY_WAITS, /* the driver would wait for the stream: wait first, without a timeout */
+	/* The driver may wait for space in its queue, which it would not do without heddle. So the
+	 * shim waits first, for a bounded time. */
+	FENCE_COPY_MAY,
+	/* The driver would wait for the stream, so the shim first waits itself, without a
+	 * timeout. */
+	FENCE_COPY_WAITS,
 };
-/* Before a copy that would wait in the driver, with a lock held. */
+/* Call before a copy for which the driver would wait while it holds a lock. */
 void fence_copy_begin(CUstream stream, enum fence_copy kind);
-/* Only keeps new launches from being managed until fence_end; does not wait. */
+/* Keeps new launches from being managed until fence_end, but does not wait. */
 void fence_stand(void);
 void fence_end(void);
-/* The same on all devices of the program: the driver may wait for any of them. */
+/* Begin and end a fence on all devices of the program, for calls that may wait for any device. */
 void fence_all_begin(enum fence_kind kind);
 void fence_all_end(void);
 bool fence_active(void);

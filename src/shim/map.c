@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0
  * Copyright 2026 The heddle authors */
 
-/* An open-addressed hash table that grows by replacement. Writers hold the lock. An entry's value
- * is stored before its key, so a reader that sees a key finds its value. Old tables are never
- * freed, since a reader may still use one. Together they are as large as the present table. */
+/* An open-addressed hash table. When it is full, a larger table replaces it. Writers hold the lock;
+ * readers do not. A writer stores an entry's value before its key, so a reader that sees the key
+ * also finds the value. Old tables are never freed, because a reader may still use one. All old
+ * tables together are about as large as the present one. */
 #include "shim/map.h"
 
 #include <stdlib.h>

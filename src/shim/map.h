@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0
  * Copyright 2026 The heddle authors */
 
-/* A map from handle to record, which the launch path reads without a lock. Records are never freed
- * while the process lives, so a reader may keep a record. A handle that the driver reuses gets a
- * new record. */
+/* A map from driver handles to records, which the launch path reads without a lock. Records are
+ * never freed while the process lives, so a reader can keep a pointer to a record. If the driver
+ * reuses a handle, the handle gets a new record. */
 #ifndef HEDDLE_SHIM_MAP_H
 #define HEDDLE_SHIM_MAP_H
 
@@ -22,9 +22,10 @@ struct map {
 	}
 
 void *map_get(const struct map *m, const void *key); /* NULL: none */
-/* Sets the value of a key; NULL removes the key. False: out of memory. */
+/* Sets the value of a key. If value is NULL, removes the key. Returns false if memory is
+ * exhausted. */
 bool map_put(struct map *m, const void *key, void *value);
-/* Calls fn for each key that has a value, under the map's lock. */
+/* Calls fn for each key that has a value. Holds the map's lock meanwhile. */
 void map_each(struct map *m, void (*fn)(void *user, const void *key, void *value), void *user);
 
 #endif

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  * Copyright 2026 The heddle authors */
 
-/* Unmanaged work: counted in the page, and delayed at launch while the tenant is held, or while too
- * much of it is in flight. */
+/* Unmanaged work. The shim counts it in the page. It delays an unmanaged launch while heddled holds
+ * the tenant's launches back, or while too much unmanaged work is in flight. */
 #include "shim/follow.h"
 #include "shim/placing.h"
 
@@ -58,7 +58,8 @@ static uint64_t patience_ns(uint32_t gave_up, uint32_t ended)
 	return MIN(MAX(LULL_NS, 3000 * follow_flying_us()), LONG_NS);
 }
 
-/* Waits for room, for a bounded time: the work in flight may itself wait for this launch. */
+/* Waits until little enough work is in flight for this launch. The wait is bounded, because the
+ * work in flight may itself wait for this launch. */
 static void wait_room(struct opaque *o)
 {
 	static _Atomic uint32_t gave_up_at[SHIM_SESSIONS]; /* opaque_completed then, and 1 */
@@ -92,8 +93,8 @@ static void wait_until_allowed(struct opaque *o)
 	} while (is_held() && !o->us);
 }
 
-/* heddled hears of the first launch before the driver gets it, so that the hand-over overlaps with
- * the driver's own work. */
+/* Counts the launch in the page. If it is the first one in flight, wakes heddled before the driver
+ * gets the launch, so that heddled frees SMs while the driver prepares the launch. */
 static void count_launch(struct opaque *o)
 {
 	struct wire_page *p = shim->page;

@@ -1,11 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0
  * Copyright 2026 The heddle authors */
 
-/* Each launch is an experiment with some claim size. The first one, with one block a claim, shows
- * which sizes a worker completes within the target time. The largest of these is next, and then the
- * neighbours of the best size, until both are slower. Then the other form is measured, starting
- * from the first form's best size: with one block a claim, the cost of claims would distort the
- * comparison. */
+/* Finds the best claim size (the number of blocks that a worker claims at once). Each launch is a
+ * measurement of one size. The first launch uses one block per claim, which shows the largest size
+ * that a worker completes within the target time. The next launch uses that size. Then the
+ * neighbours of the best size are measured, until both are slower.
+ *
+ * After that the kernel's second form is measured, starting from the first form's best size. With
+ * one block per claim, the cost of claiming would distort the comparison of the two forms. */
 #include "shim/pace.h"
 
 #include "base/base.h"
@@ -13,25 +15,29 @@
 #include <math.h>
 
 #define TARGET_NS 24000
-/* A block that takes more than this part of the target is claimed alone. That costs less than 2 %
- * of its time, and claims of two would double the wait of a preempting tenant. */
-#define ALONE  0.5
-#define MARGIN 0.85 /* claims are chosen for this part of the target, since blocks differ */
-/* A size may exceed the target by STRETCH_NS if it is faster by WORTH than every size within the
- * margin: the kernel pf takes 7.9 % more than plain in claims of 13 us, and 4.9 % in claims of 26
- * us. */
+/* If a block takes more than this part of the target time, a worker claims one block at a time.
+ * Claiming then costs less than 2 % of the block's time, while claims of two blocks would double
+ * the time that a preempting tenant waits. */
+#define ALONE 0.5
+/* A claim must take at most this part of the target time, because blocks differ in length. */
+#define MARGIN 0.85
+/* A size can exceed the target by STRETCH_NS if it is faster by WORTH than every size within the
+ * margin. For example, the kernel pf takes 7.9 % more time than its original in claims of 13 us,
+ * and 4.9 % more in claims of 26 us. */
 #define STRETCH_NS 2500
 #define WORTH      0.02
-/* of a claim as long as the target, as a preempting tenant waits for it */
+/* Penalty for making a preempting tenant wait: the cost of a claim that takes the whole target
+ * time, as a fraction of the block's own time. */
 #define PRICE    0.0108
 #define HOPELESS 1.25 /* a form that is slower by this factor is not tried further */
 #define FORGETS  1.02 /* the best seen counts, forgotten slowly */
 /* Launches until another size than the best is tried again. */
 #define RETRY_EVERY 256
-/* The launches after which the form that seemed slower is tried again; then twice, four times … as
- * many. */
+/* The number of launches after which the form that seemed slower is tried again. The number doubles
+ * with each retry. */
 #define RETRY_FORM 64
-/* Launches of a too short kernel until it is measured again; doubles each time. */
+/* The number of launches after which a kernel that is too short to manage is measured again. It
+ * starts at REMEASURE_MIN and doubles each time up to REMEASURE_MAX. */
 #define REMEASURE_MIN 64
 #define REMEASURE_MAX 8192
 
@@ -99,7 +105,8 @@ static double claim_ns(double ns, uint64_t workers, unsigned i)
 	return ns * (double)workers * (double)(1u << i);
 }
 
-/* The cost of a block, including what its claim costs a preempting tenant. */
+/* Returns the cost of a block with size i: its time, plus the penalty for the time that a
+ * preempting tenant waits for such a claim. */
 static double cost_of_size(const struct pace *p, uint64_t workers, double target, unsigned i)
 {
 	return p->ns[i] * (1 + PRICE * claim_ns(p->ns[i], workers, i) / target);
@@ -117,7 +124,7 @@ static bool may_fit(double ns, uint64_t workers, double target, unsigned i)
 	       claim_ns(ns * (1 - WORTH), workers, i) <= target + STRETCH_NS;
 }
 
-/* The best of the sizes that were tried and are within the target. */
+/* Returns the best claim size among those that were measured and are within the target time. */
 static unsigned best_at(const struct pace *p, uint64_t workers, double target)
 {
 	unsigned at = least_tried(p);
@@ -135,7 +142,7 @@ static unsigned best_at(const struct pace *p, uint64_t workers, double target)
 	return at;
 }
 
-/* The largest size within the target, as far as single blocks show. */
+/* Returns the largest claim size within the target time, estimated from claims of single blocks. */
 static unsigned largest_size(const struct pace *p, uint64_t workers, double target)
 {
 	unsigned i = 0;
@@ -154,7 +161,8 @@ static bool only_single(const struct pace *p)
 	return is_tried(p, 0);
 }
 
-/* The size to try next, when `at` is the best so far; PACE_CHUNKS: none. */
+/* Returns the claim size to measure next if `at` is the best so far, or PACE_CHUNKS if there is
+ * none. */
 static unsigned to_try(const struct pace *p, uint64_t workers, double target, unsigned at)
 {
 	unsigned jump = largest_size(p, workers, target);
@@ -167,7 +175,7 @@ static unsigned to_try(const struct pace *p, uint64_t workers, double target, un
 	return at > 0 && !is_tried(p, at - 1) ? at - 1 : PACE_CHUNKS;
 }
 
-/* Returns a neighbour of the best size to be tried again, since its one try may have been
+/* Returns a neighbour of the best size to measure again, because its only measurement may have been
  * disturbed. */
 static unsigned size_to_retry(const struct pace *p, unsigned best)
 {
@@ -220,7 +228,8 @@ void pace_begin_second(struct pace *second, uint64_t second_workers, const struc
 	second->begins = i;
 }
 
-/* The second form is so much slower, at some size tried with both, that no size makes up for it. */
+/* Returns true if, at some claim size measured with both forms, the second form is so much slower
+ * that no other size can make up for it. */
 static bool is_hopeless(const struct pace *first, const struct pace *second)
 {
 	for (unsigned i = 0; i < PACE_CHUNKS; i++) {

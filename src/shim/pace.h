@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0
  * Copyright 2026 The heddle authors */
 
-/* The measured speed of a form, for one block size and shared memory, and the decisions that follow
- * from it: how many blocks a claim takes, which of two forms to use, whether to manage at all.
- * Pure: no locks, no clock, no driver. */
+/* The measured speed of a form for one block size and amount of shared memory, and the decisions
+ * that follow from it: how many blocks a worker claims at once, which of two forms is used, and
+ * whether the kernel is worth managing. These functions use no locks, no clock and no driver. */
 #ifndef HEDDLE_SHIM_PACE_H
 #define HEDDLE_SHIM_PACE_H
 
@@ -21,23 +21,26 @@ struct pace {
 	uint32_t begins;   /* 2^begins blocks a claim are tried first */
 };
 
-/* A launch of `total` blocks took took_ns, undisturbed. Launches below min_ns are not managed. */
+/* Records that a launch of `total` blocks took took_ns without disturbance, with claims of `chunk`
+ * blocks. Launches shorter than min_ns are not managed. */
 void pace_learn(struct pace *p, uint32_t chunk, uint64_t took_ns, uint64_t total, uint64_t min_ns);
 /* The first `ran` blocks of a launch took so long. */
 void pace_learn_spell(struct pace *p, uint32_t chunk, uint64_t took_ns, uint64_t ran);
-/* Blocks a claim for `workers` workers. target_ns: the longest time of a claim of several blocks,
- * as a preempting tenant waits for it (0: the fastest size). *ret_settled: the size is known to be
- * best; else it is a trial. (FLEP, section 4.1: the amortizing factor, which FLEP finds offline) */
+/* Returns the number of blocks to claim at once for a launch with `workers` workers. target_ns
+ * limits the time of a claim of several blocks, because a preempting tenant waits that long; 0
+ * selects the fastest size. Sets *ret_settled if the size is known to be the best; otherwise it is
+ * a trial. FLEP (section 4.1) calls this number the amortizing factor, and finds it offline. */
 uint32_t pace_chunk(const struct pace *p, uint64_t workers, uint64_t target_ns, bool *ret_settled);
-/* Starts the second form, which has not been launched yet, with claims as long as the first form's
- * best. */
+/* Prepares the second form, which has not been launched yet: its claims start at the duration of
+ * the first form's best claims. */
 void pace_begin_second(struct pace *second, uint64_t second_workers, const struct pace *first,
 	uint64_t first_workers, uint64_t target_ns);
-/* Use the second form of a kernel? True while it is tried, and if it is faster. */
+/* Returns true if the kernel's second form should be used: while it is being tried, and afterwards
+ * if it is faster. */
 bool pace_prefers_second(const struct pace *first, uint64_t first_workers,
 	const struct pace *second, uint64_t second_workers, uint64_t target_ns);
-/* The one trial of the form that seems slower may have been disturbed. Returns 0, or the number of
- * launches after which one more launch tries it again. */
+/* Returns the number of launches after which one launch should try the slower form again, because
+ * its only trial may have been disturbed. Returns 0 if no retry is needed. */
 uint32_t pace_form_retry(const struct pace *first, const struct pace *second);
 /* Not worth managing, as far as is known. */
 bool pace_is_short(const struct pace *p, uint64_t total, uint64_t min_ns);

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0
  * Copyright 2026 The heddle authors */
 
-/* The amount of shared memory that limits a guard grid to a given number of blocks on an SM. Only
- * the driver can tell: it adds static shared memory, the system's reserve for each block, and the
- * program's preferred split of the SM's memory. Occupancy falls as shared memory grows, so a binary
- * search finds the least padding for each number. The least padding leaves most room for other
- * programs, and for the L1 cache. */
+/* Finds the amount of shared memory (padding) that limits a guard grid to a given number of blocks
+ * per SM. Only the driver knows the exact occupancy: it adds the static shared memory, the system's
+ * reserve for each block, and the program's preferred split of the SM's memory. Occupancy falls as
+ * shared memory grows, so a binary search finds the least padding for each number of blocks. The
+ * least padding leaves the most shared memory for other programs, and for the L1 cache. */
 #include "shim/pads.h"
 
 #include "shim/kernel.h"
@@ -25,7 +25,7 @@ static uint32_t occupancy(const struct form *f, uint32_t threads, uint32_t share
 }
 
 /* Raises the form's limit of dynamic shared memory as far as the device allows. Returns the limit
- * in bytes. Under the form's lock. */
+ * in bytes. Call under the form's lock. */
 static uint32_t raise_limit(struct form *f)
 {
 	CUfunction_attribute which = CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES;
@@ -47,8 +47,8 @@ static uint32_t raise_limit(struct form *f)
 	return f->raised;
 }
 
-/* Finds the least dynamic shared memory, from *io_shared to the limit, with which at most n blocks
- * fit. False: more than n fit even at the limit. */
+/* Finds the smallest amount of dynamic shared memory, from *io_shared to the limit, with which at
+ * most n blocks fit on an SM. Returns false if more than n blocks fit even at the limit. */
 static bool find_pad(
 	const struct form *f, uint32_t threads, uint32_t n, uint32_t limit, uint32_t *io_shared)
 {

@@ -1,14 +1,16 @@
 /* SPDX-License-Identifier: Apache-2.0
  * Copyright 2026 The heddle authors */
 
-/* How long a thread of the program waits for launches in cases where it would not wait natively.
- * Preempted launches progress in their turn. But a launch may wait for something that only this
- * thread does after its wait, and then nothing moves. */
+/* Limits how long a thread of the program waits for launches in cases where it would not wait
+ * without heddle. Preempted launches make progress sooner or later. But a launch may wait for
+ * something that only this thread does after its wait, and then no launch makes progress. */
 #include "shim/launches.h"
 
-#define LULL_NS  200000000u /* so long nothing moves; */
-#define AGAIN_NS 5000000u   /* the timeout after a wait in vain, if nothing has ended since */
-/* a check counts for this much time at most, as threads may be descheduled */
+#define LULL_NS 200000000u /* so long nothing moves; */
+/* the timeout if the last wait ended in a timeout and no launch has completed since */
+#define AGAIN_NS 5000000u
+/* The most time that counts between two checks, because the thread may be descheduled between
+ * them. */
 #define GLANCE_NS 1000000u
 
 /* How far those under way have got: arrivals and blocks. */

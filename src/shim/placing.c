@@ -1,14 +1,15 @@
 /* SPDX-License-Identifier: Apache-2.0
  * Copyright 2026 The heddle authors */
 
-/* The moment at which forms come to the device. NVIDIA's driver waits for all running kernels of a
- * context before it loads or unloads code there, and no launch proceeds meanwhile (doc/notebook.md,
- * "Calls of the driver that wait for a kernel that runs"). The program does not expect that, and
- * one of its kernels may wait for its next launch. So the shim loads code while nothing runs: it
- * holds launches for the milliseconds that loading takes. If something always runs, the shim also
- * holds launches for a while beforehand, so that running work completes. A kernel that waits for
- * its program does not complete. Then the shim releases the launches, and tries again later, in the
- * end once a minute. */
+/* Loads forms on the device at moments when nothing runs. NVIDIA's driver waits for all running
+ * kernels of a context before it loads or unloads code there, and no launch proceeds meanwhile
+ * (doc/notebook.md, "Calls of the driver that wait for a kernel that runs"). The program does not
+ * expect that, and one of its kernels may wait for its next launch.
+ *
+ * So the shim loads code only while nothing runs, and holds new launches for the milliseconds that
+ * loading takes. If something always runs, the shim first holds new launches for a while, so that
+ * running work completes. A kernel that waits for its program does not complete. Then the shim
+ * releases the launches and tries again later, in the end once a minute. */
 #include "shim/placing.h"
 #include "shim/compile.h"
 #include "shim/follow.h"
@@ -28,7 +29,7 @@
 #define REST_MAX_NS 60000000000u
 #define STALLS_NS   2000000000u /* launches wait no longer for forms that wait for a moment */
 #define PAUSE_S     2
-/* other threads may join for so long if they have something to place */
+/* For this long, other threads that have code to load can use the same idle moment. */
 #define BATCH_NS 20000000u
 
 static struct placing {
@@ -37,7 +38,7 @@ static struct placing {
 	bool looks;         /* under the lock: one thread looks for an idle moment */
 	unsigned n_placing; /* threads that use the moment */
 	uint64_t since_ns;  /* start of the moment */
-	/* under the lock: requests to the synchroniser, and its answers */
+	/* the number of requests to the synchroniser thread, and of its replies; under the lock */
 	unsigned asked, answered;
 	bool has_thread;
 	unsigned n_pauses;          /* under the lock */
@@ -79,7 +80,8 @@ void placing_passed(void)
 	atomic_fetch_sub(&here()->n_passing, 1);
 }
 
-/* The fence is for managed launches: each one counts as outstanding before it tests for a fence. */
+/* Holds all new launches. The fence is for managed launches, because each of them counts as
+ * outstanding before it tests for a fence. */
 static void close_launches(void)
 {
 	atomic_store(&here()->closed, true);
@@ -94,9 +96,9 @@ static void open_launches(void)
 	pthread_cond_broadcast(&here()->changed);
 }
 
-/* These calls may stop their stream until the program does something more, and the driver would
- * wait for that stream. So the shim holds them like launches. (Stock drivers disable the variants
- * from before CUDA 11.7.) */
+/* Defines a function that the shim holds like a launch. Such a call can stop its stream until the
+ * program does something more, and the driver would wait for that stream. (Stock drivers disable
+ * the variants from before CUDA 11.7.) */
 #define HELD(symbol, params, args)                 \
 	SHIM_API CUresult symbol params;           \
 	CUresult symbol params                     \
@@ -132,7 +134,8 @@ HELD_TWICE(cuLaunchHostFunc_v2, (CUstream stream, CUhostFn fn, void *user, unsig
 
 /* ---- who places ---- */
 
-/* Checks without waiting, so work that cannot be queried is missed. */
+/* Returns true if the device seems idle. Does not wait, so it misses work that cannot be
+ * queried. */
 static bool seems_idle(void)
 {
 	if (atomic_load(&here()->n_passing))
@@ -142,8 +145,9 @@ static bool seems_idle(void)
 	return !managed_outstanding() && !follow_is_busy();
 }
 
-/* Waits for all work in the context, also in streams that the shim cannot query. A thread of its
- * own, since the wait may never end. It holds no lock of the driver. */
+/* The synchroniser thread: waits for all work in the context, including streams that the shim
+ * cannot query. It is a separate thread, because the wait may never end. The wait holds no lock of
+ * the driver. */
 static void *run_synchroniser(void *unused)
 {
 	struct shim_inside in;
@@ -163,8 +167,9 @@ static void *run_synchroniser(void *unused)
 	return NULL;
 }
 
-/* Call while launches are held. True: the synchroniser has answered. False: it has not by then, and
- * may not be asked again before it answers. */
+/* Asks the synchroniser thread to wait for all work, and returns true if that wait has ended by
+ * time `ns`. If it returns false, do not call it again before the synchroniser has replied. Call
+ * while launches are held. */
 static bool is_idle_until(uint64_t ns)
 {
 	struct timespec until;
@@ -250,7 +255,8 @@ static bool await_moment(void)
 			ns = MIN(2 * ns, HOLD_MAX_NS);
 			rest = MIN(2 * rest, REST_MAX_NS);
 		}
-		/* Querying many streams takes time, so the pause grows with it. */
+		/* Querying many streams takes time, so the pause is a multiple of the time that the
+		 * query took. */
 		nap_ns(MAX(NAP_NS, (uint32_t)MIN(REST * (shim_now_ns() - now), NAP_MAX_NS)));
 		now = shim_now_ns();
 		if (now - began > STALLS_NS)
@@ -259,7 +265,8 @@ static bool await_moment(void)
 	return false;
 }
 
-/* Under the lock. One of the waiting threads finds the moment for all of them. */
+/* Waits until the device is idle. One of the waiting threads looks for an idle moment, and all of
+ * them use it. Call under the lock. */
 static bool have_moment(void)
 {
 	bool ok = true;
@@ -318,7 +325,8 @@ void placing_end(struct shim_inside *in)
 	end_placing();
 }
 
-/* A bounded wait: natively the end of a context does not wait for all of its work. */
+/* Waits until the synchroniser thread is done with the context, but only for a bounded time, because
+ * without heddle the end of a context does not wait for all of its work. */
 void placing_pause(void)
 {
 	struct timespec until;

@@ -1,15 +1,16 @@
 /* SPDX-License-Identifier: Apache-2.0
  * Copyright 2026 The heddle authors */
 
-/* Whether and how a launch is managed. A form has a record for each launch shape (threads and
- * shared memory of a block): how many blocks an SM holds, and how long they take. */
+/* Decides whether and how a launch is managed. A form has a record for each launch shape (threads
+ * and shared memory of a block), which contains how many blocks fit on an SM and how long they
+ * take. */
 #include "shim/plan.h"
 
 #include "shim/remember.h"
 
 #include <stdatomic.h>
 
-/* Takes over the pace that earlier starts of the program have learned. */
+/* Copies the measured speed from earlier starts of the program into the shape's record. */
 static void recall_pace(const struct form *f, struct form_shape *s)
 {
 	const struct known like = {
@@ -20,7 +21,8 @@ static void recall_pace(const struct form *f, struct form_shape *s)
 		s->pace = *p;
 }
 
-/* An attribute of the program's original kernel, 0 or more; -1: the driver does not say. */
+/* Returns an attribute of the program's original kernel (0 or more), or -1 if the driver does not
+ * report it. */
 static int native_attribute(const struct form *f, CUfunction_attribute which)
 {
 	const struct kernel *k = f->kernel;
@@ -34,8 +36,9 @@ static int native_attribute(const struct form *f, CUfunction_attribute which)
 	return r == CUDA_SUCCESS && n >= 0 ? n : -1;
 }
 
-/* The largest block that the driver allows for the original kernel. A form may need fewer
- * registers, and so run where the driver refuses the kernel. Under the form's lock. */
+/* Returns the largest block size that the driver allows for the original kernel. A form may need
+ * fewer registers, so it could run with a block size for which the driver refuses the kernel. Call
+ * under the form's lock. */
 static uint32_t native_threads(struct form *f)
 {
 	int n;
@@ -47,7 +50,8 @@ static uint32_t native_threads(struct form *f)
 	return f->native_threads;
 }
 
-/* A form with a raised limit would also run where the driver refuses the kernel. */
+/* Returns true if the original kernel's own limit allows this much shared memory. The form's limit
+ * may be higher, so the driver would not detect the error. */
 static bool is_shared_allowed(const struct form *f, uint32_t shared)
 {
 	int n = f->raised ? native_attribute(f, CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES)
@@ -71,7 +75,7 @@ static struct form_shape *shape_of(struct form *f, const struct launch *l)
 	}
 	if (s)
 		return s;
-	/* A kernel of many shapes: the last entry is overwritten again and again. */
+	/* If a kernel has more shapes than entries, each new shape replaces the last entry. */
 	if (f->n_shapes < KERNEL_SHAPES)
 		f->n_shapes++;
 	s = &f->shape[f->n_shapes - 1];
@@ -90,9 +94,10 @@ static struct form_shape *shape_of(struct form *f, const struct launch *l)
 	return s;
 }
 
-/* True: the launch must not be managed, because its blocks may wait for each other and natively all
- * of them are resident at once. Workers may be fewer: the relay takes the place of one, and a quota
- * may end some before the rest have begun. An unmanaged grid starts whole, or is held at launch. */
+/* Returns true if the launch must not be managed, because its blocks may wait for each other and
+ * without heddle all of them are on the device at once. There may be fewer workers than blocks: the
+ * relay takes the place of one worker, and a quota may end some workers before the others have
+ * begun. An unmanaged grid starts as a whole, or is held at launch. */
 static bool must_start_whole(const struct form *f, const struct form_shape *s, uint64_t total)
 {
 	return f->info.rising_order && total <= (uint64_t)MAX(s->per_sm, s->as_it_is) * shim->n_sms;
@@ -121,7 +126,8 @@ struct form *plan_form(struct form *f, const struct launch *l, uint64_t total)
 		return f;
 	second = pace_prefers_second(
 		&pace[0], workers[0], &pace[1], workers[1], page_load(&shim->welcome.latency_ns));
-	/* Only one of several queued launches, which teach nothing until they end. */
+	/* Retry the other form with only one of several queued launches, because none of them gives
+	 * a measurement before it ends. */
 	retry = pace_form_retry(&pace[0], &pace[1]);
 	if (retry && atomic_exchange(&f->retried_at, retry) != retry)
 		second = !second;
@@ -137,8 +143,8 @@ struct form *plan_form(struct form *f, const struct launch *l, uint64_t total)
 	return second ? f->other : f;
 }
 
-/* For a waiting tenant of higher priority, a queue of short launches is as long as one long
- * launch. */
+/* Returns true if the launch is queued behind others in its stream. A waiting tenant of higher
+ * priority waits as long for a queue of short launches as for one long launch. */
 static bool is_queued(const struct launch *l)
 {
 	const struct stream *s;
@@ -166,7 +172,7 @@ enum wire_reason plan_launch(struct form *f, const struct launch *l, uint64_t to
 	s = p->shape = shape_of(f, l);
 	p->per_sm = s->per_sm;
 	p->pads = s->pads;
-	/* Too short to be managed, unless its duration was last measured long ago. */
+	/* The launch is too short to be managed, unless its duration was last measured long ago. */
 	if (s->per_sm && !queued &&
 		pace_is_short(&s->pace, total, page_load(&shim->welcome.min_managed_ns)))
 		brief = !pace_remeasures(&s->pace);
@@ -188,8 +194,8 @@ enum wire_reason plan_launch(struct form *f, const struct launch *l, uint64_t to
 	if (guard && total > INT32_MAX - 1)
 		return WIRE_WHY_GRID;
 	p->workers = (uint32_t)MIN(total, fits - 1);
-	/* Its workers would claim all blocks at once. A word that came while the launch was queued
-	 * must be heard first. */
+	/* The launch's workers would claim all blocks at once. So they first wait for the quotas
+	 * that heddled may have sent while the launch was queued. */
 	if (queued && total <= p->workers)
 		p->flags |= CTL_WAIT_WORD;
 	while (p->chunk > 1 && (uint64_t)1 << p->shrink < 2 * (uint64_t)p->workers)

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  * Copyright 2026 The heddle authors */
 
-/* Whether and how a launch is managed: its form, its workers, and the size of their claims. */
+/* Decides whether and how a launch is managed: with which form, how many workers, and how many
+ * blocks a worker claims at once. */
 #ifndef HEDDLE_SHIM_PLAN_H
 #define HEDDLE_SHIM_PLAN_H
 
@@ -14,10 +15,10 @@ struct plan {
 	uint32_t rank; /* among the launches of the program: higher goes first */
 };
 
-/* Chooses between a kernel's two forms (rewrite.c) by measured launches. */
+/* Chooses between a kernel's two forms (rewrite.c) by the measured durations of launches. */
 struct form *plan_form(struct form *f, const struct launch *l, uint64_t total);
-/* WIRE_WHY_WORKERS: *p is complete but for the rank. Otherwise the reason why a launch of this
- * shape is not managed. */
+/* Returns WIRE_WHY_WORKERS if the launch can be managed; then *p is complete except for the rank.
+ * Otherwise returns the reason why a launch of this shape is not managed. */
 enum wire_reason plan_launch(
 	struct form *f, const struct launch *l, uint64_t total, struct plan *p);
 

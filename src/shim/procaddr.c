@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0
  * Copyright 2026 The heddle authors */
 
-/* cuGetProcAddress. The real driver decides which variant of a function the version and the
- * per-thread-stream flag select, and whether it exists. If the shim handles this variant, the
- * program gets the shim's function instead. */
+/* Handles cuGetProcAddress. The real driver decides whether the function exists, and which variant
+ * of it the requested version and the per-thread-stream flag select. If the shim handles this
+ * variant, the program gets the shim's function instead. */
 #include "shim/hooks.h"
 #include "shim/shim.h"
 
@@ -37,7 +37,8 @@ static void find_real(void)
 		handled[i].real = shim_real(handled[i].symbol);
 }
 
-/* Is the symbol (cuMemFree_v2) a variant of the name that cuGetProcAddress takes (cuMemFree)? */
+/* Returns true if the symbol (for example cuMemFree_v2) is a variant of the name that
+ * cuGetProcAddress takes (cuMemFree). */
 static bool is_form_of(const char *symbol, const char *name)
 {
 	size_t n = strlen(name);
@@ -49,8 +50,8 @@ static bool is_form_of(const char *symbol, const char *name)
 				   symbol[2] <= '9' && !symbol[3]);
 }
 
-/* The newest variant in the table of the API that the version has. A function outside the table has
- * one variant. */
+/* Returns the symbol of the newest variant that exists in the requested version, from the table of
+ * the API. A function outside the table has only one variant. */
 static const char *form_for(const char *name, int version, uint64_t flags, char *buf, size_t size)
 {
 	const struct cu_fn *best = NULL;
@@ -74,14 +75,16 @@ static const char *form_for(const char *name, int version, uint64_t flags, char 
 	return buf;
 }
 
-/* The shim's function for the driver's fn; fn itself if the shim does not handle it. */
+/* Returns the shim's function for the driver's function fn, or fn itself if the shim does not
+ * handle it. */
 static void *shim_ours(const char *name, void *fn, int version, uint64_t flags)
 {
 	char buf[128];
 	const char *form;
 
 	pthread_once(&once, find_real);
-	/* The driver usually returns the address that it exports; then no guess is needed. */
+	/* The driver usually returns the same address that it exports, which identifies the
+	 * function without a guess. */
 	for (size_t i = 0; i < ARRAY_LEN(handled); i++) {
 		if (handled[i].real == fn)
 			return handled[i].ours;

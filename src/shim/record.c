@@ -1,12 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0
  * Copyright 2026 The heddle authors */
 
-/* Recording launches. The launch's own stream carries the copies. So all earlier work that the
- * kernel may rely on is complete before the first copy, and the kernel before the second. Other
- * streams continue, and a copy may contain their writes.
+/* Records launches, with the memory before and after them. The shim puts the copies into the
+ * launch's own stream. So all earlier work that the kernel may rely on is complete before the first
+ * copy, and the kernel is complete before the second. Other streams continue, and a copy may
+ * contain their writes.
  *
- * All processes of a program write to one folder, and the limit is for all of its files: a process
- * locks the folder while it records. A launch that cannot be recorded is noted, and runs. */
+ * All processes of a program write to one folder, and the size limit is for all files in it, so a
+ * process locks the folder while it records. If a launch cannot be recorded, the shim notes the
+ * reason and the launch runs. */
 #include "shim/record.h"
 
 #include "base/demangle.h"
@@ -44,8 +46,8 @@ static struct {
 } wanted = {.once = PTHREAD_ONCE_INIT};
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER; /* one launch at a time */
 
-/* Reads the file in which heddle record names the wanted launch: two lines, its number and its
- * kernel. False: the folder has no such file. */
+/* Reads the file with which `heddle record` selects the launch to record. The file has two lines:
+ * the launch's number and the kernel's name. Returns false if the folder has no such file. */
 static bool read_wanted(const char *folder)
 {
 	char text[4096], *kernel, *end;
@@ -124,7 +126,8 @@ static uint64_t bytes_in(int folder)
 	return all;
 }
 
-/* A file name from the kernel's name, where its characters allow, and a number for its code. */
+/* Builds a file name from the kernel's name, in which '_' replaces all characters but letters and
+ * digits, and from a hash of the kernel's code. */
 static void file_name(const struct kernel *k, char *buf, size_t size)
 {
 	char name[64];
@@ -218,8 +221,8 @@ static bool add_region(struct recording *x, const char *variable, uint64_t at, u
 	return fail_recording(x, "out of memory");
 }
 
-/* The region around an address; makes one if there is none. False: it failed, or *ret is NO_REGION:
- * not an address of device memory. */
+/* Finds the recorded region that contains an address, and adds one if there is none. If the
+ * address is not in device memory, sets *ret to NO_REGION. Returns false on failure. */
 static bool region_of(struct recording *x, uint64_t v, uint32_t *ret)
 {
 	uint64_t at, bytes;
@@ -239,7 +242,8 @@ static bool region_of(struct recording *x, uint64_t v, uint32_t *ret)
 	return add_region(x, "", at, bytes);
 }
 
-/* Makes a region for the 8 bytes of parameters at this offset, if they point into an allocation. */
+/* If the 8 bytes at this offset of the parameters point into an allocation, records that allocation
+ * as a region. */
 static bool look_at_word(struct recording *x, uint32_t offset)
 {
 	uint32_t i;
@@ -278,7 +282,8 @@ static bool take_params(struct recording *x, const struct ptx_func *f)
 	return true;
 }
 
-/* Textures and surfaces are handles of the driver, which have no meaning in another process. */
+/* Returns true if the module uses textures or surfaces. These are handles of the driver, which have
+ * no meaning in another process. */
 static bool uses_textures(const struct ptx_module *m)
 {
 	for (size_t i = 0; i < m->items.len; i++) {
@@ -294,7 +299,7 @@ static bool uses_textures(const struct ptx_module *m)
 	return false;
 }
 
-/* Records the module variables that the kernel, or a function that it calls, names. */
+/* Records the module variables that the kernel, or a function that it calls, refers to. */
 static bool take_variables(struct recording *x, const struct ptx_module *m)
 {
 	struct ptx_module *alone;
@@ -373,7 +378,8 @@ static bool is_zero(const uint8_t *at, uint64_t n)
 	return !n || (!at[0] && !memcmp(at, at + 1, n - 1));
 }
 
-/* Ask the driver about a word only if it is near a known address. */
+/* Returns true if the value is near a known address. Only then is it worth asking the driver
+ * whether it points into an allocation. */
 static bool is_near(const struct recording *x, uint64_t v)
 {
 	for (size_t g = 0; v >= LEAST_ADDRESS && g < x->regions.len; g++)
@@ -382,7 +388,8 @@ static bool is_near(const struct recording *x, uint64_t v)
 	return false;
 }
 
-/* Makes a region for each allocation that an address in region i points into. */
+/* Searches region i for addresses, and adds a region for each allocation that one of them points
+ * into. */
 static bool follow_pointers(struct recording *x, size_t i)
 {
 	const uint8_t *at = x->regions.at[i].before;
@@ -425,7 +432,8 @@ static bool take_before(struct recording *x, size_t i)
 	return follow_pointers(x, i);
 }
 
-/* The smallest region first, so that a region that does not fit excludes no other. */
+/* Copies the content of all regions before the launch. Takes the smallest region first, so that a
+ * region that exceeds the limit excludes no other region. */
 static bool take_all_before(struct recording *x)
 {
 	for (;;) {
@@ -443,7 +451,7 @@ static bool take_all_before(struct recording *x)
 	}
 }
 
-/* Do these bytes hold addresses of regions? Addresses differ from run to run. */
+/* Returns true if these bytes contain addresses of regions. Such bytes differ from run to run. */
 static bool leads_anywhere(const struct recording *x, const uint8_t *at, uint64_t bytes)
 {
 	uint64_t v;
@@ -498,8 +506,8 @@ static const char *device_name(struct recording *x)
 	return kept ? kept : "";
 }
 
-/* The part of a recording before the launch. False: it is not recorded, with the reason in
- * x->why. */
+/* Does the part of a recording that comes before the launch. Returns false if the launch cannot be
+ * recorded, with the reason in x->why. */
 static bool begin_recording(struct recording *x)
 {
 	const struct launch *l = x->l;
@@ -582,7 +590,7 @@ static CUresult launch_recorded(const struct launch *l, struct kernel *k, int fo
 	return r;
 }
 
-/* Counts a launch of the kernel. True: it is the one to record. */
+/* Counts a launch of the kernel. Returns true if this launch is the one to record. */
 static bool is_wanted(struct kernel *k)
 {
 	return k && (!wanted.kernel || demangle_matches(k->name, wanted.kernel)) &&

@@ -1,12 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0
  * Copyright 2026 The heddle authors */
 
-/* Which side writes the words of the page (wire/page.h). With a daemon, the daemon does. Without
- * one, this thread does. From the next HELLO on, a daemon does again, whether it has answered or
- * not. So this thread mends words that a daemon left half-written when it died, and words that
- * arrive late from a stalled daemon. The next daemon then writes all of them anew. Between HELLO
- * and WELCOME nothing is held (shim->dead): a launch that the daemon has already stopped gets
- * rounds of workers that leave at once. */
+/* Decides which side writes the shared page (wire/page.h). While a daemon runs, the daemon writes
+ * the quotas and settings in it. Without a daemon, the agent thread writes them. From the next
+ * HELLO on, a daemon writes them again, whether it has replied or not.
+ *
+ * So the agent repairs values that a daemon left half-written when it died, and values that a
+ * stalled daemon writes late. The next daemon then writes all values anew. Between HELLO and its
+ * reply no launch is held (shim->dead). If the new daemon has already preempted a launch by then,
+ * the shim still launches workers for it, and these exit at once. */
 #include "shim/rejoin.h"
 
 #include <errno.h>
@@ -59,7 +61,8 @@ static void store(uint32_t *p, uint32_t v)
 	__atomic_store_n(p, v, __ATOMIC_RELEASE);
 }
 
-/* Undoes what a daemon may have asked of the tenant. Without a daemon the tenant is free. */
+/* Resets everything that a daemon may have set for the tenant, because without a daemon nothing
+ * restricts the tenant. */
 static void release_tenant(void)
 {
 	struct wire_page *p = shim->page;
@@ -130,8 +133,8 @@ static bool is_over(short revents)
 		return true;
 	if (!(revents & POLLIN))
 		return false;
-	/* Since poll the program may have closed the descriptor and reused its number. Peeking
-	 * takes nothing from another file. */
+	/* Since the call to poll, the program may have closed the descriptor, and the number may
+	 * now belong to another file. So peek first, which consumes nothing from that file. */
 	n = recv(shim->sock.fd, &byte, 1, MSG_DONTWAIT | MSG_PEEK);
 	if (!shim_has_fd(&shim->sock))
 		return true;

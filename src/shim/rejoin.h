@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0
  * Copyright 2026 The heddle authors */
 
-/* When the daemon is gone or does not respond: everything that it held or preempted continues,
- * new launches are unmanaged, and the agent repeatedly asks this daemon or the next one to take
- * the tenant back, with its page (hello.h). Only the agent calls these functions. None of them
- * waits. */
+/* Handles the time when the daemon is gone or does not respond. Everything that the daemon held or
+ * preempted continues, and new launches are unmanaged. The agent thread repeatedly asks this daemon
+ * or the next one to take the tenant back together with its page (hello.h). Only the agent calls
+ * these functions, and none of them waits. */
 #ifndef HEDDLE_SHIM_REJOIN_H
 #define HEDDLE_SHIM_REJOIN_H
 
@@ -14,8 +14,9 @@
 void rejoin_begin(void);    /* the thread has a daemon now */
 int rejoin_fd(void);        /* to be polled for input; -1: nothing now */
 uint64_t rejoin_next(void); /* in how many ns to look again, at the latest */
-/* revents: of that descriptor; waited_for: a thread waits for the daemon's word. False: there will
- * be no daemon any more. */
+/* Checks the connection. `revents` is poll's result for rejoin_fd. waited_for: a thread of the
+ * program waits for heddled to grant SMs. Returns false if no daemon will ever take the tenant
+ * back. */
 bool rejoin_look(short revents, bool waited_for);
 
 #endif

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  * Copyright 2026 The heddle authors */
 
-/* A thread holds the list's lock for a few stores only, and the other lock while it writes a
- * file. */
+/* Saves what the shim has learnt about kernels. A thread holds the lock of the list for a few
+ * stores only. A second lock is held while a thread writes a file. */
 #include "shim/remember.h"
 
 #include <stdatomic.h>
@@ -12,7 +12,9 @@ static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER, writing = PTHREAD_MUTEX
 static struct {
 	struct kernel *kernel;
 	bool asked; /* for somebody to write it */
-} taught[64];       /* under the lock; a kernel that does not fit is dropped, and learnt again */
+	/* Kernels to save, guarded by the list's lock. A kernel that does not fit is dropped, and
+	 * learnt again later. */
+} taught[64];
 static unsigned n_taught;
 static _Atomic unsigned n_unasked;
 
@@ -31,7 +33,8 @@ void remember_taught(struct kernel *k)
 	pthread_mutex_unlock(&lock);
 }
 
-/* Takes a kernel out of the list; `which` NULL: the first. NULL: none is left. */
+/* Removes kernel `which` from the list and returns it. If `which` is NULL, takes the first kernel.
+ * Returns NULL if there is none. */
 static struct kernel *take_taught(const struct kernel *which)
 {
 	struct kernel *k = NULL;

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0
  * Copyright 2026 The heddle authors */
 
-/* Carries the results of measured launches (known.h) to the cache and back. Writing waits for
- * the disk, and a thread that notices ends of launches may not wait. So that thread notes the
- * kernel, the next launch hands the kernel to a form-making thread, and the program's end writes
- * the rest. */
+/* Saves measured speeds of kernels (known.h) in the cache on disk, and reads them back. Writing
+ * waits for the disk, but the thread that notices the end of a launch must not wait. So that thread
+ * only notes the kernel. The next launch passes the kernel to a form-making thread, which writes.
+ * At the program's end, the shim writes the rest. */
 #ifndef HEDDLE_SHIM_REMEMBER_H
 #define HEDDLE_SHIM_REMEMBER_H
 

@@ -1,22 +1,26 @@
 /* SPDX-License-Identifier: Apache-2.0
  * Copyright 2026 The heddle authors */
 
-/* Resuming managed launches (FLEP, section 5). A preempted launch that is granted again needs one
- * more round of workers, and so does a launch that gets some SMs back. Each round has a stream of
- * the shim's own. Rounds never queue on one stream: a round lasts until its last worker leaves,
- * which is the end of the launch if its SMs are not revoked again. A few streams always exist.
- * Launches that get their SMs in steps, and many launches that were preempted together, need more:
- * these use hardware channels that the program's streams leave free, while the round lasts. */
+/* Resumes managed launches (FLEP, section 5). A preempted launch that gets SMs again needs one more
+ * round of workers (one more grid of the same form), and so does a launch that gets some SMs back.
+ * Each round runs in a stream of the shim's own. Two rounds never queue in one stream, because a
+ * round lasts until its last worker exits: if its SMs are not revoked again, that is the end of the
+ * launch.
+ *
+ * A few such streams always exist. If a launch gets its SMs in steps, or if many launches were
+ * preempted together, more streams are needed. For the duration of the round, these use hardware
+ * channels that the program's streams leave free. */
 #include "shim/launches.h"
 
 #include <errno.h>
 #include <string.h>
 
-#define ROUNDS 3  /* streams that always exist; stream.c reserves channels for them */
+/* number of streams for rounds that always exist; stream.c reserves channels for them */
+#define ROUNDS 3
 #define FEW    8  /* a round is small with less than this part of all workers */
 #define MORE   12 /* at most so many more streams */
-/* How soon the agent checks a resumed launch again; the daemon also wakes the agent when it sees
- * one stop. */
+/* Intervals at which the agent checks a resumed launch again: SOON_NS during the first SETTLES_NS,
+ * then LATER_NS. heddled also wakes the agent when it sees that a launch has stopped. */
 #define SETTLES_NS 20000000u
 #define SOON_NS    200000u
 #define LATER_NS   5000000u
@@ -58,22 +62,24 @@ void resume_after_fork(void)
 	pthread_mutex_init(&helpers()->lock, NULL);
 }
 
-/* The next grid has a fixed padding. A launch that was padded for its tenant's quota may find
- * another quota when it begins, or none, and then leaves without a word of its own. */
+/* Returns true if the launch's grid has padding. The padding of a grid is fixed. If the launch was
+ * padded for one quota and finds another quota when it begins, or none, its blocks exit although
+ * heddled has sent no quotas for this launch. */
 static bool is_padded(const struct managed *m)
 {
 	return m->guard && m->padded != m->shared;
 }
 
-/* True: the last round had not arrived when the other workers left. It will run, and so answers the
- * drain. */
+/* Returns true if the last round had not begun when the other workers exited and the launch
+ * reported a drain (no workers left). That round will still run, so the drain needs no other
+ * round. */
 static bool is_answered(const struct managed *m)
 {
 	return __atomic_load_n(&slot_of(m)->host.rounds, __ATOMIC_ACQUIRE) < m->rounds;
 }
 
-/* Does a launch with a word of its own (until then the tenant's word holds) want one more round of
- * workers, and in how many ns? 0: now; UINT64_MAX: no. */
+/* Returns in how many ns the launch needs one more round of workers: 0 means now, UINT64_MAX means
+ * that it needs none. */
 static uint64_t wants_round(struct managed *m, uint32_t *ret_drains, uint32_t *ret_grow)
 {
 	struct wire_slot *w = slot_of(m);
@@ -81,15 +87,16 @@ static uint64_t wants_round(struct managed *m, uint32_t *ret_drains, uint32_t *r
 
 	*ret_drains = __atomic_load_n(&w->host.drains, __ATOMIC_ACQUIRE);
 	*ret_grow = __atomic_load_n(&w->grow, __ATOMIC_ACQUIRE);
-	/* No worker before the stream has reached the launch: workers would not wait for the
-	 * earlier work of the stream. */
+	/* Launch no workers before the stream has reached the launch, because workers in another
+	 * stream would not wait for the earlier work of this one. */
 	if (__atomic_load_n(&w->host.arrived, __ATOMIC_ACQUIRE) != m->args.gen + 1)
 		return UINT64_MAX;
 	if (*ret_drains != m->drains && is_answered(m))
 		m->drains = *ret_drains;
 	if (*ret_drains != m->drains) {
-		/* When blocks come one after another, each one is the last and reports a drain, and
-		 * so does each late block. So rounds that changed nothing get rarer. */
+		/* If workers run one after another, each one exits as the last, so each one reports
+		 * a drain. Late workers do the same. So after each round that made no progress,
+		 * wait longer before the next. */
 		rest = (uint64_t)SOON_NS << MIN(m->idle_rounds, 8u);
 		return m->idle_rounds < 2 || since >= rest ? 0 : rest - since;
 	}
@@ -104,7 +111,8 @@ static bool is_idle(unsigned helper)
 	return cu.cuStreamQuery(helpers()->at[helper]) != CUDA_ERROR_NOT_READY;
 }
 
-/* Under the lock, with the context current unless `all` is set. */
+/* Returns borrowed channels of streams that have no round, or all of them if `all` is set. Call
+ * under the lock. Unless `all` is set, the shim's context must be current. */
 static void return_idle(bool all)
 {
 	for (unsigned i = ROUNDS; i < helpers()->n; i++) {
@@ -162,8 +170,9 @@ static CUstream borrowed_helper(void)
 	return helpers()->at[i];
 }
 
-/* A helper stream without a round. A second round on a stream would not begin before the workers of
- * the first have left. NULL: none is free. Under the lock until the round is launched. */
+/* Returns a helper stream in which no round runs, or NULL if none is free. A second round in the
+ * same stream would not begin before the first one's workers have exited. The caller holds the lock
+ * until it has launched the round. */
 static CUstream idle_helper(bool may_borrow)
 {
 	for (unsigned i = 0; i < ROUNDS; i++) {
@@ -173,13 +182,15 @@ static CUstream idle_helper(bool may_borrow)
 	return may_borrow ? borrowed_helper() : NULL;
 }
 
-/* Hardware blocks of a round for SMs that the launch gets back; 0: as many as the device holds. */
+/* Returns the number of hardware blocks to launch for SMs that the launch gets back; 0 means as
+ * many as the device holds. */
 static uint32_t newcomers_of(const struct managed *m)
 {
 	return __atomic_load_n(&slot_of(m)->newcomers, __ATOMIC_ACQUIRE);
 }
 
-/* A small round holds its stream as long as a large one, so it leaves the stream to a large one. */
+/* Returns true if the round is small. A small round occupies a stream as long as a large one, so it
+ * does not take the last free stream. */
 static bool is_few(uint32_t newcomers, const struct managed *m)
 {
 	return newcomers && newcomers < m->workers / FEW;
@@ -194,8 +205,9 @@ static bool leaves_helper(void)
 	return n > 1;
 }
 
-/* The size of the next grid without its relay. A block of a guard grid on an SM without a quota
- * leaves. The last few blocks could all do so each time, so such a grid fills the device. */
+/* Returns the number of hardware blocks in the next grid, without its relay. In the guard form, a
+ * block exits without work on an SM whose quota is 0. If the grid had only as many blocks as are
+ * left to run, all of them could land on such SMs each time. So such a grid fills the device. */
 static uint64_t blocks_for(const struct managed *m, uint64_t left)
 {
 	const uint8_t *quota = slot_of(m)->host.quota;
@@ -209,7 +221,7 @@ static uint64_t blocks_for(const struct managed *m, uint64_t left)
 	return left;
 }
 
-/* Counts the rounds in a row that did not advance the launch, as far as it reports progress. */
+/* Counts how many rounds in a row brought no progress, according to the launch's own reports. */
 static void judge_rounds(struct managed *m)
 {
 	const struct ctl_host *h = &slot_of(m)->host;
@@ -224,9 +236,10 @@ static void judge_rounds(struct managed *m)
 	m->seq = seq;
 }
 
-/* drained: no worker was left. Otherwise workers still run, and late ones of this round (they wait
- * for room, too) must not delay the next owner of the SMs. False: there is no stream for a round
- * now, or the driver refused it. */
+/* Launches one more round of workers. If `drained` is set, the launch has no workers left.
+ * Otherwise some workers still run, and workers of this round that do not fit at once must not
+ * delay the next owner of the SMs, so the round has only the blocks that heddled asked for. Returns
+ * false if no stream is free for the round, or the driver refused it. */
 static bool resume_launch(struct managed *m, bool drained, bool may_borrow)
 {
 	struct wire_slot *w = slot_of(m);
@@ -252,7 +265,8 @@ static bool resume_launch(struct managed *m, bool drained, bool may_borrow)
 		m->args.round = m->rounds + 1;
 		m->args.flags &= ~(uint32_t)CTL_ONCE;
 		m->args.flags |= seq ? CTL_WAIT_WORD | (drained ? CTL_ONCE : 0) : 0;
-		/* If a later word asks for another padding, the launch drains again. */
+		/* If heddled later changes the quotas so that they need another padding, the launch
+		 * drains again and the next round gets that padding. */
 		if (m->guard)
 			managed_pad(m, seq ? pads_least(w->host.quota, shim->n_sms)
 					   : managed_first_quota());
@@ -275,7 +289,8 @@ static bool resume_launch(struct managed *m, bool drained, bool may_borrow)
 	return true;
 }
 
-/* Serves one launch. Under the lock, which it releases meanwhile if *ret_next is SOON_NS. */
+/* Resumes one launch if it needs that. The caller holds the lock. If *ret_next becomes SOON_NS
+ * because of a resume, this has released the lock meanwhile. */
 static bool look_after(struct managed *m, uint64_t *ret_next)
 {
 	struct wire_slot *w = slot_of(m);
@@ -284,8 +299,9 @@ static bool look_after(struct managed *m, uint64_t *ret_next)
 	bool fired, may_borrow;
 
 	*ret_next = UINT64_MAX;
-	/* Only a launch with a word of the daemon, or with padding, can have stopped. There may be
-	 * hundreds of other launches, and a thread waits for these: read nothing else of those. */
+	/* Only a launch for which heddled has sent quotas, or a launch with padding, can have
+	 * stopped. There may be hundreds of other launches, and a thread waits for this loop, so
+	 * skip these quickly. */
 	if (!m->launched || !is_granted(w) ||
 		!(__atomic_load_n(&w->host.seq, __ATOMIC_ACQUIRE) || is_padded(m)))
 		return false;
@@ -296,7 +312,8 @@ static bool look_after(struct managed *m, uint64_t *ret_next)
 		return false;
 	}
 	*ret_next = SOON_NS;
-	/* Words are few. Reports of drains without progress may be many. */
+	/* Borrow a channel only for a request of heddled, which is rare, or if the last round made
+	 * progress. Drains without progress can be frequent. */
 	may_borrow = grow != m->grow || !m->idle_rounds;
 	m->resuming = true;
 	pthread_mutex_unlock(&launches()->lock);
@@ -346,7 +363,8 @@ uint64_t managed_resume(void)
 	return atomic_load(&helpers()->n_borrowed) ? MIN(next, LATER_NS) : next;
 }
 
-/* Stopped by its own word, or by its tenant's word as it began. */
+/* Returns true if the launch has stopped or may stop, because of its own quotas or because of its
+ * tenant's quotas when it began. */
 static bool is_stopped(const struct managed *m)
 {
 	const struct ctl_host *h = &slot_of(m)->host;
@@ -354,7 +372,8 @@ static bool is_stopped(const struct managed *m)
 
 	if (!m->launched || is_done(m))
 		return false;
-	/* Or by neither: its padding was for an earlier word of its tenant. */
+	/* Without quotas of its own, it can have stopped because of the tenant's quotas when it
+	 * began, or because its padding was for earlier quotas of the tenant. */
 	return now.seq ? now.same != 1 + CTL_NO_QUOTA
 		       : __atomic_load_n(&h->began, __ATOMIC_ACQUIRE) ||
 				 __atomic_load_n(&h->drains, __ATOMIC_ACQUIRE);

@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0
  * Copyright 2026 The heddle authors */
 
-/* From a kernel's PTX to its preemptible form on the device: unpack, parse, extract, bake, preempt,
- * print, then load. The cache on disk keeps the printed form, keyed by the module's PTX, the
- * kernel's name, the order of blocks, driver, device, and the passes' version. The driver keeps
- * compiled code in a cache of its own, keyed by the text. So the text has nothing that differs at
- * the next start: addresses of module variables are filled in after loading (globals.c). */
+/* Makes a kernel's preemptible form from its PTX: unpack, parse, extract the kernel, replace
+ * addresses of module variables, apply the preempt pass, print, then load. The cache on disk keeps
+ * the printed form. Its key consists of the module's PTX, the kernel's name, the order of blocks,
+ * the driver, the device, and the passes' version. The driver keeps compiled code in a cache of its
+ * own, with the text as the key. So the text must not contain anything that differs at the next
+ * start: addresses of module variables are filled in after loading (globals.c). */
 #include "shim/placing.h"
 #include "shim/remember.h"
 
@@ -35,7 +36,8 @@ CUfunction rewrite_closer(void)
 	return closer()->fn;
 }
 
-/* Another build of the shim may have other passes: the file's identity stands for them. */
+/* Adds the identity of the shim's own file to the key, because another build of the shim may
+ * contain other passes. */
 static void add_own_file(struct strbuf *b)
 {
 	struct stat st;
@@ -59,7 +61,8 @@ static void key_of(const struct kernel *k, const struct code *c, uint32_t bound,
 	strbuf_printf(&b, "%s|%d|%u|%u|%u|%u|%u|%d|%u", k->name, driver, shim->cc, bound,
 		CTL_VERSION, FORM_VERSION, (unsigned)sizeof(struct pass_kernel_info),
 		(int)dev_kind_of(&cu), shim->order);
-	/* The settings that select the driver's cache: compiled code is in that cache. */
+	/* Add the settings that select the driver's cache, because that cache holds the compiled
+	 * code. */
 	for (size_t i = 0; i < ARRAY_LEN(caches); i++) {
 		const char *value = secure_getenv(caches[i]);
 
@@ -79,8 +82,8 @@ static bool from_cache(const uint8_t key[32], struct made *m)
 	return ok;
 }
 
-/* Stages the form; it is kept once it has compiled. Both paths are empty if the cache is not
- * usable. */
+/* Stages the form for the cache on disk. It is kept only once it has compiled. If the cache is not
+ * usable, both paths in *ret are empty. */
 static void stage_form(const uint8_t key[32], const struct made *m, struct staged *ret)
 {
 	struct strbuf b = {0};
@@ -95,8 +98,8 @@ static void stage_form(const uint8_t key[32], const struct made *m, struct stage
 static int rewrite_module(struct ptx_module *m, struct kernel *k, uint32_t bound,
 	struct diag_list *diags, struct made *out, enum wire_reason *ret_why)
 {
-	/* Claiming ahead costs a register and gains nothing on the measured kernels
-	 * (doc/notebook.md). */
+	/* Do not claim the next blocks early: that costs a register, and it gains nothing
+	 * on the measured kernels (doc/notebook.md). */
 	const struct pass_guest kernel = {.m = m, .name = k->name};
 	const struct pass_request rq = {.kernels = &kernel,
 		.n = 1,
@@ -142,7 +145,7 @@ static int rewrite_module(struct ptx_module *m, struct kernel *k, uint32_t bound
 	return out->text.failed ? -ENOMEM : 0;
 }
 
-/* A parsed module, read by all threads that make forms of its kernels. */
+/* A parsed module. All threads that make forms of its kernels read the same one. */
 struct parsed {
 	_Atomic unsigned refs;
 	struct ptx_module *module;
@@ -160,7 +163,8 @@ static void parsed_put(struct parsed *p)
 	free(p);
 }
 
-/* The module that was parsed last: the next kernel is often from the same module. */
+/* The module that was parsed last. It is kept because the next kernel is often from the same
+ * module. */
 static struct parsed *last;
 static pthread_mutex_t last_lock = PTHREAD_MUTEX_INITIALIZER;
 
@@ -203,8 +207,8 @@ static int parse_code(
 	return 0;
 }
 
-/* Returns a reference for the caller. Threads that want the same module wait while one parses
- * it. */
+/* Returns the parsed module, with a reference for the caller. If one thread is parsing the module,
+ * the other threads that need it wait. */
 static int parsed_get(
 	const struct code *c, struct diag_list *diags, struct arena *scratch, struct parsed **ret)
 {
@@ -274,8 +278,8 @@ static bool closer_compiled(bool is_kept)
 	struct shim_inside in;
 	bool ok;
 
-	/* A thread with the lock may wait for a turn, so no thread with a turn waits for the
-	 * lock. */
+	/* A thread that holds this lock may wait for a turn. So give up the turn before waiting for
+	 * the lock; otherwise two threads could wait for each other. */
 	kernel_turn_end();
 	pthread_mutex_lock(&lock);
 	kernel_turn_begin();
@@ -327,7 +331,8 @@ static bool place_form(
 static void ask_figures(struct form *f)
 {
 	CUfunction fn = f->on.fn;
-	/* The form's additions must not exclude a launch that the kernel allows. */
+	/* The form has additional static shared memory. Its limit of dynamic shared memory is
+	 * raised below, so that the form can run every launch that the original kernel allows. */
 	uint32_t most = func_attribute(fn, CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES);
 
 	f->regs = func_attribute(fn, CU_FUNC_ATTRIBUTE_NUM_REGS);
@@ -339,7 +344,8 @@ static void ask_figures(struct form *f)
 			(int)(most + f->info.added_static_shared_bytes));
 }
 
-/* s: the staged entry, to be kept once it has compiled; NULL: it is in the cache already. */
+/* Compiles and loads a form. `s` is the staged cache entry, which is kept once the form has
+ * compiled. NULL means that the form came from the cache. */
 static struct form *load_form(
 	struct kernel *k, const struct made *m, const struct staged *s, enum wire_reason *ret_why)
 {
@@ -392,8 +398,8 @@ static bool vars_fit(struct kernel *k, const struct vars *v)
 	return fit;
 }
 
-/* Gets the form from the cache, or makes it, and loads it. A form in the cache has compiled before.
- * bound: registers a thread, 0: no bound. */
+/* Gets the form from the cache or makes it, and loads it. A form in the cache is known to compile.
+ * `bound` is the largest number of registers per thread; 0 means no limit. */
 static int obtain_form(struct kernel *k, const struct code *c, uint32_t bound, struct form **ret,
 	enum wire_reason *ret_why)
 {
@@ -427,7 +433,8 @@ static int obtain_form(struct kernel *k, const struct code *c, uint32_t bound, s
 	return r;
 }
 
-/* Registers of the original kernel; 0: not known. Loads nothing. */
+/* Returns the registers per thread of the original kernel, or 0 if unknown. Does not load the
+ * kernel. */
 static uint32_t plain_registers(struct kernel *k)
 {
 	struct shim_inside in;
@@ -469,10 +476,10 @@ static void drop_form(struct form *f)
 	free_form(f);
 }
 
-/* If the form needs more registers than the original kernel, fewer blocks fit on an SM, unless the
- * registers suffice for a full SM. The same form bounded to the kernel's registers is better if it
- * spills nothing more. Otherwise the better form depends on the spills: both are kept, and
- * measured. */
+/* Chooses between the form and a second one that is limited to the original kernel's registers. If
+ * the form needs more registers than the kernel, fewer of its blocks fit on an SM, unless enough
+ * registers are left for a full SM. The limited form is better if it spills no more than the first.
+ * If it spills more, either form may be faster: both are kept, and launches measure them. */
 static struct form *choose_bounded(struct kernel *k, const struct code *c, struct form *f)
 {
 	const uint32_t step = 8; /* registers are allocated in units of eight a thread */
@@ -499,7 +506,7 @@ static struct form *choose_bounded(struct kernel *k, const struct code *c, struc
 	return f;
 }
 
-/* The cache key for what launches of all of the kernel's forms teach. */
+/* Computes the cache key for the measured speeds of all forms of the kernel. */
 static void known_key(const struct kernel *k, const struct code *c, uint8_t ret[32])
 {
 	uint8_t forms[32 + 8];
@@ -548,7 +555,7 @@ void rewrite_unload(struct form *f)
 {
 	struct shim_inside in;
 
-	/* The record of its last launches may still be read, so only the code is freed. */
+	/* Free only the code. The record of the form's last launches may still be read. */
 	if (shim->ctx && shim_enter(&in) == CUDA_SUCCESS) {
 		compile_drop(&f->on);
 		if (f->other)

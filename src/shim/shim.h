@@ -1,13 +1,15 @@
 /* SPDX-License-Identifier: Apache-2.0
  * Copyright 2026 The heddle authors */
 
-/* The shim: a libcuda.so.1 that a program finds before the driver's. Functions that it does not
- * handle jump to the real driver. It handles launches, code loading, and calls that must not block
- * while a launch is preempted (design: mechanism 2, stream order, tiers).
+/* The shim: a libcuda.so.1 that a program finds before the driver's own. Functions that the shim
+ * does not handle jump to the real driver. The shim handles launches, code loading, and calls that
+ * must not block while a launch is preempted (design: mechanism 2, stream order, tiers).
  *
- * Invariants: the shim prints nothing but one line when it gives up on the daemon or on its MPS; it
- * never exits; the program gets the driver's own result codes; without a daemon every call is
- * passed on. */
+ * Invariants:
+ * - The shim prints at most one line, when it gives up on heddled or on heddled's MPS server.
+ * - It never exits.
+ * - The program gets the driver's own result codes.
+ * - Without a daemon every call is passed on. */
 #ifndef HEDDLE_SHIM_H
 #define HEDDLE_SHIM_H
 
@@ -27,8 +29,9 @@ const struct cu_api *shim_driver(void);
 void *shim_real(const char *symbol); /* in the real driver, or NULL */
 /* The result of a function that the real driver lacks. */
 CUresult shim_lacking(void);
-/* At the start of each handled function: needs the real function, or returns the error of a system
- * without a driver. Then selects the session of the current device. */
+/* Goes at the start of each handled function. Loads the driver if necessary. If the driver lacks
+ * the function, returns the error of a system without a driver. Then selects the session of the
+ * current device. */
 #define SHIM_NEED(fn)                                                          \
 	do {                                                                   \
 		if (__builtin_expect(!cu.fn, 0) && (!shim_driver() || !cu.fn)) \
@@ -36,7 +39,8 @@ CUresult shim_lacking(void);
 		shim_route();                                                  \
 	} while (0)
 
-/* The same for variants that are not in `cu`: declares fn, or returns. */
+/* Does what SHIM_NEED does, for variants that are not in `cu`: declares fn as the driver's
+ * function, or returns if the driver lacks it. */
 #define SHIM_REAL(fn, type, symbol)                            \
 	static type real;                                      \
 	type fn = __atomic_load_n(&real, __ATOMIC_RELAXED);    \
@@ -47,8 +51,8 @@ CUresult shim_lacking(void);
 	if (!fn)                                               \
 		return shim_lacking();                         \
 	shim_route();
-/* Defines both variants for the default stream: the legacy one, and the calling thread's own
- * (_ptsz). */
+/* Defines both variants of a function for the default stream: one for the legacy default stream,
+ * and one for the per-thread default stream (_ptsz). */
 #define SHIM_TWICE(name, params, call_legacy, call_own) \
 	SHIM_API CUresult name params;                  \
 	CUresult name params                            \
@@ -65,37 +69,39 @@ static inline CUstream shim_stream(CUstream stream, bool own)
 	return stream ? stream : own ? CU_STREAM_PER_THREAD : CU_STREAM_LEGACY;
 }
 
-/* Prints one line on standard error: "heddle: ", text and more. */
+/* Prints one line on standard error: "heddle: ", then `text` and `more`. */
 void shim_say(const char *text, const char *more);
-/* Prints one line on standard error, only once in the life of the process. */
+/* Prints one line on standard error. Later calls in the same process print nothing. */
 void shim_warn(const char *why);
 #define REPORT_MS 200 /* timeout for heddle run -v */
-/* Tells heddle run -v, if it listens, why this process is no tenant (yet). A failure does no
+/* Tells `heddle run -v`, if it listens, why this process is no tenant (yet). A failure does no
  * harm. */
 void shim_tell_watcher(const char *why);
 
 /* ---- the daemon (hello.c) ---- */
 enum shim_mode {
 	SHIM_UNKNOWN, /* not yet asked for the daemon */
-	SHIM_NATIVE,  /* there is no daemon, and none will come: all calls are passed on */
-	/* the same for now, but a thread looks for a daemon: loaded code is recorded */
+	SHIM_NATIVE,  /* There is no daemon, and none will come. All calls are passed on. */
+	/* There is no daemon yet, and a thread looks for one. All calls are passed on, and the shim
+	 * keeps records of loaded code for later. */
 	SHIM_LATER,
 	SHIM_ON,
 };
 struct shim {
 	_Atomic int mode;
 	_Atomic bool dead; /* no daemon decides: all is granted, launches are unmanaged */
-	/* not even a HELLO is under way: the shim writes all words of the page */
+	/* No daemon is connected, and no HELLO has been sent to a new one. The shim itself writes
+	 * the whole page. */
 	_Atomic bool alone;
 	_Atomic unsigned joins; /* HELLOs so far */
 	struct wire_page *page;
-	/* Only the agent changes these, under the lock of hello.c. sock stays open after a
-	 * connection ends, until the next one. */
+	/* Only the agent thread changes these, under the lock of hello.c. After a connection has
+	 * ended, `sock` stays open until the next connection. */
 	struct own_fd sock, kick, wake; /* the daemon's eventfd; ours */
 	struct own_fd page_fd;          /* for the next daemon */
 	struct wire_welcome welcome;
-	/* The context whose launches are managed. NULL: it has ended, and the context of the next
-	 * launch takes its place. */
+	/* The context whose launches are managed. NULL: that context has ended, and the next
+	 * launch's context will replace it. */
 	_Atomic(CUcontext) ctx;
 	CUdevice dev;
 	uint32_t cc, n_sms;
@@ -110,14 +116,15 @@ struct shim {
 	_Atomic unsigned captures;          /* stream captures begun and not ended */
 	_Atomic unsigned load_waits, waits; /* statistics for tests: fences that had to wait */
 };
-/* A program is a tenant on each device where it launches, with one session a device, by its number.
- * The last session stands for all further devices, and is never served. */
+/* A program is a tenant on each device on which it launches. It has one session for each device, at
+ * the device's number. The last session is for all devices beyond these; their launches are never
+ * managed. */
 #define SHIM_DEVICES  16
 #define SHIM_SESSIONS (SHIM_DEVICES + 1)
 extern struct shim shims[SHIM_SESSIONS];
-/* The session of the calling thread. In a call of the program: that of the current context's
- * device, or of the device of the call's argument. A thread of the shim keeps one session for
- * life. */
+/* The session of the calling thread. In a call of the program, it is the session of the current
+ * context's device, or of the device that an argument names. A thread of the shim always keeps the
+ * same session. */
 extern __thread struct shim *shim __attribute__((tls_model("initial-exec")));
 extern _Atomic unsigned shim_n_devices; /* that the program sees; 0: not known yet */
 
@@ -141,11 +148,12 @@ static inline void shim_route(void)
 }
 void shim_route_to(CUdevice dev);
 
-/* Becomes a tenant on the current context's device; afterwards mode is not SHIM_UNKNOWN. Does
- * nothing without a context. It also does nothing if the program sees several devices and this is
- * no launch, since a program may prepare more devices than it uses. */
+/* Makes the program a tenant on the current context's device; afterwards `mode` is not
+ * SHIM_UNKNOWN. Does nothing if there is no context. Also does nothing if the program sees several
+ * devices and the call is not a launch, because a program may prepare more devices than it uses. */
 void shim_start(bool is_launch);
-/* Does the shim take part in this call? True: the program is a tenant on the session's device. */
+/* Returns true if the shim handles this call, that is, if the program is a tenant on the session's
+ * device. */
 static inline bool shim_on(void)
 {
 	int mode = __atomic_load_n((int *)&shim->mode, __ATOMIC_ACQUIRE);
@@ -156,8 +164,8 @@ static inline bool shim_on(void)
 	}
 	return mode == SHIM_ON;
 }
-/* Before shim_on, for a launch: makes the program a tenant on its device. A tenant whose context
- * has ended moves to the current context. */
+/* Call this before shim_on, for a launch. It makes the program a tenant on the device. If the
+ * tenant's context has ended, it continues in the current context. */
 static inline void shim_launches(void)
 {
 	int mode = __atomic_load_n((int *)&shim->mode, __ATOMIC_ACQUIRE);
@@ -165,7 +173,7 @@ static inline void shim_launches(void)
 	if (__builtin_expect(mode == SHIM_UNKNOWN || (mode == SHIM_ON && !shim->ctx), 0))
 		shim_start(true);
 }
-/* May there be a daemon? False only once it is certain that there is none. */
+/* Returns false only if it is certain that there is no daemon and none will come. */
 static inline bool shim_maybe(void)
 {
 	return __atomic_load_n((int *)&shim->mode, __ATOMIC_RELAXED) != SHIM_NATIVE;
@@ -180,18 +188,19 @@ static inline int shim_priority(void) /* as granted */
 	return __atomic_load_n(&shim->welcome.priority, __ATOMIC_RELAXED);
 }
 void shim_kick(void); /* tells the daemon to read the page */
-/* Writes 1 to shim->kick or shim->wake. False: the program has closed it, or the socket; then the
- * shim never touches any of the three again. */
+/* Writes 1 to the eventfd shim->kick (wakes heddled) or shim->wake (wakes the agent). Returns false
+ * if the program has closed this descriptor or the socket; then the shim never again uses any of
+ * the three. */
 bool shim_ring(const struct own_fd *o);
-/* The agent calls this before each use of shim->wake or shim->sock: the same test, without a
- * write. */
+/* Checks, like shim_ring but without writing, that the program has not closed the descriptor. The
+ * agent calls this before each use of shim->wake or shim->sock. */
 bool shim_has_fd(const struct own_fd *o);
 uint64_t shim_now_ns(void);
-/* Starts a detached thread for the caller's session, with all signals blocked, so that the
- * program's handlers run on the program's threads. 0 or negative errno. */
+/* Starts a detached thread for the caller's session. All signals are blocked in it, so that the
+ * program's handlers run on the program's own threads. Returns 0 or a negative errno. */
 int shim_thread(void *(*fn)(void *));
-/* Around the shim's own driver calls: makes the shim's context current, and keeps the program's
- * captures intact. */
+/* Call these around the shim's own driver calls. They make the shim's context current, and keep the
+ * program's stream captures intact. */
 struct shim_inside {
 	CUstreamCaptureMode mode;
 	bool pushed, exchanged;

@@ -1,19 +1,18 @@
 /* SPDX-License-Identifier: Apache-2.0
  * Copyright 2026 The heddle authors */
 
-/* Streams, as far as managed launches need them. A stream that waits for a preempted launch holds a
- * hardware channel until the launch is resumed, and so does each stream that waits for its events.
- * If more streams have work than there are channels, streams share channels, and the launch that is
- * to resume the work may queue behind a waiting stream. So each stream counts from its first use of
- * any kind. Once more streams are in use than there are channels, the shim manages no more
- * launches. It notes the number, and the program's next start gets more channels (connections.c).
+/* Tracks streams, as far as managed launches require it. A stream that waits for a preempted launch
+ * occupies a hardware channel until the launch is resumed. So does each stream that waits for its
+ * events. If more streams have work than there are channels, streams share channels. Then the
+ * launch that resumes the work may queue behind a stream that waits for that work. So each stream
+ * counts from its first use of any kind. Once more streams are in use than there are channels, the
+ * shim manages no more launches. It records the number, and the program's next start gets more
+ * channels (connections.c).
  *
- * Not all channels are for the program's streams. Three serve the rounds of workers (ROUNDS in
- * resume.c). One serves the legacy default stream: uncounted copies and the shim's events on it may
- * wait for waiting streams. One serves work of the driver itself, such as loading code.
- * shim->helper needs none: it has work only before the first managed launch (ctlpool.c), and while
- * a form is loaded (globals.c). Loading is fenced, so no managed launch then waits for a launch of
- * the shim. */
+ * Some channels are reserved. Three are for the rounds of workers (ROUNDS in resume.c). One is for
+ * the legacy default stream, where copies that are not counted and the shim's events may wait. One
+ * is for the driver itself, for example when it loads code. shim->helper needs no channel: it has
+ * work only before the first managed launch (ctlpool.c), and while a form is loaded (globals.c). */
 #include "shim/connections.h"
 #include "shim/follow.h"
 #include "shim/placing.h"
@@ -27,14 +26,14 @@ static struct streams {
 	struct map map;
 	_Atomic unsigned n_used; /* channels: of streams in use, of lingering ones, lent */
 	_Atomic unsigned n_lent; /* to rounds (resume.c) */
-	/* Destroyed streams whose work may be blocked: they hold their channels until no managed
-	 * launch is outstanding. */
+	/* Number of destroyed streams whose work may be blocked. They occupy their channels until
+	 * no managed launch is outstanding. */
 	_Atomic unsigned n_lingering;
 	pthread_mutex_t lingering_lock; /* of the thread that subtracts them */
 } each[SHIM_SESSIONS] = {
 	[0 ... SHIM_SESSIONS - 1] = {.map = MAP_INIT, .lingering_lock = PTHREAD_MUTEX_INITIALIZER}};
-/* This thread's default stream on each device; NULL: not used yet. A pointer, since space for
- * thread-local variables is scarce in a library that is loaded late. */
+/* The calling thread's default stream on each device; NULL if it is not used yet. This is a
+ * pointer, because space for thread-local variables is scarce in a library that is loaded late. */
 static __thread struct stream **own;
 
 static struct streams *here(void)
@@ -66,7 +65,8 @@ static void stream_ended(struct stream *s, bool lingers)
 	managed_stream_destroyed(s);
 }
 
-/* The driver may have freed the thread's state already, so this calls no driver function. */
+/* Runs when a thread ends. Calls no driver function, because the driver may already have freed its
+ * data for the thread. */
 static void thread_ends(void *streams)
 {
 	struct stream **at = streams;
@@ -182,8 +182,8 @@ bool stream_capturing(CUstream handle)
 	if (!atomic_load_explicit(&shim->captures, memory_order_acquire))
 		return false;
 	r = cu.cuStreamIsCapturing(handle, &status);
-	/* The legacy stream cannot be queried while another stream captures. It may not be used
-	 * then. */
+	/* The query fails if another stream is capturing. Then the legacy stream must not be used,
+	 * so report it as capturing. */
 	return r != CUDA_SUCCESS || status != CU_STREAM_CAPTURE_STATUS_NONE;
 }
 
@@ -194,7 +194,8 @@ static unsigned n_channels(void)
 	return connections() > SPARE_CHANNELS ? connections() - SPARE_CHANNELS : 0;
 }
 
-/* All launches that could block the lingering streams are complete when none is outstanding. */
+/* Stops counting the destroyed streams, if no managed launch is outstanding: then no launch is left
+ * that could block them. */
 static void end_lingering(void)
 {
 	unsigned n;
@@ -225,7 +226,8 @@ bool stream_admits(struct stream *s)
 	stream_use(s);
 	if (all_fit())
 		return true;
-	/* n_lent before n_used, so that a race gives too small a number rather than too large. */
+	/* Read n_lent before n_used. If another thread changes them meanwhile, the difference is
+	 * too small rather than too large. */
 	lent = (int)atomic_load(&here()->n_lent);
 	used = (int)atomic_load(&here()->n_used);
 	if (used > lent)
@@ -242,7 +244,8 @@ void stream_use(struct stream *s)
 	resume_return_channels();
 	if (all_fit())
 		return;
-	/* One stream too many: managed launches must end before it has any work. */
+	/* There is now one stream too many. All managed launches must end before this stream gets
+	 * any work. */
 	fence_begin(FENCE_LOADS);
 	fence_end();
 }
@@ -292,8 +295,8 @@ CUresult cuStreamCreate(CUstream *stream, unsigned int flags)
 	CUresult r;
 
 	SHIM_NEED(cuStreamCreate);
-	/* Work that the shim does not manage yields to other programs by the hardware's own
-	 * priorities. */
+	/* Create the stream with the hardware's lowest priority, so that work that the shim does
+	 * not manage yields to other programs. */
 	if (is_low() && cu.cuStreamCreateWithPriority)
 		r = cu.cuStreamCreateWithPriority(stream, flags, shim->low_priority);
 	else
@@ -341,7 +344,8 @@ CUresult cuStreamDestroy_v2(CUstream stream)
 	stream_route(stream);
 	s = shim_maybe() ? map_get(&here()->map, stream) : NULL;
 	lingers = s && atomic_load(&s->used) && may_be_blocked(stream);
-	/* Remove the record first: the driver may reuse the handle as soon as it is free. */
+	/* Remove the record first, because the driver may reuse the handle as soon as the stream is
+	 * destroyed. */
 	if (s) {
 		map_put(&here()->map, stream, NULL);
 		follow_end_of(s, true);
@@ -358,8 +362,8 @@ CUresult cuStreamDestroy_v2(CUstream stream)
 	return r;
 }
 
-/* Events put work on streams, too: a stream that waits for an event counts like one that
- * launches. */
+/* Counts the stream as used. Calls that use events call this as well, because a stream that waits
+ * for an event occupies a channel like one that launches. */
 void stream_touch(CUstream stream)
 {
 	struct stream *s = stream_served(stream) ? stream_of(stream) : NULL;
@@ -404,8 +408,9 @@ SHIM_TWICE(cuStreamWaitEvent, (CUstream stream, CUevent event, unsigned int flag
 	wait_event(shim_stream(stream, false), event, flags),
 	wait_event(shim_stream(stream, true), event, flags))
 
-/* Captures are counted, so that launches query the driver only while there are any. No capture
- * begins while launches are held: the shim's queries would invalidate it. */
+/* Counts a capture that begins, so that launches query the driver only while there are captures.
+ * Waits first while launches are held, because the shim's queries during that time would invalidate
+ * the capture. */
 static void capture_begins(CUstream stream)
 {
 	stream_route(stream);
@@ -450,7 +455,7 @@ static CUresult end_capture(CUstream stream, CUgraph *graph)
 	SHIM_NEED(cuStreamEndCapture);
 	stream_route(stream);
 	r = cu.cuStreamEndCapture(stream, graph);
-	/* An invalidated capture ends, too. The two excluded errors mean that there was no
+	/* An invalidated capture has ended as well. These two errors mean that there was no
 	 * capture. */
 	if (r != CUDA_ERROR_ILLEGAL_STATE && r != CUDA_ERROR_INVALID_VALUE &&
 		atomic_load(&shim->captures))

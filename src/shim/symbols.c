@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0
  * Copyright 2026 The heddle authors */
 
-/* Addresses of module variables. The driver may load code for such a query, so the query is fenced.
- * But programs ask for the same address repeatedly (cudaMemcpyToSymbol at each call), and an
- * address is constant while its module and context exist. So the shim asks the driver once. */
+/* Caches the addresses of module variables. The driver may load code when it is asked for such an
+ * address, so the query needs a fence. Programs ask for the same address repeatedly
+ * (cudaMemcpyToSymbol asks at each call), and the address does not change while the module and its
+ * context exist. So the shim asks the driver only once. */
 #include "shim/managed.h"
 
 #include <stdlib.h>

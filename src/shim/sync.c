@@ -1,15 +1,17 @@
 /* SPDX-License-Identifier: Apache-2.0
  * Copyright 2026 The heddle authors */
 
-/* Waiting for the device. When a wait returns, the program's work is complete, and other tenants
- * may wait for that. So the shim tells the daemon at once, before the agent looks again. */
+/* Handles calls that wait for the device. When such a wait returns, the program's work is complete,
+ * and other tenants may be waiting for the SMs. So the shim tells heddled at once, before the agent
+ * thread checks again. */
 #include "shim/follow.h"
 
 #include <stdatomic.h>
 
 static _Atomic unsigned waits[SHIM_SESSIONS] = {[0 ... SHIM_SESSIONS - 1] = 1};
 
-/* Before the wait, since the daemon may see the work's end before the program does. */
+/* Records the wait before it begins, because heddled may notice the end of the work before the
+ * program does. */
 static void note_wait(void)
 {
 	if (shim_on())
