@@ -24,7 +24,8 @@ static void *run_apart(void *arg)
 	const struct work *w = arg;
 
 #ifdef SYS_close_range
-	/* Descriptors from 3 on are not even copied, so no pipe of the program stays open here. */
+	/* This thread gets a descriptor table of its own, without the program's descriptors from 3
+	 * on. So no pipe of the program stays open here. */
 	syscall(SYS_close_range, 3, ~0u, CLOSE_RANGE_UNSHARE);
 #endif
 	w->fn(w->arg);

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0
  * Copyright 2026 The heddle authors */
 
-/* The client side of the assembler. The assembler is no child of the program, as the program may
- * wait for all of its children. The assembler holds no file of the program open, and gets no signal
- * from the program's terminal. */
+/* The client side of the assembler, the separate process that compiles PTX. The assembler is no
+ * child of the program, because the program may wait for all of its children. The assembler keeps
+ * no file of the program open, and gets no signal from the program's terminal. */
 #include "host/assembler.h"
 
 #include "base/base.h"
@@ -25,9 +25,10 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#define STACK    ((size_t)64 << 10)
-#define FD_MAX   65536
-#define FD_ABOVE 16 /* the socket is moved to this number or above, since 0 to 3 are reassigned */
+#define STACK  ((size_t)64 << 10)
+#define FD_MAX 65536
+/* the socket's descriptor is moved to this number or above, because 0 to 3 get other files */
+#define FD_ABOVE 16
 
 #define TRIES   16
 #define GRACE_S 30 /* on top of the limit, for the assembler to report a timeout */
@@ -87,9 +88,9 @@ static void close_from(unsigned first)
 		close((int)fd);
 }
 
-/* The program's signal handlers must not run in a process that shares its memory. Signals to the
- * program's process group that arrived before setsid are dropped: ignoring a signal discards a
- * pending one. */
+/* Resets all signal handlers, because the program's handlers must not run in a process that shares
+ * its memory. Also discards signals to the program's process group that arrived before setsid:
+ * ignoring a signal discards a pending one. */
 static void reset_signals(void)
 {
 	struct sigaction now, usual = {.sa_handler = SIG_DFL}, ignored = {.sa_handler = SIG_IGN};
@@ -105,7 +106,8 @@ static void reset_signals(void)
 	sigprocmask(SIG_SETMASK, &none, NULL);
 }
 
-/* As after vfork: only system calls, in the memory of the waiting thread. */
+/* Becomes the assembler process. Until execve it shares the memory of the waiting thread, as after
+ * vfork, so it makes only system calls. */
 static int becomes_assembler(void *arg)
 {
 	const struct start *s = arg;
@@ -123,7 +125,8 @@ static int becomes_assembler(void *arg)
 	_exit(127);
 }
 
-/* An intermediate process, so that the assembler has no parent in the program. */
+/* Starts the assembler from an intermediate process that ends at once, so that the assembler's
+ * parent is not the program. */
 static int starts_and_ends(void *arg)
 {
 	const struct start *s = arg;
@@ -132,8 +135,8 @@ static int starts_and_ends(void *arg)
 		0);
 }
 
-/* "NAME=" of an environment variable that the assembler drops or replaces. Preloaded libraries are
- * for the program. No context is made, so MPS is not needed. */
+/* Returns true if the assembler drops or replaces this environment variable ("NAME=..."). Preloaded
+ * libraries are only for the program. The assembler makes no context, so it does not need MPS. */
 static bool is_other(const char *entry, bool devices)
 {
 	static const char *const names[] = {
@@ -146,7 +149,8 @@ static bool is_other(const char *entry, bool devices)
 	return false;
 }
 
-/* Names this one device if there are several: if they differ, the driver would compile for each. */
+/* If there are several devices, sets CUDA_VISIBLE_DEVICES to this one. Otherwise the driver would
+ * compile for each kind of device. */
 static bool name_device(const struct cu_api *cu, CUdevice dev, char *ret, size_t size)
 {
 	int n = 0, at = 0;
@@ -184,7 +188,8 @@ static char **make_environment(const struct cu_api *cu, CUdevice dev, char devic
 	return env;
 }
 
-/* The virtual GPU does not compile, unless an option makes it simulate a compiler. */
+/* Returns true if a separate compiler is needed. The virtual GPU does not compile, unless an option
+ * makes it simulate a compiler. */
 static bool is_needed(const struct cu_api *cu)
 {
 	static const char *const words[] = {"assemble=", "crash=", "hang="};
@@ -223,8 +228,9 @@ static bool spawn_assembler(struct start *s)
 	if (stacks == MAP_FAILED)
 		return false;
 	s->stack = stacks;
-	/* A signal to the process group would also run the program's handler in the child, in their
-	 * shared memory. The child inherits the mask (reset_signals). */
+	/* Block all signals. The child shares the program's memory, so a signal to the process
+	 * group would run the program's handler in the child as well. The child inherits the mask
+	 * and resets it in reset_signals. */
 	sigfillset(&all);
 	pthread_sigmask(SIG_SETMASK, &all, &old);
 	/* No signal at its end, so the program's waits do not see it. */
@@ -335,7 +341,7 @@ static bool send_request(struct assembler *a, CUdevice dev, const struct request
 	return sent;
 }
 
-/* Waits until there is something to read. until: the deadline; 0: none. */
+/* Waits until there is something to read, or until the deadline `until`; 0 means no deadline. */
 static bool await_input(int fd, double until)
 {
 	struct pollfd p = {.fd = fd, .events = POLLIN};
@@ -370,7 +376,7 @@ static double limit_of(const struct assembler *a)
 	return a->limit_s ? clock_ms() + 1e3 * (a->limit_s + GRACE_S) : 0;
 }
 
-/* Leaves this assembler process; the next request starts another one. */
+/* Disconnects from this assembler process. The next request starts another one. */
 static void leave_it(struct assembler *a)
 {
 	pthread_mutex_lock(&a->lock);
@@ -378,8 +384,8 @@ static void leave_it(struct assembler *a)
 	pthread_mutex_unlock(&a->lock);
 }
 
-/* If the assembler ends before it began this request, another text crashed it, or it cannot start
- * here: then *ret_unbegun is true. */
+/* Reads the reply to a request. Sets *ret_unbegun if the assembler ended before it began this
+ * request: another text crashed it, or it cannot start on this system. */
 static enum assembled answer_of(
 	struct assembler *a, const struct own_fd *pipe, double *ret_ms, bool *ret_unbegun)
 {
@@ -428,8 +434,9 @@ static enum assembled request_answer(struct assembler *a, CUdevice dev, struct r
 	return r;
 }
 
-/* An assembler that has started here before is started again: a request that was interrupted
- * because other texts crash the compiler must not be compiled in this process instead. */
+/* Sends a request, and starts the assembler again if it ended before it began the request. Once it
+ * has started on this system, the text is never compiled in this process instead: another text has
+ * crashed the compiler, and this one could crash it too. */
 static enum assembled ask_on(
 	struct assembler *a, CUdevice dev, struct request *request, double *ret_ms)
 {

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0
  * Copyright 2026 The heddle authors */
 
-/* Compiles PTX in a separate process, for two reasons. The driver's compiler may crash or hang, and
- * must not take a program along. And a process must not call exit while the driver compiles in it,
- * since the compiler's data is freed then, and the compiler crashes. A library needs no context to
- * be compiled, and the result is in the driver's cache on disk, from which the program loads it.
- * (assembler.c, assembler_main.c) */
+/* Compiles PTX in a separate process (the assembler), for two reasons. First, the driver's compiler
+ * may crash or hang, which must not affect the program. Second, a process must not call exit while
+ * the driver compiles in it, because exit frees the compiler's data, and then the compiler crashes.
+ * A library can be compiled without a context. The result is in the driver's cache on disk, from
+ * which the program loads it (assembler.c, assembler_main.c). */
 #ifndef HEDDLE_DEV_ASSEMBLER_H
 #define HEDDLE_DEV_ASSEMBLER_H
 
@@ -16,17 +16,17 @@
 
 #define ASSEMBLER_FILE "heddle-assembler"
 #define ASSEMBLER_PART "shim/" ASSEMBLER_FILE /* among the parts; and src/ in a build folder */
-/* The assembler's descriptor of the socket for requests, SOCK_SEQPACKET. A request has two paths,
- * or empty ones, and two descriptors: a file with the PTX, and a pipe for the answer. The answer is
- * one byte. Before it, another byte says that the request has begun, since requests may arrive
- * before the assembler runs. */
+/* In the assembler, the number of the socket for requests (SOCK_SEQPACKET). A request contains two
+ * paths, which can be empty, and two descriptors: a file with the PTX, and a pipe for the reply.
+ * The reply consists of two bytes. The first, ASSEMBLER_BEGUN, reports that the request has begun,
+ * because requests can arrive before the assembler runs. The second is the result. */
 #define ASSEMBLER_FD    3
 #define ASSEMBLER_BEGUN 'b'
 #define ASSEMBLER_DONE  'd' /* in the driver's cache, if it has one */
 #define ASSEMBLER_WRONG 'w' /* the driver refuses it */
 #define ASSEMBLER_LATE  'l' /* it takes too long; the assembler has ended */
 
-/* A staged file, which becomes permanent once the matching code is compiled. */
+/* A temporary file of the cache. It becomes permanent once the code for it has compiled. */
 struct staged {
 	char tmp[4200], path[4096];
 };
@@ -39,8 +39,8 @@ enum assembled {
 	ASSEMBLED_NOT,   /* there is no assembler here */
 };
 
-/* A client, and the process that answers: started by the first request, and again after it has
- * ended, since it ends when idle for a while. */
+/* The connection to the assembler process. The first request starts the process. The process ends
+ * when it is idle for a while, and the next request starts it again. */
 struct assembler {
 	const struct cu_api *cu; /* borrowed */
 	char path[4096];         /* of the program */
@@ -49,20 +49,24 @@ struct assembler {
 	struct own_fd sock;
 	bool lacking; /* it does not start here */
 	bool starts;  /* it has started before */
-	/* with a limit: held during a request, so that a crash can be attributed to it */
+	/* held during each request if there is a time limit, so that a crash can be attributed to
+	 * the request */
 	pthread_mutex_t turn;
 };
 
 #define ASSEMBLER_LIMIT_S 300 /* the default limit */
-/* path: absolute, copied. If it is too long or names no program, nothing is compiled apart. */
+/* Initialises the client. `path` is the absolute path of the assembler's executable, and is copied.
+ * If it is too long or is no executable, assemble returns ASSEMBLED_NOT. */
 void assembler_init(
 	struct assembler *a, const struct cu_api *cu, const char *path, unsigned limit_s);
 /* For later requests. No thread may be waiting. */
 void assembler_limit(struct assembler *a, unsigned limit_s);
-/* No thread may be waiting. Pending requests are still completed. */
+/* Releases the client. No thread may be waiting for a reply. The assembler still completes pending
+ * requests. */
 void assembler_finish(struct assembler *a);
-/* Waits until the text is compiled for dev, outside all driver calls. s, or NULL: kept on success;
- * after ASSEMBLED_NOT the caller still owns it. ret_ms, or NULL: the compile time. Any thread. */
+/* Waits until the text is compiled for dev. Any thread can call this, but not during a driver call.
+ * `s` is the staged cache entry, or NULL; it is kept on success, and after ASSEMBLED_NOT it still
+ * belongs to the caller. Stores the compile time in *ret_ms, unless ret_ms is NULL. */
 enum assembled assemble(struct assembler *a, CUdevice dev, const char *text, size_t len,
 	const struct staged *s, double *ret_ms);
 

@@ -2,10 +2,10 @@
  * Copyright 2026 The heddle authors */
 
 /* usage: heddle-assembler DRIVER [SECONDS], with the program's socket as descriptor 3
- * (assembler.h). Compiles each request in a thread. Ends when idle for a while, or when the program
- * has ended and all requests are complete; these serve the program's next start. SECONDS: one
- * request at a time, and the process ends when one takes longer, as there is no other way out of
- * the driver. */
+ * (assembler.h). Compiles each request in a thread. Ends when it is idle for a while, or when the
+ * program has ended and all requests are complete; their results serve the program's next start.
+ * With SECONDS it compiles one request at a time, and the whole process ends if a request takes
+ * longer, because there is no other way to leave the driver. */
 #include "dev/symbol.h"
 #include "host/assembler.h"
 #include "host/folder.h"
@@ -96,9 +96,11 @@ static void too_long(int sig)
 	_exit(0);
 }
 
-/* Only one assembler of a user compiles a text at a time, over all programs and starts: otherwise a
- * compiler that hangs would hang again with each start, each time with a busy processor. The lock
- * is on a file beside the result, and ends with this process. -1: there is nothing to lock. */
+/* Makes sure that all assemblers of a user compile a text only once at a time. Otherwise a text on
+ * which the compiler hangs would occupy one more processor after each start of a program. The lock
+ * is on a file beside the result, and is released when this process ends. Returns -1 if there is
+ * nothing to lock. Sets *ret_abandoned if the program ended while this waited for another
+ * assembler. */
 static int text_lock(const struct staged *s, bool *ret_abandoned)
 {
 	char path[sizeof(s->path) + 8];
@@ -174,7 +176,7 @@ static void *serve_request(void *arg)
 	return NULL;
 }
 
-/* Takes the two descriptors of a message; on failure none is left open. */
+/* Takes the two descriptors from a message. On failure, closes those that came. */
 static bool fds_of(struct msghdr *m, struct request *ret)
 {
 	int fds[2];
@@ -292,7 +294,7 @@ static void serve_all(void)
 		if (r == 0 && !is_busy())
 			break;
 	}
-	/* No further requests are taken; those that arrived meanwhile are completed. */
+	/* Take no further requests, but complete those that have already arrived. */
 	shutdown(ASSEMBLER_FD, SHUT_RD);
 	while (take_request(MSG_DONTWAIT))
 		;

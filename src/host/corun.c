@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  * Copyright 2026 The heddle authors */
 
-/* Plans and runs the kernels of a set, unmodified or as one launch. */
+/* Plans and runs the kernels of a set, either unmodified or as one launch. */
 #include "host/corun.h"
 
 #include <stdlib.h>
@@ -114,9 +114,9 @@ static int make_split(struct host_device *d, const struct host_set *s, const str
 	return 0;
 }
 
-/* Launches each kernel in its stream, after the event `began` of the main stream. The main stream
- * then waits for all of them. streams NULL: all kernels in the main stream, one after another.
- * `each`: records an event before and after each kernel. */
+/* Launches each kernel in a stream of its own, after the event `began` of the main stream. The main
+ * stream then waits for all of them. If `streams` is NULL, launches all kernels in the main stream,
+ * one after another. If `each` is set, records an event before and after each kernel. */
 static CUresult launch_all(
 	struct host_device *d, const struct host_set *s, const CUstream *streams, bool each)
 {

@@ -1,13 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0
  * Copyright 2026 The heddle authors */
 
-/* Runs several kernels together on one device, with each strategy (KernelMerge, section 2): makes
- * their form, compiles, loads, plans, runs and times it. libheddle and the command line are both
- * thin layers over this, so heddle_corun runs exactly the code that heddle tune measures.
+/* Runs several kernels together on one device, with any of the strategies (KernelMerge, section 2):
+ * makes the combined form, compiles, loads, plans, runs and times it. libheddle and the command
+ * line are thin layers above these functions, so heddle_corun runs exactly the code that `heddle
+ * tune` measures.
  *
  * The caller owns all structures, and pointers in them are borrowed. Functions return 0 or a
- * negative errno, and fill the given fault on failure. The device's context is current on the
- * calling thread. One thread at a time uses a device and its objects. */
+ * negative errno, and on failure fill the given fault. The device's context must be current on the
+ * calling thread. Only one thread at a time can use a device and its objects. */
 #ifndef HEDDLE_CORUN_HOST_H
 #define HEDDLE_CORUN_HOST_H
 
@@ -34,26 +35,28 @@ struct host_device {
 	struct host_split *splits; /* green contexts */
 };
 
-/* Needs d->cu and d->ordinal. Retains the primary context, without making it current. assembler:
- * its path; "": none, so all is compiled in this process. */
+/* Opens the device. The caller sets d->cu and d->ordinal. Retains the primary context, but does not
+ * make it current. `assembler` is the path of the assembler's executable; if it is "", all code is
+ * compiled in this process. */
 int host_device_open(struct host_device *d, const char *assembler, struct host_fault *f);
-/* Frees what was made on demand. The caller frees the assembler and the context. */
+/* Frees what was allocated on demand. The caller releases the assembler and the context. */
 void host_device_close(struct host_device *d);
 
 /* ---- PTX on the device ---- */
-/* Compiles text in a separate process, into the driver's cache, from which host_load gets it.
- * CRASHED: the compiler crashed twice on the text; LATE: it took too long; host_load reports all
- * else. what: the text's name in faults; NULL: its kernels' names. ret_ms (NULL: not wanted): the
- * compile time. */
+/* Compiles the text in a separate process, which puts the result into the driver's cache for
+ * host_load. Fails with CRASHED if the compiler crashed twice on the text, and with LATE if it took
+ * too long; host_load reports all other errors. `what` names the text in faults; if it is NULL, its
+ * kernels' names are used. Stores the compile time in *ret_ms, unless ret_ms is NULL. */
 int host_compile_apart(struct host_device *d, const struct strbuf *text, const char *what,
 	double *ret_ms, struct host_fault *f);
-/* Loads text, which ends with a NUL, and finds an entry in it. */
+/* Loads the text, which ends with a NUL, and finds a kernel entry in it. */
 int host_load(const struct host_device *d, const char *what, const char *text, const char *entry,
 	CUmodule *ret_module, CUfunction *ret_fn, struct host_fault *f);
 /* Raises fn's limit of dynamic shared memory to this. */
 int host_room(
 	const struct host_device *d, CUfunction fn, uint32_t shared_bytes, struct host_fault *f);
-/* Launches one unmodified kernel, its parameters in one buffer of this size. Does not wait. */
+/* Launches one unmodified kernel. `params` is one buffer with its parameters, of `bytes` bytes.
+ * Does not wait for the kernel. */
 CUresult host_launch(const struct cu_api *cu, CUfunction fn, const struct dev_shape *shape,
 	const void *params, size_t bytes, CUstream stream);
 
@@ -67,8 +70,8 @@ struct host_kernel {
 	CUfunction fn;
 	uint32_t bytes; /* of its parameters */
 	/* host_kernel_open sets the rest. */
-	/* the entry on its own, without module variables: they stay in `module`, and forms get
-	 * their addresses */
+	/* The kernel extracted from its module, without the module's variables. The variables stay
+	 * in `module`, and forms get their addresses. */
 	struct ptx_module *alone;
 	uint8_t digest[32]; /* of the entry on its own, before its variables are replaced */
 	int local_bytes;    /* of a thread */
@@ -77,13 +80,14 @@ struct host_kernel {
 	const char *no_vars; /* NULL, or why its module variables cannot be replaced */
 };
 
-/* m: the module of k->entry, read only. A kernel whose variables cannot be replaced is opened, too,
- * and can run unmodified. Close k also after a failure. */
+/* Prepares a kernel for forms. `m` is the module of k->entry, and is only read. A kernel whose
+ * variables cannot be replaced is opened as well, and can run unmodified. The caller must close k
+ * even after a failure. */
 int host_kernel_open(const struct host_device *d, const struct ptx_module *m, struct host_kernel *k,
 	struct host_fault *f);
 void host_kernel_close(struct host_kernel *k);
-/* After loading a module that contains k as number `which`: stores the addresses of k's
- * variables. */
+/* Stores the addresses of k's variables in a loaded module. Call it after loading a module that
+ * contains k as kernel number `which`. */
 int host_kernel_fill_vars(const struct host_device *d, const struct host_kernel *k, unsigned which,
 	CUmodule module, struct host_fault *f);
 /* The blocks that an SM holds at once. */
@@ -123,12 +127,13 @@ struct host_form {
 };
 void host_forms_free(const struct host_device *d, struct host_form **list);
 
-/* Times by events; for a merged launch by its workers' clocks, from the claim of a kernel's first
- * block to the end of its last. */
+/* Measured times, taken from events. For a merged launch they come from its workers' clocks, and
+ * span the time from the claim of a kernel's first block to the end of its last block. */
 struct host_times {
 	double ms; /* of all together */
 	struct {
-		/* after the start of the whole; merged: after the start of the first kernel */
+		/* start of this kernel, in ms after the start of the whole run; for a merged
+		 * launch, in ms after the start of the first kernel */
 		double began_ms;
 		double ms;      /* from there to its end */
 		double busy_ms; /* merged: sum over all workers on this kernel */
@@ -140,8 +145,9 @@ struct host_times {
 /* Appends a kernel to a set of fewer than HOST_MAX. */
 int host_set_add(const struct host_device *d, struct host_set *s, const struct host_kernel *k,
 	const struct dev_shape *shape, const void *params, struct host_fault *f);
-/* Makes what this strategy needs, unless it exists. m: the shares for DEV_GREEN, `own` for
- * DEV_MERGE, the options for DEV_WEAVE; otherwise it may be NULL. */
+/* Makes everything that this strategy needs, unless it exists already. `m` contains the shares for
+ * DEV_GREEN, the kernels with launches of their own for DEV_MERGE, and the options for DEV_WEAVE;
+ * for other strategies it can be NULL. */
 int host_prepare(struct host_device *d, const struct host_set *s, enum dev_how how,
 	const struct dev_merging *m, struct host_fault *f);
 /* The form of a prepared strategy; NULL: it has none. */
@@ -150,12 +156,12 @@ struct host_form *host_form_find(
 /* Makes it, if there is none; part of host_prepare. */
 int host_form_make(struct host_device *d, const struct host_set *s, enum dev_how how,
 	const struct dev_merging *m, struct host_fault *f);
-/* Pure; for a prepared strategy. For fused forms, sets per_sm and workers (the blocks); for
- * unmodified kernels, nothing. */
+/* Computes the plan of a prepared strategy, without launching anything. For fused forms, sets only
+ * per_sm and workers (the number of blocks); for unmodified kernels, sets nothing. */
 int host_plan(const struct host_device *d, const struct host_set *s, enum dev_how how,
 	const struct dev_merging *m, struct dev_merge_plan *ret, struct host_fault *f);
-/* Runs all kernels once, as planned, and waits. Strategies with several launches time each kernel
- * only if `each`, with events between the kernels. */
+/* Runs all kernels once according to the plan, and waits for them. A strategy with several launches
+ * times each kernel only if `each` is set, with events between the kernels. */
 int host_run(struct host_device *d, const struct host_set *s, enum dev_how how,
 	const struct dev_merging *m, const struct dev_merge_plan *plan, bool each,
 	struct host_times *ret, struct host_fault *f);

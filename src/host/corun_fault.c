@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  * Copyright 2026 The heddle authors */
 
-/* The text for each reason why kernels cannot run together, in one place. */
+/* Contains the messages for all reasons why kernels cannot run together. */
 #include "host/corun_fault.h"
 
 #include <errno.h>

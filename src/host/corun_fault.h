@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  * Copyright 2026 The heddle authors */
 
-/* Why kernels cannot run together: a code, the kernel, and a detail. Every front end gets the text
- * from host_explain, with its own names of options. */
+/* Describes why kernels cannot run together: a code, the kernel concerned, and a detail. libheddle
+ * and the command line both get the message from host_explain, each with its own option names. */
 #ifndef HEDDLE_CORUN_FAULT_H
 #define HEDDLE_CORUN_FAULT_H
 
@@ -27,8 +27,8 @@ struct host_fault {
 	char log[1024];     /* TEXT: what the driver's compiler wrote; "" */
 };
 
-/* Fills *f; kernel as in the field, detail is copied (NULL: ""). Returns the code's negative
- * errno. */
+/* Fills *f and returns the code's negative errno. `kernel` has the same meaning as in the field.
+ * `detail` is copied; NULL means "". */
 int host_fail(struct host_fault *f, enum host_code code, int kernel, const char *detail);
 int host_fail_with(
 	struct host_fault *f, enum host_code code, int kernel, uint64_t a, uint64_t b, uint64_t c);
@@ -44,7 +44,9 @@ int host_errno(const struct host_fault *f); /* negative; 0: HOST_OK */
 
 /* A front end's names of options. */
 struct host_words {
-	bool numbered; /* names a kernel by its number, from 1, and its name; else by its name */
+	/* true: messages name a kernel by its number (from 1) and its name; false: by its name
+	 * only */
+	bool numbered;
 	const char *help, *steal, *mixed, *streams, *vertical; /* ways, and parts of ways */
 	const char *plain;                                     /* "... run any kernels" */
 	const char *time; /* the option that raises the compile timeout */
@@ -52,12 +54,12 @@ struct host_words {
 };
 
 struct host_set;
-/* Appends the fault as a sentence, and a hint (or ""). s: the set with the fault; NULL: none, so no
- * kernel is named. */
+/* Appends the fault as a sentence to `text`, and a hint (possibly "") to `hint`. `s` is the set of
+ * kernels with the fault; if it is NULL, no kernel is named. */
 void host_explain(const struct host_fault *f, const struct host_set *s, const struct host_words *w,
 	struct strbuf *text, struct strbuf *hint);
-/* Why two kernels are fused vertically instead of woven; w->why has a reason. name, number: of
- * kernel w->which, as in host_explain (0: by its name alone). */
+/* Explains why two kernels are fused vertically and not woven; w->why contains a reason. `name` and
+ * `number` identify kernel w->which; if `number` is 0, the text uses only the name. */
 void host_explain_woven(
 	const struct pass_woven *w, const char *name, unsigned number, struct strbuf *out);
 

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0
  * Copyright 2026 The heddle authors */
 
-/* Forms: one launch of all kernels of a set. A form is made once for the kernels and their block
- * shapes, and then runs with any grids and any schedule. A failure is remembered, too: a text on
- * which the compiler crashed is not compiled again. */
+/* Forms: code that runs all kernels of a set in one launch. A form is made once for the kernels and
+ * their block shapes, and can then run with any grids and any schedule. A failure is remembered as
+ * well: a text on which the compiler crashed is not compiled again. */
 #include "host/corun.h"
 
 #include <errno.h>
@@ -66,7 +66,8 @@ static int keep_refusal(
 		diags->len ? diags->at[diags->len - 1].message : strerror(-err));
 }
 
-/* tight: bounds registers so that as many threads fit on an SM as for each kernel alone. */
+/* Makes the PTX of the form. If `tight` is set, limits the registers so that as many threads fit on
+ * an SM as when each kernel runs alone. */
 static int make_text(struct host_form *form, bool tight, struct strbuf *ret, ptx_lines *ret_lines,
 	struct host_fault *f)
 {

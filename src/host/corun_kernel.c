@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0
  * Copyright 2026 The heddle authors */
 
-/* The device, texts loaded on it, and kernels prepared for forms. A kernel in a form is extracted
- * from its module and names no module variables: the variables stay one copy, whichever way the
- * kernel runs. The form has an array of their addresses instead (host/outside.h), filled after
- * loading. */
+/* Opens the device, loads texts on it, and prepares kernels for forms. A kernel in a form is
+ * extracted from its module, and its code names no module variables. So there is only one copy of
+ * the variables, whether the kernel runs unmodified or in a form. The form has an array of the
+ * variables' addresses, which is filled after loading (host/outside.h). */
 #include "host/corun.h"
 #include "host/outside.h"
 
@@ -109,7 +109,8 @@ CUresult host_launch(const struct cu_api *cu, CUfunction fn, const struct dev_sh
 
 /* ---- kernels ---- */
 
-/* Restores the source positions of statements, which messages name and extraction loses. */
+/* Restores the source positions of statements, because messages need them and extraction loses
+ * them. */
 static void keep_places(struct ptx_module *alone, const struct ptx_module *m)
 {
 	for (size_t i = 0; i < alone->items.len; i++) {
@@ -126,7 +127,8 @@ static void keep_places(struct ptx_module *alone, const struct ptx_module *m)
 	}
 }
 
-/* Extracts the kernel, and computes the digest of the result: the rest of its module may change. */
+/* Extracts the kernel, and computes the digest of the result. So the digest does not depend on the
+ * rest of the module. */
 static int take_out(struct host_kernel *k, const struct ptx_module *m, struct host_fault *f)
 {
 	struct strbuf text = {0};

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  * Copyright 2026 The heddle authors */
 
-/* See folder.h. Several processes may call this at the same time; a file that one of them has
- * removed is gone for the others, which does no harm. */
+/* Implements folder.h. Several processes can use the folder at the same time. If one of them
+ * removes a file, the others no longer find it, which does no harm. */
 #include "host/folder.h"
 
 #include <dirent.h>
@@ -68,7 +68,8 @@ struct list {
 	uint64_t bytes;
 };
 
-/* KEY, or KEY.PID.TIME while it is written. Other files do not belong to heddle. */
+/* Returns true if heddle made this file. Its name is KEY, or KEY.PID.TIME while it is being
+ * written. */
 static bool is_ours(const char *name, bool *ret_finished)
 {
 	size_t n = strspn(name, "0123456789abcdef");

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0
  * Copyright 2026 The heddle authors */
 
-/* Green contexts, in heddle's own prototypes. Their functions are looked up here and not in
- * cu_api.def: nothing else calls them, and the shim passes them on like all functions that it does
- * not know. */
+/* Green contexts, with heddle's own prototypes. The functions are looked up here and are not in
+ * cu_api.def, because nothing else calls them. The shim passes them on, like all functions that it
+ * does not know. */
 #include "host/green.h"
 
 #include <dlfcn.h>
@@ -11,7 +11,7 @@
 
 #include "base/base.h"
 
-/* The driver's structure, with room for fields of later drivers. */
+/* The driver's structure, with space for fields that later drivers may add. */
 struct resource {
 	uint32_t type;
 	uint8_t pad[92];
@@ -22,7 +22,8 @@ _Static_assert(offsetof(struct resource, sm_count) == 96, "the driver's layout")
 
 #define RESOURCE_SM    1
 #define DEFAULT_STREAM 1u /* a flag that the driver requires */
-#define UNIT           8u /* SMs; drivers also accept multiples of it on devices before 9.0 */
+/* smallest group of SMs; on devices before 9.0 drivers also accept multiples of 8 */
+#define UNIT 8u
 
 struct api {
 	CUresult (*get)(CUdevice, struct resource *, uint32_t type);

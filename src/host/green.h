@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  * Copyright 2026 The heddle authors */
 
-/* Green contexts: streams that own parts of the device's SMs. CUDA's own mechanism for this since
- * 12.4, for comparison. */
+/* Green contexts: streams that own parts of the device's SMs. This is CUDA's own mechanism for
+ * sharing a device since 12.4; heddle uses it for comparison. */
 #ifndef HEDDLE_GREEN_H
 #define HEDDLE_GREEN_H
 
@@ -19,9 +19,9 @@ struct dev_green {
 	void *contexts[DEV_GREEN_MAX];
 };
 
-/* n (2 to DEV_GREEN_MAX) streams on the current device, with SMs by their shares as closely as the
- * driver's units allow. CUDA_ERROR_NOT_SUPPORTED: the driver has no green contexts, or the SMs do
- * not suffice; or another driver error. */
+/* Makes n streams (2 to DEV_GREEN_MAX) on the current device, and divides the SMs among them by
+ * their shares, as closely as the driver's units allow. Returns CUDA_ERROR_NOT_SUPPORTED if the
+ * driver has no green contexts or there are too few SMs, or another driver error. */
 CUresult dev_green_create(
 	const struct cu_api *cu, unsigned n, const uint32_t *share, struct dev_green *ret);
 void dev_green_destroy(const struct cu_api *cu, struct dev_green *g);

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  * Copyright 2026 The heddle authors */
 
-/* Managed launches with a wait for each. Invariant: between launches the control block is idle, so
- * plain copies may read it and write its quotas. */
+/* Runs managed launches one at a time, and waits for each. Between launches no worker uses the
+ * control block, so plain copies can read it and write its quotas. */
 #include "host/managed.h"
 
 #include <string.h>
@@ -38,8 +38,8 @@ void dev_fill_args(const struct dev_shape *shape, const struct pass_kernel_info 
 		.shrink = chunk > 1 ? dev_shrink(workers) : 0,
 		.yield_every = s->yield_every,
 	};
-	/* All its blocks may wait for each other: no worker may leave before the last block has
-	 * begun. */
+	/* All blocks of this kernel may wait for each other, so no worker may exit before the last
+	 * block has begun. */
 	if (info->rising_order && ret->total <= workers)
 		ret->yield_every = 0;
 	if (host)
@@ -53,7 +53,8 @@ void dev_fill_args(const struct dev_shape *shape, const struct pass_kernel_info 
 	}
 }
 
-/* The number of workers that fill the device with this kernel, at most the number of blocks. */
+/* Computes how many workers of this kernel fill the device. The result is at most the number of
+ * blocks. */
 static CUresult workers_that_fit(const struct cu_api *cu, CUfunction fn,
 	const struct dev_shape *shape, uint32_t n_sms, uint32_t *ret_per_sm, uint32_t *ret_workers)
 {
@@ -93,8 +94,8 @@ CUresult dev_control_create(const struct cu_api *cu, CUdeviceptr *ret_block)
 	return r;
 }
 
-/* The control block is idle: sets it as if a launch of this generation had run `first` blocks and
- * been preempted. */
+/* Sets the idle control block to the state of a launch that was preempted after `first` blocks of
+ * this generation. */
 static CUresult begin_at(const struct cu_api *cu, CUdeviceptr block, uint64_t first)
 {
 	CUresult r =
@@ -115,7 +116,8 @@ static CUresult launch_grid(const struct cu_api *cu, CUfunction fn, uint32_t blo
 		shape->block[2], shape->shared_bytes, NULL, NULL, extra);
 }
 
-/* The hardware grid of the next launch: workers; in guard form the blocks not yet handed out. */
+/* Returns the number of hardware blocks of the next launch: the workers, or in guard form the
+ * blocks of the grid that are left. */
 static uint32_t next_grid(const struct pass_kernel_info *info, uint32_t workers, uint64_t left)
 {
 	uint64_t blocks = info->tier == PASS_GUARD ? left : MIN(workers, left);
@@ -137,8 +139,8 @@ static CUresult launch_once(const struct cu_api *cu, CUfunction fn, CUfunction c
 	return r;
 }
 
-/* The workers that the steering allows, of those that fit. A kernel whose blocks may all wait for
- * each other, and all fit at once, keeps its workers. */
+/* Limits the number of workers to what the caller's settings allow. A kernel whose blocks may all
+ * wait for each other keeps all its workers, if all its blocks fit at once. */
 static uint32_t bound_workers(const struct dev_steering *s, const struct pass_kernel_info *info,
 	uint64_t blocks, uint32_t fit, uint32_t n_sms)
 {

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0
  * Copyright 2026 The heddle authors */
 
-/* The host side of managed launches for a program that has the device to itself: heddle exec,
- * tests, benchmarks. One launch at a time, with a wait for each. (The shim steers launches of
- * foreign programs, many at once: shim/managed.h.) */
+/* The host side of managed launches, for a program that has the device to itself: `heddle exec`,
+ * tests and benchmarks. It runs one launch at a time, and waits for each. (The shim runs many
+ * launches of other programs at once: shim/managed.h.) */
 #ifndef HEDDLE_MANAGED_H
 #define HEDDLE_MANAGED_H
 
@@ -28,12 +28,13 @@ struct dev_managed_stats {
 	uint32_t workers;  /* a worker launch */
 	uint32_t launches; /* worker launches: 1 + times resumed */
 	uint64_t total;
-	/* fewer workers, or yields, were requested, but its blocks may wait for each other, so all
-	 * of them are resident at once */
+	/* true: fewer workers, or yields, were requested, but the kernel keeps all its workers,
+	 * because its blocks may wait for each other */
 	bool together;
 };
 
-/* Writes the by-value arguments (ctl/control.h). block and host are device addresses. */
+/* Fills the by-value arguments of a launch (ctl/control.h). `block` and `host` are device
+ * addresses. */
 void dev_fill_args(const struct dev_shape *shape, const struct pass_kernel_info *info,
 	uint64_t block, uint64_t host, uint32_t gen, uint32_t workers, const struct dev_steering *s,
 	struct ctl_args *ret);
@@ -44,10 +45,11 @@ uint64_t dev_total_blocks(const struct dev_shape *shape);
 /* A control block in device memory, in its initial state. */
 CUresult dev_control_create(const struct cu_api *cu, CUdeviceptr *ret_block);
 
-/* Runs fn (made by pass_preempt, described by info) to its end, on a control block of generation
- * *io_gen. params: the kernel's parameter buffer, info->param_bytes long; ctl_args is filled in
- * here. closer: the guard form's second kernel; NULL for managed kernels. Returns a driver error,
- * or CUDA_ERROR_UNKNOWN if a whole launch handed out no block. */
+/* Runs fn until its whole grid is complete. fn was made by pass_preempt, and `info` describes it.
+ * *io_gen is the generation of the control block. `params` is the kernel's parameter buffer, with
+ * info->param_bytes bytes; this function fills in the ctl_args in it. `closer` is the guard form's
+ * second kernel; NULL for managed kernels. Returns a driver error, or CUDA_ERROR_UNKNOWN if a whole
+ * launch ran no block. */
 CUresult dev_managed_run(const struct cu_api *cu, CUfunction fn, CUfunction closer,
 	const struct pass_kernel_info *info, const struct dev_shape *shape, void *params,
 	const struct dev_steering *s, CUdeviceptr block, uint32_t *io_gen,

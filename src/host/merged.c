@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0
  * Copyright 2026 The heddle authors */
 
-/* Merged launches with a wait for each. Invariant: between launches all control blocks are idle. A
- * completed kernel stays in the later launches of the others: its generation is over, as workers
- * see when they arrive. */
+/* Runs merged launches one at a time, and waits for each. Between launches no worker uses the
+ * control blocks. A kernel that is complete still takes part in the later launches of the other
+ * kernels. Its workers see on entry that its generation is over, and do nothing for it. */
 #include "host/merged.h"
 
 #include <string.h>
@@ -20,8 +20,9 @@ static uint32_t gcd(uint32_t a, uint32_t b)
 	return a;
 }
 
-/* Divides slots among kernels by their shares, at least one each if there are enough. Slots left by
- * rounding go to the kernel that is furthest below its share. */
+/* Divides slots among kernels in proportion to their shares. Each kernel gets at least one slot, if
+ * there are enough. Slots that are left after rounding go to the kernel that is furthest below its
+ * share. */
 static void apportion_slots(const uint32_t *share, unsigned n, uint32_t slots, uint32_t *ret)
 {
 	uint64_t sum = 0;
@@ -56,8 +57,8 @@ static void apportion_slots(const uint32_t *share, unsigned n, uint32_t slots, u
 	}
 }
 
-/* The shares in lowest terms, if the slots hold a whole round of them: then late workers find the
- * same mixture as early ones. */
+/* Reduces the shares to lowest terms, for example 4:2 to 2:1, if there are at least as many slots
+ * as the sum. Then late workers get the same mixture of kernels as early ones. */
 static void mix_shares(const uint32_t *share, unsigned n, uint32_t slots, uint32_t *ret)
 {
 	uint32_t common = share[0];
@@ -73,8 +74,8 @@ static void mix_shares(const uint32_t *share, unsigned n, uint32_t slots, uint32
 		apportion_slots(share, n, slots, ret);
 }
 
-/* A stride coprime to n and near its golden section: wherever workers begin, the following ones
- * belong to the kernels in proportion. */
+/* Returns a stride that is coprime to n and close to 0.618 n (the golden section). Then any
+ * sequence of successive workers contains the kernels nearly in proportion. */
 static uint32_t find_stride(uint32_t n)
 {
 	uint32_t stride = MAX((uint32_t)(n * 0.618), 1u);
@@ -89,9 +90,10 @@ static bool has_own(const struct dev_merging *how, unsigned k)
 	return how->own >> k & 1;
 }
 
-/* Reduces the merged launch to make room for kernels with launches of their own, by their shares;
- * each other kernel keeps a worker, if there are enough. With CTL_APART it starts with all workers,
- * and those on the SMs of other kernels leave. */
+/* Reduces the number of workers in the merged launch, so that kernels with launches of their own
+ * get space in proportion to their shares. Each other kernel keeps at least one worker, if there
+ * are enough. With CTL_APART the launch starts with all workers, and those on the SMs of other
+ * kernels exit. */
 static void leave_room(
 	const struct dev_merging *how, unsigned n, uint32_t n_sms, struct dev_merge_plan *p)
 {
@@ -108,8 +110,9 @@ static void leave_room(
 	p->workers = per_sm ? left * n_sms : left;
 }
 
-/* Each kernel's part of the workers, of the places on an SM, or of the SMs. A kernel with a launch
- * of its own has no part in the merged launch, unless it has SMs of its own. */
+/* Computes each kernel's share, counted in workers (CTL_PARTITION), in workers on each SM
+ * (CTL_MIXED), or in SMs (CTL_APART). A kernel with a launch of its own gets no share of the merged
+ * launch, except with CTL_APART, where it gets SMs. */
 static void divide_workers(const struct dev_merging *how, unsigned n, uint32_t n_sms,
 	const struct dev_merge_plan *p, uint32_t *ret_count)
 {
@@ -130,7 +133,7 @@ static void divide_workers(const struct dev_merging *how, unsigned n, uint32_t n
 		ret_count[k] = how->order == CTL_APART || !has_own(how, k) ? count[m++] : 0;
 }
 
-/* The kernels' parts; kernels with workers in the merged launch come first. */
+/* Stores the kernels' shares in the plan. Kernels with workers in the merged launch come first. */
 static enum dev_merge_status plan_kinds(const struct dev_merging *how, unsigned n, uint32_t n_sms,
 	struct dev_merge_plan *p, unsigned *ret_which)
 {
@@ -163,7 +166,8 @@ static enum dev_merge_status plan_kinds(const struct dev_merging *how, unsigned 
 	return DEV_MERGE_OK;
 }
 
-/* As many workers as the kernel has alone; those without room start as others leave. */
+/* Gives each launch of a kernel's own as many workers as the kernel would have alone. Workers that
+ * do not fit start when others exit. */
 static void plan_own(const struct dev_merging *how, const struct dev_merge_part *own, unsigned n,
 	const struct dev_merge_shape *shapes, uint32_t n_sms, struct dev_merge_plan *p)
 {
@@ -181,9 +185,10 @@ static void plan_own(const struct dev_merging *how, const struct dev_merge_part 
 	}
 }
 
-/* Kernels whose blocks are all resident at once natively, and may need to be: a worker with one of
- * these blocks may stay until the last of them has begun. A stealing worker does not leave while
- * there are such blocks, so the number of workers is all that matters. */
+/* Finds the kernels whose blocks may wait for each other and would all be on the device at once in
+ * a separate launch. A worker that runs such a block may not finish until the last of these blocks
+ * has begun. With stealing, a worker does not exit while such blocks are left, so it is enough to
+ * have as many workers as such blocks. */
 static enum dev_merge_status plan_together(const struct dev_merging *how,
 	const struct pass_merged *form, unsigned n, const struct dev_merge_shape *shapes,
 	struct dev_merge_plan *p, unsigned *ret_which, uint64_t *ret_blocks)
@@ -197,8 +202,8 @@ static enum dev_merge_status plan_together(const struct dev_merging *how,
 			continue;
 		blocks += dev_total_blocks(&shapes[k].shape);
 		last = k;
-		/* A single block waits for no other. A single kernel has all workers. With two
-		 * launches, the hardware decides which workers start first. */
+		/* A single block waits for no other block, and a single kernel gets all workers.
+		 * With two launches, the hardware decides which workers start first. */
 		if ((!ctl_steals(how->order) || has_own(how, k)) && n > 1 &&
 			dev_total_blocks(&shapes[k].shape) > 1) {
 			*ret_which = k;
@@ -222,8 +227,8 @@ static uint32_t plan_workers(const struct dev_merging *how, uint32_t per_sm, uns
 		workers = (uint64_t)MAX(per_sm * rest / n, 1u) * n_sms;
 	for (unsigned k = 0; k < n; k++)
 		blocks += dev_total_blocks(&shapes[k].shape);
-	/* By SM, every place is filled: with fewer workers than places, the hardware would decide
-	 * how many each kernel gets. */
+	/* With shares on each SM, do not reduce the workers to the number of blocks: if an SM had
+	 * space left, the hardware would decide how many workers each kernel gets there. */
 	if (ctl_steals(how->order) || how->order == CTL_PARTITION)
 		workers = MIN(workers, blocks);
 	if (how->workers_per_sm)
@@ -315,7 +320,8 @@ static uint32_t inverse_of(uint32_t n)
 	return (uint32_t)MIN((1ull << 32) / n, UINT32_MAX);
 }
 
-/* Constants with which workers of merged and fused forms compute block indices (ctl/args.h). */
+/* Computes the constants with which workers of merged and fused forms divide, to get block indices
+ * (ctl/args.h). */
 static void fill_inverse(struct ctl_args *args)
 {
 	if (args->total >= CTL_TICKETS_32)
@@ -324,9 +330,9 @@ static void fill_inverse(struct ctl_args *args)
 	args->inverse[1] = inverse_of(args->grid[1]);
 }
 
-/* The blocks of each claim. Workers run neighbouring blocks at the same time, as in a separate
- * launch, so their memory accesses are close as well. Claims shrink towards the end, for at most
- * half of the blocks. */
+/* Computes how many blocks each claim takes. Workers run neighbouring blocks at the same time, as
+ * in a separate launch, so that their memory accesses are close as well. Towards the end of the
+ * grid the claims shrink; at most half of the blocks are in shrunk claims. */
 static void count_claims(uint32_t workers, struct ctl_args *args)
 {
 	unsigned s = 31 - (unsigned)__builtin_clz(workers), c = 0;
@@ -348,7 +354,7 @@ static void count_claims(uint32_t workers, struct ctl_args *args)
 	args->flags |= CTL_BY_CLAIMS;
 }
 
-/* Fills struct ctl_args of kernel k, which is number `at` in the form. */
+/* Fills struct ctl_args of kernel k, which is kernel number `at` in the form. */
 static void fill_args(
 	const struct run *x, const struct dev_merge_part *part, unsigned at, unsigned k)
 {
@@ -384,8 +390,9 @@ static void fill_params(const struct run *x)
 			continue;
 		fill_args(x, &x->own[k], 0, k);
 		merge = x->plan->own[k].merge;
-		/* A form of one kernel uses the first words, so they point to this kernel's. With
-		 * these orders no other word of struct ctl_turns is used. */
+		/* A form of one kernel uses the first fields of struct ctl_turns, so `turns` points
+		 * to the fields of this kernel. With these orders no other field of the structure
+		 * is used. */
 		merge.turns = x->d->turns + k * sizeof(struct ctl_times);
 		memcpy((char *)x->own[k].params + x->own[k].form->merge_offset, &merge,
 			sizeof(merge));
@@ -413,7 +420,7 @@ static CUresult launch_part(const struct cu_api *cu, const struct dev_merge_part
 		form->block[2], form->shared_bytes, stream, NULL, extra);
 }
 
-/* Makes the streams of the kernels' own launches, after earlier work has ended. */
+/* Makes the streams for the kernels' own launches. They start after earlier work has ended. */
 static CUresult ready_streams(const struct run *x)
 {
 	const struct cu_api *cu = x->cu;
@@ -463,9 +470,11 @@ static CUresult join_own(const struct run *x)
 	return r;
 }
 
-/* The merged launch comes first, since its workers need most room. But with SMs for each kernel it
- * comes last: the others fill all SMs, those on foreign SMs leave, and room is only there. In the
- * other order, workers that leave would fill that room. */
+/* Launches the merged grid and the kernels' own grids. The merged grid usually comes first, because
+ * its workers need the most space on an SM. With CTL_APART it comes last. Then the kernels' own
+ * launches first fill all SMs, their workers on other kernels' SMs exit, and the merged workers fit
+ * only there. In the opposite order, workers of the merged launch that exit would be replaced by
+ * more of them. */
 static CUresult launch_grids(const struct run *x, uint32_t workers, bool first)
 {
 	const struct cu_api *cu = x->cu;
@@ -495,7 +504,8 @@ struct progress {
 	unsigned first;  /* of these */
 };
 
-/* Reads the progress, and lifts the quotas of incomplete kernels for the next launch. */
+/* Reads how far the kernels are, and removes the quotas of incomplete kernels for the next
+ * launch. */
 static CUresult read_progress(const struct cu_api *cu, unsigned n,
 	const struct dev_merge_shape *shapes, const struct dev_merged *d, struct progress *ret)
 {
@@ -542,8 +552,8 @@ static CUresult add_times(const struct cu_api *cu, unsigned n, const struct dev_
 	return r;
 }
 
-/* The launches in a row that may hand out nothing. The hardware chooses the SMs of workers, and if
- * other programs use the device, all of a kernel's own SMs may be taken. */
+/* Returns how many launches in a row are allowed to run no block. The hardware chooses the SMs of
+ * workers. If other programs use the device, they may occupy all SMs that belong to one kernel. */
 static unsigned empty_launches_allowed(const struct dev_merging *how)
 {
 	return how->order == CTL_MIXED || how->order == CTL_APART ? 8 : 0;

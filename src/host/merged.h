@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  * Copyright 2026 The heddle authors */
 
-/* The host side of merged launches (pass/merge.h; KernelMerge, section 2) for a program that has
- * the device to itself. One launch at a time, with a wait for each. */
+/* The host side of merged launches (pass/merge.h; KernelMerge, section 2), for a program that has
+ * the device to itself. It runs one launch at a time, and waits for each. */
 #ifndef HEDDLE_MERGED_H
 #define HEDDLE_MERGED_H
 
@@ -12,48 +12,53 @@
 /* The user's choices. */
 struct dev_merging {
 	enum ctl_order order;
-	/* Each kernel's share of the workers (of the SMs: CTL_APART), from 1; the sum is at most
-	 * their number. Unused with stealing. */
+	/* Each kernel's share of the workers, or of the SMs with CTL_APART. A share is at least 1,
+	 * and the sum is at most the number of workers or SMs. Not used with stealing. */
 	uint32_t share[CTL_MAX_MERGED];
 	bool help_others; /* CTL_HELP */
 	bool times;       /* CTL_TIMES */
 	bool count;       /* CTL_COUNT */
-	/* bit k: kernel k has a launch of its own, besides the merged one (below); not all
-	 * kernels */
+	/* bit k: kernel k has a launch of its own besides the merged one (see below); not all
+	 * kernels can have one */
 	uint32_t own;
 	uint32_t chunk;                  /* 0: 1 */
 	uint32_t chunks[CTL_MAX_MERGED]; /* each kernel's chunk instead; 0: chunk */
 	uint32_t yield_every;            /* by tickets of each kernel; 0: never */
 	uint32_t workers_per_sm;         /* at most; 0: as many as fit */
 	uint32_t workers;                /* at most, on all SMs together; 0: as many as fit */
-	/* DEV_WEAVE: a register bound for the assembler, 0: none; unsliced: long blocks stay whole;
-	 * branches: short regions keep their branches. */
+	/* Options of DEV_WEAVE. registers: limit for the assembler, 0: none; unsliced: long blocks
+	 * stay whole; branches: short regions keep their branches. */
 	uint32_t registers;
 	bool unsliced, branches;
 };
 
-/* Two grids under one set of control blocks. In a merged launch every worker has the registers and
- * shared memory of the most demanding kernel (KernelMerge, section 2.4). An example, for an SM of
- * sm_90 with 65,536 registers, 2,048 threads, 32 blocks, 16 barriers a block and 227 KiB of shared
- * memory: beside a kernel of 128 registers and 256 threads, two workers fit, with 512 threads. A
- * kernel of 32 registers and blocks of 64 threads has 2,048 threads alone. Four of its blocks in
- * each worker would fill those 512 threads, a quarter of its occupancy alone, and they would not
- * share the other kernel's shared memory. So a kernel may also have a launch of its own: its own
- * form, which takes tickets of the same control block. Its workers have only its own demands (and
- * 160 bytes more of shared memory), so as many fit as its blocks do alone. They take the room that
- * the merged launch leaves. With SMs of its own (CTL_APART) the kernel has its full occupancy
- * there. Otherwise it has the rest of each SM, and the whole SM when the other kernels are done.
+/* Launches of a kernel's own. In a merged launch every worker has the registers and shared memory
+ * of the most demanding kernel (KernelMerge, section 2.4). An example, for an SM of sm_90 with
+ * 65,536 registers, 2,048 threads, 32 blocks, 16 barriers per block and 227 KiB of shared memory:
+ * if one kernel needs 128 registers and blocks of 256 threads, two workers fit, with 512 threads. A
+ * second kernel with 32 registers and blocks of 64 threads has 2,048 threads when it runs alone.
+ * Four of its blocks in each worker would fill those 512 threads, which is a quarter of its
+ * occupancy alone, and they would not share the other kernel's shared memory.
  *
- * The room: with shares, kernels with a launch of their own get no workers of the merged launch.
- * With stealing, the merged launch has a part of the workers in proportion to its kernels, unless
- * their number is given. */
+ * So a kernel can also have a launch of its own, with its own form. Its workers claim blocks from
+ * the same control block as the merged launch. They have only their own kernel's demands (plus 160
+ * bytes of shared memory), so as many fit as the kernel's blocks do alone. They use the part of
+ * each SM that the merged launch leaves free. With SMs of its own (CTL_APART) the kernel has its
+ * full occupancy there. Otherwise it has the rest of each SM, and the whole SM when the other
+ * kernels are complete.
+ *
+ * How much the merged launch leaves free: with shares, kernels with a launch of their own get no
+ * workers of the merged launch. With stealing, the number of merged workers is reduced in
+ * proportion to the number of its kernels, unless the caller sets it. */
 
-/* The plan of a launch, from struct dev_merging and what fits. */
+/* The plan of a launch, computed from struct dev_merging and from the number of workers that
+ * fit. */
 struct dev_merge_plan {
 	uint32_t per_sm;  /* workers that fit one SM */
 	uint32_t workers; /* in a launch */
 	struct ctl_merge merge;
-	/* all its blocks are resident at once, so its quotas never drop */
+	/* for each kernel: true if all its blocks must be on the device at once, so its quotas
+	 * never drop */
 	bool together[CTL_MAX_MERGED];
 	struct dev_merge_own { /* launches of their own; workers 0: none */
 		uint32_t per_sm, workers;
@@ -64,12 +69,13 @@ struct dev_merge_plan {
 enum dev_merge_status {
 	DEV_MERGE_OK,
 	DEV_MERGE_NO_WORKER, /* no worker would serve kernel *ret_which, and none helps */
-	/* blocks of *ret_which may all wait for each other: only stealing, from one launch, makes
-	 * sure that all are resident at once */
+	/* Blocks of kernel *ret_which may all wait for each other. All of them are on the device at
+	 * once only with stealing and in a single launch. */
 	DEV_MERGE_ORDER,
-	/* the same, and its blocks, with others of that kind, outnumber the workers */
+	/* As DEV_MERGE_ORDER, but the order is right: there are more such blocks than workers. */
 	DEV_MERGE_TOO_FEW,
-	DEV_MERGE_NO_HELP, /* CTL_APART: only its own workers are on the SMs of *ret_which */
+	/* CTL_APART: only a kernel's own workers are on its SMs, so *ret_which can get no help */
+	DEV_MERGE_NO_HELP,
 };
 
 struct dev_merge_shape {
@@ -85,9 +91,10 @@ struct dev_merge_part {
 	uint32_t per_sm; /* workers of it that fit one SM */
 };
 
-/* Pure: launches nothing. all: for the n kernels; own: by kernel, for those in how->own (others are
- * ignored, or NULL); form and per_sm are used. *ret has the number of workers in any case;
- * ret_blocks, with DEV_MERGE_TOO_FEW, the number that is needed. */
+/* Computes the plan, and launches nothing. `all` is the merged form of the n kernels. `own` has, by
+ * kernel, the forms of the kernels in how->own; it can be NULL if there are none. Only the fields
+ * `form` and `per_sm` are used. Sets the number of workers in *ret in any case. With
+ * DEV_MERGE_TOO_FEW, *ret_blocks is the number of workers that would be needed. */
 enum dev_merge_status dev_merge_plan(const struct dev_merging *how,
 	const struct dev_merge_part *all, const struct dev_merge_part *own, unsigned n,
 	const struct dev_merge_shape *shapes, uint32_t n_sms, struct dev_merge_plan *ret,
@@ -112,17 +119,17 @@ struct dev_merged_stats {
 	unsigned stalled; /* CUDA_ERROR_UNKNOWN: the first kernel that was not done */
 };
 
-/* Runs all (made by pass_merge) to the end of all its kernels, and beside it own (likewise, of one
- * kernel each), as planned for them. Fills in the rest of params. Returns a driver error, or
- * CUDA_ERROR_UNKNOWN if a whole launch handed out no block (several launches in a row, if SMs
- * decide which kernel a worker serves). */
+/* Runs the merged form `all` (made by pass_merge) until all its kernels are complete. Also runs the
+ * forms in `own`, each of a single kernel, as planned. Fills in the rest of the parameters. Returns
+ * a driver error, or CUDA_ERROR_UNKNOWN if a whole launch ran no block. If SMs decide which kernel
+ * a worker serves, several launches in a row must have run no block. */
 CUresult dev_merged_run(const struct cu_api *cu, const struct dev_merge_part *all,
 	const struct dev_merge_part *own, unsigned n, const struct dev_merge_shape *shapes,
 	const struct dev_merging *how, const struct dev_merge_plan *plan, struct dev_merged *io,
 	struct dev_merged_stats *ret);
 
-/* The same for a form of pass_fuse_*: one launch, with as many blocks as the largest kernel (in x:
- * at most INT32_MAX). Sets launches and ms of the stats. */
+/* Runs a form of pass_fuse_* in one launch, with as many blocks as the largest kernel has (at most
+ * INT32_MAX in x). Sets launches and ms of the stats. */
 CUresult dev_fused_run(const struct cu_api *cu, CUfunction fn, const struct pass_merged *form,
 	unsigned n, const struct dev_merge_shape *shapes, void *params, struct dev_merged *io,
 	struct dev_merged_stats *ret);

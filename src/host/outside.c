@@ -1,12 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0
  * Copyright 2026 The heddle authors */
 
-/* Module variables stay one copy, in the original module. An extracted kernel does not name them:
- * each function that did gets a register with the variable's address, loaded from a constant array
- * of the form. The loader of the form fills the array, since addresses differ from start to start,
- * and in the text they would force a new compilation each time. .const variables are read through
- * their global addresses, since constant banks belong to a module. Uses that cannot be replaced
- * (textures, unknown instructions) refuse the kernel. */
+/* Keeps module variables in one copy, in the original module. An extracted kernel does not name
+ * them. Each function that named a variable gets a register with the variable's address, loaded
+ * from a constant array of the form. The loader of the form fills the array, because addresses
+ * differ from start to start; if they were in the text, each start would have to compile it again.
+ *
+ * .const variables are read through their global addresses, because a constant bank belongs to one
+ * module. A kernel is refused if it uses a variable in a way that cannot be replaced (textures,
+ * unknown instructions). */
 #include "host/outside.h"
 
 #include <errno.h>
@@ -94,9 +96,9 @@ static int note_func(struct bake *b)
 
 /* ---- and what names them ---- */
 
-/* The register with the address in this function; PTX_NO_REG: none available. The code shows the
- * assembler the address's alignment; otherwise it splits wide loads (H200: 142 us instead of
- * 77). */
+/* Returns the register that contains the variable's address in this function, or PTX_NO_REG if none
+ * is available. The emitted code shows the assembler how the address is aligned; otherwise the
+ * assembler splits wide loads (on an H200, 142 us instead of 77). */
 static uint32_t register_for(struct bake *b, struct baked *v)
 {
 	char name[128];
@@ -175,7 +177,7 @@ static int each_func(struct bake *b, int (*fn)(struct bake *))
 	return r;
 }
 
-/* Drops the declarations of the replaced variables. True: there were any. */
+/* Removes the declarations of the replaced variables. Returns true if there were any. */
 static bool drop_declarations(struct bake *b)
 {
 	struct ptx_module *m = b->m;
@@ -191,7 +193,8 @@ static bool drop_declarations(struct bake *b)
 	return kept < n;
 }
 
-/* Visible, so that the assembler assumes nothing about its contents. */
+/* Declares the array of addresses. It is visible outside the module, so that the assembler assumes
+ * nothing about its contents. */
 static int declare_array(struct bake *b)
 {
 	char decl[96];
@@ -237,7 +240,8 @@ int pass_leave_outside(
 
 /* ---- .const ---- */
 
-/* Does a cache operator or hint follow? Then ".nc" goes elsewhere. */
+/* Returns true if a cache operator or hint follows at this position. Then ".nc" belongs
+ * elsewhere. */
 static bool is_cached(const char *at)
 {
 	static const char *const starts[] = {".ca.", ".cg.", ".cs.", ".cv.", ".lu.", ".L"};
@@ -248,7 +252,8 @@ static bool is_cached(const char *at)
 	return false;
 }
 
-/* The form's own array keeps its place. The program's constants are no longer named. */
+/* Returns true if the statement names a .const variable. This can only be the form's own array,
+ * since the program's constants have been replaced. */
 static bool names_const(const struct ptx_stmt *s)
 {
 	for (unsigned i = 0; i < s->n; i++) {
@@ -261,8 +266,8 @@ static bool names_const(const struct ptx_stmt *s)
 	return false;
 }
 
-/* "ld.const.u32" becomes "ld.global.nc.u32": still a load of memory that the kernel does not
- * write. */
+/* Turns for example "ld.const.u32" into "ld.global.nc.u32", which still promises that the kernel
+ * does not write this memory. */
 static bool leave_const(struct ptx_module *m, struct ptx_stmt *s)
 {
 	const char *at = strstr(s->mn->text, ".const");

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  * Copyright 2026 The heddle authors */
 
-/* Extracts a kernel from a module whose variables it shares with other kernels. */
+/* Extracts a kernel from a module, and shares the module's variables with the module's other
+ * kernels. */
 #ifndef HEDDLE_OUTSIDE_H
 #define HEDDLE_OUTSIDE_H
 
@@ -15,20 +16,25 @@ struct pass_outside {
 	uint64_t offset;  /* within it: the entry is the address of that */
 	uint64_t align;   /* a power of two that this address can be divided by */
 };
-/* Sets align of each variable. 0, or a negative errno, which is passed on. */
+/* A function that sets `align` of each variable. It returns 0, or a negative errno, which the
+ * caller of this function passes on. */
 typedef int pass_locate_fn(void *user, struct pass_outside *vars, size_t n);
 
 /* Makes functions of m load the addresses of its .global and .const variables from an array,
  * instead of naming the variables. Without such variables nothing changes, and fn is not called.
- * -ENOTSUP: a variable is used in an unsupported way; -E2BIG: too many; -EINVAL with diags (a bug);
- * -ENOMEM. */
+ * Returns 0 or:
+ * - -ENOTSUP: a variable is used in an unsupported way
+ * - -E2BIG: there are too many variables
+ * - -EINVAL: a bug, described in diags
+ * - -ENOMEM */
 int pass_leave_outside(
 	struct ptx_module *m, struct diag_list *diags, pass_locate_fn *fn, void *user);
-/* Turns loads from constant memory into loads from global memory, except for the array. Run it
- * after everything else. -ENOMEM. */
+/* Turns loads from constant memory into loads from global memory, except loads from the array. Run
+ * it after all other changes of the module. Returns 0 or -ENOMEM. */
 int pass_leave_const(struct ptx_module *m);
-/* Turns loads that assume read-only memory (.nc) into ordinary loads, for a kernel that keeps
- * running while tasks of others come and go. Run it after pass_leave_const. -ENOMEM. */
+/* Turns loads that assume read-only memory (.nc) into ordinary loads. This is for a kernel that
+ * keeps running while other programs' tasks start and end. Run it after pass_leave_const. Returns 0
+ * or -ENOMEM. */
 int pass_leave_nc(struct ptx_module *m);
 
 #endif

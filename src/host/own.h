@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0
  * Copyright 2026 The heddle authors */
 
-/* heddle's descriptors in a foreign program's table. The program may close any number and reuse it
- * for a file of its own, which heddle must never read, write or close. So each use first checks the
- * descriptor's file. (Between check and use another thread may still close it: no system call does
- * both.) fstat sees all event counters as one file, so these are used only if the socket beside
- * them is still the same, too. */
+/* heddle's descriptors inside another program's process. The program may close any descriptor and
+ * reuse its number for a file of its own, which heddle must never read, write or close. So each use
+ * first checks that the descriptor still refers to heddle's file. Between check and use another
+ * thread may still close it, because no system call does both. fstat cannot tell two eventfds
+ * apart, so heddle uses its eventfds only if the socket that belongs to them is unchanged as
+ * well. */
 #ifndef HEDDLE_DEV_OWN_H
 #define HEDDLE_DEV_OWN_H
 
@@ -18,8 +19,8 @@ struct own_fd {
 	ino_t ino;
 };
 
-/* *ret owns fd from then on, moved to a higher number if possible, since programs count on low
- * ones; close-on-exec. */
+/* Gives the ownership of fd to *ret. Sets close-on-exec, and moves fd to a higher number if
+ * possible, because programs expect low numbers to be free. */
 void own_take(struct own_fd *ret, int fd);
 bool own_is(const struct own_fd *o); /* still the taken file */
 void own_close(struct own_fd *o);    /* if it is */

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0
  * Copyright 2026 The heddle authors */
 
-/* The file: a header, four texts, the parameters, the pointers, the regions, the variables' names,
- * the contents. Little endian, without padding. The reader checks every count and reference before
- * use. */
+/* The file format: a header, four texts, the parameters, the pointers, the regions, the variables'
+ * names, and the contents. All numbers are little endian, without padding. The reader checks every
+ * count and reference before it uses it. */
 #include "host/record.h"
 
 #include <errno.h>

@@ -1,15 +1,15 @@
 /* SPDX-License-Identifier: Apache-2.0
  * Copyright 2026 The heddle authors */
 
-/* One launch of a program's kernel as a file: its PTX, shape and parameters, and the memory that
- * the parameters point to, before and after the launch. The shim writes it (shim/record.c), and the
- * command line runs it as a kernel specification (cli/corun/recording.h).
+/* One launch of a program's kernel as a file. It contains the kernel's PTX, the launch's shape and
+ * parameters, and the memory that the parameters point to, before and after the launch. The shim
+ * writes the file (shim/record.c), and the command line can run it (cli/corun/recording.h).
  *
  * A region is an allocation that a parameter points into, or a variable of the module. Addresses
  * differ from run to run, so a pointer among the parameters is stored as a region and an offset.
- * Words within a region are stored unchanged; a region that holds addresses is marked, and the
- * allocations that these addresses point into are regions, too. Such a word is recognised only by
- * its value: 8 aligned bytes with an address within a region. */
+ * The contents of a region are stored unchanged. A region that contains addresses is marked, and
+ * the allocations that these addresses point into are regions as well. An address within a region
+ * is recognised only by its value: 8 aligned bytes that point into a region. */
 #ifndef HEDDLE_HOST_RECORD_H
 #define HEDDLE_HOST_RECORD_H
 
@@ -17,7 +17,8 @@
 
 #define RECORD_VERSION 1
 #define RECORD_SUFFIX  ".launch"
-/* file in the folder: two lines, the wanted launch's number and kernel */
+/* name of the file that selects the launch to record; two lines: the launch's number and the
+ * kernel's name */
 #define RECORD_WANTED       "wanted"
 #define RECORD_SKIPPED      "skipped"   /* file in the folder: KERNEL, tab, reason; a line each */
 #define RECORD_MOST_BYTES   (64u << 20) /* of all files of one recording */
@@ -38,11 +39,12 @@ struct record_region {
 	uint64_t address;     /* in the program */
 	enum record_contents had, left;
 	const uint8_t *before, *after; /* not aligned */
-	uint64_t pointer_at; /* offset of the first address in `before`; RECORD_NO_POINTER: none */
+	/* offset of the first address in `before`; RECORD_NO_POINTER if there is none */
+	uint64_t pointer_at;
 };
 
-/* 8 bytes of the parameters that hold the address of region + offset; a variable is also a
- * region. */
+/* A parameter's 8 bytes that contain the address of a region plus an offset. A variable is a region
+ * as well. */
 struct record_pointer {
 	uint32_t at, region;
 	uint64_t offset; /* less than the region's bytes */
@@ -64,15 +66,17 @@ struct record {
 
 /* Appends the file's bytes. */
 void record_write(const struct record *r, struct strbuf *out);
-/* Reads any bytes. *ret points into at[0, len), with its arrays in the arena. 0; -EBADMSG: these
- * bytes are no recorded launch; -EPROTONOSUPPORT: of another format, *ret_version; -ENOMEM. */
+/* Decodes a recorded launch from any bytes. *ret points into at[0, len), and its arrays are in the
+ * arena. Returns 0, -EBADMSG if these bytes are no recorded launch, -EPROTONOSUPPORT if their
+ * format has another version (stored in *ret_version), or -ENOMEM. */
 int record_read(
 	struct arena *a, const uint8_t *at, size_t len, struct record *ret, uint32_t *ret_version);
-/* Translates a word that is an address in the program to the same place in the regions at these
- * addresses. Other words stay. */
+/* If the 64-bit value is an address in one of the recorded regions, returns the corresponding
+ * address in the regions' new locations, `addresses`. Returns any other value unchanged. */
 uint64_t record_relocate(
 	const struct record *r, const unsigned long long *addresses, uint64_t word);
-/* Does the digest in the bytes match, so that they are as record_write wrote them? */
+/* Returns true if the digest in the bytes is correct, so that the bytes are as record_write wrote
+ * them. */
 bool record_is_whole(const uint8_t *at, size_t len);
 
 #endif

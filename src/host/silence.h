@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0
  * Copyright 2026 The heddle authors */
 
-/* Is a daemon stuck that keeps its socket open? Its sign of life (wire_page.alive_ms) stops
- * changing. That counts only while a thread waits for the daemon's word, since an idle daemon
- * writes nothing. And only time between regular checks counts: if the machine ran neither process,
- * the daemon is not to blame. Pure: no clock. */
+/* Detects a daemon that is stuck but keeps its socket open. A running daemon changes a heartbeat in
+ * the page (wire_page.alive_ms), and a stuck one does not. Time without a change counts only while
+ * a thread waits for heddled, because an idle daemon does not write. It also counts only between
+ * regular checks: if the machine ran neither process for a while, that is not the daemon's fault.
+ * These functions read no clock. */
 #ifndef HEDDLE_HOST_SILENCE_H
 #define HEDDLE_HOST_SILENCE_H
 
@@ -17,7 +18,8 @@ struct silence {
 	uint32_t said, looked, ms;
 };
 
-/* Call at least every 200 ms. True: the daemon counts as dead. */
+/* Call at least every 200 ms. Returns true if the daemon has been silent for so long that it counts
+ * as dead. */
 static inline bool silence_too_long(
 	struct silence *s, uint32_t alive_ms, uint32_t now_ms, bool waited_for)
 {

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  * Copyright 2026 The heddle authors */
 
-/* The greeting between a process and heddled, in the messages of wire/wire.h. Tenants of one device
- * compete, so the greeting names the device's UUID. */
+/* The first messages between a process and heddled (wire/wire.h). Only tenants of the same device
+ * compete, so the process sends the device's UUID. */
 #include "host/tenant.h"
 
 #include "base/environment.h"
@@ -13,7 +13,8 @@
 #include <string.h>
 #include <unistd.h>
 
-/* "low", "normal", "high" or a number of up to three digits; default: normal. */
+/* Reads the priority from the environment: "low", "normal", "high", or a number of up to three
+ * digits. The default is normal. */
 static int asked_priority(void)
 {
 	static const char *const names[] = {"low", "normal", "high"};

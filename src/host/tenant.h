@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  * Copyright 2026 The heddle authors */
 
-/* The greeting between a process and heddled, for the shim and for libheddle: how the process
- * describes itself and its device, how it receives the answer, and the text of each failure. */
+/* The first messages between a process and heddled, for the shim and for libheddle: how the process
+ * describes itself and its device, how it receives the reply, and the message for each failure. */
 #ifndef HEDDLE_HOST_TENANT_H
 #define HEDDLE_HOST_TENANT_H
 
@@ -16,18 +16,21 @@ union host_answer {
 	struct wire_refused refused;
 };
 
-/* An attribute of the device; 0 if the driver does not give it. */
+/* Returns an attribute of the device, or 0 if the driver does not report it. */
 uint32_t host_attribute(const struct cu_api *cu, CUdevice dev, CUdevice_attribute which);
-/* Fills a HELLO from the environment (priority, weight, class), the program's file and the
+/* Fills a HELLO message from the environment (priority, weight, class), the program's file and the
  * device. */
 void host_hello(const struct cu_api *cu, CUdevice dev, struct wire_hello *ret);
-/* Receives the answer to a HELLO. 0: a WELCOME; the caller closes ret_fds. After an error no
- * descriptor is left open: -EACCES: refused, with the reason in *ret; -EPROTO: another protocol;
- * -ECONNRESET: closed without an answer; or the socket's error. */
+/* Receives the reply to a HELLO. Returns 0 if it is a WELCOME; then the caller closes ret_fds.
+ * After an error no descriptor is left open:
+ * - -EACCES: heddled refuses, with the reason in *ret
+ * - -EPROTO: heddled uses another protocol
+ * - -ECONNRESET: heddled closed the connection without a reply
+ * - another errno of the socket */
 int host_await_answer(int sock, union host_answer *ret, int ret_fds[3]);
-/* The text for an error in finding or greeting heddled. -EPERM: the system refused the connection;
- * -ENOTDIR: wire_socket_path gave -EPERM. where: the socket's path; refusal: the reason for
- * -EACCES. The text may be in buf. */
+/* Returns the message for an error in finding or greeting heddled. -EPERM means that the system
+ * refused the connection, -ENOTDIR that wire_socket_path returned -EPERM. `where` is the socket's
+ * path, and `refusal` is heddled's reason for -EACCES. The message may be in buf. */
 const char *host_greeting_failed(int error, const char *where, const char *refusal, char buf[400]);
 
 #endif

@@ -1,23 +1,24 @@
 /* SPDX-License-Identifier: Apache-2.0
  * Copyright 2026 The heddle authors */
 
-/* The identity of kernels that a host runs together (host/corun.h), under which results about them
- * are stored. */
+/* Identifies a set of kernels that run together (host/corun.h), so that results about them can be
+ * stored and found. */
 #ifndef HEDDLE_HOST_TOGETHER_H
 #define HEDDLE_HOST_TOGETHER_H
 
 #include "host/corun.h"
 #include "model/store.h"
 
-/* Identifies the kernels of a set, with these launches, on this device. Names belong to d, kernels
- * to the caller. */
+/* Identifies the kernels of a set, with these launches, on this device. The names belong to d, the
+ * kernels to the caller. */
 void model_identify(const struct host_device *d, const struct host_set *s,
 	struct model_kernel kernels[HOST_MAX], struct model_together *ret);
 
-/* Asks `find` for the stored strategy of these kernels, and of two kernels also in reverse order,
- * for which it mirrors the strategy. The strategy is parsed; ret_text has it for the kernels in
- * their own order. find returns 0, -ENOENT if none is stored, or another negative errno, which is
- * passed on. -EINVAL with *ret_wrong (in the arena): the stored text is no strategy. */
+/* Finds the stored strategy of these kernels by calling `find`. For two kernels it also tries the
+ * reverse order, and mirrors the strategy that it finds. Parses the strategy, and stores its text
+ * for the kernels in their own order in ret_text. `find` returns 0, -ENOENT if nothing is stored,
+ * or another negative errno, which this returns. Returns -EINVAL and *ret_wrong (in the arena) if
+ * the stored text is not a strategy. */
 typedef int model_find_fn(void *user, const struct model_together *what, char ret[MODEL_WAY_MAX]);
 int model_find_way(struct arena *a, const struct model_together *what, model_find_fn *find,
 	void *user, char ret_text[MODEL_WAY_MAX], enum dev_how *ret_how, struct dev_merging *io,

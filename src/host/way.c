@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  * Copyright 2026 The heddle authors */
 
-/* Prints and parses ways to run kernels together (way.h); printing and parsing are inverse. */
+/* Prints and parses strategies for running kernels together (way.h). Parsing a printed strategy
+ * gives the same strategy. */
 #include "host/way.h"
 #include "base/text.h"
 
@@ -169,7 +170,7 @@ static const char *parse_number(
 	return NULL;
 }
 
-/* A word after "weave": "unsliced", "branches", "registers=N". */
+/* Parses an option after "weave": "unsliced", "branches" or "registers=N". */
 static const char *parse_weaving(struct arena *a, const char *word, struct dev_merging *ret_m)
 {
 	const char *wrong, *text = text_after(word, "registers=");
@@ -213,8 +214,8 @@ static const char *parse_word(
 		word);
 }
 
-/* Parses the words of a strategy; the first comes without its "=N:N...", which is *ret_shares (else
- * NULL). */
+/* Parses the words of a strategy. The first word has lost its "=N:N..." part, which is in `shares`
+ * (NULL if there was none). */
 static const char *parse_words(struct arena *a, char (*word)[128], int words, const char *shares,
 	unsigned n, enum dev_how *ret_how, struct dev_merging *ret_m)
 {
