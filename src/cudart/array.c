@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  * Copyright 2026 The heddle authors */
 
-/* CUDA arrays, and copies of rectangles from and to them. Positions and widths are in bytes here;
- * in copies of boxes they are in elements (copy.c). */
+/* CUDA arrays, and copies of rectangles from and to arrays. Positions and widths are in bytes in
+ * this file; in copies of boxes (copy.c) they are in elements. */
 #include "cudart/cudart.h"
 
 enum channel_kind { CHANNEL_SIGNED, CHANNEL_UNSIGNED, CHANNEL_FLOAT }; /* cudaChannelFormatKind */
@@ -21,7 +21,7 @@ bool rt_format_of(const struct rt_channels *channels, CUarray_format *ret, unsig
 
 	while (n < 4 && bits[n])
 		n++;
-	/* All have the same size, without gaps: no later one is present if an earlier one is
+	/* All channels must have the same size. A channel must not be present if an earlier one is
 	 * absent. */
 	for (unsigned i = 0; i < 4; i++)
 		if (bits[i] != (i < n ? bits[0] : 0))
@@ -163,7 +163,8 @@ static CUDA_MEMCPY2D from_array(void *dst, size_t pitch, CUarray src, size_t x, 
 	};
 }
 
-/* The array is on the device, so a copy within host memory is invalid. */
+/* Checks the direction of a copy from or to an array. The array is on the device, so a copy within
+ * host memory is invalid. */
 static rt_error check_kind(int kind, bool is_to, size_t width, size_t height, size_t pitch)
 {
 	if (!rt_is_kind(kind) || kind == RT_HOST_TO_HOST ||
@@ -222,7 +223,8 @@ rt_error rt_copy_2d_arrays(const struct cu_api *cu, CUarray dst, size_t dst_x, s
 	return copy_2d(cu, &c);
 }
 
-/* Splits `bytes` from offset x into rows: whole rows, or a part of one row. */
+/* Converts `bytes` bytes from offset x of an array to a rectangle: whole rows, or a part of one
+ * row. */
 static rt_error rows_of(CUarray array, size_t x, size_t bytes, size_t *ret_width, size_t *ret_rows)
 {
 	CUDA_ARRAY3D_DESCRIPTOR d;

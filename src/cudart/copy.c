@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  * Copyright 2026 The heddle authors */
 
-/* Copies and fills of linear memory, and box copies from and to arrays. Other copies of arrays are
- * in array.c. */
+/* Copies and fills of linear memory, and copies of boxes from and to arrays. array.c has the other
+ * copies of arrays. */
 #include <string.h>
 
 #include "cudart/cudart.h"
@@ -115,7 +115,8 @@ rt_error rt_copy_2d_async(const struct cu_api *cu, void *dst, size_t dst_pitch, 
 	return r || !any ? r : RT_CALL(cu, cuMemcpy2DAsync, &c, stream);
 }
 
-/* If an array takes part, widths and the array's position are in its elements. */
+/* Fills the copy of a box if at least one side is an array. Then the width and the array's position
+ * are in elements of the array. */
 static rt_error box_of_arrays(const struct rt_copy3d *copy, CUDA_MEMCPY3D *io)
 {
 	size_t src = 0, dst = 0, width;
@@ -336,7 +337,7 @@ rt_error rt_set_2d_async(const struct cu_api *cu, CUdeviceptr dst, size_t pitch,
 		cu, cuMemsetD2D8Async, dst, pitch, (unsigned char)value, width, height, stream);
 }
 
-/* Slice by slice, since rows between two slices must not be set. */
+/* Fills a box, one slice at a time, because the rows between two slices must not change. */
 rt_error rt_set_3d(
 	const struct cu_api *cu, struct rt_pitched dst, int value, struct rt_extent extent)
 {

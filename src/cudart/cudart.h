@@ -1,14 +1,15 @@
 /* SPDX-License-Identifier: Apache-2.0
  * Copyright 2026 The heddle authors */
 
-/* Inside libcudart.so.12 and .13: heddle's implementation of the CUDA runtime API on the driver
- * API. It exists for the virtual GPU, whose driver does not serve the vendor's runtime. All files
- * but export.c are the same in both libraries.
+/* Inside libcudart.so.12 and .13: heddle's implementation of the CUDA runtime API on top of the
+ * driver API. It exists for the virtual GPU, whose driver does not support the vendor's runtime.
+ * All files except export.c are the same in both libraries.
  *
- * Each row of cudart.def makes an exported function. The function calls rt_begin, which loads the
- * driver, and makes a context current if the row says so; then the row's function of this folder or
- * of the driver; and then rt_end, which keeps an error for cudaGetLastError. The functions of this
- * folder return an rt_error, take the arguments of the API's function, and are thread safe. */
+ * Each line of cudart.def makes an exported function. That function first calls rt_begin, which
+ * loads the driver and, if the line says so, makes a context current. Then it calls the line's
+ * function, which is either in this folder or in the driver. Finally it calls rt_end, which stores
+ * an error for cudaGetLastError. The functions of this folder return an rt_error, take the
+ * arguments of the API's function, and are thread safe. */
 #ifndef HEDDLE_CUDART_H
 #define HEDDLE_CUDART_H
 
@@ -20,15 +21,15 @@
 
 enum rt_needs { RT_NOTHING, RT_DRIVER, RT_CONTEXT };
 
-/* The driver, after rt_begin(RT_DRIVER). The default stream is the legacy one in rt_cu, and the
- * calling thread's in rt_cu_per_thread, for functions that have both variants. */
+/* The driver's functions, valid after rt_begin(RT_DRIVER). For functions that have both variants,
+ * rt_cu uses the legacy default stream, and rt_cu_per_thread the per-thread default stream. */
 extern struct cu_api rt_cu, rt_cu_per_thread;
 
 rt_error rt_begin(enum rt_needs needs);
-/* Returns error; unless it is cudaSuccess, keeps it as the calling thread's last error. */
+/* Returns `error`. If it is not cudaSuccess, also stores it as the calling thread's last error. */
 rt_error rt_end(rt_error error);
-/* For a function that the driver or this library lacks: reports the first call on stderr
- * (*io_said), and returns cudaErrorNotSupported. */
+/* For a function that the driver or this library lacks: prints a message on stderr at the first
+ * call (*io_said records that), and returns cudaErrorNotSupported. */
 rt_error rt_lacks(const char *name, bool *io_said);
 /* rt_lacks of a driver's function. */
 #define RT_LACKING(name)                \
@@ -36,35 +37,38 @@ rt_error rt_lacks(const char *name, bool *io_said);
 		static bool said;       \
 		rt_lacks(#name, &said); \
 	})
-/* cu->fn(args), or cudaErrorNotSupported if the driver lacks the function. */
+/* Calls cu->fn(args). Returns cudaErrorNotSupported if the driver lacks the function. */
 #define RT_CALL(cu, fn, ...) ((cu)->fn ? (rt_error)(cu)->fn(__VA_ARGS__) : RT_LACKING(fn))
 
-/* The primary context of a device, retained once for the life of the process. */
+/* Returns the primary context of a device. Retains it at the first call, and never releases it. */
 rt_error rt_primary(int device, CUcontext *ret);
 /* Clears the calling thread's last error, even a sticky one. */
 void rt_forget_error(void);
 
 /* ---- what the program registered (register.c) ---- */
 
-/* The kernel of a host function, or func itself if it is a cudaKernel_t. Loads the module on first
- * use. cudaErrorInvalidDeviceFunction: neither. */
+/* Finds the kernel of a host function; if func is a cudaKernel_t, returns func itself. Loads the
+ * module on first use. Returns cudaErrorInvalidDeviceFunction if func is neither. */
 rt_error rt_kernel_of(const void *func, CUkernel *ret);
 /* The kernel's function in the current context. */
 rt_error rt_function_of(const void *func, CUfunction *ret);
-/* The reverse: the host function of a kernel that was looked up before; NULL: none. */
+/* Returns the host function of a kernel that was looked up before, or NULL if there is none. */
 const void *rt_host_function_of(CUkernel kernel, CUfunction fn);
-/* A variable's device address and size; symbol: the host variable. cudaErrorInvalidSymbol:
- * unknown. */
+/* Finds the device address and the size of a variable. `symbol` is the address of the host
+ * variable. Returns cudaErrorInvalidSymbol if it is unknown. */
 rt_error rt_symbol_of(const void *symbol, CUdeviceptr *ret, size_t *ret_bytes);
 
-/* The address of bytes of a variable, from offset on. cudaErrorInvalidValue: out of bounds. */
+/* Returns the device address of a variable plus `offset`. Returns cudaErrorInvalidValue if offset
+ * and bytes exceed the variable. */
 rt_error rt_symbol_range(const void *symbol, size_t bytes, size_t offset, void **ret);
-/* Converts a copy for the driver. *ret_any false: it copies nothing. */
+/* Converts the description of a copy for the driver. Sets *ret_any to false if there is nothing to
+ * copy. */
 rt_error rt_make_3d(const struct rt_copy3d *copy, CUDA_MEMCPY3D *ret, bool *ret_any);
 
 /* Bytes of an array's element. */
 rt_error rt_array_element(CUarray array, size_t *ret);
-/* Converts a format and its channels for the driver, and back. False: no such format. */
+/* rt_format_of converts a format and its channels for the driver, and returns false if the driver
+ * has no such format. rt_channels_of converts back. */
 bool rt_format_of(const struct rt_channels *channels, CUarray_format *ret, unsigned *ret_channels);
 struct rt_channels rt_channels_of(CUarray_format format, unsigned channels);
 bool rt_is_kind(int kind);

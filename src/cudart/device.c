@@ -1,12 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0
  * Copyright 2026 The heddle authors */
 
-/* Devices: properties in the layouts of CUDA 12 and 13, flags, peers, the driver's functions. */
+/* Functions for devices: properties in the layouts of CUDA 12 and 13, flags, peer access, and the
+ * addresses of driver functions. */
 #include <string.h>
 
 #include "cudart/cudart.h"
 
-/* A field of cudaDeviceProp whose elements are device attributes. */
+/* A field of cudaDeviceProp whose elements are taken from device attributes. */
 struct field {
 	unsigned short offset, bytes; /* of one element */
 	int attributes[4];            /* 0: no more elements */
@@ -148,8 +149,8 @@ rt_error rt_init_device(int device, unsigned device_flags, unsigned flags)
 	return r ? r : rt_primary(device, &ctx);
 }
 
-/* Ends the whole process's work on the thread's device, and frees its objects there. Fatbins stay
- * loaded: the driver resets their variables to the initial values. */
+/* Ends all work of the process on the thread's device, and frees its objects there. Fatbins stay
+ * loaded, and the driver resets their variables to the initial values. */
 rt_error rt_device_reset(void)
 {
 	int device;
@@ -182,7 +183,8 @@ rt_error rt_disable_peer(int peer)
 
 /* ---- the driver's functions ---- */
 
-/* A caller that asks for the status gets a missing function reported there, and no error. */
+/* Finds a driver function by name and version. If the caller passes ret_status, a missing function
+ * is reported there, and is not an error. */
 rt_error rt_entry_point_by_version(const struct cu_api *cu, const char *symbol, void **ret,
 	unsigned version, unsigned long long flags, CUdriverProcAddressQueryResult *ret_status)
 {

@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0
  * Copyright 2026 The heddle authors */
 
-/* Finds the driver as any program does, by the name libcuda.so.1, so that heddle's shim sees every
- * call. The first call that needs the driver loads and initialises it, never earlier, since
- * constructors of programs register kernels before main. A thread without a current context gets
- * the primary context of its device; a context that the program made current stays. */
+/* Finds and initialises the driver. It is loaded by the name libcuda.so.1, as in any program, so
+ * that heddle's shim sees every call. That happens at the first call that needs the driver and not
+ * earlier, because programs register kernels in constructors, before main. If a thread has no
+ * current context, its device's primary context becomes current. A context that the program has
+ * made current stays. */
 #include <dlfcn.h>
 #include <pthread.h>
 #include <string.h>

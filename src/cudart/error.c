@@ -2,8 +2,8 @@
  * Copyright 2026 The heddle authors */
 
 /* Errors of the runtime. Each thread has a last error: every call that fails replaces it, and only
- * cudaGetLastError clears it. The driver returns an error that leaves the context unusable from
- * every later call, and cudaGetLastError does not clear such an error. */
+ * cudaGetLastError clears it. Some errors make the context unusable. The driver returns such an
+ * error from every later call, and cudaGetLastError does not clear it. */
 #include <stdio.h>
 #include <unistd.h>
 
@@ -20,7 +20,8 @@ static const struct {
 #undef RT_ERROR
 };
 
-/* Faults of kernels and of the device, after which the context executes nothing more. */
+/* Returns true for faults of kernels and of the device, after which the context executes nothing
+ * more. */
 static bool is_sticky(rt_error error)
 {
 	switch (error) {

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  * Copyright 2026 The heddle authors */
 
-/* The exported functions of the table. Compiled once for each library: RT_ABI is 12 or 13. */
+/* Defines the exported functions of the table cudart.def. This file is compiled once for each
+ * library, with RT_ABI as 12 or 13. */
 #include "cudart/cudart.h"
 
 #if RT_ABI == 12

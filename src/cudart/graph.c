@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  * Copyright 2026 The heddle authors */
 
-/* Graphs, where the runtime's nodes differ from the driver's: kernels by host function, copies
- * without a context. */
+/* The graph functions for which the runtime's nodes differ from the driver's: the runtime names
+ * kernels by host function, and copies do not name a context. */
 #include "cudart/cudart.h"
 
 static rt_error kernel_params(const struct rt_kernel_node *p, CUDA_KERNEL_NODE_PARAMS *ret)
@@ -123,7 +123,7 @@ rt_error rt_add_set_node(CUgraphNode *node, CUgraph graph, const CUgraphNode *de
 	return r ? r : RT_CALL(&rt_cu, cuGraphAddMemsetNode, node, graph, deps, n, params, ctx);
 }
 
-/* ---- edges with data, which only programmatic launches use ---- */
+/* ---- edges with data; only programmatic launches use such edges ---- */
 
 static bool are_plain(const CUgraphEdgeData *edges, size_t n)
 {

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  * Copyright 2026 The heddle authors */
 
-/* Launches, and properties of kernels. A <<< >>> launch pushes its configuration; the kernel's host
- * function pops it and launches. */
+/* Launches, and properties of kernels. A <<< >>> launch pushes its configuration onto a stack. Then
+ * it calls the kernel's host function, which pops the configuration and launches. */
 #include "cudart/cudart.h"
 
 #define MAX_PUSHED 32
@@ -13,7 +13,8 @@ struct configuration {
 	CUstream stream;
 };
 
-/* Several, if the argument of a kernel launches another kernel. */
+/* The stack of pushed configurations. It has several entries if an expression among the arguments
+ * of a kernel launch launches another kernel. */
 static _Thread_local struct configuration pushed[MAX_PUSHED];
 static _Thread_local unsigned n_pushed;
 
@@ -66,8 +67,8 @@ static bool dim_fits(struct rt_dim3 d, CUdevice_attribute x)
 	       d.y <= (unsigned)device_attribute(x + 1) && d.z <= (unsigned)device_attribute(x + 2);
 }
 
-/* For a grid or block that no device accepts, a driver returns "invalid value" and the runtime
- * "invalid configuration". */
+/* Converts the driver's error of a launch. For a grid or block that no device accepts, the driver
+ * returns "invalid value", but the runtime returns "invalid configuration". */
 static rt_error launch_error(rt_error error, struct rt_dim3 grid, struct rt_dim3 block)
 {
 	if (error != cudaErrorInvalidValue)

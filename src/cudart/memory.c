@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  * Copyright 2026 The heddle authors */
 
-/* Memory. For zero bytes the runtime allocates NULL, and it frees NULL; a driver rejects both. */
+/* Memory. An allocation of zero bytes returns NULL, and freeing NULL succeeds. The driver rejects
+ * both. */
 #include <string.h>
 
 #include "cudart/cudart.h"
@@ -14,7 +15,8 @@ rt_error rt_malloc(CUdeviceptr *ret, size_t bytes)
 	return bytes ? RT_CALL(&rt_cu, cuMemAlloc, ret, bytes) : cudaSuccess;
 }
 
-/* Programs free NULL to make a context, or to test whether the current context still works. */
+/* Frees memory. Programs free NULL in order to make a context, or to test whether the current
+ * context still works, so this calls the driver for NULL as well. */
 rt_error rt_free(CUdeviceptr ptr)
 {
 	size_t free_bytes, all;

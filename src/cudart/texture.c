@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  * Copyright 2026 The heddle authors */
 
-/* Texture and surface objects: converts the runtime's descriptors to the driver's, and back. */
+/* Texture and surface objects. Converts the runtime's descriptors to the driver's, and back. */
 #include <string.h>
 
 #include "cudart/cudart.h"

@@ -1,16 +1,17 @@
 /* SPDX-License-Identifier: Apache-2.0
  * Copyright 2026 The heddle authors */
 
-/* Types of the CUDA runtime API in the layout of its 64-bit binary interface. Handles, flags and
- * enumerators of the runtime have the driver's values, so the driver's types are used here:
- * CUstream for cudaStream_t, CUdevice_attribute for cudaDeviceAttr. The structures below are those
- * without a counterpart. Where CUDA 12 and 13 differ, the name ends in 12 or 13. */
+/* Types of the CUDA runtime API, in the layout of its 64-bit binary interface. Handles, flags and
+ * enumerators of the runtime have the same values as the driver's, so this folder uses the driver's
+ * types: CUstream for cudaStream_t, CUdevice_attribute for cudaDeviceAttr. The structures below
+ * have no counterpart in the driver. Where CUDA 12 and 13 differ, the name ends in 12 or 13. */
 #ifndef HEDDLE_CUDART_TYPES_H
 #define HEDDLE_CUDART_TYPES_H
 
 #include "dev/cu_types.h"
 
-/* cudaError_t. A CUresult needs no conversion: since CUDA 10.1 both have the same numbers. */
+/* The type cudaError_t. A CUresult needs no conversion: since CUDA 10.1 both have the same
+ * numbers. */
 typedef int rt_error;
 
 enum {

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  * Copyright 2026 The heddle authors */
 
-/* heddle_corun: checks launches, finds a way, and runs the kernels unmodified or as one launch. */
+/* heddle_corun: checks the launches, chooses a strategy, and runs the kernels unmodified or as one
+ * launch. */
 #include "rt/rt.h"
 
 #include <errno.h>
@@ -33,7 +34,7 @@ static int check_launch(struct heddle *h, const struct heddle_launch *l, struct 
 	return 0;
 }
 
-/* The parameters in one buffer of the arena, in the driver's layout. */
+/* Copies the launch's parameters into one buffer of the arena, in the driver's layout. */
 static void *pack_params(struct arena *a, const struct heddle_launch *l, const struct rt_kernel *k)
 {
 	char *params = arena_zalloc(a, k->host.bytes + 1);
@@ -144,8 +145,8 @@ static int find_way(struct heddle *h, struct arena *a, const struct host_set *s,
 
 /* ---- running ---- */
 
-/* Reports the way that ran, and whether the kernels were woven, or why they were fused
- * vertically. */
+/* If the kernels could not be woven (interleaved) and were fused vertically instead, reports that
+ * strategy and the reason. */
 static void see_woven(struct heddle *h, const struct host_set *s, const struct host_form *form,
 	struct heddle_result *ret)
 {

@@ -84,8 +84,8 @@ void rt_leave(struct heddle *h)
 
 /* ---- the device ---- */
 
-/* Finds a file that is installed with this library, relative to the library: installed, or in a
- * build tree. False: not found. */
+/* Finds a file that is installed with this library, from the library's own path. Works for an
+ * installed library and in a build tree. Returns false if the file is not found. */
 static bool find_part(const char *const *places, size_t n, char ret[PATH_MAX])
 {
 	const char *slash;
@@ -116,7 +116,8 @@ static int open_cpu(struct cu_api *ret)
 	return dev_open(DEV_CPU, found ? path : NULL, ret);
 }
 
-/* If the assembler is not installed, PTX is compiled in this process. */
+/* Opens the device. If the assembler (the separate compiler process) is not installed, PTX is
+ * compiled in this process. */
 static int open_device(struct heddle *h)
 {
 	static const char *const places[] = {"heddle/" ASSEMBLER_PART, "../" ASSEMBLER_PART};
@@ -164,7 +165,9 @@ static int open_driver(struct heddle *h, enum dev_kind kind)
 		if (r == CUDA_SUCCESS)
 			return 0;
 		dev_close(&h->d.cu);
-		/* "auto" would silently give up the GPU that the parent process had. */
+		/* Not initialised: this is the child of a fork, and its parent used the GPU. Report
+		 * that, because with "auto" the child would silently use the virtual GPU
+		 * instead. */
 		if (kind == DEV_CUDA || r == CUDA_ERROR_NOT_INITIALIZED)
 			return begin_fails(h, r, "no GPU: the driver's cuInit", other);
 	}

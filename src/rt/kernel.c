@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  * Copyright 2026 The heddle authors */
 
-/* Kernels by name: parsed, to be merged; and compiled unmodified, to run alone. */
+/* Loads kernels by name. Each kernel is parsed, so that it can be merged with others, and compiled
+ * unmodified, so that it can run alone. */
 #include "rt/rt.h"
 
 #include "base/file.h"
@@ -67,7 +68,8 @@ static int parse_kernel(struct heddle *h, struct rt_kernel *k, size_t bytes)
 	return 0;
 }
 
-/* Kernels of the same text belong to one module, and share its variables. */
+/* Compiles the unmodified kernel. Kernels of the same text are in one module, and share its
+ * variables. */
 static int compile_kernel(struct heddle *h, struct rt_kernel *k)
 {
 	const struct rt_kernel *o = h->kernels;

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0
  * Copyright 2026 The heddle authors */
 
-/* Creates pools, adds kernels to them, and destroys them. Each new kernel rebuilds the module.
- * Forms keep their numbers, so rows that have not begun stay valid. */
+/* Creates pools of tasks, adds kernels to them, and destroys them. Each new kernel requires that
+ * the pool's module is built again. The kernels' forms keep their numbers in the new module, so
+ * tasks that are queued but have not begun stay valid. */
 #include "rt/pool_all.h"
 #include "rt/pool_row.h"
 
@@ -28,9 +29,11 @@
 #define TICKET_BYTES 128u
 #define SHARED_MOST  (1024u * TASK_UNIT)
 #define STAMPS_NS    10000000000u /* after a task's end */
-/* of a block whose tasks have barriers: a register has the barrier's number */
-#define BARRIERS    16u
-#define SM_BARRIERS 2u /* of an SM, for each block that it can hold (CUDA's cuda_occupancy.h) */
+/* Barriers that a pool's block uses if its tasks have barriers: all 16 that a block can have, because
+ * the barrier's number is in a register. */
+#define BARRIERS 16u
+/* barriers of an SM, for each block that it can hold (CUDA's cuda_occupancy.h) */
+#define SM_BARRIERS 2u
 
 /* ---- its shape ---- */
 
@@ -74,9 +77,10 @@ static int get_attribute(struct heddle *h, CUdevice_attribute what, unsigned *re
 	return 0;
 }
 
-/* The number of blocks for which an SM has threads, registers and shared memory, and an equal part
- * of the SM for each. Unless the program sets the number, it is at most the number that the SM has
- * barriers for: a kernel with barriers may be added later, and must fit in every block. */
+/* Computes how many blocks of the pool an SM holds, by its threads, registers and shared memory,
+ * and divides the shared memory equally among them. If the program does not set the number of
+ * blocks, it is also limited by the SM's barriers: a kernel with barriers may be added later, and
+ * must fit in every block. */
 static int find_shape(struct heddle_tasks *t)
 {
 	struct heddle *h = t->h;
@@ -242,8 +246,8 @@ RT_API int heddle_tasks_create(
 	return r;
 }
 
-/* Takes the pool off the GPU for good, while all other pools are off. The caller releases what was
- * held. */
+/* Takes the pool off the GPU permanently, while all other pools are off as well. The caller then
+ * releases the pools that are held. */
 static int leave_for_good(struct heddle_tasks *t)
 {
 	bool was;
@@ -349,7 +353,8 @@ static int compile_apart(struct heddle_tasks *t, const struct strbuf *text, unsi
 		       : 0;
 }
 
-/* With the new kernel, an SM holds fewer blocks than the pool has there. */
+/* Reports the error that, with the new kernel, fewer blocks fit on an SM than the pool has
+ * there. */
 static int too_few(struct heddle *h, int per_sm, unsigned had)
 {
 	char advice[80];
@@ -381,8 +386,8 @@ static int load_module(struct heddle_tasks *t, const struct strbuf *text, unsign
 		r = rt_host_failed(h, &f, NULL, NULL);
 	if (r < 0)
 		return r;
-	/* The limit for a launch. Beyond this limit the driver reports that an SM holds no
-	 * block. */
+	/* Set the limit that launches use. For more shared memory than its limit, the driver would
+	 * report an occupancy of 0. */
 	RT_TRY(h,
 		h->d.cu.cuFuncSetAttribute(
 			fn, CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES, (int)t->shared_most),
@@ -411,8 +416,8 @@ static int load_module(struct heddle_tasks *t, const struct strbuf *text, unsign
 	return 0;
 }
 
-/* Builds the module with n forms, under the build lock. The pool keeps running until the module is
- * compiled. */
+/* Builds the module with the first n forms. The pool keeps running until the module is compiled.
+ * The caller holds the build lock. */
 static int build_module(struct heddle_tasks *t, unsigned n, bool wide)
 {
 	struct pass_task kinds[POOL_FORMS] = {0};

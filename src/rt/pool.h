@@ -1,17 +1,21 @@
 /* SPDX-License-Identifier: Apache-2.0
  * Copyright 2026 The heddle authors */
 
-/* Inside a pool of tasks (heddle/task.h). pool.c creates it, pool_run.c brings it to the GPU and
- * off it, pool_launch.c assigns columns to launches, pool_place.c assigns rows to threads, and
- * pool_spawn.c adds tasks and waits for them.
+/* Inside a pool of tasks (heddle/task.h). A pool's kernel stays on the GPU, and executes small
+ * kernels as tasks. Each of its blocks has a column, an array of task slots (rows) that the host
+ * fills. Files: pool.c creates pools, pool_run.c launches and stops them, pool_launch.c assigns
+ * columns to launches, pool_place.c assigns rows to threads, and pool_spawn.c adds tasks and waits
+ * for them.
  *
- * A pool's state is RUNNING, LEAVING or AWAY (not on the GPU), changed only under `lock`. A
- * spawning thread stores the row's word and then reads the state. The parking thread stores
- * LEAVING, later AWAY, and then reads the rows' words. With a full fence between store and read on
- * each side, one of them sees the other. So a spawner that reads AWAY brings the pool back, and one
- * that reads LEAVING need not, since the parker reads the words after AWAY. If the kernel has
- * membarrier(2), the parker's fence covers all threads, and spawners need none: a fence waits until
- * the stored cache lines arrive, for each task again.
+ * A pool's state is RUNNING, LEAVING or AWAY (not on the GPU). It changes only under `lock`. A
+ * thread that adds a task first marks the row as filled, and then reads the state. The parker (a
+ * thread that stops the pool) first stores LEAVING, later AWAY, and then reads the rows. Both have
+ * a full fence in between, so at least one of them sees what the other has stored. If the adding
+ * thread reads AWAY, it launches the pool again. If it reads LEAVING it does nothing, because the
+ * parker reads the rows after it has stored AWAY.
+ *
+ * If the system has membarrier(2), the parker's fence works for all threads, and adding a task
+ * needs no fence of its own. A fence for each task would wait for its cache lines every time.
  *
  * RUNNING: one or more launches are on the GPU (pool_launch.c), each with columns of its own. */
 #ifndef HEDDLE_RT_POOL_H
@@ -37,10 +41,11 @@ enum pool_state { POOL_AWAY, POOL_RUNNING, POOL_LEAVING, POOL_FAILED };
 struct pool_kernel {
 	struct rt_kernel *kernel;
 	uint32_t arg_bytes, arg_align, static_bytes;
-	/* For blocks of whole warps, and for other blocks. Set before the form exists. */
+	/* Properties of the kernel's two forms: [0] for blocks of whole warps, [1] for other
+	 * blocks. Set before the form exists. */
 	bool barriers[2], one_dimensional[2], rising[2];
 	_Atomic int form[2]; /* index in the module; -1: none yet */
-	/* pool_shape.c: the last shape of a task, and its words for the device */
+	/* the shape of the kernel's last task, and the device's encoding of it (pool_shape.c) */
 	struct pool_shape {
 		_Atomic uint32_t turn;
 		_Atomic unsigned missed;
@@ -85,7 +90,9 @@ struct heddle_tasks {
 	_Atomic int state;
 	_Atomic bool waits; /* rows of columns that have not come to the GPU */
 	bool suspended, stop, has_monitor;
-	bool heavy; /* the parker fences all other threads, so spawners need no fence */
+	/* true: the thread that stops the pool fences all other threads, so adding a task needs no
+	 * fence */
+	bool heavy;
 	pthread_t monitor;
 	struct pool_launch at_once[POOL_LAUNCHES];
 	uint32_t launch;       /* number of the last one */
@@ -101,7 +108,9 @@ struct heddle_tasks {
 	uint32_t nap_ns;            /* pass_pool */
 	struct task_stamps *stamps; /* pinned; NULL: not asked for */
 	CUdeviceptr stamps_at;
-	_Atomic bool wide; /* the module allows blocks of all warps, including the scheduler's */
+	/* true: a task's block can have as many warps as the pool's block, including the
+	 * scheduler's warp */
+	_Atomic bool wide;
 	CUmodule module;
 	CUfunction fn;
 
@@ -118,13 +127,15 @@ int pool_fail(int err, const char *fmt, ...) HD_PRINTF(2, 3);
 int pool_fail_more(int err, const char *fmt, ...) HD_PRINTF(2, 3);
 int pool_fail_as(const struct heddle *h, int err); /* what h says */
 
-/* pool.c: makes a kernel's missing form; -ENOTSUP: the kernel has none. */
+/* pool.c: makes a form of the kernel that does not exist yet. Returns -ENOTSUP if the kernel cannot
+ * have this form. */
 int pool_need_form(struct heddle_tasks *t, unsigned kernel, bool partly);
 int pool_need_wide(struct heddle_tasks *t);
 int pool_need_shared(struct heddle_tasks *t); /* raises shared memory to a block's maximum */
-/* Before the first kernel: records times of each task; blocks as wide as the pool's are not
- * possible then. heddle_error has the reason of a failure. pool_read_stamps: for a task that has
- * ended, until its row is reused. */
+/* pool_ask_stamps makes the pool record times of each task. Call it before the first kernel is
+ * added; afterwards a task's blocks cannot be as wide as the pool's. If it fails, heddle_error has
+ * the reason. pool_read_stamps returns the times of a task that has ended, until its row is
+ * reused. */
 int pool_ask_stamps(struct heddle_tasks *t);
 int pool_read_stamps(struct heddle_tasks *t, uint64_t id, struct task_stamps *ret);
 /* pool_run.c: the counterpart of pool_light_fence. */
@@ -136,7 +147,8 @@ int pool_park_within(struct heddle_tasks *t, uint64_t limit_ns); /* -ETIMEDOUT: 
 int pool_resume(struct heddle_tasks *t); /* if AWAY, and there is something to do */
 /* Without it: somebody saw AWAY. */
 int pool_wake(struct heddle_tasks *t);
-/* Lets the virtual GPU progress if it has no thread of its own. -EIO: the device has failed. */
+/* Lets the virtual GPU make progress if it has no thread of its own. Returns -EIO if the device has
+ * failed. */
 int pool_pump(struct heddle_tasks *t);
 int pool_start_monitor(struct heddle_tasks *t);
 void pool_stop_monitor(struct heddle_tasks *t);
@@ -144,10 +156,10 @@ void pool_stop_monitor(struct heddle_tasks *t);
 /* pool_place.c */
 bool pool_has_ended(
 	const struct heddle_tasks *t, const struct pool_column *c, unsigned row, uint64_t gen);
-/* pool_failed.c. The owner of the column calls it before it reuses the row of a task that has
- * ended. */
+/* pool_failed.c: saves the failure of the task in this row, if it failed. The thread that has taken
+ * the column calls this after the task has ended, before it reuses the row. */
 void pool_note_failed(struct heddle_tasks *t, const struct pool_column *c, unsigned row);
-/* For a task that has ended: 0; or -EFAULT, with the error's text set. */
+/* Returns how a task has ended: 0, or -EFAULT with the error text set. */
 int pool_how(struct heddle_tasks *t, struct pool_column *c, unsigned row, uint64_t gen);
 uint64_t pool_count_failed(struct heddle_tasks *t);
 /* -EFAULT: some have failed since it last returned this */

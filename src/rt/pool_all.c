@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0
  * Copyright 2026 The heddle authors */
 
-/* All pools of the process, over all handles. They share the GPU, and while one is there, freeing
- * memory, loading a module or another launch may wait for it. Also: a child of fork, which cannot
- * use the pools, as their threads do not exist there, and pinned memory may be its parent's. */
+/* All pools of the process, of all handles. They share the GPU. While a pool is on the GPU, freeing
+ * memory, loading a module or another launch may have to wait for it. This file also detects the
+ * child of a fork. The child cannot use the pools, because their threads do not exist there and the
+ * pinned memory may belong to the parent. */
 #include "rt/pool_all.h"
 
 #include <errno.h>
@@ -80,7 +81,8 @@ static void let_go(void)
 		}
 }
 
-/* False if another thread holds the list: the caller asks again later. */
+/* Returns true if another pool waits for space on the GPU. Returns false if another thread holds
+ * the list of pools; then the caller asks again later. */
 bool pools_one_waits(const struct heddle_tasks *but)
 {
 	bool any = false;

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  * Copyright 2026 The heddle authors */
 
-/* All pools of the process (pool_all.c; rt_pools_hold and rt_pools_release are in rt.h). */
+/* The list of all pools of the process (pool_all.c). rt_pools_hold and rt_pools_release are in
+ * rt.h. */
 #ifndef HEDDLE_RT_POOL_ALL_H
 #define HEDDLE_RT_POOL_ALL_H
 
@@ -14,7 +15,8 @@ void pools_delist(struct heddle_tasks *t);
 bool pools_are_held(void);
 bool pools_one_waits(const struct heddle_tasks *but); /* with that one's lock */
 int pools_hold(void);                                 /* rt_pools_hold without an error text */
-/* 0; or -EINVAL, with the error's text set: no pool, or a pool of the parent process. */
+/* Returns 0, or -EINVAL with the error text set if t is no pool or belongs to the parent
+ * process. */
 int pool_check(const struct heddle_tasks *t);
 
 #endif

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0
  * Copyright 2026 The heddle authors */
 
-/* Tasks that failed alone: which, how and where. A row's `why` has the failure until the row is
- * reused. The thread that reuses the row first copies the failure to a table, where later queries
- * find it. */
+/* Records which tasks failed, how and where, if only the task failed and not the whole pool. The
+ * failure is first in the row's `why`, until the row is reused. The thread that reuses the row
+ * copies the failure to a table before, and later queries find it there. */
 #include "rt/pool_row.h"
 
 #include <errno.h>
@@ -59,8 +59,9 @@ static struct pool_failed look_up(struct heddle_tasks *t, uint64_t id)
 	return f;
 }
 
-/* The failure of the task that begins in this row, or of its part; id 0: it did not fail. The row
- * may be reused meanwhile: the reuser stores gen first, and clears why after that. */
+/* Finds the failure of the task whose first part is in this row. The result's id is 0 if the task
+ * did not fail. The row may be reused at the same time: the thread that reuses it stores the new
+ * `gen` before it clears `why`. */
 static struct pool_failed find_out(
 	struct heddle_tasks *t, const struct pool_column *c, unsigned row, uint64_t gen)
 {
@@ -87,7 +88,8 @@ static struct pool_failed find_out(
 	return f;
 }
 
-/* Also for a part, which may be asked for until the first part is recorded. */
+/* Records the failure of a task, or of one part of a task. A part needs a record of its own,
+ * because a query may read it before the whole task is recorded. */
 void pool_note_failed(struct heddle_tasks *t, const struct pool_column *c, unsigned row)
 {
 	uint64_t gen = atomic_load_explicit(&c->row[row].gen, memory_order_relaxed);

@@ -1,24 +1,29 @@
 /* SPDX-License-Identifier: Apache-2.0
  * Copyright 2026 The heddle authors */
 
-/* The launches of a pool that are on the GPU, and the columns of each.
+/* The launches of a pool that are on the GPU, and the columns of each. A column is an array of task
+ * slots, and a hardware block serves it.
  *
- * A launch brings the columns of a list, each once. Other launches may follow while it runs. Once a
- * column has left (its block's last store says so in task_column.launch), the next launch may bring
- * it, even if tasks keep other columns of the first launch there. So no column is in two launches
- * at once:
+ * Each launch gets a list of columns, and each of its blocks takes one column from the list.
+ * Several launches can run at once. When a block is done with its column, its last store records
+ * that in task_column.launch. Then the next launch can have this column, even if the first launch
+ * still runs other columns. No column is in two launches at once:
  *
- *   away     no launch has it, or its block has left it and no other block of that launch takes it
- *   brought  it is in the list of a launch that has not ended: its block has not come yet, or runs
+ *     away     no launch has the column, or its block has released it and no other block of that
+ *              launch takes it
+ *     brought  the column is in the list of a launch that has not ended: its block has not started
+ *              yet, or runs
  *
- * A launch may end before its blocks have taken each column (task_args.first_free_sm): columns that
- * no block has taken are away then. */
+ * A launch may end before its blocks have taken every column (task_args.first_free_sm). Columns
+ * that no block has taken are then away. */
 #include "rt/pool_row.h"
 
 #include <limits.h>
 
-#define COMING 8u /* blocks as a multiple of the columns, if some SMs are to be left */
-/* without beats, a pool with a lifetime leaves after this time or later */
+/* If some SMs must stay free, the grid has this many times as many blocks as the device holds. */
+#define COMING 8u
+/* Shortest time without a heartbeat of the host after which a pool with a lifetime stops by
+ * itself. */
 #define QUIET_NS 200000000u
 
 /* No launch has it. */
@@ -98,8 +103,8 @@ void pool_ask_stay(struct heddle_tasks *t, struct pool_launch *l, uint64_t now)
 
 /* ---- a launch ---- */
 
-/* Lists all columns that are away. If other kernels use some SMs, not all of the columns arrive.
- * The list begins with a column with waiting tasks, a different one each time. */
+/* Lists all columns that no launch has. If other kernels use some SMs, not all of them get a block.
+ * So the list begins with a column that has waiting tasks, and with a different one each time. */
 static unsigned list_away(struct heddle_tasks *t, uint32_t *list)
 {
 	unsigned n = atomic_load(&t->usable), len = 0, first = t->first_column % n;
@@ -119,8 +124,8 @@ static unsigned list_away(struct heddle_tasks *t, uint32_t *list)
 	return len;
 }
 
-/* All launches are asked to leave at the same time if possible, so that other programs find a free
- * GPU. */
+/* Returns when a new launch should stop. If possible, all launches of the pool are asked to stop at
+ * the same time, so that other programs find a free GPU. */
 static uint64_t find_due(const struct heddle_tasks *t, uint64_t now)
 {
 	uint64_t lifetime = lifetime_ns(t);
@@ -137,8 +142,9 @@ static uint64_t find_due(const struct heddle_tasks *t, uint64_t now)
 	return now + lifetime;
 }
 
-/* A driver call of the program may block the monitor's calls until all kernels have ended. Without
- * the monitor's beats, the pool leaves by itself. */
+/* Returns how long the launch waits for a heartbeat of the pool's monitor thread before it stops by
+ * itself. A driver call of the program may block the monitor's own calls until all kernels have
+ * ended. Then no heartbeat comes, and the launch has to stop. */
 static uint64_t find_beat_ns(const struct heddle_tasks *t)
 {
 	uint64_t beat = (uint64_t)t->o.beat_ms * 1000000u, quiet;
@@ -168,9 +174,9 @@ static CUresult start_launch(struct heddle_tasks *t, const struct pool_launch *l
 		.stamps = t->stamps_at,
 	};
 	void *params[] = {&a, &none};
-	/* Blocks on SMs that are to be left end at once, and later blocks arrive on the same
-	 * SMs, as these are the emptiest. So the grid is large; a block that finds no column
-	 * ends, too. */
+	/* Blocks on SMs that must stay free exit at once. Later blocks then start on the same SMs,
+	 * because these are the emptiest. So the grid is larger than needed; a block that finds no
+	 * column exits as well. */
 	unsigned grid = t->o.leave_sms ? COMING * t->h->d.n_sms * t->per_sm : n;
 	CUresult r = cu->cuMemsetD32Async(l->ticket, 0, 1, l->stream);
 

@@ -1,25 +1,25 @@
 /* SPDX-License-Identifier: Apache-2.0
  * Copyright 2026 The heddle authors */
 
-/* Places for tasks: which rows are free, and which thread may take them.
+/* Assigns free task slots (rows of columns) to threads that add tasks.
  *
- * A thread takes a column by the column's flag. That takes an exchange each time, which waits until
- * earlier stores (the cache line of another task) reach the cache. So a pool in which only one
- * thread spawns becomes that thread's own (`owner`): the thread then takes columns by a plain word
- * of its own, `inside`, and the columns' flags are unused. Another thread that wants a column first
- * revokes the ownership: owner = NULL, a fence in all threads, and a wait until the owner is not
- * inside. That takes some microseconds, and it takes a while until a thread owns the pool again.
+ * A thread normally takes a column by an atomic exchange on the column's `taken` flag. The exchange
+ * waits until earlier stores (the cache lines of the previous task) are complete. So if only one
+ * thread adds tasks, it becomes the pool's `owner`. The owner takes columns by a plain store to its
+ * own flag `inside`, and does not use the columns' flags. Another thread that wants a column first
+ * revokes the ownership: it sets a dummy owner, makes a fence in all threads, and waits until the
+ * owner is not inside. That takes some microseconds. Some time later a thread can become owner
+ * again.
  *
- * Each side stores its word and then reads the other's, with a fence in between:
+ * Each side stores its own flag and then reads the other's, with a fence in between:
  *
- *   owner    inside = true; [the revoker's heavy fence]; owner is me?
- *   revoker  owner = nobody; heavy fence; until inside is false; owner = NULL
- *   others   taken = true, an exchange; owner is NULL?
- *   becoming owner = me; fence; until each column's taken is false
+ *     owner           inside = true; [fence made by the revoker]; is owner still me?
+ *     revoker         owner = dummy; fence in all threads; wait for inside == false; owner = NULL
+ *     other threads   taken = true, by exchange; is owner NULL?
+ *     new owner       owner = me; fence; wait until each column's taken is false
  *
- * So at least one of two sees the other, and steps back or waits. `inside` belongs to the thread
- * and not to the pool: a late thread, whose pool another thread owns by now, has only written its
- * own word. */
+ * So at least one of the two sees the other, and gives way or waits. `inside` belongs to the thread
+ * and not to the pool, so a thread that has lost the ownership has only written its own flag. */
 #include "rt/pool_row.h"
 
 #include <errno.h>
@@ -28,12 +28,12 @@
 #include <time.h>
 
 #define ALL_ROWS ((1u << TASK_ROWS) - 1)
-/* a power of two: tasks between two checks whether other threads spawn, too */
+/* After this many tasks a thread checks whether other threads add tasks as well. A power of two. */
 #define STREAK 1024u
 
-/* A thread's record. Records are never freed, as pools refer to those of ended threads. But there
- * are no more records than threads at one time, since a later thread at the same address reuses the
- * record. */
+/* A thread's record. Records are never freed, because a pool may still refer to the record of a
+ * thread that has ended. Their number is bounded by the largest number of threads at one time,
+ * because a later thread at the same address reuses the record. */
 struct pool_hand {
 	struct pool_hand *next;
 	const void *place;
@@ -43,8 +43,9 @@ struct pool_hand {
 static struct pool_hand *hands, nobody;
 static pthread_mutex_t hands_lock = PTHREAD_MUTEX_INITIALIZER;
 
-/* The initial-exec model, since the other one needs the loader's help, with which the library would
- * have to be linked. There is little room for such variables, so they are few. */
+/* Declares a thread-local variable. The initial-exec model needs no function of the loader, so the
+ * library need not be linked with the loader. Space for such variables is scarce, so there are
+ * few. */
 #define EACH static _Thread_local __attribute__((tls_model("initial-exec")))
 EACH unsigned next_column;
 EACH unsigned shared_spawns;
@@ -52,8 +53,8 @@ EACH struct pool_hand *mine; /* NULL: it never owned a pool */
 
 /* ---- what has ended ---- */
 
-/* A task of several parts has ended when all parts have. No row of the task is free before the rows
- * that it refers to. */
+/* Returns true if a task has ended, that is, if all of its parts have ended. Each part's row refers
+ * to the next part's row, and is freed no earlier than that row. */
 bool pool_has_ended(
 	const struct heddle_tasks *t, const struct pool_column *c, unsigned row, uint64_t gen)
 {
@@ -89,7 +90,8 @@ static uint32_t count_bits(uint32_t bits)
 	return ((bits + (bits >> 4)) & 0x0f0f0f0f) * 0x01010101 >> 24;
 }
 
-/* Rows whose in and out are equal. This reads one cache line, and no rows. */
+/* Returns the rows whose `in` and `out` are equal, which means that their tasks have ended. Reads
+ * one cache line, and none of the rows. */
 static uint32_t rows_out(struct pool_column *c)
 {
 	uint32_t same = 0;
@@ -105,7 +107,8 @@ static uint32_t rows_out(struct pool_column *c)
 	return same & ALL_ROWS;
 }
 
-/* Frees rows whose tasks have ended. For the owner of the column. */
+/* Frees the rows whose tasks have ended. Only the thread that has taken the column may call
+ * this. */
 static void refill_rows(struct heddle_tasks *t, struct pool_column *c)
 {
 	uint32_t ended = rows_out(c) & ~c->free;
@@ -195,7 +198,8 @@ static void become_owner(struct heddle_tasks *t)
 	pthread_mutex_unlock(&t->owner_lock);
 }
 
-/* Takes a column that is free. False: another thread has it, or owns the whole pool. */
+/* Takes a column for the calling thread. Returns false if another thread has the column or owned
+ * the whole pool; in the second case revokes the ownership. */
 static bool take_column(struct heddle_tasks *t, struct pool_column *c)
 {
 	if (atomic_exchange(&c->taken, true))
@@ -226,8 +230,8 @@ void pool_harvest(struct heddle_tasks *t)
 
 /* ---- a place ---- */
 
-/* Prefetches the lines for the next tasks: of the next column all that its next row needs, of a
- * later column the words that select the row. */
+/* Prefetches cache lines for the next tasks: everything that the next column's free row needs, and
+ * the host's record of a column further on. */
 static void look_ahead(const struct heddle_tasks *t, unsigned n)
 {
 	const struct pool_column *c = &t->of[next_column < n ? next_column : 0];
@@ -239,7 +243,7 @@ static void look_ahead(const struct heddle_tasks *t, unsigned n)
 	__builtin_prefetch(row ? (void *)&c->at->desc[row] : &c->at->first[4], 1);
 }
 
-/* Takes a column with more than `least` free rows for the caller. */
+/* Takes a column with more than `least` free rows for the calling thread. NULL if there is none. */
 static struct pool_column *try_columns(struct heddle_tasks *t, unsigned least, bool own)
 {
 	unsigned n = atomic_load_explicit(&t->usable, memory_order_relaxed);

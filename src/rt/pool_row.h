@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  * Copyright 2026 The heddle authors */
 
-/* Rows of a pool's columns (pool.h), and the ids of their tasks. */
+/* The rows (task slots) of a pool's columns (pool.h), and the ids of the tasks in them. */
 #ifndef HEDDLE_RT_POOL_ROW_H
 #define HEDDLE_RT_POOL_ROW_H
 
@@ -18,12 +18,13 @@ struct pool_column {
 	uint32_t named; /* rows whose `then` is not 0 */
 	struct pool_row {
 		_Atomic uint64_t gen;
-		/* Id of the task's part with the blocks after this row's, or 0; and a flag that
-		 * this is not the task's first part. */
+		/* If the task was split, the id of the part with the blocks after this one's, else
+		 * 0. The bit POOL_INNER means that this is not the task's first part. */
 		_Atomic uint64_t then;
 		_Atomic unsigned form; /* index in the module */
 	} row[TASK_ROWS];
-	/* the last launch that brought it, 0 after that has ended; the pool's lock */
+	/* number of the last launch that got this column; 0 after that launch has ended; guarded by
+	 * the pool's lock */
 	uint32_t launch;
 };
 
@@ -79,16 +80,18 @@ static inline void pool_light_fence(const struct heddle_tasks *t)
 		atomic_thread_fence(memory_order_seq_cst);
 }
 
-/* pool_shape.c: a task's words for the device, without its parameters. -EINVAL, -E2BIG, -ENOTSUP,
- * with the error's text set: the task cannot run. */
+/* pool_shape.c: checks a task, and encodes it for the device, without its parameters. Returns
+ * -EINVAL, -E2BIG or -ENOTSUP, with the error text set, if the task cannot run. */
 struct pool_asked {
 	uint64_t head[POOL_HEAD]; /* the first words of struct task_desc */
-	uint32_t parts; /* rows that it takes; each goes to another column if there are many */
+	/* number of rows that the task needs; if several, each is in another column */
+	uint32_t parts;
 };
 int pool_ask(struct heddle_tasks *t, struct pool_kernel *k, const struct heddle_task *task,
 	struct pool_asked *ret);
 
-/* pool_place.c: a column with a free row, for the caller alone until it is returned. */
+/* pool_place.c: takes a column with a free row. It belongs to the calling thread until the thread
+ * returns it. */
 struct pool_place {
 	struct pool_column *c;
 	bool own; /* because this thread owns the whole pool */

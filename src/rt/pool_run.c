@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0
  * Copyright 2026 The heddle authors */
 
-/* A pool on the GPU and off it: launching, parking, and the monitor thread. The monitor shows that
- * the process is alive, makes an idle pool leave, and brings back a pool that left by itself. */
+/* Launches a pool on the GPU, stops it, and runs its monitor thread. The monitor's heartbeats show
+ * the device that the process is alive. The monitor stops an idle pool, and launches a pool again
+ * that has stopped by itself. */
 #include "rt/pool_all.h"
 #include "rt/pool_row.h"
 
@@ -19,7 +20,7 @@
 #define SOON_NS    100000u    /* and where a launch is about to end */
 #define COMING_NS  100000000u /* for all of a launch's blocks, */
 #define TURN_NS    10000000u  /* on the GPU, where another pool waits for room there */
-/* timeout for a launch that is leaving before all its columns have arrived */
+/* Timeout for a launch that is asked to stop before all its columns have got a block. */
 #define LEAVING_NS  50000000u
 #define GAP_NS      4000000u /* before columns return while others stay; doubled up to */
 #define GAP_MOST_NS 64000000u
@@ -142,11 +143,12 @@ static void ask_all(struct heddle_tasks *t, bool leave, uint32_t but)
 	}
 }
 
-/* Asks all launches to leave, and waits. -ETIMEDOUT: a launch has not ended within limit_ns
- * (UINT64_MAX: no limit), because one of its tasks has not. The monitor thread then launches the
- * columns that have left again, for which it needs a free entry in the table of launches. So if
- * there is a limit and no free entry, the last launch, which may have nearly all columns, is asked
- * only after another launch has ended. */
+/* Asks all launches to stop, and waits for them. Returns -ETIMEDOUT if a launch has not ended
+ * within limit_ns (UINT64_MAX: no limit), because one of its tasks has not ended.
+ *
+ * After a timeout, the monitor thread launches the columns that have stopped again, and needs a
+ * free entry in the table of launches for that. So if there is a limit and no entry is free, the
+ * last launch is asked only after another one has ended, because it may have nearly all columns. */
 static int await_end(struct heddle_tasks *t, uint64_t limit_ns)
 {
 	uint64_t begin = limit_ns == UINT64_MAX ? 0 : clock_ns();
@@ -227,9 +229,10 @@ static uint64_t count_spawned(const struct heddle_tasks *t)
 	return n;
 }
 
-/* Blocks that land on SMs to be left end, and if other kernels are in the way of the rest, too few
- * columns may arrive. A row of a missing column would wait forever, or for those kernels. *ret_any:
- * at least one column of the last launch has arrived, so the launch has begun. */
+/* Returns true if a column with waiting tasks has no block. This happens if blocks landed on SMs
+ * that must stay free and exited, or if other kernels occupy SMs. The tasks would wait forever, or
+ * until those kernels end. Sets *ret_any if at least one column of the last launch has a block, so
+ * that the launch has begun. */
 static bool lacks_columns(const struct heddle_tasks *t, bool *ret_any)
 {
 	bool any = false, lacks = false;
@@ -245,8 +248,9 @@ static bool lacks_columns(const struct heddle_tasks *t, bool *ret_any)
 	return lacks;
 }
 
-/* A task is in flight, or was spawned since the pool was last idle. The first test comes alone,
- * since the second reads lines that spawners write, and takes them from the spawners' caches. */
+/* Returns true if a task is in flight, or was added since the pool was last idle. The second check
+ * reads cache lines that other threads write, and so takes the lines from their caches. So it comes
+ * only after the first check finds nothing. */
 static bool is_busy(const struct heddle_tasks *t, struct watch *w)
 {
 	uint64_t spawned;
@@ -260,11 +264,12 @@ static bool is_busy(const struct heddle_tasks *t, struct watch *w)
 	return true;
 }
 
-/* Asks a launch whose time is over to leave, so that other programs get their turn. It ends, unless
- * a task in one of its columns does not: that column stays, and bring_back gives the others a
- * launch of their own. There are few places for launches, so from MANY launches on only launches
- * with one column are asked: they end or stay as a whole. A column that is asked to leave begins no
- * tasks, so the request is withdrawn after a while, and repeated later, each time for longer. */
+/* Asks a launch to stop when its time is over, so that other programs can use the GPU. If a task in
+ * one of its columns does not end, that column stays, and bring_back launches the other columns
+ * again. The table of launches is small. So from MANY launches on, only launches with one column
+ * are asked to stop: these stop or stay as a whole. A column that was asked to stop begins no
+ * tasks, so the request is withdrawn after a while and repeated later, with a longer interval each
+ * time. */
 static void leave_in_time(struct heddle_tasks *t, struct watch *w, uint64_t now)
 {
 	uint64_t patience = MAX((uint64_t)t->o.lifetime_ms * 500000u, PATIENCE_NS);
@@ -287,8 +292,8 @@ static void leave_in_time(struct heddle_tasks *t, struct watch *w, uint64_t now)
 	}
 }
 
-/* Brings back columns that have left while others of the pool stay. The gap grows with each such
- * launch, so that columns that leave one after another share a launch. */
+/* Launches columns again that have stopped while others of the pool stayed. The delay before such a
+ * launch doubles each time, so that columns that stop one after another share a launch. */
 static CUresult bring_back(struct heddle_tasks *t, struct watch *w, uint64_t now)
 {
 	unsigned n = pool_count_launches(t);
@@ -380,7 +385,8 @@ static void *run_monitor(void *user)
 	return NULL;
 }
 
-/* False: the kernel lacks membarrier(2), or denies it, so each spawn fences. */
+/* Prepares fences in all threads. Returns false if the kernel lacks or denies membarrier(2); then
+ * each thread makes a fence itself when it adds a task. */
 bool pool_has_heavy_fence(void)
 {
 #ifdef __linux__

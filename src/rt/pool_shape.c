@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0
  * Copyright 2026 The heddle authors */
 
-/* A task's shape, and whether it can run: checks its grid, blocks and memory against the kernel and
- * the pool. Most tasks have the shape of the task before, so each kernel keeps its last valid
- * shape, with its words for the device. */
+/* Checks whether a task can run: compares its grid, blocks and memory with the kernel and the pool.
+ * Most tasks have the same shape as the previous task of their kernel. So each kernel caches its
+ * last valid shape, together with the device's encoding of it. */
 #include "rt/pool_row.h"
 
 #include <errno.h>
@@ -12,7 +12,8 @@
 struct asked {
 	uint32_t threads; /* of a block */
 	uint32_t need;    /* TASK_NEED_* */
-	uint32_t parts;   /* rows that it takes; each goes to another column if there are many */
+	/* number of rows (task slots) that the task needs; if several, each is in another column */
+	uint32_t parts;
 	unsigned form;
 };
 
@@ -36,7 +37,8 @@ static int check_grid(const struct pool_kernel *k, const struct heddle_task *tas
 	return 0;
 }
 
-/* Checks its block, and computes what the block needs of a pool block. */
+/* Checks the task's block size, and computes which resources of a pool block the task's block
+ * needs. */
 static int check_block(struct heddle_tasks *t, const struct pool_kernel *k,
 	const struct heddle_task *task, struct asked *ret)
 {
@@ -75,10 +77,10 @@ static int check_block(struct heddle_tasks *t, const struct pool_kernel *k,
 	return 0;
 }
 
-/* Checks the task against the properties of this form. Blocks that may wait for others of their
- * grid are all resident at once, or the grid might never end: the scheduler gives nothing to
- * another task before all of one's blocks have begun. Other grids with more than one column's work
- * are split. */
+/* Checks the task against the properties of the kernel's form. If the task's blocks may wait for
+ * each other, all must run at once in one pool block, or the task might never end. They do, because
+ * the scheduler begins no other task before all blocks of one task have begun. Any other grid that
+ * exceeds one column is split into parts for several columns. */
 static int check_form(const struct heddle_tasks *t, const struct pool_kernel *k,
 	const struct heddle_task *task, struct asked *io)
 {
@@ -158,15 +160,17 @@ static int find_form(struct heddle_tasks *t, unsigned kernel, struct asked *io)
 
 /* ---- the last shape ---- */
 
-/* The fields of struct heddle_task that make a shape, as words of the size in which they were
- * stored: wider loads would wait until the stores are complete. */
+/* The part of struct heddle_task that defines a shape: kernel, grid, block and shared memory. It is
+ * read in units of 32 bits, the size in which the program stored the fields. A wider load would
+ * have to wait until the stores are complete. */
 #define KEY_AT offsetof(struct heddle_task, kernel)
 _Static_assert(offsetof(struct heddle_task, shared_bytes) + sizeof(unsigned) - KEY_AT ==
 		       sizeof(uint32_t) * POOL_KEY,
 	"kernel, grid, block, shared_bytes, and nothing between them");
 
-/* turn is odd while a thread stores a shape. If it is even and unchanged after reading, the words
- * belong to one shape. */
+/* Returns true if the cached shape equals `key`, and copies the cached encoding to ret. `turn` is
+ * odd while a thread stores a shape. If it is even and the same before and after reading, the
+ * values belong to one shape. */
 static bool is_known(struct pool_kernel *k, const uint32_t key[POOL_KEY], uint64_t ret[POOL_HEAD])
 {
 	struct pool_shape *s = &k->shape;
@@ -183,7 +187,8 @@ static bool is_known(struct pool_kernel *k, const uint32_t key[POOL_KEY], uint64
 	return !differ && atomic_load_explicit(&s->turn, memory_order_relaxed) == turn;
 }
 
-/* A shape that alternates with others is not stored each time, since other threads read here. */
+/* Caches a shape. If several shapes alternate, only every eighth miss is stored, because other
+ * threads read the same cache lines. */
 static void keep_shape(
 	struct pool_kernel *k, const uint32_t key[POOL_KEY], const uint64_t head[POOL_HEAD])
 {
@@ -224,13 +229,15 @@ int pool_ask(struct heddle_tasks *t, struct pool_kernel *k, const struct heddle_
 		r = check_form(t, k, task, &a);
 	if (r < 0)
 		return r;
-	/* As whole words: separately stored parts of a word are slow to load together. */
+	/* Store whole 64-bit values. Loading a value is slow soon after its parts were stored
+	 * separately. */
 	ret->head[0] = (uint64_t)((b[0] - 1) | (b[1] - 1) << 10 | (b[2] - 1) << 20) << 32 |
 		       k->arg_bytes << 16 | a.form;
 	ret->head[1] = (uint64_t)g[2] << 48 | (uint64_t)g[1] << 32 | g[0];
 	ret->head[2] = (uint64_t)a.need << 32 | task->shared_bytes;
 	ret->parts = a.parts;
-	/* with more parts, the next task may be split further, as columns may have arrived */
+	/* Do not cache a task with several parts: the next task may be split into more parts,
+	 * because more columns may be usable by then. */
 	if (a.parts == 1)
 		keep_shape(k, key, ret->head);
 	return 0;

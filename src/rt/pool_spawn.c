@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  * Copyright 2026 The heddle authors */
 
-/* Adds tasks to a pool, and waits for their ends. An id is a generation of a row: gen << 17 |
- * column << 5 | row. A row with a later generation means that the task has ended. */
+/* Adds tasks to a pool, and waits until they end. A task's id identifies one use of a row (task
+ * slot): gen << 17 | column << 5 | row. If the row's generation is greater, the task has ended. */
 #include "rt/pool_all.h"
 #include "rt/pool_row.h"
 
@@ -126,8 +126,8 @@ static void put_desc(
 	}
 }
 
-/* then: the task's part that was added before this one, or 0. The first part has number 0 and is
- * added last: its id is the task's. */
+/* Puts one part of a task into a free row. `then` is the id of the part that was added before this
+ * one, or 0. Part 0 is added last, and its id becomes the task's id. */
 static uint64_t put_part(struct heddle_tasks *t, struct pool_column *c, const struct pool_kernel *k,
 	const struct heddle_task *task, const struct pool_asked *a, uint32_t part, uint64_t then)
 {

@@ -2,7 +2,7 @@
  * Copyright 2026 The heddle authors */
 
 /* Inside libheddle: the content of a handle. Every public function makes the handle's context
- * current for its duration, and restores the caller's context. */
+ * current while it runs, and then restores the caller's context. */
 #ifndef HEDDLE_RT_H
 #define HEDDLE_RT_H
 
@@ -26,8 +26,9 @@ struct rt_kernel {
 	struct diag_list diags;
 	char *name, *entry, *text;
 	struct ptx_module *ptx;
-	struct host_kernel host; /* its module may also belong to other kernels of the same text */
-	bool shares;             /* the module is another kernel's */
+	/* the unmodified kernel; its module may be shared with other kernels of the same text */
+	struct host_kernel host;
+	bool shares; /* the module is another kernel's */
 	uint32_t n_params, *offsets, *sizes;
 };
 
@@ -41,13 +42,15 @@ struct heddle {
 	struct heddle_tasks *pools;
 };
 
-/* Sets the error text: what is wrong, and what to do (hint may be NULL). Returns err. */
+/* Sets the error text: what is wrong, and what the program can do (`hint`, which can be NULL).
+ * Returns err. */
 int rt_fail(struct heddle *h, int err, const char *hint, const char *fmt, ...) HD_PRINTF(4, 5);
-/* The same for a driver error; what: the action that failed. -EIO. */
+/* Sets the error text for a driver error. `what` is the action that failed. Returns -EIO. */
 int rt_cu_failed(struct heddle *h, CUresult r, const char *what);
 int rt_out_of_memory(struct heddle *h);
-/* The same for a fault, of a set of kernels (NULL: none). instead: the hint's recommendation if
- * this way fails; NULL: ways that run any kernels. Returns the fault's errno. */
+/* Sets the error text for a fault of a set of kernels (s is NULL if there is none). `instead` is
+ * what the hint recommends if this strategy fails; if it is NULL, the hint names the strategies
+ * that run any kernels. Returns the fault's errno. */
 int rt_host_failed(struct heddle *h, const struct host_fault *f, const struct host_set *s,
 	const char *instead);
 #define RT_TRY(h, call, what)                             \
@@ -57,7 +60,8 @@ int rt_host_failed(struct heddle *h, const struct host_fault *f, const struct ho
 			return rt_cu_failed(h, r_, what); \
 	} while (0)
 
-/* Around all use of the device. -EINVAL: the handle did not open. */
+/* Call these around all use of the device. rt_enter returns -EINVAL if the handle was not opened
+ * successfully. */
 int rt_enter(struct heddle *h);
 void rt_leave(struct heddle *h);
 
@@ -65,11 +69,12 @@ struct rt_kernel *rt_find(struct heddle *h, const char *name); /* NULL: none */
 void rt_kernel_free(struct heddle *h, struct rt_kernel *k);
 
 /* ---- pool_all.c ---- */
-/* Around calls that wait for all kernels of the context: loading and unloading modules, freeing,
- * and the first launch of a kernel with more local memory than any before (seen with NVIDIA's
- * driver 580.159 on an H100). All pools of the process leave the GPU, and return if they have work.
- * -ETIMEDOUT, with the error's text set: a task has not ended within 10 s, and no pool is held.
- * Call without any pool's lock. */
+/* Call these around driver calls that wait for all kernels of the context: loading and unloading
+ * modules, freeing memory, and the first launch of a kernel with more local memory than any before
+ * (observed with NVIDIA's driver 580.159 on an H100). rt_pools_hold stops all pools of the process,
+ * and rt_pools_release launches those that have work. rt_pools_hold returns -ETIMEDOUT, with the
+ * error text set, if a task has not ended within 10 s; then no pool is held. Call without any
+ * pool's lock. */
 int rt_pools_hold(struct heddle *h);
 void rt_pools_release(void);
 

@@ -1,17 +1,19 @@
 /* SPDX-License-Identifier: Apache-2.0
  * Copyright 2026 The heddle authors */
 
-/* Kernels that programs steer themselves, as tenants of heddled (Adaptive simultaneous
- * multi-tenancy, section 3.3). The messages and the page are the shim's (wire/page.h). A kernel is
- * one slot, and this file writes the reports that the relay of a managed launch would write:
+/* Lets programs steer their own kernels as tenants of heddled (Adaptive simultaneous multi-tenancy,
+ * section 3.3). The messages and the page are the same as the shim's (wire/page.h). A kernel takes
+ * one slot of the page. This file writes into the slot what the device writes for a managed launch:
  *
- * - arrived, with the word of no tenant in `began`, so that heddled answers with a word of its own;
- * - ticket, finished: the program's progress; present: their difference;
- * - drained, when the word takes all SMs and no block is left; done, when all blocks have finished.
+ * - arrived; `began` has a value that no tenant has, so heddled sends quotas for this kernel itself
+ * - ticket, finished: the program's progress; present: their difference
+ * - drained, when heddled has revoked all SMs and no block is left; done, when all blocks have
+ *   finished
  *
- * The program reads quotas on its host, so it needs no control block on the device. heddled wakes
- * nobody when it lowers a quota (a relay polls it), so a wait here polls the word. Times of the
- * device's clock stay 0, and heddled measures by its own clock then. */
+ * The program reads quotas on its host, so it needs no control block on the device. heddled does
+ * not wake the program when it lowers a quota (on a device, a relay block polls), so a wait here
+ * polls the page. Times of the device's clock stay 0, and then heddled measures by its own
+ * clock. */
 #include "rt/rt.h"
 
 #include "heddle/share.h"
@@ -52,7 +54,8 @@ struct heddle_share {
 	struct silence silence;
 	uint64_t tried_ns; /* when it last looked for heddled */
 	/* The kernel. */
-	/* asking: a call of obtain is waiting, and no other call has a kernel yet */
+	/* obtained: the program has a kernel. asking: the call that obtains it still waits, so
+	 * other calls must not use the kernel yet. */
 	bool obtained, asking;
 	struct wire_slot *slot;                             /* NULL: without heddled */
 	uint64_t total, started, finished, number, kernels; /* kernels: how many were obtained */
@@ -112,7 +115,8 @@ static void share_kick(struct heddle_share *s)
 		return; /* full is as good as rung */
 }
 
-/* Detects that heddled has closed the socket, or shows no sign of life while a word is due. */
+/* Detects that heddled has closed the socket, or that heddled's heartbeat has stopped while the
+ * kernel waits for SMs. */
 static void share_check(struct heddle_share *s)
 {
 	char byte;
@@ -133,8 +137,9 @@ static void share_check(struct heddle_share *s)
 		share_lose(s, "heddled does not answer, so nothing is shared");
 }
 
-/* Copies the quotas of a word, and again if the word changed meanwhile. heddled stores quotas
- * before their word, so bytes of the next word may be among them; the next check sees that word. */
+/* Copies the quotas that heddled has stored, and repeats that if heddled's sequence number changed
+ * meanwhile. heddled stores quotas before the number, so some of the copied quotas may belong to
+ * the next number; the next call sees that number and copies again. */
 static uint32_t copy_quotas(struct heddle_share *s, const struct ctl_host *h)
 {
 	uint64_t before, word = __atomic_load_n(&h->word, __ATOMIC_ACQUIRE);
@@ -157,7 +162,9 @@ static uint32_t copy_quotas(struct heddle_share *s, const struct ctl_host *h)
 	return ((struct ctl_tenant){.word = word}).seq;
 }
 
-/* Each grant after a drain counts as another launch of workers, and a drain reports the last. */
+/* Reports to heddled that the kernel has drained (no block runs and no SM is granted). The first
+ * grant after a drain counts as another launch of workers, because a drain report names the latest
+ * launch. */
 static void report_drain(struct heddle_share *s)
 {
 	struct wire_slot *w = s->slot;
@@ -385,7 +392,8 @@ static int check_kernel(
 	return 0;
 }
 
-/* A free slot, starting after the last one; NULL: heddled has not freed one yet. */
+/* Returns a free slot of the page, searching from the one after the last used slot. Returns NULL if
+ * heddled has not freed one yet. */
 static struct wire_slot *free_slot(struct heddle_share *s)
 {
 	for (uint32_t i = 0; i < WIRE_SLOTS; i++) {
@@ -427,7 +435,8 @@ static void share_submit(struct heddle_share *s, const struct heddle_share_kerne
 	share_kick(s);
 }
 
-/* Waits for a block to launch. Called with the lock, which it releases while it sleeps. */
+/* Waits until heddled allows at least one block. The caller holds the lock, which this releases
+ * while it sleeps. */
 static int await_blocks(struct heddle_share *s, uint64_t timeout_ns)
 {
 	uint64_t since = share_now_ns();
@@ -505,7 +514,8 @@ RT_API int heddle_share_obtain(struct heddle_share *s, const struct heddle_share
 		share_end(s);
 		return share_leave(s, r);
 	}
-	if (s->slot) /* until the program reports, all these blocks count as launched */
+	/* Until the program reports its progress, all granted blocks count as launched. */
+	if (s->slot)
 		__atomic_store_n(&s->slot->host.present, (uint32_t)MIN(s->now.blocks, s->total),
 			__ATOMIC_RELEASE);
 	share_tell(s, ret);

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  * Copyright 2026 The heddle authors */
 
-/* The shared page as a sealed memfd. The seals ensure that neither side can shrink the page
- * while the other has mapped it. */
+/* Creates and maps the shared page, which is a sealed memfd. The seals ensure that neither side can
+ * shrink the page while the other has mapped it. */
 #include "wire.h"
 
 #include <errno.h>
@@ -86,7 +86,7 @@ int wire_page_map(int fd, struct wire_page **ret)
 	return 0;
 }
 
-/* Only tmpfs: pages of a hugetlbfs file may be missing when they are touched. */
+/* Accept only files of tmpfs. In a hugetlbfs file, pages can be missing when they are accessed. */
 int wire_page_adopt(int fd, struct wire_page **ret)
 {
 	struct statfs fs;

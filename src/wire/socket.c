@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  * Copyright 2026 The heddle authors */
 
-/* Finds the daemon's socket. Any user can create the folder under /tmp first. So the folder
- * counts only if it belongs to this user and no other user can write to it. */
+/* Finds heddled's socket. Any user can create the folder under /tmp first. So the folder is
+ * accepted only if it belongs to this user and no other user can write to it. */
 #include "wire.h"
 
 #include <errno.h>
@@ -38,7 +38,7 @@ static int in_private_dir(char *ret_path, size_t max, const char *dir, bool for_
 	if (for_listening && mkdir(dir, 0700) < 0 && errno != EEXIST)
 		return -errno;
 	r = check_private_dir(dir);
-	/* No such folder means no daemon; return the path where one would be. */
+	/* If there is no such folder, no daemon runs. Return the path that a daemon would use. */
 	if (r < 0 && (for_listening || r != -ENOENT))
 		return r;
 	return check_length(snprintf(ret_path, max, "%s/" NAME, dir), max);
@@ -82,7 +82,7 @@ int wire_connect(const char *path, int timeout_ms)
 	if (timeout_ms > 0 && (setsockopt(fd, SOL_SOCKET, SO_SNDTIMEO, &tv, sizeof(tv)) < 0 ||
 				      setsockopt(fd, SOL_SOCKET, SO_RCVTIMEO, &tv, sizeof(tv)) < 0))
 		goto fail;
-	/* A signal may interrupt the wait for room in the daemon's queue. */
+	/* Retry, because a signal may interrupt the wait for space in the daemon's queue. */
 	do {
 		if (connect(fd, (const struct sockaddr *)&addr, sizeof(addr)) == 0)
 			return fd;

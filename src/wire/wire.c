@@ -2,7 +2,7 @@
  * Copyright 2026 The heddle authors */
 
 /* Checks, sends and receives messages. Received bytes are untrusted: wire_check reads nothing
- * beyond them, and a receiver keeps only descriptors that it asked for. */
+ * beyond them, and a receiver keeps only the descriptors that it asked for. */
 #include "wire.h"
 
 #include <errno.h>
@@ -60,7 +60,8 @@ int wire_check(const void *msg, size_t bytes)
 	if (bytes < sizeof(head))
 		return -EBADMSG;
 	memcpy(&head, msg, sizeof(head));
-	/* The version first: the rest may have another meaning in another version. */
+	/* Check the version first, because the other fields may have another meaning in another
+	 * version. */
 	if (head.protocol != WIRE_PROTOCOL)
 		return -EPROTO;
 	if (head.type == 0 || head.type >= ARRAY_LEN(layouts) || head.bytes != bytes)
@@ -174,8 +175,8 @@ static ssize_t receive_packet(int sock, struct msghdr *m, uint64_t *io_since)
 
 int wire_recv(int sock, void *msg, size_t max, int *ret_fds, unsigned max_fds, unsigned *ret_n_fds)
 {
-	/* Room for more descriptors than any message may have, so that surplus ones are seen and
-	 * closed. The system drops what exceeds even this. */
+	/* Space for more descriptors than any message may have, so that surplus descriptors arrive
+	 * and can be closed. The system drops descriptors that exceed even this. */
 	union {
 		struct cmsghdr head;
 		char room[CMSG_SPACE(sizeof(int) * 4 * WIRE_MAX_FDS)];
@@ -189,8 +190,8 @@ int wire_recv(int sock, void *msg, size_t max, int *ret_fds, unsigned max_fds, u
 	unsigned n_fds;
 	ssize_t n = receive_packet(sock, &m, &since);
 
-	/* If the peer closes without reading everything, the connection is reset. The system
-	 * reports the reset once, before the peer's answer. */
+	/* If the peer closes the connection without reading everything, the system reports a reset
+	 * once, before the peer's reply. So receive again. */
 	if (n < 0 && errno == ECONNRESET) {
 		n = receive_packet(sock, &m, &since);
 		if (n == 0) {

@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0
  * Copyright 2026 The heddle authors */
 
-/* The protocol between tenants, tools and heddled: SOCK_SEQPACKET, one message in each packet,
- * fixed layouts, native byte order (one machine). SO_PEERCRED identifies the peer, never a
- * message. wire_check checks every message before use: type, exact size, NUL-terminated strings. */
+/* The protocol between tenants, tools and heddled. The socket is SOCK_SEQPACKET, with one message
+ * in each packet, fixed layouts, and native byte order, because both sides run on one machine.
+ * SO_PEERCRED identifies the peer; no message does. wire_check checks the type, the exact size and
+ * the NUL-terminated strings of every message before use. */
 #ifndef HEDDLE_WIRE_H
 #define HEDDLE_WIRE_H
 
@@ -18,23 +19,24 @@
 #define WIRE_SYSTEM_SOCKET WIRE_SYSTEM_DIR "/heddled.sock"
 
 #define WIRE_HIGHEST 2 /* the highest priority that has a name */
-/* The path of a socket to which the shim sends HELLO, with the page, when the program becomes a
- * tenant. */
+/* Environment variable with the path of a socket. When the program becomes a tenant, the shim sends
+ * HELLO and the page there. */
 #define WIRE_REPORT_ENV "HEDDLE_REPORT"
 
 enum wire_type {
-	/* tenant -> daemon, the first message. With its page's memfd to heddle run -v, and to a
-	 * daemon from a tenant of the previous daemon. */
+	/* tenant -> daemon: the first message. It carries the memfd of the tenant's page if it goes
+	 * to `heddle run -v`, or if it goes to a daemon from a tenant of the previous daemon. */
 	WIRE_HELLO = 1,
-	/* daemon -> tenant, with fds: the page's memfd (its own, if it brought one), the
-	 * daemon's eventfd, the tenant's eventfd */
+	/* daemon -> tenant, with descriptors: the memfd of the page (the tenant's own page if it
+	 * brought one), heddled's eventfd, the tenant's eventfd */
 	WIRE_WELCOME,
 	WIRE_REFUSED, /* daemon -> any peer: the reason; the sender closes */
 	WIRE_LIST,    /* tool -> daemon: ps, top */
 	WIRE_ROW,     /* daemon -> tool: one tenant or one launch */
 	WIRE_STATUS,  /* tool -> daemon, and back with the values */
 	WIRE_END,     /* daemon -> tool: the answer is complete */
-	WIRE_SET,     /* tool -> daemon: changes a tenant's priority or weight; answered by END */
+	/* tool -> daemon: changes a tenant's priority or weight; heddled replies with END */
+	WIRE_SET,
 	/* tool -> daemon: requests the records of the user's kernels; root gets those of all
 	 * users */
 	WIRE_PROFILE,
@@ -47,7 +49,8 @@ struct wire_head {
 };
 struct wire_hello {
 	struct wire_head head;
-	/* requested: 0 low, 1 normal, 2 high; any level below WIRE_PRIORITIES */
+	/* requested priority: 0 low, 1 normal, 2 high; any level below WIRE_PRIORITIES is
+	 * possible */
 	int32_t priority;
 	uint32_t weight; /* requested, 1 to 1000 */
 	uint32_t n_sms, threads_per_sm, blocks_per_sm, regs_per_sm, shared_per_sm;
@@ -81,10 +84,13 @@ struct wire_row {
 	uint32_t weight, state; /* enum wire_row_state */
 	uint32_t preemptions, launches;
 	uint64_t id, total, finished, waited_ns, predicted_ns, remaining_ns;
-	uint64_t ran_ns; /* by its own report; UINT64_MAX: not known, as for the three before */
+	/* running time by the launch's own report; UINT64_MAX: not known, also in the three fields
+	 * above */
+	uint64_t ran_ns;
 	uint64_t age_ns; /* a tenant's */
-	/* If shares decide, for a tenant: the share of the device's time to which its weight
-	 * entitles it, and its share since tenants last changed, in 1/1000. Else UINT32_MAX. */
+	/* For a tenant, if the policy divides time by shares: the share of the device's time that
+	 * its weight entitles it to, and its share since the set of tenants last changed, both in
+	 * 1/1000. Otherwise UINT32_MAX. */
 	uint32_t share_wanted, share_had;
 	uint64_t launched[WIRE_REASONS]; /* a tenant's, by reason */
 	char name[64], group[32], device[64], device_name[64];
@@ -100,7 +106,7 @@ struct wire_kernel {
 	uint32_t n_costs;
 	uint32_t n_errors;             /* number of predictions for shapes that had never run: */
 	float error_mean, error_worst; /* their relative errors */
-	/* an SM's time for a block with i + 1 blocks on it; 0: not known */
+	/* element i: time per block of an SM that runs i + 1 blocks; 0: not known */
 	float curve_ns[WIRE_PER_SM];
 	char name[64], device[64], driver[32];
 };
@@ -110,7 +116,7 @@ struct wire_shape {
 	uint64_t total;                 /* blocks */
 	float input[WIRE_INPUTS];       /* wire_slot */
 	uint64_t launches, mean_ns, moving_ns;
-	/* For the first launch: the predicted time (UINT64_MAX: none), and the measured time. */
+	/* The first launch's predicted time (UINT64_MAX: none), and its measured time. */
 	uint64_t predicted_ns, first_ns;
 };
 #define WIRE_AS_IT_IS   (-1)  /* keeps the priority */
@@ -134,36 +140,42 @@ struct wire_status {
 	char policy[32], version[32], socket[108], mps[32];
 };
 
-/* Checks bytes from an untrusted peer. 0, -EBADMSG, or -EPROTO (another protocol version). */
+/* Checks bytes from an untrusted peer. Returns 0, -EBADMSG, or -EPROTO for another protocol
+ * version. */
 int wire_check(const void *msg, size_t bytes);
 void wire_head_init(struct wire_head *h, enum wire_type type, size_t bytes);
 #define WIRE_MAX_FDS 8u
-/* Sends one packet, whole or not at all. fds are sent with SCM_RIGHTS and may be NULL. Negative
- * errno. */
+/* Sends one packet, either whole or not at all. fds are sent with SCM_RIGHTS; fds can be NULL.
+ * Returns a negative errno on failure. */
 int wire_send(int sock, const void *msg, const int *fds, unsigned n_fds);
-/* Receives one packet. Received fds are close-on-exec and belong to the caller; surplus ones are
- * closed. Returns bytes, 0 at end of file, or a negative errno. */
+/* Receives one packet. The received descriptors are close-on-exec and belong to the caller; surplus
+ * descriptors are closed. Returns the number of bytes, 0 at the end of the connection, or a
+ * negative errno. */
 int wire_recv(int sock, void *msg, size_t max, int *ret_fds, unsigned max_fds, unsigned *ret_n_fds);
-/* The daemon's socket: HEDDLE_SOCKET, else /run/heddle/heddled.sock if present, else
- * $XDG_RUNTIME_DIR/heddle/heddled.sock, else /tmp/heddle-UID/heddled.sock. */
+/* Finds the path of heddled's socket: HEDDLE_SOCKET, else /run/heddle/heddled.sock if that exists,
+ * else $XDG_RUNTIME_DIR/heddle/heddled.sock, else /tmp/heddle-UID/heddled.sock. */
 int wire_socket_path(char *ret_path, size_t max, bool for_listening);
-/* Returns a connected socket, or a negative errno. Later sends and receives have the same
- * timeout. 0: none; negative: this call and later ones do not wait at all (-EAGAIN). */
+/* Returns a connected socket, or a negative errno. Later sends and receives on the socket have the
+ * same timeout. A timeout of 0 means none. With a negative timeout, this call and later ones do not
+ * wait at all (-EAGAIN). */
 int wire_connect(const char *path, int timeout_ms);
-/* Call it after EINTR, for SO_RCVTIMEO or SO_SNDTIMEO. The system restarts the timeout with each
- * call, so this function measures from the first signal (*io_since_ms, 0 before). True until the
- * timeout has passed; then errno is EAGAIN. */
+/* Call this after EINTR from a call with the timeout SO_RCVTIMEO or SO_SNDTIMEO. Returns true until
+ * the timeout has passed; then errno is EAGAIN. The system restarts the timeout with each call, so
+ * this function measures the time from the first signal, in *io_since_ms (0 before that). */
 bool wire_may_go_on(int sock, int option, uint64_t *io_since_ms);
 
-/* For the daemon: creates a page, sealed against resizing, with its head filled in and all else
+/* For heddled: creates a page that cannot be resized, with its head filled in and everything else
  * 0. */
 int wire_page_create(uint32_t tenant, struct wire_page **ret, int *ret_fd);
-/* For the tenant: maps a page (-EPROTO: no valid page). The caller may close fd afterwards. */
+/* For the tenant: maps a page. Returns -EPROTO if it is no valid page. The caller can close fd
+ * afterwards. */
 int wire_page_map(int fd, struct wire_page **ret);
-/* For the daemon: maps a page that a tenant brings, which may contain anything. -EPROTO: it has
- * another size, could be resized, or is no memory; another errno: it cannot be mapped. */
+/* For heddled: maps a page that a tenant brings, which may contain anything. Returns -EPROTO if the
+ * file has another size, can be resized, or is not memory, or another errno if it cannot be
+ * mapped. */
 int wire_page_adopt(int fd, struct wire_page **ret);
-/* A number that identifies the page through any descriptor. 0 or a negative errno. */
+/* Returns in *ret a number that identifies the page through any descriptor of it. 0 or a negative
+ * errno. */
 int wire_page_number(int fd, uint64_t *ret);
 void wire_page_unmap(struct wire_page *p);
 
