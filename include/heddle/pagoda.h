@@ -1,14 +1,15 @@
 /* SPDX-License-Identifier: Apache-2.0
  * Copyright 2026 The heddle authors */
 
-/* For CUDA source: Pagoda's device API (PPoPP '17, table 1), for code that was written for it.
+/* For CUDA source: Pagoda's device API (PPoPP '17, table 1), so that code written for Pagoda can be
+ * used.
  *
- * In Pagoda a task is a __device__ function, and the host passes its address. Here a task is a
- * kernel, because the host names it (heddle_load): begin such a function with PAGODA_TASK and
- * keep its body. These functions return the same in a task of a pool (heddle/task.h) and in an
- * ordinary launch. All threads of a block must reach syncBlock. Spawning needs no flag for it:
- * heddle sees the barriers in the code. heddle_task.shared_bytes sets the size of a task's
- * shared memory.
+ * In Pagoda a task is a __device__ function, and the host passes its address. In heddle a task is a
+ * kernel, because the host refers to it by name (heddle_load). So begin such a function with
+ * PAGODA_TASK and keep its body. These functions return the same values in a task of a pool
+ * (heddle/task.h) and in an ordinary launch. All threads of a block must reach syncBlock. The host
+ * need not announce barriers when it spawns a task, because heddle finds them in the code.
+ * heddle_task.shared_bytes sets the size of a task's shared memory.
  *
  * Include this header after CUDA's own headers, or after another header that declares their
  * names. */
@@ -17,10 +18,11 @@
 
 #define PAGODA_TASK extern "C" __global__ void
 
-/* Dynamic shared memory, after the task's own __shared__ variables. */
+/* The task's dynamic shared memory. It follows the task's own __shared__ variables. */
 extern "C" __shared__ __attribute__((aligned(32))) char heddle_pagoda_shared[];
 
-/* The thread's number among all threads of the task. x varies fastest, for blocks and threads. */
+/* Returns the thread's index among all threads of the task. x varies fastest, for blocks and
+ * threads. */
 static __device__ __forceinline__ int getTid(void)
 {
 	unsigned block = (blockIdx.z * gridDim.y + blockIdx.y) * gridDim.x + blockIdx.x;

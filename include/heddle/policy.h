@@ -1,19 +1,19 @@
 /* SPDX-License-Identifier: Apache-2.0
  * Copyright 2026 The heddle authors */
 
-/* Scheduling policies for heddled(8), as shared objects: `heddled --policy ./mine.so`.
+/* Interface of scheduling policies for heddled(8). A policy is a shared object: `heddled --policy
+ * ./mine.so`. It exports the function heddle_policy(), which returns a table of functions.
  *
- * A policy is a table of functions that heddle_policy() returns. heddled asks the policy after
- * every burst of events, and at the time that the policy asked for. The view describes the
- * kernels that compete for a device. The plan says how many blocks of each kernel may stay on
- * each SM. heddled sends programs what has changed since the last plan. A kernel that loses an
- * SM keeps its blocks there until they have finished.
+ * heddled asks the policy for a plan after every burst of events, and at the time that the policy
+ * chose. The view describes the kernels that compete for a device. The plan says how many blocks of
+ * each kernel can stay on each SM. heddled then sends each program what has changed since the last
+ * plan. If a kernel loses an SM, its blocks there run to their end.
  *
- * ABI: a heddled with another HEDDLE_POLICY_ABI does not load the policy. While the number
- * stays, structures grow only at their end. heddled sets `size` in the structures that it
- * passes; the policy sets it in struct heddle_policy. A policy reads no field beyond `size`, and
- * walks arrays with heddle_policy_kernel_at and heddle_policy_tenant_at, which use the element
- * sizes of the view. */
+ * ABI: heddled does not load a policy that has another HEDDLE_POLICY_ABI. While this number stays
+ * the same, structures grow only at their end. heddled sets `size` in the structures that it
+ * passes, and the policy sets it in struct heddle_policy. A policy must read no field beyond
+ * `size`. It must walk arrays with heddle_policy_kernel_at and heddle_policy_tenant_at, which use
+ * the element sizes of the view. */
 #ifndef HEDDLE_POLICY_H
 #define HEDDLE_POLICY_H
 
@@ -21,16 +21,17 @@
 #include <stdint.h>
 
 /* Rules:
- * - heddled calls from one thread at a time, for one device at a time. Each device has its own
- *   state. Between calls the policy runs nothing: no threads, no signal handlers.
- * - A call must not block and must be short, because heddled schedules nothing meanwhile.
- *   heddled exits if a call takes more than a second; programs then go on without it.
- * - Pointers in a view and a plan are valid until decide returns. Keep none.
- * - heddled may not follow a plan at once. A program that is loading code keeps its quotas until
- *   the code is loaded. A program that repeatedly lost SMs before it had used them keeps them
- *   for a millisecond. A launch in an unknown state runs natively, and no view lists it.
- * - Each view is complete: another policy may take over while kernels run.
- * - Times are nanoseconds of one clock that never falls. HEDDLE_POLICY_UNKNOWN: not known yet. */
+ * - heddled calls the policy from one thread at a time, for one device at a time. Each device has
+ *   its own state. Between calls the policy must run nothing: no threads, no signal handlers.
+ * - A call must not block and must be short, because heddled schedules nothing meanwhile. heddled
+ *   exits if a call takes more than a second; the programs then run on without heddled.
+ * - Pointers in a view and a plan are valid until decide returns. Do not keep them.
+ * - heddled may apply a plan late. A program that is loading code keeps its quotas until the code
+ *   is loaded. A program that repeatedly lost SMs before it had used them keeps them for a
+ *   millisecond. A launch in an unknown state runs natively, and no view lists it.
+ * - Each view is complete, because another policy may take over while kernels run.
+ * - Times are in ns, by one clock that never decreases. HEDDLE_POLICY_UNKNOWN means not known
+ * yet. */
 
 #ifdef __cplusplus
 extern "C" {
@@ -43,14 +44,15 @@ extern "C" {
 #define HEDDLE_POLICY_MIN_WAKE  100000u /* ns: the shortest wait until heddled asks again */
 #define HEDDLE_POLICY_CURVE     33u
 
-/* Limits of a device. All but the last four are constant while the policy's state exists. */
+/* Limits of a device. All fields except the last four are constant while the policy's state
+ * exists. */
 struct heddle_policy_device {
 	uint32_t size; /* bytes of this structure */
 	uint32_t n_sms;
 	uint32_t threads_per_sm, blocks_per_sm;
 	uint32_t regs_per_sm;   /* registers of 32 bits */
 	uint32_t shared_per_sm; /* bytes of shared memory */
-	/* 1: kernels of several tenants run at the same time. 0: the device as a whole switches
+	/* 1: kernels of several tenants can run at the same time. 0: the device as a whole switches
 	 * between tenants, so a plan should give SMs to one tenant at a time. */
 	uint32_t simultaneous;
 	uint32_t spatial;           /* 0: heddled is configured to preempt whole devices only */
@@ -60,55 +62,62 @@ struct heddle_policy_device {
 
 enum heddle_policy_kind {
 	HEDDLE_POLICY_MANAGED = 0, /* a launch that obeys quotas */
-	/* All of a tenant's work that obeys no quotas. It takes the whole device while it lasts.
-	 * Holding its tenant keeps more such work from starting. */
+	/* All work of a tenant that ignores quotas, as one entry. While it runs, it uses the whole
+	 * device. If the plan holds the tenant, no more such work starts. */
 	HEDDLE_POLICY_OPAQUE = 1,
-	/* No work now, but the tenant will probably return before it pays to give the device to
-	 * other tenants. heddled asks again when this time has passed. */
+	/* The tenant has no work now, but it will probably have work again so soon that a switch to
+	 * other tenants does not pay. heddled asks again when this time has passed. */
 	HEDDLE_POLICY_EXPECTED = 2,
 };
 
-/* A launch that competes for the device. If no launch of a tenant has begun, its oldest one
- * competes. */
+/* A launch that competes for the device. If none of a tenant's launches has begun, its oldest
+ * launch competes. */
 struct heddle_policy_kernel {
-	/* enum heddle_policy_kind. For opaque and expected work only tenant_index and quota are
-	 * set. */
+	/* A value of enum heddle_policy_kind. For opaque and expected work only tenant_index and
+	 * quota are set. */
 	uint32_t kind;
 	uint32_t tenant_index; /* index in the view's tenants */
 	uint64_t launch;       /* number of the launch within its tenant */
-	uint64_t code;         /* hash of the code: launches of the same kernel have equal hashes */
-	uint64_t order;        /* of arrival: the earlier launch has the smaller number */
-	uint32_t depth;   /* ranks between its stream and the highest active stream of its tenant */
-	uint32_t threads; /* of a block */
-	uint32_t regs;    /* of a thread */
+	/* hash of the code: launches of the same kernel have the same hash */
+	uint64_t code;
+	uint64_t order; /* of arrival: the earlier launch has the smaller number */
+	/* how many priority levels its stream is below the highest active stream of its tenant */
+	uint32_t depth;
+	uint32_t threads;       /* of a block */
+	uint32_t regs;          /* of a thread */
 	uint32_t shared_bytes;  /* of a block */
 	uint32_t blocks_per_sm; /* blocks of it that fit on an SM: 1 to 32 */
 	uint32_t running;       /* 1: it has an SM now */
-	/* 1: it was preempted and its blocks have not left yet. It gets no SM before they have,
-	 * whatever the plan says. */
+	/* 1: heddled has preempted it, and its blocks have not exited yet. Until they have, it gets
+	 * no SM, whatever the plan says. */
 	uint32_t leaving;
 	uint32_t idle; /* 1: a pool of tasks without a task */
-	/* 1: it has the same number of blocks on all its SMs, one of those in `counts`. Another
-	 * number costs as much as a preemption: the launch leaves and is launched again. */
+	/* 1: it has the same number of blocks on all its SMs, and that number is one of those in
+	 * `counts`. To change the number costs as much as a preemption, because the launch has to
+	 * stop and is launched again. */
 	uint32_t unranked;
-	uint64_t blocks;       /* of the grid */
-	uint64_t started;      /* blocks that have begun, as of heddled's last look at the device */
-	uint64_t finished;     /* blocks that have ended */
-	uint64_t predicted_ns; /* duration of the whole launch alone on the device, or UNKNOWN */
-	uint64_t waited_ns;    /* time since submission without an SM */
-	uint64_t remaining_ns; /* alone on the device, computed from finished blocks; or UNKNOWN */
-	uint64_t cost_ns;      /* of preempting it and of bringing it back */
-	/* Duration of the whole launch in ns if at most this many of its blocks are on each SM.
-	 * [0], and counts that were not measured yet, are UNKNOWN. */
+	uint64_t blocks; /* of the grid */
+	/* blocks that have begun, when heddled last read the device's report */
+	uint64_t started;
+	uint64_t finished; /* blocks that have ended */
+	/* predicted duration of the whole launch alone on the device, or UNKNOWN */
+	uint64_t predicted_ns;
+	uint64_t waited_ns; /* time since submission without an SM */
+	/* remaining time alone on the device, from the finished blocks; or UNKNOWN */
+	uint64_t remaining_ns;
+	uint64_t cost_ns; /* of preempting it and of bringing it back */
+	/* Element n: duration of the whole launch in ns if at most n of its blocks are on each SM.
+	 * UNKNOWN for 0, and for numbers that have not been measured yet. */
 	uint64_t curve_ns[HEDDLE_POLICY_CURVE];
 	const uint8_t *quota; /* n_sms bytes: its present quotas */
-	/* For an unranked launch: the quotas that bound it, bit n for n blocks, besides 0 and
-	 * blocks_per_sm. Another quota has the effect of the next smaller one, or else of the
-	 * smallest. 0: only quota 0 is a bound. */
+	/* For an unranked launch: bit n is 1 if a quota of n has an effect. 0 and blocks_per_sm
+	 * always do. Any other quota has the effect of the next smaller number, or else of the
+	 * smallest. If `counts` is 0, only a quota of 0 limits the launch. */
 	uint32_t counts;
 };
 
-/* A program: a process with all its streams. The view lists all programs, in no order. */
+/* A program: a process with all its streams. The view lists all programs, in no particular
+ * order. */
 struct heddle_policy_tenant {
 	uint32_t id;      /* as in `heddle ps` */
 	int32_t priority; /* 0 low, 1 normal, 2 high */
@@ -117,16 +126,17 @@ struct heddle_policy_tenant {
 	uint32_t opaque;  /* 1: opaque work is in flight, or waits for the hold to end */
 	uint32_t busy;    /* 1: it has any work */
 	/* Time during which work of this tenant was on the device, on any number of SMs. While a
-	 * preempted launch is leaving, only its tenant is charged. Never falls. */
+	 * preempted launch is stopping, only its own tenant is charged. Never decreases. */
 	uint64_t service_ns;
-	/* SM time of its managed launches, ns on one SM: counts the SMs that a launch was
-	 * allowed and could use. Never falls. */
+	/* SM time of its managed launches, in ns of one SM. Counts the SMs that a launch was
+	 * allowed and able to use. Never decreases. */
 	uint64_t sm_ns;
 	uint64_t idle_since_ns; /* when it last had work; valid if busy is 0 */
-	uint64_t pause_ns; /* moving mean of the pauses between its work; UNKNOWN: fewer than two */
-	/* Work done, as the time that it would take alone on the device. A predicted launch
-	 * counts its prediction times its fraction of finished blocks. While only other work is
-	 * on the device, service_ns counts. Never falls. */
+	/* moving mean of the pauses between its work; UNKNOWN if fewer than two */
+	uint64_t pause_ns;
+	/* Work done, as the time that it would take alone on the device. A launch with a prediction
+	 * counts as its prediction times its fraction of finished blocks. While the tenant has only
+	 * other work on the device, its service_ns counts. Never decreases. */
 	uint64_t work_ns;
 };
 
@@ -138,51 +148,55 @@ struct heddle_policy_view {
 	const void *kernels; /* launches by order of arrival, then opaque and expected work */
 	const void *tenants;
 	uint32_t n_kernels, n_tenants;
-	/* Mean time in ns between the grant of SMs to a kernel and the start of its first block
-	 * there. This time covers the blocks of other kernels that must end, the device's switch
-	 * between programs, and the launch of the kernel's workers. 0: not measured yet. */
+	/* Mean time in ns from the grant of SMs to a kernel until its first block starts there.
+	 * During this time blocks of other kernels end, the device switches between programs, and
+	 * the shim launches the kernel's workers. 0: not measured yet. */
 	uint64_t change_ns;
 };
 
-/* The policy's answer. Before the call all quotas and held are 0, and wake_ns is UNKNOWN. */
+/* The plan that the policy fills in. Before the call all quotas and `held` are 0, and wake_ns is
+ * UNKNOWN. */
 struct heddle_policy_plan {
 	uint32_t size, abi;
-	/* n_kernels rows of n_sms bytes: how many blocks of the kernel may stay on the SM. 0:
-	 * none; 1 to HEDDLE_POLICY_MAX_QUOTA; HEDDLE_POLICY_UNBOUNDED. heddled takes any other
-	 * value as UNBOUNDED. It clips bounded quotas to what fits on an SM beside the bounded
-	 * ones of earlier kernels. The row of opaque or expected work reserves SMs: tenants that
-	 * have no launch now do not begin launches on SMs where the row is not 0. */
+	/* n_kernels arrays of n_sms bytes: how many blocks of the kernel can stay on the SM. Valid
+	 * are 0 to HEDDLE_POLICY_MAX_QUOTA, and HEDDLE_POLICY_UNBOUNDED; heddled treats any other
+	 * value as UNBOUNDED. heddled reduces bounded quotas to what fits on an SM beside the
+	 * bounded quotas of earlier kernels. The array of opaque or expected work reserves SMs: a
+	 * tenant that has no launch now does not begin launches on SMs where this array is not
+	 * 0. */
 	uint8_t *quota;
-	/* n_tenants bytes. 1: the tenant starts nothing, so its new launches begin with no SM
-	 * and its opaque work waits. 0: its new launches begin with the quotas of its oldest
-	 * kernel that has an SM. */
+	/* n_tenants bytes. 1: the tenant starts nothing: its new launches begin without an SM, and
+	 * its opaque work waits. 0: its new launches begin with the quotas of its oldest kernel
+	 * that has an SM. */
 	uint8_t *held;
-	/* When to ask again if nothing happens, at least HEDDLE_POLICY_MIN_WAKE from now;
-	 * UNKNOWN: not at all. While a tenant is held or a kernel has no SM, heddled also asks
+	/* When heddled should ask again if no event comes, at least HEDDLE_POLICY_MIN_WAKE from
+	 * now; UNKNOWN: not at all. While a tenant is held or a kernel has no SM, heddled also asks
 	 * every second. */
 	uint64_t wake_ns;
-	/* Asks a model of pairs for the durations of two launches (indices in the view) side by
-	 * side with this many blocks on each SM. plan: the pointer that decide was given, not a
-	 * copy. Returns 0, or -ENOENT: not known. NULL: this heddled has no such model. */
+	/* Predicts the durations of two launches (indices in the view) that run side by side with
+	 * these numbers of blocks on each SM. `plan` is the pointer that decide received, not a
+	 * copy. Returns 0, or -ENOENT if the durations are not known. The function is NULL if this
+	 * heddled has no such model. */
 	int (*ask)(const struct heddle_policy_plan *plan, const uint32_t kernel[2],
 		const uint8_t quota[2], uint64_t ret_ns[2]);
 };
 
 struct heddle_policy {
 	uint32_t size, abi;
-	const char *name; /* for messages and `heddle status`, which show at most 31 bytes */
-	/* Creates the state for a device on which tenants have appeared. options: policy_options
-	 * of the configuration, "" if none, valid during the call. NULL: it failed; every kernel
-	 * then gets the whole device. create itself may be NULL; state is NULL then. */
+	const char *name; /* name for messages and `heddle status`, which show at most 31 bytes */
+	/* Creates the policy's state for a device on which tenants have appeared. `options` is
+	 * policy_options of the configuration, or "", and is valid during the call. Returns NULL on
+	 * failure; then every kernel gets the whole device. `create` itself can be NULL; then
+	 * `state` is NULL. */
 	void *(*create)(const struct heddle_policy_device *device, const char *options);
 	void (*destroy)(void *state); /* may be NULL */
-	/* Fills the plan for each kernel and tenant of `in`. Must not be NULL. */
+	/* Fills the plan for each kernel and tenant of the view `in`. Must not be NULL. */
 	void (*decide)(
 		void *state, const struct heddle_policy_view *in, struct heddle_policy_plan *out);
 };
 
-/* The function that the shared object exports. The object owns the table, which is valid while
- * the object is loaded. NULL: the policy cannot run here. */
+/* The function that the shared object exports. The object owns the returned table, which must stay
+ * valid while the object is loaded. Returns NULL if the policy cannot run here. */
 __attribute__((visibility("default"))) const struct heddle_policy *heddle_policy(void);
 
 static inline const struct heddle_policy_kernel *heddle_policy_kernel_at(

@@ -1,20 +1,20 @@
 /* SPDX-License-Identifier: Apache-2.0
  * Copyright 2026 The heddle authors */
 
-/* Thousands of small kernels a second, as tasks of one kernel that stays on the GPU; see
+/* Runs thousands of small kernels per second, as tasks of one kernel that stays on the GPU; see
  * heddle(3).
  *
- * A pool occupies a part of the GPU. Its blocks run tasks; one warp of each block schedules
- * them. A task is a launch of an ordinary __global__ kernel, with its own grid, blocks, shared
- * memory and parameters. It begins when it is spawned, without a batch, flush or later spawn,
- * and ends on its own. Tasks must not depend on each other: they run in any order. If a grid has
- * more blocks than one block of the pool can run at once, several blocks of the pool run it, so
- * a large task can use the whole device. heddle_free, heddle_load and heddle_corun make the pool
- * leave the GPU until they are done.
+ * A pool occupies a part of the GPU. Its blocks run tasks; one warp of each block schedules them. A
+ * task is a launch of an ordinary __global__ kernel, with its own grid, blocks, shared memory and
+ * parameters. It begins when it is spawned, without a batch, flush or later spawn, and it ends on
+ * its own. Tasks must not depend on each other, because they run in any order. If a grid has more
+ * blocks than one block of the pool can run at once, several blocks of the pool run it, so a large
+ * task can use the whole device. heddle_free, heddle_load and heddle_corun take the pool off the
+ * GPU until they are done.
  *
- * Functions return 0 or a negative errno. heddle_tasks_error then says what is wrong, and what
- * to do. Any number of threads may spawn, wait and check at once; the other functions are for
- * one thread at a time. Structures begin with their size: set it to sizeof. */
+ * Functions return 0 or a negative errno. After an error, heddle_tasks_error says what is wrong,
+ * and what to do. Any number of threads can spawn, wait and check at the same time; only one thread
+ * at a time can call the other functions. Each structure begins with its size: set it to sizeof. */
 #ifndef HEDDLE_TASKS_H
 #define HEDDLE_TASKS_H
 
@@ -30,59 +30,65 @@ struct heddle_tasks;
 
 struct heddle_tasks_options { /* 0: the default */
 	size_t size;
-	/* Threads of a block of the pool, a multiple of 32 from 64 to 1,024 (default: 1,024).
-	 * One of its warps schedules. A task block may be as wide as a pool block. One that
-	 * needs every warp waits for an idle pool block and takes it whole. */
+	/* Threads in a block of the pool, a multiple of 32 from 64 to 1,024 (default: 1,024). One
+	 * of its warps is the scheduler. A task's block can be as wide as a pool block. If it needs
+	 * every warp, it waits for an idle pool block and uses the whole block. */
 	unsigned threads;
 	unsigned registers; /* of a thread: 32, 64 or 128 (default: 32) */
-	/* Blocks of the pool on each SM. Default: as many as fit, at most 4 on an H100, because
-	 * a block takes 16 of an SM's 64 barriers if a kernel has barriers. A pool with more
+	/* Blocks of the pool on each SM. The default is as many as fit, but at most 4 on an H100:
+	 * if a kernel has barriers, each block needs 16 of the SM's 64 barriers. A pool with more
 	 * blocks refuses such a kernel (heddle_tasks_add: -E2BIG). */
 	unsigned blocks_per_sm;
 	unsigned leave_sms; /* SMs that the pool does not use (default: 0) */
-	/* Shared memory for tasks, of each block of the pool. Default: half of the block's part
-	 * of an SM's shared memory, and all of that part, up to 512 KiB, once a task needs more. */
+	/* Shared memory for tasks, in bytes for each block of the pool. The default is half of the
+	 * block's part of an SM's shared memory. Once a task needs more, the pool uses all of that
+	 * part, up to 512 KiB. */
 	unsigned shared_bytes;
 	unsigned args_bytes; /* greatest size of a kernel's parameters (default: 1,024) */
-	/* The pool leaves the GPU after this time without a task, and returns for the next one
-	 * (default: 1,000). UINT_MAX: it stays until lifetime_ms has passed. */
+	/* The pool leaves the GPU after this time without a task, in us (default: 1,000), and
+	 * returns for the next task. UINT_MAX: it stays until lifetime_ms has passed. */
 	unsigned idle_us;
-	/* The pool leaves the GPU if it sees no sign of life from this process for this time
+	/* The pool leaves the GPU if it gets no heartbeat from this process for this time, in ms
 	 * (default: 10,000). */
 	unsigned beat_ms;
-	/* Interval between signs of life (default: an eighth of beat_ms, and at most 50 with a
-	 * lifetime). */
+	/* Interval between heartbeats, in ms. The default is an eighth of beat_ms, and at most 50
+	 * if the pool has a lifetime. */
 	unsigned beat_every_ms;
-	/* The pool leaves the GPU after this time and returns, so that other kernels and driver
-	 * calls of the program make progress (default: 100; UINT_MAX: never). Each of its blocks
-	 * leaves once its own tasks have ended. Blocks that have left return while a long task
-	 * keeps others. */
+	/* The pool leaves the GPU after this time, in ms, and then returns, so that other kernels
+	 * and driver calls of the program make progress (default: 100; UINT_MAX: never). Each of
+	 * its blocks leaves once its own tasks have ended. If a long task keeps some blocks on the
+	 * GPU, the blocks that have left return meanwhile. */
 	unsigned lifetime_ms;
 };
 
-/* A child of fork cannot use its parent's pools: every call but heddle_tasks_error returns
- * -EINVAL there, as it does for a pool that is NULL. */
-/* Creates a pool on h's device. It exists until it is destroyed or h is closed. options: NULL is
- * all 0. Nothing runs yet. If the call fails, *ret is NULL and heddle_error(h) says why.
- * -EINVAL: an option has no valid value; -ENOMEM; -EIO: the driver reported an error. */
+/* In the child of a fork, the parent's pools cannot be used: every call except heddle_tasks_error
+ * returns -EINVAL. The same is true for a pool that is NULL. */
+/* Creates a pool on h's device. It exists until it is destroyed or h is closed. If `options` is
+ * NULL, all options have their defaults. The pool does not run yet. If the call fails, *ret is NULL
+ * and heddle_error(h) has the reason. Returns -EINVAL if an option has no valid value, -ENOMEM, or
+ * -EIO if the driver reports an error. */
 int heddle_tasks_create(
 	struct heddle *h, const struct heddle_tasks_options *options, struct heddle_tasks **ret);
-/* Destroys the pool. Waiting tasks are dropped; running tasks end first. NULL: does nothing. No
- * other thread may use the pool. -ETIMEDOUT: a task of this pool, or of another pool of the
- * process, has not ended within 10 s. The pool then still exists, other tasks of it may wait for
- * that task, and the call can be repeated. heddle_close destroys its pools, so the handle stays
- * in that case. A driver loads and frees nothing while a kernel is on the GPU, so
+/* Destroys the pool. Drops waiting tasks, and waits for running tasks. Does nothing if t is NULL.
+ * No other thread may use the pool. Returns -EINVAL if the pool belongs to the parent of this
+ * process.
+ *
+ * Returns -ETIMEDOUT if a task of this pool, or of another pool of the process, has not ended
+ * within 10 s. The pool then still exists, other tasks of it may wait for that task, and the call
+ * can be repeated. heddle_close destroys its pools, so the handle also stays in that case.
  * heddle_tasks_add, heddle_load, heddle_free and heddle_corun return -ETIMEDOUT for the same
- * reason. -EINVAL: the pool belongs to the parent of this process. */
+ * reason, because a driver loads and frees nothing while a kernel is on the GPU. */
 int heddle_tasks_destroy(struct heddle_tasks *t);
-/* Text of this thread's last call that failed; "" if none did. */
+/* Returns the error text of the calling thread's last call that failed, or "" if none did. */
 const char *heddle_tasks_error(const struct heddle_tasks *t);
 
-/* Adds a kernel, by the name that heddle_load gave it. Tasks may run meanwhile: the pool leaves
- * the GPU, is built again, and returns. -ENOENT: no kernel has this name; -ENOTSUP: the kernel
- * cannot run as a task, or the driver's compiler crashed on it; -ETIMEDOUT: compilation timed
- * out (heddle_limit_compiling); -E2BIG: too many kernels, or its parameters need more than
- * args_bytes; -EIO. */
+/* Adds a kernel, by the name that heddle_load gave it. Tasks can be running: the pool leaves the
+ * GPU, is built again, and returns. Returns:
+ * - -ENOENT: no kernel has this name
+ * - -ENOTSUP: the kernel cannot run as a task, or the driver's compiler crashed on it
+ * - -ETIMEDOUT: compilation timed out (heddle_limit_compiling)
+ * - -E2BIG: there are too many kernels, or the kernel's parameters need more than args_bytes
+ * - -EIO: the driver reported an error */
 int heddle_tasks_add(struct heddle_tasks *t, const char *kernel, unsigned *ret_kernel);
 
 struct heddle_task {
@@ -91,31 +97,38 @@ struct heddle_task {
 	unsigned grid[3], block[3];
 	unsigned shared_bytes; /* dynamic shared memory */
 	/* The parameters as one structure, laid out as the kernel declares them. The call copies
-	 * it. NULL: use params. */
+	 * it. NULL: `params` is used instead. */
 	const void *args;
 	size_t args_bytes; /* size of that structure */
 	void **params;     /* a pointer to each parameter's value, as for cuLaunchKernel */
 };
 
-/* Spawns a task. If the pool is full, the call waits for a free place. *ret_id stays valid for
- * ever; ret_id may be NULL. -EINVAL: no such kernel, a grid or block with a 0, or args of
- * another size; -E2BIG: a block of the task needs more threads or shared memory than a block of
- * the pool has; -ENOTSUP: this kernel cannot have blocks of this shape; -EIO: the device failed. */
+/* Spawns a task. If the pool is full, waits until there is space. Stores the task's id in *ret_id,
+ * unless ret_id is NULL; the id stays valid forever. Returns:
+ * - -EINVAL: there is no such kernel, the grid or block has a 0, or args has another size
+ * - -E2BIG: a block of the task needs more threads or shared memory than a block of the pool has
+ * - -ENOTSUP: this kernel cannot have blocks of this shape
+ * - -EIO: the device failed */
 int heddle_tasks_spawn(struct heddle_tasks *t, const struct heddle_task *task, uint64_t *ret_id);
-/* 0: the task has ended and its results are visible; -EAGAIN: it has not ended; -EFAULT: it has
- * failed: a thread executed a trap or failed an assertion. heddle_tasks_error then says which
- * thread, and where. Do not use the results of that task; other tasks are not affected. -EIO:
- * the device failed, so the task never ends; -EINVAL: there never was such a task. */
+/* Checks whether a task has ended. Returns:
+ * - 0: the task has ended, and its results are visible
+ * - -EAGAIN: it has not ended
+ * - -EFAULT: it has failed, because a thread executed a trap or failed an assertion;
+ *   heddle_tasks_error then says which thread, and where. Do not use the task's results. Other
+ *   tasks are not affected.
+ * - -EIO: the device failed, so the task never ends
+ * - -EINVAL: there never was such a task */
 int heddle_tasks_check(struct heddle_tasks *t, uint64_t id);
-/* Waits until the task has ended, at most timeout_ns (UINT64_MAX: for ever). Returns as
- * heddle_tasks_check, or -ETIMEDOUT: the task has not ended. */
+/* Waits until the task has ended, at most timeout_ns (UINT64_MAX: forever). Returns the same values
+ * as heddle_tasks_check, except that -ETIMEDOUT means that the task has not ended. */
 int heddle_tasks_wait(struct heddle_tasks *t, uint64_t id, uint64_t timeout_ns);
-/* Waits for all tasks that were spawned before the call. -EFAULT: they have ended, and tasks
- * have failed since the last call that returned -EFAULT. */
+/* Waits for all tasks that were spawned before the call. Returns -EFAULT if they have ended and
+ * tasks have failed since the last call that returned -EFAULT. */
 int heddle_tasks_wait_all(struct heddle_tasks *t, uint64_t timeout_ns);
 
-/* The pool leaves the GPU once its running tasks have ended, and stays away until it is resumed.
- * Spawned tasks wait, as far as there are places for them. */
+/* Suspends the pool: it leaves the GPU once its running tasks have ended, and stays away until
+ * heddle_tasks_resume. Tasks that are spawned meanwhile wait, as long as the pool has space for
+ * them. */
 int heddle_tasks_suspend(struct heddle_tasks *t);
 int heddle_tasks_resume(struct heddle_tasks *t);
 
