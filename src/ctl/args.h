@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  * Copyright 2026 The heddle authors */
 
-/* The arguments of one launch of a managed kernel (control.h). */
+/* The arguments of one launch of a managed kernel. See control.h. */
 #ifndef HEDDLE_ARGS_H
 #define HEDDLE_ARGS_H
 
@@ -14,29 +14,30 @@ enum ctl_flags {
 	CTL_RELAY = 1,      /* block 0 tries to become the relay */
 	CTL_PULL_AHEAD = 2, /* claim the next chunk while this one runs */
 	CTL_GUARD = 4,      /* guard form: one hardware block, one ticket, real exits */
-	/* read no quota before the host's word args.seq is applied; seq 0: before the relay has
-	 * tried to read a word */
+	/* Workers wait until the relay has applied the quota update with number args.seq. If
+	 * args.seq is 0, they wait until the relay has tried to read an update. */
 	CTL_WAIT_WORD = 8,
-	CTL_ONCE = 16, /* one claim on each SM even if that grant has been revoked by then */
-	/* merged (merge.h): quotas never fall while it runs, so workers do not read them */
+	CTL_ONCE = 16, /* one claim on each SM, even if heddled has revoked the grant by then */
+	/* Merged launches (merge.h): quotas never fall while it runs, so workers do not read
+	 * them. */
 	CTL_UNSTEERED = 32,
-	/* with CTL_UNSTEERED: tickets count claims, and the next claim is made when the blocks
-	 * of the present one begin, except near the end of the grid */
+	/* Used with CTL_UNSTEERED: tickets count claims, not blocks. A worker makes its next claim
+	 * when the blocks of the present one begin, except near the end of the grid. */
 	CTL_BY_CLAIMS = 64,
 };
 
-/* Passed by value, 8-byte aligned, after the kernel's own parameters. Only merged and fused
- * forms, which read no tenant words, have:
- *   inverse   floor(2^32 / n) of the grid's x and y, at most 2^32 - 1; {0, 0}: there are
- *             CTL_TICKETS_32 blocks or more, whose numbers exceed 32 bits
+/* The arguments of a launch, passed by value after the kernel's own parameters, 8-byte aligned.
+ * Only merged and fused forms, which read no quotas of a tenant, have:
+ *     inverse   floor(2^32 / n) of the grid's x and y, at most 2^32 - 1; {0, 0} if there are
+ *               CTL_TICKETS_32 blocks or more, because their numbers exceed 32 bits
  *
  * With CTL_BY_CLAIMS the ticket counts claims, and the blocks of each claim are fixed. The first
- * `even` of all `claims` have `chunk` blocks each. They form groups of 2^s consecutive claims
- * (the last group may be smaller): the first block of each claim of the group comes first, then
- * the second of each, and so on, in the order in which a launch would start them. After them
- * come 2^s claims of 2^(c-1) blocks, 2^s of half as many, and so on, c times, and then single
- * blocks. apart is s | c << 8 | c << 16; for a single worker it is s | c << 8: no claim is
- * halved. */
+ * `even` of all `claims` have `chunk` blocks each. They form groups of 2^s consecutive claims (the
+ * last group may be smaller). Within a group the blocks are numbered in the order in which a launch
+ * would start them: the first block of each claim, then the second block of each, and so on. After
+ * these claims come 2^s claims of 2^(c-1) blocks, then 2^s claims of half as many, and so on, c
+ * times, and then single blocks. The field `apart` is s | c << 8 | c << 16. For a single worker it
+ * is s | c << 8, because then no claim is halved. */
 struct ctl_args {
 	uint64_t block;   /* device address of struct ctl_block */
 	uint64_t host;    /* struct ctl_host as the device sees it; 0: none, no relay */
@@ -46,8 +47,8 @@ struct ctl_args {
 	uint32_t chunk;   /* blocks a claim, at least 1 */
 	uint32_t flags;   /* enum ctl_flags */
 	union {
-		/* a claim has at most (total - last ticket) >> shrink blocks, and at least 1;
-		 * choose 2^shrink >= 2 x workers; 0: claims never shrink */
+		/* A claim has at most (total - last ticket) >> shrink blocks, and at least 1.
+		 * Choose 2^shrink >= 2 x workers. 0: claims never shrink. */
 		uint32_t shrink;
 		uint32_t claims;
 		uint32_t least; /* CTL_GUARD: the smallest quota that the grid's blocks obey */
@@ -58,11 +59,13 @@ struct ctl_args {
 		uint32_t inverse[2];
 	};
 	union {
-		/* CTL_WAIT_WORD: the word to wait for; 0: the first word that is read */
+		/* CTL_WAIT_WORD: number of the quota update to wait for; 0: the first update that
+		 * the relay reads */
 		uint32_t seq;
 		uint32_t apart;
 	};
-	uint32_t round; /* 0: the launch itself; 1, 2 ...: workers launched again for it */
+	/* 0: the original launch; 1, 2 ...: a later grid of workers for the same launch */
+	uint32_t round;
 	uint32_t never; /* always 0, but the assembler must not know this (tails.c) */
 	union {
 		uint32_t even;

@@ -2,8 +2,8 @@
  * Copyright 2026 The heddle authors */
 
 /* The interface between merged launches and their host (KernelMerge, section 2). A merged launch
- * has several kernels, each with its own arguments and control block (control.h), and an order
- * in which workers take blocks. */
+ * runs several kernels, each with its own arguments and control block (control.h). The order
+ * determines from which kernel a worker claims blocks. */
 #ifndef HEDDLE_CTL_MERGE_H
 #define HEDDLE_CTL_MERGE_H
 
@@ -16,20 +16,20 @@
 
 /* How a worker chooses the kernel of its next blocks. */
 enum ctl_order {
-	/* In turns: each worker takes blocks of one kernel after those of another, and may begin
-	 * with any. The kernel's own ticket selects the blocks. Workers skip a kernel without
-	 * tickets. */
+	/* Each worker claims blocks of all kernels alternately, and may begin with any kernel. The
+	 * kernel's own ticket selects the blocks. Workers skip a kernel without tickets. */
 	CTL_STEAL,
-	/* Each worker has a kernel, and leaves when that kernel has no tickets left (figure 3b). */
+	/* Each worker serves one kernel, and exits when that kernel has no tickets left (figure
+	 * 3b). */
 	CTL_PARTITION,
-	/* The same, but workers get kernels in the order in which they come to their SM, so each
-	 * SM has all kernels. */
+	/* Each worker serves one kernel, as with CTL_PARTITION. The order in which workers start on
+	 * an SM determines their kernels, so each SM runs all kernels. */
 	CTL_MIXED,
-	/* The same, but by SM: each kernel has its own SMs (proposed in section 2.5). */
+	/* Each worker serves the kernel that owns its SM (proposed in section 2.5). */
 	CTL_APART,
-	/* In turns, as in section 2.2 and figure 3a: all workers share one queue in which the
-	 * kernels take turns. A shared word selects the kernel, and the kernel's ticket the
-	 * block. Each claim takes two consecutive memory round trips, and nothing is claimed in
+	/* All workers share one queue, in which the kernels alternate (section 2.2 and figure 3a).
+	 * A shared counter selects the kernel, and then the kernel's ticket selects the block. So
+	 * each claim takes two consecutive memory round trips, and nothing is claimed in
 	 * advance. */
 	CTL_STEAL_SHARED,
 };
@@ -38,33 +38,38 @@ static inline bool ctl_steals(enum ctl_order order)
 	return order == CTL_STEAL || order == CTL_STEAL_SHARED;
 }
 enum ctl_merge_flags {
-	CTL_HELP = 1,  /* a worker whose kernel has no tickets left takes blocks of the others */
-	CTL_TIMES = 2, /* struct ctl_turns.of is filled, except for the fields of CTL_COUNT */
+	/* a worker whose kernel has no tickets left claims blocks of the other kernels */
+	CTL_HELP = 1,
+	/* the launch fills struct ctl_turns.of, except for the fields of CTL_COUNT */
+	CTL_TIMES = 2,
 	CTL_COUNT = 4, /* `now` and `most` are filled */
 };
 
-/* Passed by value, 8-byte aligned, after the constituents' struct ctl_args. */
+/* The arguments of a merged launch, passed by value after struct ctl_args of all its kernels,
+ * 8-byte aligned. */
 struct ctl_merge {
 	uint64_t turns; /* device address of struct ctl_turns */
 	uint32_t order; /* enum ctl_order */
 	uint32_t flags;
-	/* Number i belongs to the first kernel k with (i + shift) modulo of < upto[k]. A worker
-	 * whose number belongs to no kernel leaves. i is, by order: the worker's number times
-	 * stride, modulo the number of workers; its number on its SM; or the SM. */
+	/* Assigns workers to kernels. A worker with number i serves the first kernel k for which (i
+	 * + shift) modulo of < upto[k]; if there is none, the worker exits. The number i is, for
+	 * CTL_PARTITION, the worker's index times stride, modulo the number of workers; for
+	 * CTL_MIXED, the worker's index on its SM; for CTL_APART, the index of the SM. */
 	uint32_t upto[CTL_MAX_MERGED];
-	/* CTL_PARTITION: has no common divisor with the number of workers, so that neighbours
-	 * get different kernels */
+	/* CTL_PARTITION: coprime to the number of workers, so that neighbouring workers serve
+	 * different kernels */
 	uint32_t stride;
 	uint32_t of, shift;
 	uint32_t pad;
 };
 
-/* Device memory, 8-byte aligned; zeroed before each launch, except began_ns: UINT64_MAX. */
+/* Results and counters of a merged launch, in device memory, 8-byte aligned. The host fills it with
+ * 0 before each launch, except began_ns, which it sets to UINT64_MAX. */
 struct ctl_turns {
 	uint32_t next; /* CTL_STEAL_SHARED: selects the kernel of the next claim */
 	uint32_t pad;
 	struct ctl_times {
-		/* %globaltimer: when the first block was claimed, and when the last one had run */
+		/* %globaltimer when the first block was claimed, and when the last block had run */
 		uint64_t began_ns, ended_ns;
 		/* of all workers together, from each claim to the next */
 		uint64_t busy_ns;

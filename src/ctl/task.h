@@ -1,22 +1,23 @@
 /* SPDX-License-Identifier: Apache-2.0
  * Copyright 2026 The heddle authors */
 
-/* Kernels as tasks of a resident kernel, the master kernel (Pagoda): the interface between this
- * kernel and hosts. A column is one of its blocks: warp 0 schedules, the others execute. A row
- * of a column holds a task from its spawning until its end is seen.
+/* The interface between the host and the master kernel (Pagoda), a kernel that stays on the GPU and
+ * runs other kernels as tasks. Each of its blocks has a column, an array of task slots (rows) in
+ * host memory. Warp 0 of the block schedules, the other warps execute. A row holds a task from when
+ * the host spawns it until the host sees its end.
  *
- * Every word has one writer at a time. Each line of host memory has one poller, the column's
- * scheduler. If in[r] == out[r], the row belongs to the host. The host fills desc[r] and
- * increments in[r] with a release store. The scheduler reads all of in[] at once, one byte in
- * each lane. If some bytes changed, it fences and reads their rows. The last warp of the task's
- * last block fences and stores out[r], and the row belongs to the host again. The paper needs
- * four states, chained task ids and a flush of the last task instead, because its copies had no
- * order among their words (section 4.2).
+ * Every value has one writer at a time, and only the block's scheduler polls a cache line of host
+ * memory. If in[r] == out[r], row r belongs to the host. The host fills desc[r] and increments
+ * in[r] with a release store. The scheduler reads all of in[] at once, one byte in each lane; if
+ * some bytes changed, it fences and reads their rows. The last warp of the task's last block fences
+ * and stores out[r]; then the row belongs to the host again. The paper needs four states, chained
+ * task ids and a flush of the last task instead, because its copies had no order among their words
+ * (section 4.2).
  *
- * A launch of the master kernel may end at any time (parking). Only in, out and next outlast it:
- * the next launch finds each row that this one had seen and not begun. Several launches may run
- * at once, each with its own columns. The last store of a column says that it has left
- * (`launch`); only then may another launch have this column. */
+ * A launch of the master kernel can end at any time (parking). Only in, out and next survive: the
+ * next launch finds each row that this one had not begun. Several launches can run at once, with
+ * different columns. A block's last store to its column (`launch`) reports that it has exited; only
+ * then can another launch have this column. */
 #ifndef HEDDLE_CTL_TASK_H
 #define HEDDLE_CTL_TASK_H
 
@@ -39,11 +40,12 @@ struct task_desc {
 	uint8_t args[TASK_ARGS];
 };
 enum task_need {
-	TASK_NEED_SHARED = 0xff, /* 0: none; else 1 + log2 of the number of units, a power of two */
+	/* 0: no shared memory; else 1 + log2 of the number of units, a power of two */
+	TASK_NEED_SHARED = 0xff,
 	TASK_NEED_BARRIER = 0x100, /* the task needs a barrier's number */
 	TASK_NEED_MORE = 0x200,    /* its parameters are after the columns */
-	/* The task's blocks are divided into equal parts (the last may be shorter), and the row
-	 * has one part. */
+	/* The task's blocks are divided into equal parts (the last part may be shorter), and this
+	 * row contains one part. */
 	TASK_NEED_PART = 10,  /* 11 bits: the number of the part */
 	TASK_NEED_PARTS = 21, /* the number of parts; 0: the row has all blocks */
 };
@@ -51,30 +53,33 @@ enum task_need {
 
 /* in[31], which only the host writes; one byte. */
 enum task_control {
-	/* leave when all begun tasks have ended; if the bit is cleared before, stay */
+	/* Exit when all tasks that have begun have ended. If the host clears the bit before that,
+	 * stay. */
 	TASK_PARK = 1,
-	/* a counter in this bit and those above; a change means that the host is alive */
+	/* A counter in this bit and the higher ones. A change means that the host is alive. */
 	TASK_BEAT = 2,
 };
 
-/* A failed thread of the task: its number, then its block's number (x first), then the trap or
- * assertion of the kernel (from 1: pass_task_site). */
+/* Encodes the failure of a task: the failed thread's number, the number of its block (x varies
+ * fastest), and the trap or assertion in the kernel (numbered from 1: pass_task_site). The values
+ * are bit positions. */
 enum task_why { TASK_WHY_THREAD = 0, TASK_WHY_BLOCK = 10, TASK_WHY_SITE = 48 };
 
-/* The descriptor of row 0: six bytes in each word, and the generation in the upper two. The
- * scheduler reads these words with the same instruction as in[], so a single task needs only one
- * round trip over the bus. The words of one read may be from different times, but each 64-bit
- * word is stored and read as a whole. So each word carries its generation, and row 0 counts as
- * seen when all words have the new one. The host stores all words each time: other words then
- * have the previous generation, which the same lanes have read. */
+/* The descriptor of row 0 is stored in 64-bit words. Each contains six bytes of the descriptor, and
+ * the generation in the upper two bytes. The scheduler reads these words with the same instruction
+ * as in[], so a single task needs only one round trip over the bus. The words of one read may be
+ * from different times, but each word is stored and read as a whole. So row 0 counts as complete
+ * when all words have the new generation. The host stores all words each time. So the words that
+ * are not yet updated have the previous generation, which the same lanes have already read. */
 #define TASK_FIRST ((sizeof(struct task_desc) + 5) / 6)
 
-/* Pinned host memory. A generation is one byte here, because it is only compared with the
- * previous one. So the host reads a single line. */
+/* A column: the task slots of one block of the master kernel, in pinned host memory. A generation
+ * is one byte here, because it is only compared with the previous one. So the host reads a single
+ * cache line. */
 struct task_column {
 	uint8_t in[32];     /* generations; [31]: control */
 	uint64_t first[12]; /* TASK_FIRST of them */
-	/* [31]: 1 once a task of the column has failed; stored before the task's end */
+	/* out[31] is 1 once a task of the column has failed; it is stored before the task's end. */
 	uint8_t out[32];
 	uint32_t launch; /* number of the launch << 1 | 1 if the column has left */
 	uint8_t pad1[92];
@@ -85,29 +90,31 @@ struct task_column {
 	uint8_t pad3[64];
 };
 
-/* Device memory, one for each column, followed by copies of parameters that do not fit in a row. */
+/* A column's data in device memory. It is followed by copies of parameters that do not fit in a
+ * row. */
 struct task_own {
-	uint32_t next[32]; /* blocks begun of a task that was not complete when its column left */
+	/* for each row: the blocks of its task that had begun when the column's block exited */
+	uint32_t next[32];
 };
 
 /* The master kernel's parameter, by value. */
 struct task_args {
 	uint64_t columns; /* device address of struct task_column[] */
 	uint64_t more;    /* more_bytes for each row of each column; host memory */
-	/* struct task_own, followed by more_bytes for each row, for each column */
+	/* for each column: struct task_own, followed by more_bytes for each row */
 	uint64_t own;
 	uint64_t ticket;            /* device memory, initially 0: the next entry of list */
 	uint64_t list;              /* uint32_t[n_columns]: columns of this launch; host memory */
 	uint64_t beat_ns;           /* a column leaves after this time without a beat; 0: never */
 	uint32_t n_columns, launch; /* launch: the number of this launch */
 	uint32_t more_bytes;        /* a multiple of 16 */
-	/* for tasks, of each block: a multiple of TASK_UNIT, up to 1,024 units */
+	/* shared memory of each block for tasks: a multiple of TASK_UNIT, up to 1,024 units */
 	uint32_t shared_bytes;
 	uint32_t first_free_sm; /* blocks on this SM and all higher ones leave at once */
 	uint64_t stamps;        /* struct task_stamps for each row of 32; host memory; or 0 */
 };
 
-/* The times of a row's task by %globaltimer (ns); stored after its end, gen last. */
+/* The times of a row's task in ns, by %globaltimer. They are stored after its end, `gen` last. */
 struct task_stamps {
 	uint64_t seen, placed, begun, ended, fenced, gen, pad[2];
 };

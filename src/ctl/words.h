@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0
  * Copyright 2026 The heddle authors */
 
-/* The words of the host for managed launches, and the launches' reports: the part of the
- * protocol (control.h) in host memory. */
+/* The part of the protocol (control.h) that is in host memory: the host's words, which give managed
+ * launches their quotas, and the launches' reports. A word is a sequence number that the host
+ * stores after new quotas. */
 #ifndef HEDDLE_WORDS_H
 #define HEDDLE_WORDS_H
 
@@ -13,14 +14,15 @@
 #define CTL_MAX_SMS  256
 #define CTL_NO_QUOTA 255u /* larger than any number of blocks on an SM */
 
-/* Pinned host memory, shared by tenant, daemon and device; 128-byte aligned. Each side writes
- * only its own lines. */
+/* The host slot of a launch. Pinned host memory, shared by the tenant, heddled and the device,
+ * 128-byte aligned. Each side writes only its own cache lines. */
 struct ctl_host {
 	/* host -> device; ctl_tell() */
 	union {
 		struct {
 			uint32_t seq;
-			/* 1 + the quota of all SMs; 0: quotas differ, so read each one */
+			/* 1 + quota if all SMs have the same quota; 0: quotas differ, so read each
+			 * one */
 			uint32_t same;
 		};
 		uint64_t word; /* both */
@@ -28,31 +30,35 @@ struct ctl_host {
 	uint64_t store_ns; /* CLOCK_MONOTONIC of the last store, for measurements */
 	uint32_t pad1[28];
 	uint8_t quota[CTL_MAX_SMS]; /* workers on each SM; CTL_NO_QUOTA: no bound */
-	/* device -> host. A field with a generation belongs to that launch. */
+	/* device -> host. A field that contains a generation is about the launch of that
+	 * generation. */
 	uint32_t arrived; /* gen + 1 once the first relay runs */
-	uint32_t done;    /* gen + 1 when every block has finished and all workers have left */
-	/* applied_seq when the last worker left with unfinished blocks; 0: it obeyed its
-	 * tenant's word */
+	/* generation + 1 when every block has finished and all workers have exited */
+	uint32_t done;
+	/* value of applied_seq when the last worker exited with unfinished blocks; 0: the launch
+	 * still used its tenant's quotas */
 	uint32_t drained_seq;
 	uint32_t drains; /* number of such drains of this launch */
 	uint64_t ticket, finished;
 	/* %globaltimer; seen_ns: of the last change of seq */
 	uint64_t arrived_ns, seen_ns, drained_ns, done_ns;
-	uint32_t present; /* workers and relay that were present at the relay's last report */
-	/* the ctl_tenant.seq with which it began; 0: without a word. Stored before arrived. */
+	uint32_t present; /* number of workers and relays when the relay last reported */
+	/* value of ctl_tenant.seq with which the launch began; 0: there were no tenant quotas.
+	 * Stored before `arrived`. */
 	uint32_t began;
-	/* of the drain: the greatest ctl_args.round of workers that came and left */
+	/* reported with a drain: the greatest ctl_args.round of the workers that entered and
+	 * exited */
 	uint32_t rounds;
 	uint32_t pad2[13];
 };
 
-/* Pinned host memory, one for each tenant, written by the daemon: the quotas of launches that
- * have no word of their own yet; see ctl_tell(). */
+/* The quotas for launches for which heddled has not stored quotas yet. Pinned host memory, one for
+ * each tenant, written by heddled with ctl_tell(). */
 struct ctl_tenant {
 	union {
 		struct {
-			/* 0: no word, all quotas are CTL_NO_QUOTA; else a new value for each
-			 * word */
+			/* 0: heddled has stored no quotas, so all are CTL_NO_QUOTA; else a new
+			 * number for each update */
 			uint32_t seq;
 			uint32_t same; /* as in struct ctl_host */
 		};
@@ -65,8 +71,9 @@ struct ctl_tenant {
 _Static_assert(sizeof(struct ctl_host) == 256 + CTL_MAX_SMS, "emitted as offsets");
 _Static_assert(sizeof(struct ctl_tenant) == 128 + CTL_MAX_SMS, "emitted as offsets");
 
-/* Stores quotas, then (with release) the word that the relay reads at once. to, word: fields of
- * one of the two structures above. No other thread may write them at the same time. */
+/* Stores new quotas, and then (with release) the word that the relay polls: the sequence number and
+ * `same`. `to` and `word` are fields of one of the two structures above. No other thread may write
+ * them at the same time. */
 static inline void ctl_tell(
 	uint8_t to[CTL_MAX_SMS], uint64_t *word, uint32_t seq, const uint8_t quota[CTL_MAX_SMS])
 {

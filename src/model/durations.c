@@ -1,17 +1,19 @@
 /* SPDX-License-Identifier: Apache-2.0
  * Copyright 2026 The heddle authors */
 
-/* For a known shape, the prediction is the moving mean of its launches. For another shape, it is
- * the kernel's ridge regression of the logarithm of the time over logarithms of the features:
- * times are products of powers of sizes, and the relative error matters. Over eight kernels the
- * mean error was 4.5 %. With raw features and times it was 31 %, with the relative error
- * minimized 16 %, and with products of features 9 %. The paper's features are extended by the
- * number of blocks that the busiest SM runs, rounded up: times rise in steps with it, and
- * without it the error was 8.6 %.
+/* Predicts durations of launches. For a known shape, the prediction is the moving mean of its
+ * launches. For another shape, it comes from the kernel's ridge regression of the logarithm of the
+ * time over logarithms of the features, because times are products of powers of sizes, and the
+ * relative error matters. Over eight kernels the mean error was 4.5 %. It was 31 % with raw
+ * features and times, 16 % if the relative error was minimized, and 9 % with products of features.
+ * One feature is not in the paper: the number of blocks that the busiest SM runs (the grid's blocks
+ * divided by the number of SMs, rounded up). Times rise in steps with it, and without it the error
+ * was 8.6 %.
  *
- * The regression fits the time of such a round. Its penalty therefore pulls towards times in
- * proportion to rounds, and one launch is enough for a first guess. After five launches the
- * error was 17 %, and 25 % with a penalty that pulls towards times in proportion to blocks. */
+ * The regression fits the time divided by this number of blocks. So its penalty pulls towards times
+ * that are proportional to this number, and one launch is enough for a first guess. After five
+ * launches the error was 17 %; it was 25 % with a penalty that pulls towards times proportional to
+ * all blocks. */
 #include "model/durations.h"
 #include "sched/pair.h"
 
@@ -109,8 +111,8 @@ static void entry_free(struct durations *d, struct entry *e)
 	free(e);
 }
 
-/* The entry to replace by one of this user: the user's own oldest if the user has a quarter or
- * more, else the oldest of all. */
+/* Returns the entry that a new entry of this user replaces. If the user has a quarter of the table
+ * or more, it is the user's own oldest entry, else the oldest of all. */
 static struct entry *entry_to_leave(const struct durations *d, uint32_t uid)
 {
 	struct entry *own = NULL;
@@ -125,7 +127,8 @@ static struct entry *entry_to_leave(const struct durations *d, uint32_t uid)
 	return n >= DURATION_KERNELS / 4 ? own : d->oldest;
 }
 
-/* Adds an entry to its bucket; the caller links it. NULL: out of memory. */
+/* Makes an entry and adds it to its bucket; the caller links it. Returns NULL if memory is
+ * exhausted. */
 static struct entry *entry_make(struct durations *d, uint64_t number, uint32_t uid)
 {
 	struct entry *e;
@@ -281,18 +284,19 @@ static void note_error(struct duration_errors *e, uint64_t predicted_ns, uint64_
 	e->n += e->n < DURATION_ERRORS;
 }
 
-/* Repeated launches of one shape teach less and less often. Otherwise the regression would
- * forget other shapes. */
+/* Returns true if a launch of this shape teaches the regression. Repeated launches of one shape do
+ * so less and less often, because otherwise the regression would forget other shapes. */
 static bool teaches_regression(const struct duration_shape *at)
 {
 	return at->n <= MOVING || (at->n & (at->n - 1)) == 0;
 }
 
-/* The duration to learn from a launch; 0: none. Two kinds of launches are outliers:
- * - A preempted launch took longer than alone. After MOVING launches it is used only if it was
- *   faster than known, or over twice as slow: then the kernel does other work than before.
- * - An undisturbed launch sometimes takes twice its usual time, as the first of a process does. So
- *   any duration is limited to 1.5 times the known one. */
+/* Returns the duration to learn from a launch, or 0 for none. Two kinds of launches are outliers:
+ * - A preempted launch takes longer than alone. After MOVING launches it counts only if it was
+ *   faster than the known duration, or over twice as slow: then the kernel does other work than
+ *   before.
+ * - An undisturbed launch sometimes takes twice its usual time, for example the first of a process.
+ *   So any duration is limited to 1.5 times the known one. */
 static uint64_t learned_duration(const struct duration_shape *at, uint64_t ran_ns, bool disturbed)
 {
 	uint64_t known = at->moving_ns, most = known + MAX(known / 2, SLACK_NS);

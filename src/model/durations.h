@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0
  * Copyright 2026 The heddle authors */
 
-/* Records of kernels, by user, kernel, device and driver: durations of launches of each shape,
- * the cost of preemptions, speed by the number of blocks on an SM, and a ridge regression for
- * shapes that have never run. A shape is grid, block, shared memory and inputs. The number of
- * records is bounded: the least recently used one is replaced. This is a model for the engine
- * (sched/model.h); all times are in ns. Nothing here is thread safe or does I/O; model/kept.h
- * has the file. */
+/* Records of kernels, by user, kernel, device and driver. A record has durations of launches of
+ * each shape, the cost of preemptions, the speed by the number of blocks on an SM, and a ridge
+ * regression for shapes that have never run. A shape is grid, block, shared memory and inputs. The
+ * number of records is limited, and a new record replaces the least recently used one. This is a
+ * model for the engine (sched/model.h). All times are in ns. Nothing here is thread safe or does
+ * I/O; model/kept.h reads and writes the file. */
 #ifndef HEDDLE_MODEL_DURATIONS_H
 #define HEDDLE_MODEL_DURATIONS_H
 
@@ -14,9 +14,9 @@
 #include "sched/model.h"
 
 #define DURATION_KERNELS \
-	2048u /* limit of records; once all are in use, one user has at most a quarter */
+	2048u /* largest number of records; once all are in use, one user has at most a quarter */
 #define DURATION_SHAPES 64u /* of a kernel */
-#define DURATION_COSTS  50u /* as in the paper, a cost is the mean of this many preemptions */
+#define DURATION_COSTS  50u /* a cost is the mean of this many preemptions, as in the paper */
 #define DURATION_ERRORS 64u /* errors kept of predictions for shapes that had never run */
 
 /* The user of launches, and the device. */
@@ -31,8 +31,8 @@ struct duration_shape {
 	float input[SCHED_INPUTS];
 	uint64_t n;                  /* launches */
 	uint64_t mean_ns, moving_ns; /* of all; of the last eight or so */
-	/* For its first launch: the predicted duration (SCHED_UNKNOWN: none), and the measured
-	 * one. */
+	/* For the first launch of this shape: the predicted duration (SCHED_UNKNOWN: none), and the
+	 * measured duration. */
 	uint64_t predicted_ns, first_ns;
 	uint64_t used; /* time of the last use, as a count of learned launches */
 };
@@ -56,7 +56,8 @@ struct duration_kernel {
 	uint32_t claim; /* blocks of the workers' last claims; 0: not known */
 	struct duration_costs costs;
 	struct duration_errors errors;
-	/* With i + 1 blocks on an SM: an SM's time for a block, and the number of measurements. */
+	/* Element i: an SM's time per block while i + 1 blocks are on it, and the number of
+	 * measurements. */
 	float curve_ns[SCHED_PER_SM];
 	uint32_t curve_n[SCHED_PER_SM];
 	struct ridge ridge;
@@ -68,37 +69,39 @@ struct durations;
 int durations_create(struct durations **ret); /* -ENOMEM */
 void durations_destroy(struct durations *d);
 
-/* The kernel's number for struct sched_shape. Creates a record if there is none; without memory
- * nothing is learned. name is truncated to 63 bytes. */
+/* Returns the kernel's number for struct sched_shape. Creates a record if there is none; if memory
+ * is exhausted, nothing is learned for the kernel. `name` is truncated to 63 bytes. */
 uint64_t durations_number(
 	struct durations *d, const struct duration_owner *owner, uint64_t code, const char *name);
 /* Notes how many blocks its workers claim at a time. */
 void durations_claim(struct durations *d, uint64_t number, uint32_t blocks);
-/* The record, valid until the next call of any function here. NULL: there is none. */
+/* Returns the kernel's record, or NULL if there is none. It is valid until the next call of any
+ * function here. */
 const struct duration_kernel *durations_find(const struct durations *d, uint64_t number);
-/* Adds a record from a file, unless the table has more launches of this kernel. -EINVAL: the
- * record is not valid; -ENOMEM. */
+/* Adds a record from a file, unless the table's own record has more launches of this kernel.
+ * Returns -EINVAL if the record is not valid, or -ENOMEM. */
 int durations_restore(struct durations *d, const struct duration_kernel *k);
-/* Copies up to max records that have changed since their last copy, the least recently used
+/* Copies up to max records that have changed since they were last copied, the least recently used
  * first. Returns their number. */
 unsigned durations_changed(struct durations *d, struct duration_kernel *ret, unsigned max);
-/* Marks a copied record as changed again, because it could not be written. */
+/* Marks a copied record as changed again. Call it if the copy could not be written. */
 void durations_change(struct durations *d, const struct duration_kernel *copied);
 /* True if durations_changed would return any. */
 bool durations_has_changed(const struct durations *d);
-/* Calls fn for all records of the user (DURATION_ANY: of all users), the last used first. */
+/* Calls fn for all records of the user (DURATION_ANY: of all users), the last used record first. */
 #define DURATION_ANY UINT32_MAX
 typedef void durations_fn(void *user, const struct duration_kernel *k);
 void durations_each(const struct durations *d, uint32_t uid, durations_fn *fn, void *user);
 
-/* The mean and the greatest of the kept errors, relative: 0.1 is 10 %. False: there are none. */
+/* Returns the mean and the greatest of the recorded prediction errors. They are relative: 0.1 is 10
+ * %. Returns false if there are none. */
 bool duration_error(const struct duration_kernel *k, double *ret_mean, double *ret_worst);
 /* The mean of the kept costs; 0: there are none. */
 uint64_t duration_cost(const struct duration_kernel *k);
-/* True if a record from a file or a socket is one that this code could have made. */
+/* Returns true if this code could have made the record, which comes from a file or a socket. */
 bool duration_is_sane(const struct duration_kernel *k);
 
-/* The model. Its state is a struct durations, which the engine's caller creates. */
+/* The model for the engine. Its state is a struct durations, which the engine's caller creates. */
 extern const struct sched_model model_durations;
 
 #endif

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  * Copyright 2026 The heddle authors */
 
-/* The file STORE.ways/HASH has one line with the way. It is written as STORE.ways/HASH.XXXXXX
- * and renamed. */
+/* The file STORE.ways/HASH has one line with the strategy. It is first written as
+ * STORE.ways/HASH.XXXXXX, and then renamed. */
 #include "model/plain.h"
 
 #include <ctype.h>
@@ -84,7 +84,7 @@ int model_plain_path(const char *store, const struct model_together *t, char *bu
 	return n < 0 || (size_t)n >= size - used ? -ENAMETOOLONG : 0;
 }
 
-/* True for HASH.XXXXXX, the name of a file that model_plain_put has not completed. */
+/* Returns true for HASH.XXXXXX, the name of a file that model_plain_put has not completed. */
 static bool is_unfinished(const char *name)
 {
 	const char *end = name + HASH_DIGITS;
@@ -98,7 +98,7 @@ static bool is_unfinished(const char *name)
 	return !*end;
 }
 
-/* Removes files of processes that were killed while they wrote. */
+/* Removes the unfinished files of processes that were killed while they wrote. */
 static void remove_unfinished(const char *path)
 {
 	const char *slash = strrchr(path, '/');

@@ -1,19 +1,20 @@
 /* SPDX-License-Identifier: Apache-2.0
  * Copyright 2026 The heddle authors */
 
-/* See ridge.h. The matrix of sums is positive semidefinite, and the penalty on its diagonal
+/* Implements ridge.h. The matrix of sums is positive semidefinite, and the penalty on its diagonal
  * makes it definite, so a Cholesky decomposition always exists. If it fails because of rounding,
- * the previous coefficients stay. Terms that have always been 0 are left out: most kernels have
- * five features that vary, and need a twentieth of the time for all features. */
+ * the previous coefficients are kept. Terms that have always been 0 are left out: most kernels have
+ * five features that vary, and then a prediction needs a twentieth of the time that all features
+ * would need. */
 #include "model/ridge.h"
 
 #include <math.h>
 #include <string.h>
 
-/* Chosen with tests/model/held_out.c, for eight kernels. With a tenth of or ten times this
- * penalty the mean error is 4.1 % instead of 4.0 % after 100 launches of other sizes, and 6.2 or
- * 5.6 % instead of 5.4 % after 20. A square's penalty is 256 times that of its feature, so few
- * samples bend the curve little. */
+/* These values were chosen with tests/model/held_out.c, for eight kernels. With a tenth of this
+ * penalty, or ten times as much, the mean error after 100 launches of other sizes is 4.1 % instead
+ * of 4.0 %. After 20 launches it is 6.2 or 5.6 % instead of 5.4 %. The penalty of a square is 256
+ * times that of its feature, so that a few samples bend the curve only a little. */
 #define PENALTY      0.03
 #define SQUARE_SCALE (1.0 / 16)
 #define FREE         1e-6 /* the penalty of the constant */
@@ -77,7 +78,8 @@ static double sum_at(const struct ridge *r, unsigned i, unsigned j)
 	return r->sum[i * (i + 1) / 2 + j];
 }
 
-/* Computes the lower triangle of the decomposition, over the terms in use. False: there is none. */
+/* Computes the lower triangle of the Cholesky decomposition, over the terms in use. Returns false
+ * if there is none. */
 static bool decompose_sums(
 	const struct ridge *r, const unsigned *used, unsigned n, double l[][RIDGE_TERMS])
 {

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0
  * Copyright 2026 The heddle authors */
 
-/* Ridge regression that learns one sample at a time (FLEP, section 4.2: linear regression with
- * an L2 penalty). The terms are a constant, each feature, and the square of each feature. The
- * structure keeps the sums of the normal equations: a sample costs one pass over them, and
- * ridge_predict solves for the coefficients when needed. No allocations; the structure holds no
- * pointers and may be copied. */
+/* Ridge regression that learns one sample at a time (FLEP, section 4.2: linear regression with an
+ * L2 penalty). The terms are a constant, each feature, and the square of each feature. The
+ * structure keeps the sums of the normal equations. A sample costs one pass over these sums, and
+ * ridge_predict solves for the coefficients when necessary. Nothing is allocated, and the structure
+ * holds no pointers, so it can be copied. */
 #ifndef HEDDLE_MODEL_RIDGE_H
 #define HEDDLE_MODEL_RIDGE_H
 
@@ -19,8 +19,8 @@
 struct ridge {
 	uint32_t n;      /* samples, up to UINT32_MAX */
 	uint32_t solved; /* 1: the coefficients include the last sample */
-	/* origin: features of the first sample, from which features count. least, greatest:
-	 * range so far. */
+	/* origin: features of the first sample, relative to which features are measured. least,
+	 * greatest: range so far. */
 	double origin[RIDGE_FEATURES], least[RIDGE_FEATURES], greatest[RIDGE_FEATURES];
 	double first;              /* value of the first sample, from which values count */
 	double sum[RIDGE_SUMS];    /* of products of terms: a lower triangle, row by row */
@@ -28,13 +28,14 @@ struct ridge {
 	double coefficient[RIDGE_TERMS];
 };
 
-/* Features should have about the same scale (such as logarithms). Ignores a sample with a number
- * that is not finite or beyond 1e6. Each new sample reduces the weight of earlier ones by 2 in
- * 1,000. */
+/* Learns a sample. The features should have about the same scale, such as logarithms. Ignores a
+ * sample with a number that is not finite or exceeds 1e6. Each new sample reduces the weight of
+ * earlier samples by 2 in 1,000. */
 void ridge_learn(struct ridge *r, const double feature[RIDGE_FEATURES], double value);
-/* Always finite; 0 if nothing was learned. Far from all samples the squares stop growing. */
+/* Predicts a value. The result is always finite, and 0 if nothing was learned. Far from all
+ * samples, the squares stop growing. */
 double ridge_predict(struct ridge *r, const double feature[RIDGE_FEATURES]);
-/* True if ridge_learn could have made these bytes from a file. */
+/* Returns true if ridge_learn could have made these bytes, which come from a file. */
 bool ridge_is_sane(const struct ridge *r);
 
 #endif

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  * Copyright 2026 The heddle authors */
 
-/* Converts records of kernels to messages: heddled answers lists with them, and the tool makes
- * them from a store while no heddled runs. */
+/* Converts records of kernels to messages. heddled sends them in reply to a request for records,
+ * and the tool makes them from a store while no heddled runs. */
 #ifndef HEDDLE_MODEL_ROWS_H
 #define HEDDLE_MODEL_ROWS_H
 

@@ -1,15 +1,15 @@
 /* SPDX-License-Identifier: Apache-2.0
  * Copyright 2026 The heddle authors */
 
-/* One file with four tables: sets of kernels, by the digest of their description, and the ways
- * in which each set was run; kernels by user and device, and the shapes of their launches
- * (kept.c). user_version is the version of the layout. A later version is not touched; the first
- * writer updates an earlier one. `heddle tune` and heddled use separate files with the same
- * layout.
+/* The store is one file with four tables: sets of kernels, by the digest of their description; the
+ * strategies with which each set was run; kernels by user and device; and the shapes of their
+ * launches (kept.c). user_version is the version of the layout. A file with a later version is not
+ * changed; a file with an earlier version is updated by its first writer. `heddle tune` and heddled
+ * use separate files with the same layout.
  *
- * The file uses a rollback journal, not a write-ahead log: changing a file to the latter needs
+ * The file uses a rollback journal, not a write-ahead log. To switch a file to the latter needs
  * exclusive access, and fails at once if there is another writer. After a writer was killed, the
- * next reader rolls back its transaction, so readers open the file for writing, too. */
+ * next reader rolls back its transaction, so readers open the file for writing as well. */
 #include "model/store.h"
 
 #include "model/plain.h"
@@ -188,7 +188,7 @@ static int make_key(const struct model_together *t, struct key *ret)
 
 /* ---- statements ---- */
 
-/* Prepares a statement and binds the key to its first parameter. NULL: failed. */
+/* Prepares a statement and binds the key to its first parameter. Returns NULL on failure. */
 static sqlite3_stmt *with_key(struct model_store *s, const struct key *k, const char *sql)
 {
 	sqlite3_stmt *q = NULL;

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0
  * Copyright 2026 The heddle authors */
 
-/* Measurements that outlive the process: the times of sets of kernels in each way that was
- * tried, and heddled's records of kernels (kept.h). An SQLite file, safe against kills and a
- * full disk. Any number of processes may read; one may write at a time, and others wait up to
- * five seconds. A store is not thread safe. */
+/* Measurements that outlive the process: the times of sets of kernels with each strategy that was
+ * tried, and heddled's records of kernels (kept.h). The store is an SQLite file, which stays intact
+ * if a writer is killed or the disk is full. Any number of processes can read. Only one can write
+ * at a time, and others wait up to five seconds. A store is not thread safe. */
 #ifndef HEDDLE_MODEL_STORE_H
 #define HEDDLE_MODEL_STORE_H
 
@@ -14,19 +14,21 @@
 
 struct model_store;
 
-/* $XDG_STATE_HOME/heddle/measured.db, else under ~/.local/state. -ENOENT: no home folder;
- * -ENAMETOOLONG. */
+/* Returns the default path: $XDG_STATE_HOME/heddle/measured.db, or else the same under
+ * ~/.local/state. Returns -ENOENT if there is no home folder, or -ENAMETOOLONG. */
 int model_store_path(char *buf, size_t size);
-/* path NULL: the default path. write: creates the file and its folders if needed. 0; -ENOENT:
- * there is no file; -EPROTO: a later heddle wrote it; -EIO: any other error. After a failure of
- * any function here, model_store_why has the reason until the next call, also without a store. */
+/* Opens a store; path NULL means the default path. If `write` is set, creates the file and its
+ * folders if necessary. Returns 0, -ENOENT if there is no file, -EPROTO if a later heddle wrote it,
+ * or -EIO for any other error. After any function here has failed, model_store_why has the reason
+ * until the next call, even if there is no store. */
 int model_store_open(const char *path, bool write, struct model_store **ret);
 void model_store_close(struct model_store *s);
 const char *model_store_why(void);
 
-/* A set of kernels, their launches, and the device. The order of kernels counts. */
+/* A set of kernels, their launches, and the device. The order of the kernels matters. */
 struct model_kernel {
-	uint8_t digest[32]; /* SHA-256 of the kernel's code and of all code that it reaches */
+	/* SHA-256 of the kernel's code and of all code that it calls or refers to */
+	uint8_t digest[32];
 	uint32_t grid[3], block[3], shared_bytes;
 };
 struct model_together {

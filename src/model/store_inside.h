@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  * Copyright 2026 The heddle authors */
 
-/* Shared by the files of the store. All functions return 0 or a negative errno; model_store_why
- * has the reason. */
+/* Functions shared by the files of the store. All return 0 or a negative errno; model_store_why has
+ * the reason. */
 #ifndef HEDDLE_MODEL_STORE_INSIDE_H
 #define HEDDLE_MODEL_STORE_INSIDE_H
 
@@ -19,7 +19,7 @@ struct model_store {
 
 int store_failed(const struct model_store *s); /* -EIO, with SQLite's message */
 int store_run(struct model_store *s, const char *sql);
-/* Runs and finalizes a statement without result rows. q NULL: it could not be prepared. */
+/* Runs and finalizes a statement that returns no rows. q is NULL if it could not be prepared. */
 int store_step(struct model_store *s, sqlite3_stmt *q);
 /* Runs fn in a transaction. Commits if fn returns 0. */
 int store_in_one(struct model_store *s, int (*fn)(struct model_store *s, void *user), void *user);

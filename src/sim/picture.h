@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  * Copyright 2026 The heddle authors */
 
-/* Draws simulations as one SVG picture. Each simulation is a panel with a row for each tenant,
- * which shows the number of SMs with blocks of the tenant over time. */
+/* Draws simulations as one SVG picture. Each simulation is a panel. A panel has a row for each
+ * tenant, which shows over time on how many SMs the tenant has blocks. */
 #ifndef HEDDLE_SIM_PICTURE_H
 #define HEDDLE_SIM_PICTURE_H
 
@@ -13,10 +13,11 @@ struct sim_picture {
 	double y; /* top of the next panel, in pixels */
 };
 
-/* Adds a panel below the others. s must have run with keeps_stays set. Zero a picture before its
- * first panel. */
+/* Adds a panel below the others. The simulation must have run with keeps_stays set. Fill a picture
+ * with 0 before its first panel. */
 void sim_picture_add(struct sim_picture *p, const struct sim *s, const char *title);
-/* Appends the whole picture to *out, and frees p's memory. If out of memory, sets out->failed. */
+/* Appends the whole picture to *out, and frees p's memory. If memory is exhausted, sets
+ * out->failed. */
 void sim_picture_finish(struct sim_picture *p, struct strbuf *out);
 
 #endif

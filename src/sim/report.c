@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0
  * Copyright 2026 The heddle authors */
 
-/* Computes the report of a simulated trace. Each tenant is simulated again alone. Both runs
- * create its launches in the same order, and a repeated launch is linked from the one before it,
- * so both runs can be compared launch by launch. */
+/* Computes the report of a simulated trace. Each tenant is also simulated alone. Both runs create
+ * the tenant's launches in the same order, and link a repeated launch from the launch before it, so
+ * this can compare the two runs launch by launch. */
 #include "sim/report.h"
 
 #include <errno.h>
@@ -16,8 +16,8 @@ static int job_error(const struct sim_job *job, uint32_t line, const char *what)
 	return -EINVAL;
 }
 
-/* Only options that replace those of the file: the reader checked the latter with its own
- * policy. */
+/* Sets the policy's options if the caller replaces those of the file. The reader has already
+ * checked the options of the file with the policy of the file. */
 static int set_options(const struct sim_job *job, struct sim *s)
 {
 	char why[256];
@@ -107,7 +107,7 @@ static void add_both(
 	}
 }
 
-/* The next launch that the file names; t: of this tenant; NULL: of any. */
+/* Returns the next launch that the file names, of tenant t, or of any tenant if t is NULL. */
 static const struct sim_launch *next_read(const struct sim_launch *l, const struct sim_tenant *t)
 {
 	while (l && (l->repeated || (t && l->tenant != t)))

@@ -3,11 +3,12 @@
 
 /* Runs a trace and reports the results of each tenant. The system-level metrics are those of S.
  * Eyerman and L. Eeckhout, "System-Level Performance Metrics for Multiprogram Workloads", IEEE
- * Micro 28(3), 2008. A tenant's normalized turnaround time (NTT) is its turnaround in company
- * divided by its turnaround alone. ANTT is the mean of these (1 is best). STP is the sum of
- * their inverses (the number of tenants is best). A tenant's turnaround is the sum over its
- * launches that finish in both runs, from submission to end. If a tenant finishes launches only
- * alone, its NTT and ANTT are infinite. A tenant that finishes none alone is left out. */
+ * Micro 28(3), 2008. A tenant's turnaround is the sum, over its launches that finish in both runs,
+ * of the time from submission to end. Its normalized turnaround time (NTT) is its turnaround with
+ * the other tenants divided by its turnaround alone. ANTT is the mean of the NTTs (1 is best). STP
+ * is the sum of their inverses (the number of tenants is best). If a tenant finishes launches only
+ * when it is alone, its NTT and ANTT are infinite. A tenant that finishes no launch alone is left
+ * out. */
 #ifndef HEDDLE_SIM_REPORT_H
 #define HEDDLE_SIM_REPORT_H
 
@@ -29,10 +30,11 @@ struct sim_job {
 struct sim_tenant_report {
 	const struct sim_tenant *tenant;
 	uint64_t finished, unfinished; /* launches that were submitted */
-	/* percent: of the SM time of all finished blocks; and by weight */
+	/* The tenant's percentage of the SM time of all finished blocks, and the percentage that
+	 * its weight entitles it to. */
 	double share, share_wanted;
-	/* Time between submission and end without a block on the device; over all submitted
-	 * launches. */
+	/* Time between submission and end during which a launch had no block on the device; over
+	 * all submitted launches. */
 	double waiting_mean_ns;
 	uint64_t waiting_longest_ns;
 	double turnaround_mean_ns;        /* of finished launches; NAN: none */
@@ -44,17 +46,19 @@ struct sim_tenant_report {
 struct sim_report {
 	VEC(struct sim_tenant_report) tenants; /* in the order of the file */
 	uint64_t preemptions;
-	uint64_t makespan_ns; /* from the first submission to the last end, or the end of the run */
-	double antt, stp;     /* may be infinite: see above */
-	double idle;          /* percent of the makespan's SM time without a block */
+	/* time from the first submission to the end of the last launch, or to the end of the run */
+	uint64_t makespan_ns;
+	double antt, stp; /* may be infinite: see above */
+	double idle;      /* percent of the makespan's SM time without a block */
 };
 
-/* Reads and runs the trace with all tenants, or with the tenant `only`. 0; -EINVAL: an error is
- * in diags; -ENOMEM. Initializes *ret in any case; the caller frees it with sim_finish. */
+/* Reads and runs the trace with all tenants, or only with the tenant `only`. Returns 0, -EINVAL
+ * with an error in diags, or -ENOMEM. Initializes *ret in any case; the caller frees it with
+ * sim_finish. */
 int sim_job_run(const struct sim_job *job, const char *only, struct sim *ret);
-/* Makes the report of a finished simulation; also runs each tenant alone. 0; -EINVAL: an error
- * is in diags; -ENOMEM. Names belong to s. The caller frees *ret with sim_report_finish, also
- * after a failure. */
+/* Makes the report of a finished simulation; also runs each tenant alone. Returns 0, -EINVAL with
+ * an error in diags, or -ENOMEM. Names belong to s. The caller frees *ret with sim_report_finish,
+ * even after a failure. */
 int sim_report_make(const struct sim_job *job, const struct sim *s, struct sim_report *ret);
 void sim_report_finish(struct sim_report *r);
 

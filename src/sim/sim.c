@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0
  * Copyright 2026 The heddle authors */
 
-/* The simulated device: a heap of events in order of time, the dispatcher of blocks, the
- * workers, and the tenants' answers to the engine. A simulation that fails keeps its first error
- * in its status, and stops before the next event. */
+/* The simulated device: a heap of events in order of time, the dispatcher of blocks, the workers,
+ * and the tenants' replies to the engine. If a simulation fails, its status keeps the first error,
+ * and the simulation stops before the next event. */
 #include "sim/sim.h"
 
 #include <errno.h>
@@ -236,7 +236,8 @@ static void launch_workers(struct sim *s, const struct sim_event *e)
 		return;
 	if (e->l->answering && e->value) {
 		e->l->answering = false;
-		/* The grant was revoked in the meantime, so the tenant still owes the answer. */
+		/* The engine has revoked the grant meanwhile. Launch no workers, and launch them at
+		 * the next grant. */
 		if (!e->l->granted) {
 			e->l->answered = e->l->drains - 1;
 			return;
@@ -256,7 +257,8 @@ static uint32_t allowed_workers(const struct sim *s, const struct sim_launch *l)
 	return (uint32_t)MIN(n, l->total - l->finished);
 }
 
-/* Launches the workers that the tenant owes: one round for each drain. */
+/* Launches workers for a launch that has SMs again: one round (a grid of workers) for each
+ * drain. */
 static void answer_grant(struct sim *s, struct sim_launch *l)
 {
 	struct sim_event e = {.fn = launch_workers, .l = l, .value = 1};
@@ -269,8 +271,8 @@ static void answer_grant(struct sim *s, struct sim_launch *l)
 	sim_at(s, s->now + s->relaunch_ns, e);
 }
 
-/* Workers read the word with their next ticket. A word that a newer one has overtaken is
- * ignored. */
+/* New quotas reach the workers, which read them before they claim their next ticket. Quotas that
+ * arrive after newer ones are ignored. */
 static void quotas_arrive(struct sim *s, const struct sim_event *e)
 {
 	(void)s;
@@ -307,7 +309,7 @@ static void tell_quotas(struct sim *s, struct sim_launch *l, const uint8_t quota
 	l->applied = l->word;
 }
 
-/* Launches as many workers as may stay now in addition to those that might before. */
+/* Launches additional workers: as many as the new quotas allow beyond the old quotas. */
 static void launch_more_workers(
 	struct sim *s, struct sim_launch *l, const uint8_t quota[CTL_MAX_SMS])
 {
@@ -441,8 +443,8 @@ static void give_number(struct sim_tenant *t, uint32_t sm)
 		t->number[sm] = ++t->n_numbers;
 }
 
-/* A tenant without workers on the device numbers all SMs with room for its worker. Other SMs get
- * a number when a worker comes to them. */
+/* Gives numbers to SMs. If a tenant has no workers on the device, it numbers all SMs that have
+ * space for one of its workers. Any other SM gets its number when a worker starts there. */
 static void number_sms(struct sim *s, struct sim_launch *l, uint32_t sm)
 {
 	struct sim_tenant *t = l->tenant;
@@ -489,7 +491,8 @@ static void worker_exit(struct sim *s, struct sim_launch *l, uint32_t sm)
 		finish_launch(s, l);
 		return;
 	}
-	/* A round that finds quotas of 0 drains with each worker; write one line for it. */
+	/* If the quotas are 0, each worker of a round drains as the last one. Write only one line
+	 * for all of them. */
 	if (l->drains++ == 0 || l->finished != l->said)
 		trace_line(s, "%s %s drained at %llu of %llu", l->tenant->name, l->name,
 			(unsigned long long)l->finished, (unsigned long long)l->total);
@@ -499,8 +502,8 @@ static void worker_exit(struct sim *s, struct sim_launch *l, uint32_t sm)
 	answer_grant(s, l);
 }
 
-/* If the blocks on an SM need more than 100 percent of it, all run slower alike. The time of a
- * block is fixed when it begins. */
+/* Returns the time of a block. If the blocks on an SM together need more than 100 percent of it,
+ * all of them run slower by the same factor. The time of a block is fixed when it begins. */
 static uint64_t block_time(const struct sim *s, const struct sim_launch *l, uint32_t sm)
 {
 	uint64_t percent = 0;
@@ -532,8 +535,9 @@ static void next_ticket(struct sim *s, const struct sim_event *e)
 	place_workers(s);
 }
 
-/* The SM with most room. Among equals the search continues after the last SM, so a worker that
- * leaves at once does not return to the same SM while others are free. */
+/* Returns the SM with the most free capacity. The search begins after the last SM that was used. So
+ * if several SMs are equally free, a worker that exits at once is not placed on the same SM
+ * again. */
 static int find_roomiest_sm(const struct sim *s, uint32_t need)
 {
 	int best = -1;
@@ -572,7 +576,8 @@ static bool round_is_over(const struct sim_round *r)
 	return !r->workers || r->l->done || r->l->tenant->gone;
 }
 
-/* The first round of the highest priority; NULL: there is none. Removes finished rounds. */
+/* Returns the first of the rounds (grids of workers) with the highest priority, or NULL if there is
+ * none. Removes rounds whose workers are all placed. */
 static struct sim_round *next_round(struct sim *s)
 {
 	struct sim_round *best = NULL;
@@ -592,7 +597,8 @@ static struct sim_round *next_round(struct sim *s)
 	return best;
 }
 
-/* The dispatcher: places the first round of the highest priority completely before the next. */
+/* The dispatcher: places all workers of the first round of the highest priority, and only then
+ * those of the next round. */
 static void place_workers(struct sim *s)
 {
 	struct sim_round *r;
@@ -620,7 +626,7 @@ static struct sim_stream *stream_of(const struct sim_launch *l)
 	return q;
 }
 
-/* Appends the launch to its stream, which is created if needed. 0 or -ENOMEM. */
+/* Appends the launch to its stream, and creates the stream if necessary. Returns 0 or -ENOMEM. */
 static int stream_enter(struct sim_launch *l)
 {
 	struct sim_stream *q = stream_of(l);
@@ -641,7 +647,8 @@ static int stream_enter(struct sim_launch *l)
 	return 0;
 }
 
-/* Removes a launch that is done. It is the first one: only the first launch of a stream runs. */
+/* Removes a launch that is done from its stream. It is always the first one, because only the first
+ * launch of a stream runs. */
 static void stream_leave(const struct sim_launch *l)
 {
 	struct sim_stream *q = stream_of(l);
@@ -668,8 +675,8 @@ static void start_next(struct sim *s, const struct sim_launch *prev)
 		start_launch(s, next);
 }
 
-/* True if the tenant exists at the event. Events after it has left are ignored; an event before
- * it has joined is an error of the file. */
+/* Returns true if the tenant exists at the time of the event. An event after the tenant has left is
+ * ignored. An event before the tenant has joined is an error in the file. */
 static bool has_joined(struct sim *s, const struct sim_event *e, const struct sim_tenant *t)
 {
 	if (t->handle)
@@ -800,7 +807,8 @@ void sim_leave(struct sim *s, const struct sim_event *e)
 	place_workers(s);
 }
 
-/* n: 1: opaque work begins; 0: it ends; 2: it ends, and the program does not wait for that. */
+/* Begins or ends opaque (unmanaged) work. Values of n: 1: it begins; 0: it ends; 2: it ends, and
+ * the program does not wait for the end. */
 void sim_opaque(struct sim *s, const struct sim_event *e)
 {
 	if (!has_joined(s, e, e->tenant))
@@ -848,7 +856,7 @@ static void pass_time(struct sim *s, uint64_t until)
 	s->now = until;
 }
 
-/* Plans an event at the engine's deadline, if no other event comes before. */
+/* Adds an event at the engine's deadline, unless another event comes earlier. */
 static void plan_tick(struct sim *s)
 {
 	uint64_t deadline = s->sched ? sched_deadline(s->sched) : UINT64_MAX;

@@ -1,20 +1,21 @@
 /* SPDX-License-Identifier: Apache-2.0
  * Copyright 2026 The heddle authors */
 
-/* Simulates a device and its tenants in virtual time, with the real scheduling engine. Blocks
- * are dispatched first come, first served, tenants of higher priority first. A worker keeps its
- * place on an SM until its quota excludes it or no tickets are left. Words reach workers after
- * the relay's delay. Tenants answer a grant with new workers after another delay. Streams run in
- * order. With numbering=own each tenant numbers the SMs itself, as under MPS (sched/engine.h,
- * renumbered). Each event is one line of a trace. No threads: one simulation, one caller. */
+/* Simulates a device and its tenants in virtual time, with the real scheduling engine. The device
+ * places blocks in the order of their arrival, but those of tenants with higher priority first. A
+ * worker stays on its SM until its quota excludes it or no tickets are left. New quotas reach the
+ * workers after the relay's delay. When a launch gets SMs, its tenant launches new workers after
+ * another delay. The launches of a stream run in order. With numbering=own each tenant numbers the
+ * SMs itself, as under MPS (sched/engine.h, renumbered). Each event writes one line of a trace.
+ * There are no threads: a simulation has one caller. */
 #ifndef HEDDLE_SIM_SIM_H
 #define HEDDLE_SIM_SIM_H
 
 #include "sched/sched.h"
 
 #define SIM_NAME_MAX 31
-/* Capacity of an SM; a worker takes 1 / workers_per_sm of it. The engine sees it as shared
- * memory. */
+/* Capacity of an SM. A worker takes 1 / workers_per_sm of it. For the engine, this is the SM's
+ * shared memory. */
 #define SIM_CAPACITY 55440u
 #define SIM_THREADS  2048u /* the same, for threads */
 
@@ -30,14 +31,18 @@ struct sim_launch {
 	uint64_t id, kernel, total, block_ns,
 		before_ns; /* before_ns: duration of a copy before it in the stream */
 	uint32_t wps, stream, stream_priority, count;
-	uint32_t use; /* percent of an SM's bottleneck that a block needs to run in block_ns */
+	/* percentage of an SM's bottleneck resource that a block needs in order to run in
+	 * block_ns */
+	uint32_t use;
 	uint64_t gap_ns;
 	/* done_ns: end of the last block, or when its program left. */
 	uint64_t submit_ns, done_ns, ticket, finished, said;
 	uint32_t present, drains, answered, preemptions;
-	/* the last word sent to it, and the last one that reached it; 0: none */
+	/* number of the last quota update that was sent to the launch, and of the last one that has
+	 * reached its workers; 0: none */
 	uint64_t word, applied;
-	/* Time since submission without a worker on the device, and until when it is counted. */
+	/* waited_ns: total time since submission without a worker on the device. wait_since_ns:
+	 * start of the period without workers that is not yet in that total. */
 	uint64_t waited_ns, wait_since_ns;
 	uint32_t line; /* line of the file; 0: none */
 	bool started, arrived, done, granted, answering;
@@ -45,7 +50,8 @@ struct sim_launch {
 	uint8_t quota[CTL_MAX_SMS], on_sm[CTL_MAX_SMS], used_sm[CTL_MAX_SMS];
 };
 
-/* Launches of one stream that are submitted and not done. Only the first can have workers. */
+/* The launches of one stream that are submitted and not done. Only the first of them can have
+ * workers. */
 struct sim_stream {
 	struct sim_stream *next;
 	uint32_t id;
@@ -68,7 +74,8 @@ struct sim_tenant {
 	bool hold, gone;
 	uint8_t begin[CTL_MAX_SMS]; /* quotas of its new launches */
 	uint32_t n_begin;           /* SMs with a quota in begin */
-	/* Workers of all its launches; its own numbers of the SMs plus one, 0: none yet. */
+	/* present: number of workers of all its launches. number: the tenant's own number of each
+	 * SM, plus one; 0: none yet. */
 	uint32_t present, n_numbers, number[CTL_MAX_SMS];
 	uint32_t on_sm[CTL_MAX_SMS], sms; /* its workers on each SM; number of SMs with any */
 	VEC(struct sim_stay) stays;       /* only if keeps_stays is set */
@@ -99,8 +106,8 @@ struct sim {
 	uint64_t now, order, end, relay_ns, relaunch_ns;
 	struct sim_tenant *tenants, **last_tenant;
 	struct sim_launch *launches, **last;
-	/* planned: created before the run, sorted by time when it starts. events: created during
-	 * the run, a heap. */
+	/* planned: events created before the run, sorted by time when it starts. events: a heap of
+	 * the events created during the run. */
 	VEC(struct sim_event) planned, events;
 	size_t next_planned;
 	bool running;
@@ -110,7 +117,7 @@ struct sim {
 	bool keeps_stays;
 	char name[64]; /* name of the device; "": it has none */
 	struct strbuf trace;
-	/* Called after each event; it must change nothing. NULL: none. */
+	/* Called after each event; it must not change the simulation. NULL: none. */
 	void (*watch)(const struct sim *s, void *user);
 	void *watch_user;
 	uint32_t next_sm;    /* SM at which the dispatcher begins to search */
@@ -122,18 +129,21 @@ struct sim {
 	char error[200];
 };
 
-/* Initializes a device of 4 SMs with policy hpf and no end. Free it with sim_finish. */
+/* Initializes a simulation of a device with 4 SMs, the policy hpf, and no end time. Free it with
+ * sim_finish. */
 void sim_init(struct sim *s);
 void sim_finish(struct sim *s);
-/* Adds an event at time t, ns. s owns the event's quota from now on. A failure sets status. */
+/* Adds an event at time t (ns). Takes ownership of the event's quota. Sets the simulation's status
+ * on failure. */
 void sim_at(struct sim *s, uint64_t t, struct sim_event e);
-/* Runs until no events are left, or past s->end. 0; -ENOMEM; -EINVAL: a line of the file is not
- * possible (error_line, error). */
+/* Runs until no events are left, or until s->end has passed. Returns 0, -ENOMEM, or -EINVAL if a
+ * line of the file is not possible (error_line, error). */
 int sim_run(struct sim *s);
 /* Finds by name; NULL: there is none. s owns the result. */
 struct sim_tenant *sim_tenant(struct sim *s, const char *name);
 struct sim_launch *sim_launch(struct sim *s, struct sim_tenant *t, const char *name);
-/* Copies at most SIM_NAME_MAX bytes of the name. NULL: out of memory. */
+/* Creates a tenant or a launch. Copies at most SIM_NAME_MAX bytes of the name. Returns NULL if
+ * memory is exhausted. */
 struct sim_tenant *sim_new_tenant(struct sim *s, const char *name);
 struct sim_launch *sim_new_launch(struct sim *s, struct sim_tenant *t, const char *name);
 /* Handlers of events: fn of a struct sim_event. */
@@ -148,7 +158,8 @@ void sim_opaque(struct sim *s, const struct sim_event *e);
 void sim_copied(struct sim *s, const struct sim_event *e);
 void sim_idle(struct sim *s, const struct sim_event *e); /* n: 1 without tasks, 0 with tasks */
 void sim_pin(struct sim *s, const struct sim_event *e);  /* n: 1 pins, 0 unpins */
-/* Writes the SMs of n that are not 0, such as "0-3,5", or "none". */
+/* Writes the numbers of the SMs whose value in sms[0, n) is not 0, for example "0-3,5", or
+ * "none". */
 void sim_sms_text(const uint8_t *sms, uint32_t n, char *ret, size_t max);
 
 #endif

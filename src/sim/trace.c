@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  * Copyright 2026 The heddle authors */
 
-/* Reads traces. Each kind of line has a function that looks up the words that it knows. A word
- * that no function looked up is an error, so a misspelled word does not silently get its
+/* Reads traces. Each kind of line has a function, which looks up the words that it knows. A word
+ * that was not looked up is an error, so that a misspelled word does not silently get its
  * default. */
 #include "sim/trace.h"
 
@@ -142,7 +142,8 @@ static uint64_t read_time_of(
 	return t;
 }
 
-/* The index of the word after "key=": 0 or 1. Without the key: otherwise. */
+/* Returns the index (0 or 1) in `words` of the text after "key=". If the line does not have the
+ * key, returns `otherwise`. */
 static bool read_choice(struct sim_reader *r, struct sim_words *w, const char *key,
 	const char *const words[2], bool otherwise)
 {

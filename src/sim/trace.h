@@ -36,22 +36,24 @@ struct sim_reader {
 	bool has_end; /* a line "run" was read */
 };
 
-/* Converts "1.5ms" to ns, at most SIM_TIME_MAX_NS. 0; -EINVAL: not a time, or negative; -ERANGE. */
+/* Converts a time such as "1.5ms" to ns, at most SIM_TIME_MAX_NS. Returns 0, -EINVAL if the text is
+ * not a time or is negative, or -ERANGE. */
 #define SIM_TIME_MAX_NS 1000000000000000ull /* 1,000,000 s */
 int sim_parse_time(const char *text, uint64_t *ret_ns);
-/* Splits a line of len bytes, without its newline. 0; -E2BIG: too long, or too many words. */
+/* Splits a line of len bytes, without its newline, into words. Returns 0, or -E2BIG if it is too
+ * long or has too many words. */
 int sim_split(const char *line, size_t len, struct sim_words *ret);
-/* Changes '~' to '#' in place. The second launch of kernel k is k#1; traces write k~1, because
- * '#' begins a comment. */
+/* Changes '~' to '#' in a name, in place. The second launch of kernel k has the name k#1. Traces
+ * write k~1, because '#' begins a comment. */
 void sim_real_name(char *name);
-/* Reads one line, which must be none that sim_read skips. 0; -EINVAL: an error is in diags;
- * -ENOMEM. */
+/* Reads one line. It must not be a line that sim_read skips. Returns 0, -EINVAL with an error in
+ * diags, or -ENOMEM. */
 int sim_read_line(struct sim_reader *r, const char *line, size_t len);
-/* A trace may have several devices: a line "device" after lines "at" or "run" begins another
- * one. Returns the size of the first device's text, and its number of lines. */
+/* Finds the end of the first device's part of a trace. A line "device" after lines "at" or "run"
+ * begins another device. Returns the size of the first part, and its number of lines. */
 size_t sim_section(const char *text, size_t len, uint32_t *ret_lines);
-/* Reads lines up to the end or to a line "---". Skips "expect" lines, which are for tests.
- * Counts lines from r->line on. 0; -EINVAL: an error is in diags; -ENOMEM. */
+/* Reads lines up to the end or to a line "---". Skips "expect" lines, which are for tests. Counts
+ * lines starting from r->line. Returns 0, -EINVAL with an error in diags, or -ENOMEM. */
 int sim_read(struct sim_reader *r, const char *text, size_t len);
 
 #endif
