@@ -38,8 +38,8 @@ struct ctl_block {
 	uint64_t gone;        /* workers that have left, in all generations */
 	uint32_t relay;       /* 1: a warp reads the host's word */
 	uint32_t applied_seq; /* ctl_host.seq last applied in this generation; 0: none */
-	/* the generation of the next launch; streams wait until this reaches their launch's
-	 * generation + 1 */
+	/* the generation that the next launch will have; the stream behind launch g waits until
+	 * this exceeds g */
 	uint32_t gate;
 	uint32_t drains;      /* of the present generation */
 	uint32_t passed;      /* blocks of a guard grid that left without a ticket */

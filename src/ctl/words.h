@@ -30,7 +30,7 @@ struct ctl_host {
 	uint64_t store_ns; /* CLOCK_MONOTONIC of the last store, for measurements */
 	uint32_t pad1[28];
 	uint8_t quota[CTL_MAX_SMS]; /* workers on each SM; CTL_NO_QUOTA: no bound */
-	/* device -> host. A field that contains a generation is about the launch of that
+	/* device -> host. A field that contains a generation applies only to the launch of that
 	 * generation. */
 	uint32_t arrived; /* gen + 1 once the first relay runs */
 	/* generation + 1 when every block has finished and all workers have exited */

@@ -32,24 +32,25 @@ struct dev_merging {
 	bool unsliced, branches;
 };
 
-/* Launches of a kernel's own. In a merged launch every worker has the registers and shared memory
- * of the most demanding kernel (KernelMerge, section 2.4). An example, for an SM of sm_90 with
- * 65,536 registers, 2,048 threads, 32 blocks, 16 barriers per block and 227 KiB of shared memory:
- * if one kernel needs 128 registers and blocks of 256 threads, two workers fit, with 512 threads. A
- * second kernel with 32 registers and blocks of 64 threads has 2,048 threads when it runs alone.
- * Four of its blocks in each worker would fill those 512 threads, which is a quarter of its
- * occupancy alone, and they would not share the other kernel's shared memory.
+/* A kernel can have a launch of its own besides the merged launch, for the following reason. In a
+ * merged launch every worker has the registers and shared memory of the most demanding kernel
+ * (KernelMerge, section 2.4). An example, for an SM of sm_90 with 65,536 registers, 2,048 threads,
+ * 32 blocks, 16 barriers per block and 227 KiB of shared memory: if one kernel needs 128 registers
+ * and blocks of 256 threads, two workers fit, with 512 threads. A second kernel with 32 registers
+ * and blocks of 64 threads has 2,048 threads when it runs alone. Four of its blocks in each worker
+ * would fill those 512 threads, which is a quarter of its occupancy alone, and they would not share
+ * the other kernel's shared memory.
  *
  * So a kernel can also have a launch of its own, with its own form. Its workers claim blocks from
  * the same control block as the merged launch. They have only their own kernel's demands (plus 160
  * bytes of shared memory), so as many fit as the kernel's blocks do alone. They use the part of
- * each SM that the merged launch leaves free. With SMs of its own (CTL_APART) the kernel has its
+ * each SM that the merged launch does not use. With SMs of its own (CTL_APART) the kernel has its
  * full occupancy there. Otherwise it has the rest of each SM, and the whole SM when the other
  * kernels are complete.
  *
- * How much the merged launch leaves free: with shares, kernels with a launch of their own get no
- * workers of the merged launch. With stealing, the number of merged workers is reduced in
- * proportion to the number of its kernels, unless the caller sets it. */
+ * How much the merged launch uses: with shares, kernels with a launch of their own get no workers
+ * of the merged launch. With stealing, the number of merged workers is reduced in proportion to the
+ * number of its kernels, unless the caller sets it. */
 
 /* The plan of a launch, computed from struct dev_merging and from the number of workers that
  * fit. */

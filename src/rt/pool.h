@@ -41,8 +41,8 @@ enum pool_state { POOL_AWAY, POOL_RUNNING, POOL_LEAVING, POOL_FAILED };
 struct pool_kernel {
 	struct rt_kernel *kernel;
 	uint32_t arg_bytes, arg_align, static_bytes;
-	/* Properties of the kernel's two forms: [0] for blocks of whole warps, [1] for other
-	 * blocks. Set before the form exists. */
+	/* Properties of the kernel's two forms (rewritten kernels): [0] for blocks of whole warps,
+	 * [1] for other blocks. Set before the form exists. */
 	bool barriers[2], one_dimensional[2], rising[2];
 	_Atomic int form[2]; /* index in the module; -1: none yet */
 	/* the shape of the kernel's last task, and the device's encoding of it (pool_shape.c) */

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0
  * Copyright 2026 The heddle authors */
 
-/* Records which tasks failed, how and where, if only the task failed and not the whole pool. The
- * failure is first in the row's `why`, until the row is reused. The thread that reuses the row
- * copies the failure to a table before, and later queries find it there. */
+/* Records which tasks failed, how and where, if only the task failed and not the whole pool. A
+ * failure is first stored in the `why` of the task's row (slot). Before a thread reuses the row, it
+ * copies the failure to a table, where later queries find it. */
 #include "rt/pool_row.h"
 
 #include <errno.h>

@@ -101,9 +101,9 @@ static bool shape_is_allowed(const struct launch *l)
 
 static _Atomic unsigned n_open; /* launches between admission_begin and admission_end */
 
-/* Counts this launch as one that may use a form; forms stay loaded until admission_end. Call this
- * before the test for a fence, because the thread that ends a context first raises a fence and then
- * waits until no admission is open. */
+/* Counts this launch as one that may use a preemptible form; forms stay loaded until admission_end.
+ * Call this before the test for a fence, because the thread that ends a context first raises a
+ * fence and then waits until no admission is open. */
 static void admission_begin(struct admission *a)
 {
 	atomic_fetch_add(&n_open, 1);
@@ -123,8 +123,8 @@ void admissions_await_end(void)
 		nanosleep(&(struct timespec){.tv_nsec = 20000}, NULL);
 }
 
-/* Returns false if the form belonged to a context that has ended since the form was read from the
- * kernel. The caller must have an open admission. */
+/* Returns true if `f` still is the kernel's preemptible form. Its context may have ended since the
+ * caller read it. The caller must be between admission_begin and admission_end. */
 static bool is_current(const struct form *f, const struct kernel *k)
 {
 	return atomic_load_explicit(&k->state, memory_order_acquire) == KERNEL_READY &&

@@ -24,8 +24,9 @@ struct compiled {
  * the cache entry to commit once the text has compiled, in this or in another process. NULL means
  * that the entry is committed already, so that the driver should find the code in its own cache.
  *
- * Do not call this within a fence, because it can take long. The calling thread needs a turn
- * (kernel_turn_begin); this gives the turn up while another process compiles. */
+ * Do not call this within a fence, because it can take long. The calling thread must have called
+ * kernel_turn_begin, which limits how many threads work at once. While another process compiles,
+ * this lets another thread work. */
 bool compile(const char *text, size_t len, const struct staged *s, struct compiled *ret);
 /* Call these around driver calls on threads that the program's end does not wait for otherwise. The
  * driver shuts down at the program's end, so the program's end and the end of a context wait while
@@ -40,7 +41,8 @@ void compile_resume(void);
  * first launch and hold a lock meanwhile. Call it between placing_begin and placing_end. */
 bool compile_place(struct compiled *c, const char *text, const char *name);
 /* Compiles the text in this process and loads kernel `name` on the device. Call it between
- * placing_begin and placing_end. Launches are held meanwhile, so use it only for small kernels. */
+ * placing_begin and placing_end. The program's launches wait meanwhile, so use it only for small
+ * kernels. */
 bool compile_here(struct compiled *c, const char *text, const char *name);
 /* Unloads the compiled code. Call it between placing_begin and placing_end, or while the program
  * itself calls the driver to unload something. */

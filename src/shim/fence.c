@@ -124,9 +124,9 @@ void fence_begin(enum fence_kind kind)
 			break;
 		if (!began)
 			began = shim_now_ns();
-		/* A call that loads code need not wait for running launches to complete. It must
-		 * not, because a running launch may wait for something that the loaded code
-		 * does. */
+		/* A call that loads code need not wait until running launches complete. If it did,
+		 * it might wait forever, because a running launch may wait for something that the
+		 * loaded code does. */
 		if (kind == FENCE_LOADS && shim_now_ns() - began > LOAD_WAITS_NS &&
 			all_pinned(none_preempted))
 			break;

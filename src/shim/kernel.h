@@ -124,8 +124,8 @@ void kernel_await_none(void); /* waiting launches continue unmanaged */
 /* Makes one of the form-making threads call remember_write for the kernel. Returns false if the
  * module is unloaded or there is no such thread. */
 bool kernel_remember(struct kernel *k);
-/* Records that a launch with `threads` threads ran without the form. Kernels with the largest total
- * get their forms first. */
+/* Records that a launch with `threads` threads ran without the kernel's preemptible form. Kernels
+ * with the largest total get their forms first. */
 void kernel_missed(struct kernel *k, uint64_t threads);
 /* Limits how many form-making threads work at once, so that they use at most half of the
  * processors. kernel_turn_begin waits until the calling thread can work. A thread that waits for
@@ -142,15 +142,15 @@ void kernel_cache_config(void *handle, CUfunc_cache config);
 /* Call this before a driver call that may end a context, after compile_pause and when no launch is
  * managed. Until kernels_thaw, no thread requests a form or uses one. */
 void kernels_freeze(void);
-/* Call this after that driver call. `ended` is the context that has ended together with its
- * modules, or NULL if none has. is_shims: the forms were in this context, so kernels of libraries
- * get new forms at their next launch. */
+/* Call this after a driver call that may have ended a context. `ended` is the context that has
+ * ended together with its modules, or NULL if none has. is_shims: the forms were in this context,
+ * so kernels of libraries get new forms at their next launch. */
 void kernels_thaw(CUcontext ended, bool is_shims);
-/* Returns how often the shim's context has ended. A form that was made before the latest end no
- * longer exists. Call under kernel_lock. */
+/* Returns how often the shim's context has ended. A form (preemptible kernel) that was made before
+ * the latest end no longer exists. Call under kernel_lock. */
 unsigned kernels_epoch(void);
-/* Applies heddled's split of an SM's memory into L1 cache and shared memory to the form
- * (carveout.c). Call it before each launch of the form. */
+/* Applies the split of an SM's memory into L1 cache and shared memory that heddled requests to the
+ * form (carveout.c). Call it before each launch of the form. */
 void carveout_set(struct form *f);
 
 /* Makes the form of `k`: parses, rewrites, compiles and loads it. Only threads that make forms call
@@ -161,8 +161,9 @@ void rewrite_unload(struct form *f); /* and its other */
 /* Frees the form and its `other` after the context has ended. No thread uses them any more. */
 void rewrite_free_ended(struct form *f);
 void rewrite_forget(void); /* likewise, of the closer */
-/* Returns the small kernel that follows each grid of the guard form and completes the launch. It is
- * loaded together with the first guard form. */
+/* Returns the closer, a small kernel that follows each grid of the guard form and completes the
+ * launch. (In the guard form, each hardware block runs one block of the grid.) It is loaded
+ * together with the first guard form. */
 CUfunction rewrite_closer(void);
 
 /* Makes code that names a module variable read the address of the original variable from an array

@@ -37,8 +37,9 @@ static bool is_unbounded(const struct ctl_host *h)
 
 /* Learns from the duration of a launch: from the whole duration if the launch was never resumed,
  * else from the time after the last resume. The second case serves launches that are preempted
- * every time. Only time without preemptions and quotas counts. The time after a resume counts only
- * if it is long, because resuming takes time as well. */
+ * every time. The time counts only if no quota limited the launch and nothing preempted it
+ * meanwhile. The time after a resume counts only if it is long, because resuming takes time as
+ * well. */
 static void learn_duration(struct managed *m)
 {
 	const struct wire_slot *w = slot_of(m);
@@ -228,8 +229,9 @@ void managed_stream_destroyed(struct stream *s)
 	pthread_mutex_unlock(&launches()->lock);
 }
 
-/* Returns true if heddled has sent quotas for an incomplete launch, or sets quotas for launches
- * that begin. If `ungranted` is set, counts only launches that have no SMs now. */
+/* Returns true if heddled steers some incomplete launch: it has sent quotas for the launch, or it
+ * sets quotas for all launches that begin. If `ungranted` is set, counts only launches that have no
+ * SMs now. */
 static bool any_steered(bool ungranted)
 {
 	bool any = false, begin = __atomic_load_n(&shim->page->begin.seq, __ATOMIC_ACQUIRE);

@@ -80,8 +80,8 @@ void placing_passed(void)
 	atomic_fetch_sub(&here()->n_passing, 1);
 }
 
-/* Holds all new launches. The fence is for managed launches, because each of them counts as
- * outstanding before it tests for a fence. */
+/* Holds back all new launches: `closed` those that are not managed, and the fence the managed ones.
+ * Each managed launch counts as outstanding before it tests for a fence, so none is missed. */
 static void close_launches(void)
 {
 	atomic_store(&here()->closed, true);
@@ -168,8 +168,8 @@ static void *run_synchroniser(void *unused)
 }
 
 /* Asks the synchroniser thread to wait for all work, and returns true if that wait has ended by
- * time `ns`. If it returns false, do not call it again before the synchroniser has replied. Call
- * while launches are held. */
+ * time `ns`. If it returns false, do not call it again before the synchroniser has replied. Call it
+ * while new launches are held back. */
 static bool is_idle_until(uint64_t ns)
 {
 	struct timespec until;

@@ -8,11 +8,11 @@
 
 #include "shim/managed.h"
 
-/* Call these around driver calls that load or unload code, in a thread that makes forms and has a
- * turn (kernel_turn_begin). placing_begin waits until nothing runs, however long that takes, and
- * gives up the thread's turn meanwhile. Until placing_end the shim's context is current, and the
- * end of the program waits. Returns false if the program or its context ends; then do not call
- * placing_end. */
+/* Call these around driver calls that load or unload code, in a thread that makes forms
+ * (preemptible kernels) and has called kernel_turn_begin. placing_begin waits until nothing runs,
+ * however long that takes, and lets another thread make forms meanwhile. Until placing_end the
+ * shim's context is current, and the end of the program waits. Returns false if the program or its
+ * context ends; then do not call placing_end. */
 bool placing_begin(struct shim_inside *in);
 void placing_end(struct shim_inside *in);
 
@@ -22,10 +22,12 @@ void locals_make_room(uint32_t bytes);
 void locals_forget(void); /* the context has ended */
 
 /* ---- launches ---- */
-/* Waits until launches are not held. They may be held again immediately afterwards. */
+/* Waits until the shim no longer holds back launches in order to load code. It may hold them back
+ * again immediately afterwards. */
 void placing_await(void);
-/* Call these around a launch. A launch is not held between placing_pass and placing_passed. Before
- * placing_passed the launch must either have failed or be counted as outstanding or in flight. */
+/* Call these around a launch. placing_pass waits while launches are held back; from then until
+ * placing_passed this launch is not held back. Before placing_passed the launch must either have
+ * failed or be counted as outstanding or in flight. */
 void placing_pass(void);
 void placing_passed(void);
 

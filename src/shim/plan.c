@@ -95,9 +95,10 @@ static struct form_shape *shape_of(struct form *f, const struct launch *l)
 }
 
 /* Returns true if the launch must not be managed, because its blocks may wait for each other and
- * without heddle all of them are on the device at once. There may be fewer workers than blocks: the
- * relay takes the place of one worker, and a quota may end some workers before the others have
- * begun. An unmanaged grid starts as a whole, or is held at launch. */
+ * without heddle all of them are on the device at once. As a managed launch it might have fewer
+ * workers than blocks: the relay block takes the place of one worker, and a quota may end some
+ * workers before the others have begun. An unmanaged grid either starts as a whole, or its launch
+ * call waits. */
 static bool must_start_whole(const struct form *f, const struct form_shape *s, uint64_t total)
 {
 	return f->info.rising_order && total <= (uint64_t)MAX(s->per_sm, s->as_it_is) * shim->n_sms;

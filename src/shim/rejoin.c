@@ -7,8 +7,8 @@
  *
  * So the agent repairs values that a daemon left half-written when it died, and values that a
  * stalled daemon writes late. The next daemon then writes all values anew. Between HELLO and its
- * reply no launch is held (shim->dead). If the new daemon has already preempted a launch by then,
- * the shim still launches workers for it, and these exit at once. */
+ * reply the shim holds no launch back (shim->dead). If the new daemon has already preempted a
+ * launch by then, the shim still launches workers for it, and these exit at once. */
 #include "shim/rejoin.h"
 
 #include <errno.h>

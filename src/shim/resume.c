@@ -1,21 +1,22 @@
 /* SPDX-License-Identifier: Apache-2.0
  * Copyright 2026 The heddle authors */
 
-/* Resumes managed launches (FLEP, section 5). A preempted launch that gets SMs again needs one more
- * round of workers (one more grid of the same form), and so does a launch that gets some SMs back.
- * Each round runs in a stream of the shim's own. Two rounds never queue in one stream, because a
- * round lasts until its last worker exits: if its SMs are not revoked again, that is the end of the
+/* Resumes managed launches (FLEP, section 5). If heddled grants SMs to a preempted launch again, or
+ * gives a launch some SMs back, the shim launches another grid of workers for it, a "round". Each
+ * round runs in a stream of the shim's own. Two rounds never queue in one stream, because a round
+ * lasts until its last worker exits. If the SMs are not revoked again, that is the end of the
  * launch.
  *
  * A few such streams always exist. If a launch gets its SMs in steps, or if many launches were
- * preempted together, more streams are needed. For the duration of the round, these use hardware
- * channels that the program's streams leave free. */
+ * preempted together, the shim needs more streams. While such a round lasts, its stream uses a
+ * hardware channel that the program's streams do not need. */
 #include "shim/launches.h"
 
 #include <errno.h>
 #include <string.h>
 
-/* number of streams for rounds that always exist; stream.c reserves channels for them */
+/* number of the streams that always exist for new grids of workers; stream.c reserves channels for
+ * them */
 #define ROUNDS 3
 #define FEW    8  /* a round is small with less than this part of all workers */
 #define MORE   12 /* at most so many more streams */
@@ -70,16 +71,16 @@ static bool is_padded(const struct managed *m)
 	return m->guard && m->padded != m->shared;
 }
 
-/* Returns true if the last round had not begun when the other workers exited and the launch
- * reported a drain (no workers left). That round will still run, so the drain needs no other
- * round. */
+/* Returns true if the last grid of workers had not begun when the other workers exited and the
+ * launch reported a drain (no workers run). That grid will still run, so the drain needs no other
+ * grid. */
 static bool is_answered(const struct managed *m)
 {
 	return __atomic_load_n(&slot_of(m)->host.rounds, __ATOMIC_ACQUIRE) < m->rounds;
 }
 
-/* Returns in how many ns the launch needs one more round of workers: 0 means now, UINT64_MAX means
- * that it needs none. */
+/* Returns in how many ns the shim must launch one more grid of workers for this launch: 0 means
+ * now, UINT64_MAX means never. */
 static uint64_t wants_round(struct managed *m, uint32_t *ret_drains, uint32_t *ret_grow)
 {
 	struct wire_slot *w = slot_of(m);
@@ -95,8 +96,8 @@ static uint64_t wants_round(struct managed *m, uint32_t *ret_drains, uint32_t *r
 		m->drains = *ret_drains;
 	if (*ret_drains != m->drains) {
 		/* If workers run one after another, each one exits as the last, so each one reports
-		 * a drain. Late workers do the same. So after each round that made no progress,
-		 * wait longer before the next. */
+		 * a drain. Late workers do the same. So after each grid of workers that made no
+		 * progress, wait longer before the next one. */
 		rest = (uint64_t)SOON_NS << MIN(m->idle_rounds, 8u);
 		return m->idle_rounds < 2 || since >= rest ? 0 : rest - since;
 	}
@@ -111,8 +112,9 @@ static bool is_idle(unsigned helper)
 	return cu.cuStreamQuery(helpers()->at[helper]) != CUDA_ERROR_NOT_READY;
 }
 
-/* Returns borrowed channels of streams that have no round, or all of them if `all` is set. Call
- * under the lock. Unless `all` is set, the shim's context must be current. */
+/* Returns the hardware channels of borrowed streams in which no grid runs, or of all borrowed
+ * streams if `all` is set. Call under the lock. Unless `all` is set, the shim's context must be
+ * current. */
 static void return_idle(bool all)
 {
 	for (unsigned i = ROUNDS; i < helpers()->n; i++) {
@@ -170,9 +172,9 @@ static CUstream borrowed_helper(void)
 	return helpers()->at[i];
 }
 
-/* Returns a helper stream in which no round runs, or NULL if none is free. A second round in the
- * same stream would not begin before the first one's workers have exited. The caller holds the lock
- * until it has launched the round. */
+/* Returns a stream of the shim in which no grid of workers runs, or NULL if none is free. A second
+ * grid in the same stream would not begin before the first one's workers have exited. The caller
+ * holds the lock until it has launched the grid. */
 static CUstream idle_helper(bool may_borrow)
 {
 	for (unsigned i = 0; i < ROUNDS; i++) {
@@ -189,8 +191,8 @@ static uint32_t newcomers_of(const struct managed *m)
 	return __atomic_load_n(&slot_of(m)->newcomers, __ATOMIC_ACQUIRE);
 }
 
-/* Returns true if the round is small. A small round occupies a stream as long as a large one, so it
- * does not take the last free stream. */
+/* Returns true if the new grid has only a few workers. Such a grid occupies a stream as long as a
+ * large one, so it does not take the last free stream. */
 static bool is_few(uint32_t newcomers, const struct managed *m)
 {
 	return newcomers && newcomers < m->workers / FEW;
@@ -221,7 +223,8 @@ static uint64_t blocks_for(const struct managed *m, uint64_t left)
 	return left;
 }
 
-/* Counts how many rounds in a row brought no progress, according to the launch's own reports. */
+/* Counts how many new grids of workers in a row brought no progress, according to the launch's own
+ * reports. */
 static void judge_rounds(struct managed *m)
 {
 	const struct ctl_host *h = &slot_of(m)->host;
@@ -236,10 +239,10 @@ static void judge_rounds(struct managed *m)
 	m->seq = seq;
 }
 
-/* Launches one more round of workers. If `drained` is set, the launch has no workers left.
- * Otherwise some workers still run, and workers of this round that do not fit at once must not
- * delay the next owner of the SMs, so the round has only the blocks that heddled asked for. Returns
- * false if no stream is free for the round, or the driver refused it. */
+/* Launches one more grid of workers. If `drained` is set, the launch has no workers. Otherwise some
+ * workers still run, and the new grid has only the blocks that heddled requested, because surplus
+ * blocks would wait and delay the next owner of the SMs. Returns false if no stream is free for the
+ * grid, or if the driver refused it. */
 static bool resume_launch(struct managed *m, bool drained, bool may_borrow)
 {
 	struct wire_slot *w = slot_of(m);
@@ -266,7 +269,7 @@ static bool resume_launch(struct managed *m, bool drained, bool may_borrow)
 		m->args.flags &= ~(uint32_t)CTL_ONCE;
 		m->args.flags |= seq ? CTL_WAIT_WORD | (drained ? CTL_ONCE : 0) : 0;
 		/* If heddled later changes the quotas so that they need another padding, the launch
-		 * drains again and the next round gets that padding. */
+		 * drains again, and the next grid gets that padding. */
 		if (m->guard)
 			managed_pad(m, seq ? pads_least(w->host.quota, shim->n_sms)
 					   : managed_first_quota());
@@ -312,8 +315,8 @@ static bool look_after(struct managed *m, uint64_t *ret_next)
 		return false;
 	}
 	*ret_next = SOON_NS;
-	/* Borrow a channel only for a request of heddled, which is rare, or if the last round made
-	 * progress. Drains without progress can be frequent. */
+	/* Borrow a channel only for a request of heddled, which is rare, or if the last grid of
+	 * workers made progress. Drains without progress can be frequent. */
 	may_borrow = grow != m->grow || !m->idle_rounds;
 	m->resuming = true;
 	pthread_mutex_unlock(&launches()->lock);

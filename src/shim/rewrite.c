@@ -82,8 +82,8 @@ static bool from_cache(const uint8_t key[32], struct made *m)
 	return ok;
 }
 
-/* Stages the form for the cache on disk. It is kept only once it has compiled. If the cache is not
- * usable, both paths in *ret are empty. */
+/* Stages the preemptible form for the cache on disk. It is kept only once it has compiled. If the
+ * cache is not usable, both paths in *ret are empty. */
 static void stage_form(const uint8_t key[32], const struct made *m, struct staged *ret)
 {
 	struct strbuf b = {0};
@@ -278,8 +278,8 @@ static bool closer_compiled(bool is_kept)
 	struct shim_inside in;
 	bool ok;
 
-	/* A thread that holds this lock may wait for a turn. So give up the turn before waiting for
-	 * the lock; otherwise two threads could wait for each other. */
+	/* A thread that holds this lock may wait in kernel_turn_begin. So call kernel_turn_end
+	 * before waiting for the lock; otherwise two threads could wait for each other. */
 	kernel_turn_end();
 	pthread_mutex_lock(&lock);
 	kernel_turn_begin();
@@ -344,8 +344,8 @@ static void ask_figures(struct form *f)
 			(int)(most + f->info.added_static_shared_bytes));
 }
 
-/* Compiles and loads a form. `s` is the staged cache entry, which is kept once the form has
- * compiled. NULL means that the form came from the cache. */
+/* Compiles and loads a preemptible form of the kernel. `s` is the staged cache entry, which is kept
+ * once the form has compiled. NULL means that the form came from the cache. */
 static struct form *load_form(
 	struct kernel *k, const struct made *m, const struct staged *s, enum wire_reason *ret_why)
 {
@@ -398,8 +398,8 @@ static bool vars_fit(struct kernel *k, const struct vars *v)
 	return fit;
 }
 
-/* Gets the form from the cache or makes it, and loads it. A form in the cache is known to compile.
- * `bound` is the largest number of registers per thread; 0 means no limit. */
+/* Gets the kernel's preemptible form from the cache, or makes it, and loads it. A form in the cache
+ * is known to compile. `bound` is the largest number of registers per thread; 0 means no limit. */
 static int obtain_form(struct kernel *k, const struct code *c, uint32_t bound, struct form **ret,
 	enum wire_reason *ret_why)
 {

@@ -409,8 +409,8 @@ SHIM_TWICE(cuStreamWaitEvent, (CUstream stream, CUevent event, unsigned int flag
 	wait_event(shim_stream(stream, true), event, flags))
 
 /* Counts a capture that begins, so that launches query the driver only while there are captures.
- * Waits first while launches are held, because the shim's queries during that time would invalidate
- * the capture. */
+ * Waits first while the shim holds launches back to load code, because the shim's queries during
+ * that time would invalidate the capture. */
 static void capture_begins(CUstream stream)
 {
 	stream_route(stream);

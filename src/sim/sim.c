@@ -257,8 +257,7 @@ static uint32_t allowed_workers(const struct sim *s, const struct sim_launch *l)
 	return (uint32_t)MIN(n, l->total - l->finished);
 }
 
-/* Launches workers for a launch that has SMs again: one round (a grid of workers) for each
- * drain. */
+/* Launches workers for a launch that has SMs again: one grid of workers for each drain. */
 static void answer_grant(struct sim *s, struct sim_launch *l)
 {
 	struct sim_event e = {.fn = launch_workers, .l = l, .value = 1};
@@ -491,8 +490,8 @@ static void worker_exit(struct sim *s, struct sim_launch *l, uint32_t sm)
 		finish_launch(s, l);
 		return;
 	}
-	/* If the quotas are 0, each worker of a round drains as the last one. Write only one line
-	 * for all of them. */
+	/* If the quotas are 0, each worker of a new grid exits as the last one and drains the
+	 * launch. Write only one line for all of them. */
 	if (l->drains++ == 0 || l->finished != l->said)
 		trace_line(s, "%s %s drained at %llu of %llu", l->tenant->name, l->name,
 			(unsigned long long)l->finished, (unsigned long long)l->total);
@@ -576,8 +575,8 @@ static bool round_is_over(const struct sim_round *r)
 	return !r->workers || r->l->done || r->l->tenant->gone;
 }
 
-/* Returns the first of the rounds (grids of workers) with the highest priority, or NULL if there is
- * none. Removes rounds whose workers are all placed. */
+/* Returns the first of the waiting grids of workers with the highest priority, or NULL if there is
+ * none. Removes grids whose workers are all placed, or whose launch or tenant has ended. */
 static struct sim_round *next_round(struct sim *s)
 {
 	struct sim_round *best = NULL;
@@ -597,8 +596,8 @@ static struct sim_round *next_round(struct sim *s)
 	return best;
 }
 
-/* The dispatcher: places all workers of the first round of the highest priority, and only then
- * those of the next round. */
+/* The dispatcher: places all workers of the first grid of the highest priority, and only then those
+ * of the next grid. */
 static void place_workers(struct sim *s)
 {
 	struct sim_round *r;

@@ -86,14 +86,14 @@ struct wire_slot {
 	uint32_t guard; /* 1: the guard form (ctl/control.h); 0: workers */
 	char name[64];  /* the kernel's, truncated, NUL-terminated */
 	/* daemon */
-	/* 1: the launch can run; 0: it has no SMs (held or preempted). Suppose that it is 1, that
-	 * heddled has sent quotas for this launch, and that the launch is not done. Then the tenant
-	 * must launch one more round of workers for each increment of host.drains. */
+	/* 1: the launch can run; 0: it has no SMs (heddled has preempted it or not started it). If
+	 * this is 1, heddled has sent quotas for this launch, and it is not done, the tenant must
+	 * launch one more grid of workers for each increment of host.drains. */
 	uint32_t granted;
 	uint32_t preemptions; /* so far, of this launch */
 	/* heddled increments this when a launch gets SMs back while some of its workers may still
 	 * run. It never decreases, even from launch to launch in the slot. Once the launch has
-	 * arrived, the tenant launches one more round of workers for each increment. Workers that
+	 * arrived, the tenant launches one more grid of workers for each increment. Workers that
 	 * exceed the quota exit at once. */
 	uint32_t grow;
 	/* tenant */
@@ -106,7 +106,7 @@ struct wire_slot {
 	 * that a pointer refers to, or the value of an integer; 0 if not known. */
 	float input[WIRE_INPUTS];
 	/* daemon */
-	/* hardware blocks of the next round of workers, stored before `grow`; 0: as many as fit on
+	/* hardware blocks of the next grid of workers, stored before `grow`; 0: as many as fit on
 	 * the device */
 	uint32_t newcomers;
 	/* tenant */
