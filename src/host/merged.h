@@ -73,9 +73,11 @@ enum dev_merge_status {
 	/* Blocks of kernel *ret_which may all wait for each other. All of them are on the device at
 	 * once only with stealing and in a single launch. */
 	DEV_MERGE_ORDER,
-	/* As DEV_MERGE_ORDER, but the order is right: there are more such blocks than workers. */
+	/* Blocks of kernel *ret_which may all wait for each other, and together with those of other
+	 * such kernels there are more blocks than workers. */
 	DEV_MERGE_TOO_FEW,
-	/* CTL_APART: only a kernel's own workers are on its SMs, so *ret_which can get no help */
+	/* CTL_APART with help: kernel *ret_which has a launch of its own, so only its own workers
+	 * run on its SMs, and these serve no other kernel */
 	DEV_MERGE_NO_HELP,
 };
 

@@ -22,8 +22,9 @@
 #include <unistd.h>
 
 #define VARIABLE "CUDA_DEVICE_MAX_CONNECTIONS"
-/* The value of CUDA_DEVICE_MAX_CONNECTIONS that the shim set. Child processes inherit both
- * variables. If their values differ, the user has set CUDA_DEVICE_MAX_CONNECTIONS. */
+/* Environment variable with the value to which the shim has set CUDA_DEVICE_MAX_CONNECTIONS. Child
+ * processes inherit both variables. If their values differ, the user has set
+ * CUDA_DEVICE_MAX_CONNECTIONS. */
 #define OURS "HEDDLE_CONNECTIONS"
 
 #define DRIVERS_CONNECTIONS 8 /* the driver's default; see SPARE_CHANNELS */

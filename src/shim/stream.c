@@ -9,10 +9,11 @@
  * shim manages no more launches. It records the number, and the program's next start gets more
  * channels (connections.c).
  *
- * Some channels are reserved. Three are for the rounds of workers (ROUNDS in resume.c). One is for
- * the legacy default stream, where copies that are not counted and the shim's events may wait. One
- * is for the driver itself, for example when it loads code. shim->helper needs no channel: it has
- * work only before the first managed launch (ctlpool.c), and while a form is loaded (globals.c). */
+ * Some channels are reserved. Three are for resumes (ROUNDS in resume.c). One is for the legacy
+ * default stream, where copies that are not counted and the shim's events may wait. One is for the
+ * driver itself, for example when it loads code. shim->helper needs no channel: it has work only
+ * before the first managed launch (ctlpool.c), and while a form is loaded (globals.c). Loading is
+ * fenced, so no managed launch waits for a launch of the shim during that time. */
 #include "shim/connections.h"
 #include "shim/follow.h"
 #include "shim/placing.h"
