@@ -18,8 +18,8 @@ enum ctl_flags {
 	 * args.seq is 0, they wait until the relay has tried to read an update. */
 	CTL_WAIT_WORD = 8,
 	CTL_ONCE = 16, /* one claim on each SM, even if heddled has revoked the grant by then */
-	/* Merged launches (merge.h): quotas never fall while it runs, so workers do not read
-	 * them. */
+	/* Merged launches (merge.h): quotas never fall while the launch runs, so workers do not
+	 * read them. */
 	CTL_UNSTEERED = 32,
 	/* Used with CTL_UNSTEERED: tickets count claims, not blocks. A worker makes its next claim
 	 * when the blocks of the present one begin, except near the end of the grid. */

@@ -2,8 +2,8 @@
  * Copyright 2026 The heddle authors */
 
 /* Launches a pool on the GPU, stops it, and runs its monitor thread. The monitor's heartbeats show
- * the device that the process is alive. The monitor stops an idle pool, and launches a pool again
- * that has stopped by itself. */
+ * the device that the process is alive. The monitor stops an idle pool. If a pool has stopped by
+ * itself, the monitor launches it again. */
 #include "rt/pool_all.h"
 #include "rt/pool_row.h"
 
