@@ -39,7 +39,8 @@ struct host_device {
  * make it current. `assembler` is the path of the assembler's executable; if it is "", all code is
  * compiled in this process. */
 int host_device_open(struct host_device *d, const char *assembler, struct host_fault *f);
-/* Frees what was allocated on demand. The caller releases the assembler and the context. */
+/* Destroys the streams, events and green contexts that were created on demand. The caller releases
+ * the assembler and the context. */
 void host_device_close(struct host_device *d);
 
 /* ---- PTX on the device ---- */

@@ -480,8 +480,9 @@ static int start_tenant(void)
 		return -ENODEV;
 	fill_hello(&here()->hello);
 	r = take_environment();
-	/* EPERM here means that other users can write to the socket's folder. In the reply to the
-	 * greeting it has another meaning, so return a different errno. */
+	/* EPERM here means that other users can write to the socket's folder. greet_daemon returns
+	 * EPERM for another reason (the system refuses the connection), so return a different
+	 * errno. */
 	if (r == -EPERM)
 		return -ENOTDIR;
 	if (r == 0)
