@@ -63,7 +63,7 @@ struct heddle_policy_device {
 enum heddle_policy_kind {
 	HEDDLE_POLICY_MANAGED = 0, /* a launch that obeys quotas */
 	/* All work of a tenant that ignores quotas, as one entry. While it runs, it uses the whole
-	 * device. If the plan holds the tenant, no more such work starts. */
+	 * device. If the plan sets `held` for the tenant, no more such work starts. */
 	HEDDLE_POLICY_OPAQUE = 1,
 	/* The tenant has no work now, but it will probably have work again so soon that a switch to
 	 * other tenants does not pay. heddled asks again when this time has passed. */
