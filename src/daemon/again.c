@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0
  * Copyright 2026 The heddle authors */
 
-/* Tenants that outlive their daemon return with its page: their launches report into this page
- * as long as they last. The new daemon reads the page like that of any tenant. It sends a new
- * word to each launch that had a word of its own, whichever daemon wrote that (pages.c:
- * note_arrival). Before the welcome nothing of the tenant is held or preempted, so this file
- * must not stop anything. */
+/* A tenant that outlives its daemon reconnects to the next one and brings its page along. Its
+ * running launches go on reporting into this page. The new daemon reads the page like that of any
+ * other tenant. It stores a new control word for each launch that has one, even if an earlier
+ * daemon stored the old one (pages.c: note_arrival). Until the new daemon has sent its welcome
+ * message, it holds and preempts nothing of the tenant, so this file must not stop anything. */
 #include "daemon.h"
 
 #define MAX_ID (1u << 31)
@@ -22,7 +22,7 @@ static uint64_t load_word64(const uint64_t *p)
 
 void hd_page_renew(struct wire_page *page)
 {
-	/* An earlier daemon may have died at any point and left any value here. */
+	/* The earlier daemon may have died between any two stores, so these can have any value. */
 	store_word(&page->begin.seq, 0);
 	store_word(&page->watch, 0);
 	store_word(&page->hold, 0);
@@ -61,7 +61,8 @@ void hd_tenant_recall(struct hd *d, struct hd_tenant *t)
 	t->preemptions = load_word64(&p->preempted);
 	t->launches = load_word64(&p->launched[WIRE_WHY_WORKERS]) +
 		      load_word64(&p->launched[WIRE_WHY_GUARD_FORM]);
-	/* Continues at a number that no earlier daemon used, so no running launch reports a word
-	 * of this daemon. */
+	/* Starts the sequence numbers at a value that no earlier daemon has used. So a running
+	 * launch cannot report that it has seen a control word of this daemon before this daemon
+	 * stores one. */
 	t->begins = (uint32_t)(now / 1000);
 }

@@ -9,11 +9,11 @@ struct hd;
 struct hd_tenant;
 struct wire_page;
 
-/* Call it before hd_tenant_add. Clears the words of the earlier daemon that a new tenant begins
- * without. Launches under way get new words once this daemon sees them. */
+/* Clears the control words of the page that a new tenant starts without. Call this before
+ * hd_tenant_add. Running launches get new control words once this daemon has found them. */
 void hd_page_renew(struct wire_page *page);
-/* Restores a returning tenant: its id, if that is free, its age and its totals. t->page and
- * t->joined_ns must be set. */
+/* Restores the totals and the age of a returning tenant, and its id if no other tenant has that id.
+ * t->page and t->joined_ns must be set. */
 void hd_tenant_recall(struct hd *d, struct hd_tenant *t);
 
 #endif

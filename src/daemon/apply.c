@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  * Copyright 2026 The heddle authors */
 
-/* Turns the engine's actions into words in tenants' pages. All stores come before the first
- * system call, because launches wait for the stores. */
+/* Carries out the scheduling engine's actions by storing control words in the tenants' pages. All
+ * stores come before the first system call, because launches wait for the stores. */
 #include "daemon.h"
 
 #include <string.h>
@@ -33,8 +33,8 @@ void hd_store_quotas(struct hd *d, struct hd_slot *s)
 	uint8_t quota[CTL_MAX_SMS];
 
 	sched_quotas(s->tenant->device->sched, s->launch, quota);
-	/* The clock is read again: the hand-over is measured from here, and a turn may store
-	 * many words. */
+	/* Reads the clock again, because the hand-over is measured from this store. One pass of the
+	 * loop can store many control words, so the time at its start is too old. */
 	s->store_ns = s->asked_ns = hd_clock(d);
 	s->asked = 0;
 	s->sized = false;
@@ -45,18 +45,18 @@ void hd_store_quotas(struct hd *d, struct hd_slot *s)
 	ctl_tell(w->host.quota, &w->host.word, s->seq, quota);
 }
 
-/* True if no worker of the launch is on the device: its last grant is revoked before the tenant
- * launched workers for it. (If the tenant is just launching them, they see quotas of 0 and
- * leave; that counts as a drain that nothing waits for.) */
+/* Returns true if no worker of the launch is on the device: heddled revoked the last grant before
+ * the tenant launched workers for it. If the tenant launches them just now, they read quotas of 0
+ * and exit. That counts as a drain, but nothing waits for it. */
 static bool has_no_workers(const struct hd_slot *s, const struct wire_slot *w)
 {
 	return s->drains && __atomic_load_n(&w->launches, __ATOMIC_ACQUIRE) <= s->rounds + 1;
 }
 
-/* A launch of the guard form that has left and has not been launched again gets the new count at
- * its next launch, so it need not leave for it. (If it is just being launched with the old
- * count, it leaves once more; nothing waits for that.) Returns whether the change of the count
- * was dropped. */
+/* Drops a change of the block count of a guard-form launch that has exited and has not been
+ * launched again. Its next grid starts with the new count, so it need not exit again. If the tenant
+ * is just launching it with the old count, it exits once more, but nothing waits for that. Returns
+ * true if it dropped a change. */
 static bool drop_resize(struct hd_slot *s, const struct wire_slot *w)
 {
 	if (!s->resizes || !has_no_workers(s, w))
@@ -82,17 +82,18 @@ uint32_t hd_missing_workers(const struct hd_slot *s, const struct wire_slot *w, 
 	return want > present ? want - present : 0;
 }
 
-/* True if a block of the launch has not begun. If all have, more workers have no work, and their
- * round would keep its stream until they have found room. */
+/* Returns true if some block of the launch has not begun. If all have begun, additional workers
+ * find no block to execute, and their grid blocks its stream until it has had room on an SM. */
 static bool has_tickets(const struct hd_slot *s, const struct wire_slot *w)
 {
 	return __atomic_load_n(&w->host.ticket, __ATOMIC_ACQUIRE) < s->total;
 }
 
-/* New workers go to any SM with room. If all SMs have the same quota before and now, a round of
- * the missing workers is enough; more would find full SMs and leave. Workers that have not seen
- * an earlier shrink count as present and may stay under the new quota. If they leave,
- * request_missing_workers requests more. */
+/* Adds workers to a running launch. The hardware puts new workers on any SM with room. If all SMs
+ * had one quota before and have one quota now, it is enough to launch the missing workers; more
+ * would find full SMs and exit. Workers that have not yet seen an earlier shrink count as present
+ * and can stay under the new quota. If they exit after all, request_missing_workers requests
+ * more. */
 static void grow_launch(struct hd *d, struct hd_slot *s, struct wire_slot *w, uint32_t workers)
 {
 	bool same = __atomic_load_n(&w->host.same, __ATOMIC_ACQUIRE) && !s->guard;
@@ -107,8 +108,9 @@ static void grow_launch(struct hd *d, struct hd_slot *s, struct wire_slot *w, ui
 		hd_ask_workers(s, w, missing);
 }
 
-/* The number of present workers shows when those without a place have left. A launch with fewer
- * workers than it may keep, such as near its end, shows nothing. */
+/* Shrinks a running launch. It has shrunk once the workers above the quota have exited, which the
+ * number of present workers shows. A launch that has fewer workers than its quota allows, such as
+ * near its end, shows nothing. */
 static void shrink_launch(struct hd *d, struct hd_slot *s, struct wire_slot *w, uint32_t workers)
 {
 	uint32_t may_stay = workers + 1; /* the relay stays on any SM */
@@ -171,9 +173,9 @@ static void apply_launch(struct hd *d, const struct sched_action *a)
 		shrink_launch(d, s, w, a->workers);
 		break;
 	case SCHED_GRANT:
-		/* Some workers may have seen quotas of 0 and left while others stayed, unless
-		 * all are known to have left. Nothing drains in that case, and too few workers
-		 * would go on; so request more. */
+		/* Unless all workers are known to have exited, some may have read quotas of 0 and
+		 * exited while others stayed. Then the launch never drains, and would go on with
+		 * too few workers. So request more. */
 		if (a->first || !has_no_workers(s, w))
 			hd_ask_workers(s, w, 0);
 		hd_bounce_granted(d, s);
@@ -225,8 +227,8 @@ static void apply_tenant(struct hd *d, const struct sched_action *a)
 	hd_event_tenant(d, t->hold ? "hold" : "release", t);
 }
 
-/* Returns bits for hd_tenant.seq. 1: a word changed; 2: the tenant has something to do or to
- * poll for; 4: one of its threads may sleep on hold. */
+/* Returns the reasons to wake a tenant, as bits of hd_tenant.seq. 1: a control word has changed. 2:
+ * the tenant must act or poll. 4: one of its threads may be sleeping until its hold ends. */
 static uint32_t wake_bits_of(
 	const struct hd *d, const struct hd_device *dev, enum sched_action_type type)
 {
@@ -279,7 +281,8 @@ static bool tenants_take_turns(const struct hd *d, const struct hd_device *dev)
 	return !d->config.mps && !dev->is_cpu;
 }
 
-/* True if tenants take turns on the device, and another tenant has a higher priority. */
+/* Returns true if the tenants of the device use it in time slices and another tenant has a higher
+ * priority than t. */
 static bool wants_gates(const struct hd *d, const struct hd_tenant *t)
 {
 	bool above = false;
@@ -298,8 +301,8 @@ static bool has_lower(const struct hd_tenant *t)
 	return false;
 }
 
-/* Makes the tenant report the ends of its opaque work, if another tenant waits for them or they
- * are bounded. */
+/* Makes the tenant report when its opaque work ends, if another tenant waits for that or if the
+ * amount of such work is bounded. */
 static void set_follow(struct hd *d, struct hd_tenant *t)
 {
 	uint32_t follow = has_lower(t) || wants_gates(d, t) || t->bound_us;
@@ -313,10 +316,10 @@ static void set_follow(struct hd *d, struct hd_tenant *t)
 	hd_look_at_opaque(d, t);
 }
 
-/* Until when the tenant's opaque work in flight is bounded: EXPECTED_NS after a tenant of higher
- * priority last had work. If tenants take turns, opaque_auto counts only managed work of that
- * tenant: for opaque work the device's own time slices are as good, and cost the lower tenant
- * less (doc/notebook.md, PyTorch). */
+/* Returns the time until which the tenant's opaque work in flight is bounded: EXPECTED_NS after a
+ * tenant of higher priority last had work. With opaque_auto, tenants that use the device in time
+ * slices are bounded only because of managed work of that higher tenant. For its opaque work, the
+ * device's own time slices are as good and slow this tenant less (doc/notebook.md, PyTorch). */
 static uint64_t bound_until(const struct hd *d, const struct hd_tenant *t)
 {
 	uint64_t until = 0;
@@ -354,8 +357,8 @@ uint64_t hd_set_bounds(struct hd *d, struct hd_device *dev)
 	return next;
 }
 
-/* Makes tenants report each launch if they share the device, or if the policy steers a single
- * tenant, too. */
+/* Makes tenants report each launch if several tenants share the device, or if the policy also
+ * steers a tenant that is alone. */
 void hd_watch(struct hd *d, struct hd_device *dev)
 {
 	bool shared = dev->n_tenants > 1 || d->config.policy->steers_one;
@@ -369,8 +372,8 @@ void hd_watch(struct hd *d, struct hd_device *dev)
 		dev->unwatched_ns = d->now_ns;
 		__atomic_store_n(&t->page->watch, shared, __ATOMIC_SEQ_CST);
 		__atomic_thread_fence(__ATOMIC_SEQ_CST);
-		/* Finds launches that the tenant submitted just before it saw the word, and
-		 * earlier ones. */
+		/* Finds earlier launches, and those that the tenant submitted just before it saw
+		 * this control word. */
 		hd_scan_tenant(d, t, true);
 	}
 }

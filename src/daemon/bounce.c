@@ -1,15 +1,18 @@
 /* SPDX-License-Identifier: Apache-2.0
  * Copyright 2026 The heddle authors */
 
-/* Keeps the grants of a program whose grants are revoked before the device sees them. If
- * programs that are no tenants share the device, a new grant waits for the program's time slice
- * among them. The next launch of higher priority also waits for a slice, and may always come
- * just before the program's. Then each round ends with the one claim that the program is sure of
- * (ctl/control.h), and the program hardly makes progress (an H200 with eight busy processes:
- * more than 28 times the native time). So after a few such rounds in a row, nothing is taken
- * from the program until it has had the device for a while. The higher tenant shares the device
- * for that time, as it would without heddle. If tenants are alone on the device, it sees a grant
- * within microseconds, and this does not happen. */
+/* Lets a program keep its grant for a while if heddled has revoked its grants several times before
+ * the device saw them.
+ *
+ * If programs that are no tenants use the same GPU, the GPU runs all programs in time slices. The
+ * device then sees a new grant only when the tenant's slice begins. The next launch of a tenant
+ * with a higher priority waits for a slice, too, and can always arrive just before this one. Then
+ * the tenant executes only the one block that each of its workers claims before it reads its quota
+ * (ctl/control.h), and hardly makes progress: more than 28 times slower than without heddle on an
+ * H200 with eight busy processes. So after a few revoked grants in a row, heddled revokes nothing
+ * of this tenant until it has had the device for a while. The higher tenant shares the device for
+ * that time, as it would without heddle. If only tenants use the GPU, the device sees a grant
+ * within microseconds, and this never happens. */
 #include "daemon.h"
 
 #define BOUNCES   4u        /* revoked grants in a row after which a grant is kept */
@@ -22,7 +25,7 @@ static uint64_t seen_ns(const struct hd_tenant *t, uint32_t slot)
 	return __atomic_load_n(&t->page->slots[slot].host.seen_ns, __ATOMIC_ACQUIRE);
 }
 
-/* The device has seen the last grant, or that launch has ended. */
+/* Returns true if the device has seen the last grant, or if the granted launch has ended. */
 static bool is_grant_seen(const struct hd_tenant *t)
 {
 	const struct hd_bounce *b = &t->bounce;

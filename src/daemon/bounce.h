@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  * Copyright 2026 The heddle authors */
 
-/* Revoked grants: if a program's grants are revoked again and again before the device has seen
- * them, the program keeps a grant for a while (bounce.c has the reason). */
+/* If heddled revokes the grants of a program again and again before the device has seen them, the
+ * program keeps a grant for a while. bounce.c gives the reason. */
 #ifndef HEDDLE_DAEMON_BOUNCE_H
 #define HEDDLE_DAEMON_BOUNCE_H
 
@@ -15,19 +15,21 @@ struct hd_tenant;
 
 /* The part of struct hd_tenant. */
 struct hd_bounce {
-	/* the launch that was granted last, and its host.seen_ns at that time */
+	/* the launch of the last grant, and the value of its host.seen_ns at that time */
 	uint64_t id, seen_ns;
 	uint32_t slot;
-	uint32_t n; /* grants in a row that were revoked before the device saw them */
+	/* number of successive grants that heddled revoked before the device saw them */
+	uint32_t n;
 	bool granted, noticed, kept;
 	uint64_t until_ns; /* if kept: until when nothing is taken from the tenant */
 };
 
-/* Call these before the word that grants a launch, and before the launch is counted as
- * preempted. */
+/* Call these before the control word of a grant is stored, and before a launch is counted as
+ * preempted, respectively. */
 void hd_bounce_granted(struct hd *d, struct hd_slot *s);
 void hd_bounce_taken(struct hd_slot *s);
-/* Call it before each decision. Returns the ns until its next call; UINT64_MAX: none is needed. */
+/* Call this before each scheduling decision. Returns the time in ns until it must be called again,
+ * or UINT64_MAX if that is not necessary. */
 uint64_t hd_bounce_look(struct hd *d, struct hd_tenant *t);
 
 #endif

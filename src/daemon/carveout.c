@@ -1,18 +1,20 @@
 /* SPDX-License-Identifier: Apache-2.0
  * Copyright 2026 The heddle authors */
 
-/* How an SM's memory is split into L1 cache and shared memory. An SM can change the split only
- * while no block runs on it. So a kernel that needs more shared memory cannot join one that needs
- * less: on an H100, nb behind va started only when va had ended. Some policies promise numbers of
- * blocks in whatever order kernels arrive. For these, once a kernel needs more than 32 KiB on an
- * SM, all managed kernels ask for the same split: the largest share of shared memory.
+/* Chooses how kernels ask an SM to split its memory into L1 cache and shared memory. An SM can
+ * change the split only while no block runs on it. So a kernel that needs more shared memory cannot
+ * start beside one that needs less: on an H100, example nb started beside va only when va had
+ * ended. Some policies promise a number of blocks on each SM in whatever order kernels arrive.
+ * Under these policies, once a kernel needs more than 32 KiB on an SM, all managed kernels ask for
+ * the same split: the largest share of shared memory.
  *
  * A smaller percentage does not work, because the driver rounds it differently for each kernel. On
- * an H100, a kernel with 8 KiB a block joined one with 128 bytes at 100 percent, but at none of 12,
- * 25, 50, 60 and 75. Up to 32 KiB the driver chooses the same split for both by itself.
+ * an H100, a kernel with 8 KiB a block started beside one with 128 bytes a block if both asked for
+ * 100 percent, but not for 12, 25, 50, 60 or 75 percent. Up to 32 KiB the driver chooses the same
+ * split for both anyway.
  *
  * The price is a small L1 cache: the example pl takes three times as long. Policy greedy therefore
- * leaves the split to the driver, and measures which kernel should come first (sched/ages.h). */
+ * leaves the split to the driver, and measures which kernel should start first (sched/ages.h). */
 #include "daemon.h"
 
 #include "sched/planner.h"
@@ -28,7 +30,8 @@ void hd_carveout_need(struct hd_tenant *t, const struct hd_slot *s)
 	t->shared_need = MAX(t->shared_need, (uint32_t)MIN(need, UINT32_MAX));
 }
 
-/* In percent of the shared memory that an SM can have; 0: the driver decides for each kernel. */
+/* Returns the share to ask for, in percent of the shared memory that an SM can have, or 0 to let
+ * the driver decide for each kernel. */
 static uint32_t percent_of(const struct hd *d, const struct hd_device *dev)
 {
 	uint32_t need = 0, n = 0;

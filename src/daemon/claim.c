@@ -38,7 +38,8 @@ static bool is_system(uid_t uid)
 	return uid == 0 || (lstat(SYSTEM_DIR, &st) == 0 && S_ISDIR(st.st_mode) && st.st_uid == uid);
 }
 
-/* A user's name contains the uid, so claims of other users do not conflict with it. */
+/* Writes the socket name of the claim. A user's name contains the uid, so claims of different users
+ * do not conflict. */
 static socklen_t fill_claim_name(struct sockaddr_un *ret, bool system, const char *gpu)
 {
 	size_t max = sizeof(ret->sun_path) - 1;
@@ -57,7 +58,8 @@ static int new_socket(void)
 	return socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
 }
 
-/* Finds the process that listens there. False: it is not known. */
+/* Finds the process that listens on the claim's socket. Returns false if there is none or it cannot
+ * be identified. */
 static bool find_holder(bool system, const char *gpu, struct ucred *ret)
 {
 	struct sockaddr_un a;
@@ -88,7 +90,8 @@ static int listen_on_claim(bool system, const char *gpu, int *ret_fd)
 	return 0;
 }
 
-/* Any user can bind any name. Only these users have a right to it. */
+/* Returns true if this user may hold the claim. Any user can bind any abstract name, so the name
+ * alone proves nothing. */
 static bool is_entitled(bool system, uid_t uid)
 {
 	return system ? is_system(uid) : uid == geteuid() || uid == 0;
@@ -110,8 +113,8 @@ int claim_take(const char *gpu, int *ret_fd, struct ucred *ret_holder)
 	r = listen_on_claim(system, gpu, ret_fd);
 	if (r != -EADDRINUSE)
 		return r;
-	/* A socket that does not listen, or that a user without the right has bound, claims
-	 * nothing. */
+	/* A socket claims nothing if no process listens on it, or if its user has no right to the
+	 * claim. */
 	if (!find_holder(system, gpu, &holder) || !is_entitled(system, holder.uid))
 		return 0;
 	*ret_holder = holder;

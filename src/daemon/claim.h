@@ -14,9 +14,11 @@
 
 #include <sys/socket.h>
 
-/* Claims a GPU. gpu: the text in HELLO; a text that is no GPU's UUID needs no claim. 0: the
- * caller may serve the GPU. It closes *ret_fd, where other heddleds ask (accept and close); -1:
- * there is none. -EBUSY: the heddled of *ret_holder serves the GPU. Else a negative errno. */
+/* Claims a GPU for this heddled. gpu: the text from HELLO; a text that is not a GPU's UUID needs no
+ * claim. Returns 0 if this heddled may serve the GPU. *ret_fd is then the listening socket of the
+ * claim, or -1 if there is none. The caller accepts and closes connections to it, by which other
+ * heddleds find this one, and closes the socket in the end. Returns -EBUSY if the heddled of
+ * *ret_holder serves the GPU, or else a negative errno. */
 int claim_take(const char *gpu, int *ret_fd, struct ucred *ret_holder);
 
 #endif

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0
  * Copyright 2026 The heddle authors */
 
-/* Reads the configuration in systemd's order: the main file from /etc, else from /usr/lib, then
- * the drop-ins of both folders by name. A drop-in in /etc hides one of the same name in
- * /usr/lib. The command line comes last. There is one section, [heddled]. */
+/* Reads the configuration in systemd's order: first the main file, from /etc or else from /usr/lib;
+ * then the drop-ins of both folders, sorted by name. A drop-in in /etc replaces one of the same
+ * name in /usr/lib. The command line comes last. There is one section, [heddled]. */
 #include "server.h"
 
 #include <dirent.h>
@@ -113,7 +113,8 @@ static int set_policy(struct hd_config *c, const char *value)
 {
 	const struct sched_policy *p = sched_policy_find(value);
 
-	/* The file of a path is loaded after the whole configuration has been read (policies.c). */
+	/* A value with a slash is the path of a policy's file, which is loaded after the whole
+	 * configuration has been read (policies.c). */
 	if (strchr(value, '/'))
 		return set_text(c->policy_file, sizeof(c->policy_file), value);
 	if (!p)
@@ -148,7 +149,7 @@ static int set_group(char ret[64], const char *value)
 	return *value && !getgrnam(value) ? -ESRCH : set_text(ret, 64, value);
 }
 
-/* The key, its possible values, and the call that sets it in c. */
+/* For each key: its name, its possible values, and the call that sets it in c. */
 #define KEYS(KEY)                                                                                  \
 	KEY(policy, "hpf|ffs|greedy|split|none|profile|fixed|./FILE", set_policy(c, value))        \
 	KEY(policy_options, "text", set_text(c->policy_options, sizeof(c->policy_options), value)) \

@@ -15,14 +15,16 @@ struct hd_config {
 	bool opaque_auto; /* opaque_ns applies only if it is useful (apply.c: bound_until) */
 	uint32_t extra_sms, max_tenants, log_level;
 	uint32_t overhead_permille; /* max_overhead, for policy ffs */
-	/* Limits for one user (uid); 0: a fixed part of the total (limits.c). */
+	/* limits for one user (uid); 0: a fixed fraction of the total (limits.c) */
 	uint32_t user_tenants, user_devices, user_connections;
-	/* longest wait for an answer of MPS; UINT64_MAX: MPS is not asked */
+	/* timeout in ns for MPS's reply to the health check (mps_health.c); UINT64_MAX: no health
+	 * check */
 	uint64_t mps_answer_ns;
-	/* how long a connection that is no tenant may be silent, or leave its answer unread */
+	/* how long a connection without a tenant may send nothing, or leave its reply unread */
 	uint64_t silence_ns;
 	uint64_t min_managed_ns, latency_ns, opaque_ns, opaque_hold_ns, linger_max_ns, grace_ns;
-	uint64_t still_ns; /* 0: the engine's default; UINT64_MAX: equals never take turns */
+	/* 0: the engine's default; UINT64_MAX: tenants of the same priority never take turns */
+	uint64_t still_ns;
 	/* how long to poll without sleeping if the next launch may preempt; HD_SPIN_AUTO: only
 	 * if waking up is slow */
 	uint64_t spin_ns;
@@ -30,7 +32,9 @@ struct hd_config {
 	char events[4096];
 	char policy_file[4096];    /* a policy in a file (policies.h); "": one of heddled's own */
 	char policy_options[1024]; /* the options of the policy */
-	char state[4096]; /* the folder of heddled.db; "off": none; "": keeper.c finds it */
+	/* the folder of heddled.db; "off": heddled keeps no file; "": keeper.c chooses the
+	 * folder */
+	char state[4096];
 };
 
 #endif

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0
  * Copyright 2026 The heddle authors */
 
-/* Connections: accepts them, answers messages, and closes them. A connection is refused with a
- * reason and closed if it sends something malformed or out of order. So is one that is no tenant
- * and stays silent, or leaves its answer unread. A tenant ends when its socket closes or its
- * process ends. */
+/* Connections: accepts them, replies to their messages, and closes them. heddled refuses a
+ * connection with a reason, and closes it, if it sends a malformed or unexpected message. It does
+ * the same to a connection without a tenant that sends nothing for too long or leaves its reply
+ * unread. A tenant ends when its socket closes or its process ends. */
 #include "server.h"
 
 #include <errno.h>
@@ -60,7 +60,8 @@ static int read_peer_cred(int fd, struct ucred *ret)
 	return getsockopt(fd, SOL_SOCKET, SO_PEERCRED, ret, &len) < 0 ? -errno : 0;
 }
 
-/* Limited, because a peer may cause refusals at will and must not fill the disk. */
+/* Logs a refusal. The rate is limited, because a peer can cause any number of refusals and must not
+ * fill the disk. */
 static void log_refused(struct server *s, const struct conn *c, const char *why)
 {
 	if (hd_log_may(&s->refusals, loop_now(s), HD_LOG_WARNING, "refused"))
@@ -240,8 +241,8 @@ static int send_welcome(struct server *s, struct conn *c, int page_fd)
 	return wire_send(c->socket.fd, &m, fds, 3);
 }
 
-/* The watch is edge-triggered and the eventfd is never read, so a kick costs the daemon no extra
- * system call. */
+/* Watches the tenant's eventfd, by which it kicks (wakes) heddled. The watch is edge-triggered and
+ * heddled never reads the eventfd, so a kick costs heddled no extra system call. */
 static int watch_tenant(struct server *s, struct conn *c)
 {
 	int kick = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK), pid, r;
@@ -254,8 +255,9 @@ static int watch_tenant(struct server *s, struct conn *c)
 	c->tenant_event = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
 	if (c->tenant_event < 0)
 		return -errno;
-	/* Watch the process itself: a child that inherited the socket would keep it open. A
-	 * process of another pid namespace has pid 0; only the socket shows its end. */
+	/* Watches the process itself, because a child that inherited the socket would keep it open.
+	 * A process of another pid namespace has pid 0 here; heddled then learns of its end only
+	 * from the socket. */
 	pid = c->cred.pid > 0 ? (int)syscall(SYS_pidfd_open, c->cred.pid, 0) : -1;
 	if (pid >= 0)
 		return loop_watch(s, &c->pid, WATCH_PID, pid, EPOLLIN);
@@ -272,8 +274,9 @@ static void reduce_to_rights(
 	hd_rights(s->config, &c->cred, groups, n, io_priority, io_weight);
 }
 
-/* A page has one tenant. A process that brings a page ends its own earlier connection for this
- * page, whose end this daemon may not have seen yet. The list has later connections before c. */
+/* Ends an earlier connection of the same process for the same page. A page has one tenant, and this
+ * daemon may not yet have seen that the earlier connection ended. The list has later connections
+ * before c. */
 static int end_earlier_conn(struct server *s, struct conn *c)
 {
 	bool later = true;
@@ -291,7 +294,7 @@ static int end_earlier_conn(struct server *s, struct conn *c)
 	return 0;
 }
 
-/* Adopts the tenant's own page if it brings one (*io_fd), else creates one. */
+/* Takes over the page that the tenant brought (*io_fd), or else creates one. */
 static int get_page(struct server *s, struct conn *c, int *io_fd)
 {
 	bool again = *io_fd >= 0;
@@ -307,7 +310,7 @@ static int get_page(struct server *s, struct conn *c, int *io_fd)
 	return r;
 }
 
-/* page_fd: the descriptor of the message, or -1; the caller closes it. */
+/* page_fd: the descriptor that came with the message, or -1. The caller closes it. */
 static void handle_hello(struct server *s, struct conn *c, const struct wire_hello *h, int page_fd)
 {
 	int priority = h->priority, given_fd = page_fd, r;
@@ -379,7 +382,7 @@ static void refuse_bad_message(struct server *s, struct conn *c, int r)
 	}
 }
 
-/* Answers with the list of tenants, or of the records of kernels. */
+/* Replies with the list of tenants, or with the list of kernel records. */
 static void answer_list(struct server *s, struct conn *c, enum wire_type what)
 {
 	if (sum_unsent_bytes(s, c->cred.uid) > SERVER_UNSENT) {
@@ -399,8 +402,8 @@ static void answer_list(struct server *s, struct conn *c, enum wire_type what)
 	conn_writable(s, c);
 }
 
-/* A user who may kill a program may also change its priority and weight, within that user's own
- * rights. */
+/* Changes a tenant's priority and weight, within the rights of the user who asks. That user must be
+ * allowed to kill the program. */
 static void handle_set(struct server *s, struct conn *c, const struct wire_set *m)
 {
 	struct hd_tenant *t = hd_tenant_find(s->hd, m->tenant);
@@ -473,7 +476,7 @@ void conn_readable(struct server *s, struct conn *c)
 {
 	_Alignas(8) char msg[WIRE_MAX_BYTES];
 
-	/* At most a few messages at a time, so that no connection delays the others. */
+	/* Handles only a few messages at a time, so that no connection delays the others. */
 	for (unsigned i = 0; i < 8 && !c->dead; i++) {
 		unsigned n_fds = 0;
 		int fd = -1, n = wire_recv(c->socket.fd, msg, sizeof(msg), &fd, 1, &n_fds), r;

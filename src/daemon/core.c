@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0
  * Copyright 2026 The heddle authors */
 
-/* Tenants and devices, and one turn of the loop. The interval of scans depends on the launches
- * that are awaited: short while a preempted launch is leaving; by the expected remaining time if
- * others wait for a launch; none without competition. */
+/* Tenants and devices, and one pass of the loop. How often heddled scans pages depends on the
+ * launches that it waits for: often while a preempted launch is leaving; after the expected
+ * remaining time if others wait for a launch; never if no tenants compete. */
 #include "daemon.h"
 
 #include <errno.h>
@@ -81,7 +81,7 @@ static struct sched_options options_for(const struct hd *d, bool is_cpu)
 
 	o.opaque_free = !o.opaque_ns || (c->opaque_auto && !o.simultaneous);
 	if (is_cpu) {
-		/* On the virtual GPU everything takes longer, including arrival. */
+		/* On the virtual GPU everything takes longer, including the arrival of workers. */
 		o.grace_ns = o.grace_ns ? o.grace_ns : 20000000;
 		o.linger_max_ns = o.linger_max_ns ? o.linger_max_ns : 5000000;
 	}
@@ -159,7 +159,8 @@ static void drop_device(struct hd *d, struct hd_device *dev)
 	free(dev);
 }
 
-/* Shares count from the last time that a tenant came, left or was changed. */
+/* Restarts the count of fair shares. Shares count from the last time that a tenant joined, left or
+ * was changed. */
 static void count_shares_anew(struct hd_device *dev)
 {
 	for (struct hd_tenant *t = dev->tenants; t; t = t->next)
@@ -307,8 +308,8 @@ void hd_tenant_set(struct hd *d, struct hd_tenant *t, int priority, uint32_t wei
 	hd_watch(d, t->device);
 }
 
-/* Decides with the present knowledge. A new launch or opaque work must not wait for scans of
- * other tenants' pages, which may hold hundreds of launches. */
+/* Decides with what is known now. A new launch or new opaque work must not wait for scans of the
+ * other tenants' pages, which may contain hundreds of launches. */
 static void decide_at_once(struct hd *d, struct hd_device *dev)
 {
 	for (struct hd_tenant *t = dev->tenants; t; t = t->next)
@@ -327,7 +328,8 @@ void hd_kicked(struct hd *d, struct hd_tenant *t)
 	hd_scan_tenant(d, t, true);
 	if (t->launches == before)
 		return;
-	/* heddled does not poll a launch that runs alone, so its progress is out of date here. */
+	/* heddled does not poll a launch that runs alone, so its known progress is out of date
+	 * here. */
 	for (struct hd_tenant *o = t->device->tenants; o; o = o->next) {
 		if (o != t)
 			hd_scan_known(d, o);
@@ -341,7 +343,8 @@ bool hd_look_out(const struct hd *d, const struct hd_device *dev)
 	return d->slow_wake && !dev->is_cpu;
 }
 
-/* Tenants that are held or preempted take the daemon for dead if this time stands still. */
+/* Stores the time at which heddled was last alive. Tenants that are held or preempted assume that
+ * heddled is dead if this time does not advance. */
 static void store_alive_time(struct hd *d, uint64_t now)
 {
 	uint32_t ms = (uint32_t)(now / 1000000);
@@ -356,14 +359,15 @@ static void store_alive_time(struct hd *d, uint64_t now)
 	}
 }
 
-/* A launch that has not left by now may never leave, so the daemon polls for it less often. */
+/* Returns true if a preempted launch may leave soon. One that has not left by now may never leave,
+ * so heddled polls for it less often. */
 static bool may_leave_soon(const struct hd_device *dev, uint64_t now)
 {
 	return now < dev->told_ns + LEAVES_NS;
 }
 
-/* A launch was preempted and others wait until it has left. (Nothing waits for a launch that
- * began held.) */
+/* Returns true if a launch was preempted and another waits until it has left. Nothing waits for a
+ * launch that was held from its beginning. */
 static bool is_in_handover(const struct hd_device *dev)
 {
 	return sched_count(dev->sched, LAUNCH_DRAINING) != 0;
@@ -381,8 +385,9 @@ static uint64_t poll_interval_ns(struct hd_device *dev, uint64_t now)
 	return MAX(floor, MIN(least / 8, TICK_MAX_NS));
 }
 
-/* A launch may begin held just before its tenant is released and told not to kick. A few more
- * scans find it. (A tenant that follows page.h also kicks for it.) */
+/* Scans a tenant a few more times after its release. One of its launches may have begun under hold
+ * just before heddled released the tenant and told it not to kick; the scans find it. (A tenant
+ * that follows page.h also kicks for such a launch.) */
 static uint64_t rescan_after_release(struct hd *d, struct hd_device *dev)
 {
 	uint64_t since = d->now_ns - dev->unwatched_ns;
@@ -393,7 +398,7 @@ static uint64_t rescan_after_release(struct hd *d, struct hd_device *dev)
 	return since < LOOK_AGAIN_NS / 10 ? LOOK_AGAIN_NS / 100 : LOOK_AGAIN_NS / 4;
 }
 
-/* Checks for the end of opaque work, for which no tenant kicks. */
+/* Checks whether opaque work has ended, because tenants do not kick when it ends. */
 static void check_opaque_ends(struct hd *d, struct hd_device *dev)
 {
 	bool changed = false;
@@ -448,7 +453,7 @@ uint64_t hd_run(struct hd *d)
 	uint64_t next = UINT64_MAX, now = hd_clock(d);
 	bool waited_for = false;
 
-	/* Before any hold, so that no tenant sees a hold beside an old alive_ms. */
+	/* Stored before any hold, so that no tenant sees a hold beside an old alive_ms. */
 	if (now - d->last_alive_ns >= ALIVE_TICK_NS / 2)
 		store_alive_time(d, now);
 	for (struct hd_device *dev = d->devices; dev; dev = dev->next) {

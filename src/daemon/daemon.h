@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0
  * Copyright 2026 The heddle authors */
 
-/* heddled's core: tenants, their pages, and one scheduling engine for each device. The core
- * knows neither sockets nor clocks (struct hd_io), so a test can run it in virtual time. Each
- * value of a page that the tenant may write is copied once and bounded before use. One thread
- * calls the core. */
+/* heddled's core: tenants, their pages, and one scheduling engine for each device. The core uses
+ * sockets and clocks only through struct hd_io, so a test can run it in virtual time. It copies
+ * each value that a tenant can write once, and checks the copy's range before use. One thread calls
+ * the core. */
 #ifndef HEDDLE_DAEMON_H
 #define HEDDLE_DAEMON_H
 
@@ -25,26 +25,29 @@ struct hd_tenant;
 struct hd_io {
 	/* CLOCK_MONOTONIC, or a test's clock; only hd_clock calls it */
 	uint64_t (*now_ns)(void *user);
-	/* The tenant's words have changed. hold: its hold word fell to 0. */
+	/* Called when the tenant's control words have changed. hold: its hold word fell to 0. */
 	void (*wake)(void *user, struct hd_tenant *t, bool hold);
 	void *user;
 };
 
-/* How a scan of the page handles a slot. hd_slot_index computes it from the launch's state. */
+/* How a scan of the page treats a slot. hd_slot_index computes it from the launch's state. */
 enum hd_stage { HD_UNKNOWN, HD_SUBMITTED, HD_ARRIVED };
-/* A launch as its page describes it. The engine has its state: sched_state(launch). */
+/* A launch as its tenant's page describes it. Its scheduling state is kept by the engine:
+ * sched_state(launch). */
 struct hd_slot {
 	struct sched_launch *launch; /* NULL: the slot has no known launch */
 	struct hd_tenant *tenant;
 	uint64_t id, total, kernel, submit_ns, store_ns, asked_ns,
 		unseen_ns; /* time that it ran before the daemon first saw it */
-	/* time from the store to the drain, for the event in progress; else 0 */
+	/* time from the store of the control word to the drain, for the event in progress; else
+	 * 0 */
 	uint64_t handover_ns;
 	uint32_t gen, preemptions;
 	uint32_t guard;  /* 1: the guard form (ctl/control.h) */
 	uint32_t counts; /* guard form: struct sched_launch_info */
 	uint32_t count;  /* guard form: the present quota on its SMs */
-	/* guard form: seq of the last change of the count, while older grids may still run; or 0 */
+	/* guard form: seq of the last change of the block count, while grids with an older count
+	 * may still run; else 0 */
 	uint32_t resizes;
 	uint32_t threads, shared_bytes, workers_per_sm;
 	/* Counters of both sides, in any state. */
@@ -52,9 +55,9 @@ struct hd_slot {
 	uint32_t grow;  /* rounds of workers requested by words (wire_slot.grow) */
 	uint32_t asked; /* requests since its last word because too few workers came */
 	bool is_few;    /* it began with fewer workers than fit on the device */
-	bool sized;     /* the last word requested only as many workers as were missing */
-	/* the value of wire_slot.launches that the requested round will exceed; 0: it
-	 * came */
+	bool sized;     /* the last control word requested only as many workers as were missing */
+	/* wire_slot.launches exceeds this value once the requested workers have been launched; 0:
+	 * they have been */
 	uint32_t awaited;
 	uint32_t drains;   /* reported drains (doc/protocol.md): all its workers had left */
 	uint32_t rounds;   /* rounds of workers that had come at the last drain */
@@ -73,13 +76,14 @@ struct hd_tenant {
 	void *user;
 	uint32_t id, weight, watch, follow, hold, seq, bound_us, pin, ended, n_known;
 	uint32_t begin, begins; /* page->begin.seq, and the number of such words so far */
-	/* greatest need of shared memory of its managed kernels, in bytes for a full SM */
+	/* largest amount of shared memory that one of its managed kernels needs on a full SM, in
+	 * bytes */
 	uint32_t shared_need;
 	bool opaque_active;
 	bool is_logged; /* its start was logged, so its end is logged, too */
 	bool again;     /* it was a tenant of an earlier daemon */
 	int priority;
-	/* enum hd_stage; a separate array, so that a scan reads it at once */
+	/* enum hd_stage of each slot; a separate array, so that a scan reads few cache lines */
 	uint8_t stage[WIRE_SLOTS];
 	uint32_t next_slot; /* slot of the oldest launch that had not arrived */
 	uint64_t looked_ns; /* time of the last scan of all known launches */
@@ -101,8 +105,8 @@ struct hd_device {
 	bool is_cpu;
 	/* user of the first tenant; the device counts toward this user's limit */
 	uid_t uid;
-	/* upper bound of the device's clock minus ours, and when it was measured; ahead_at 0:
-	 * not known */
+	/* upper bound of the device's clock minus heddled's, and the time of its measurement, which
+	 * is 0 before the first one */
 	int64_t ahead_ns, ahead_at;
 	uint64_t unwatched_ns; /* when tenants were last told not to kick */
 	uint64_t told_ns;      /* when a launch was last preempted or shrunk */
@@ -115,7 +119,7 @@ struct hd {
 	struct hd_device *devices;
 	struct hd_events *events;    /* NULL: there is no event log */
 	struct durations *durations; /* records of the kernels of all devices */
-	/* killed: tenants on GPUs that ended without reporting their end */
+	/* killed: number of tenants on GPUs that ended without saying goodbye */
 	uint32_t n_tenants, next_id, killed;
 	uint64_t now_ns; /* of this turn: hd_clock */
 	uint64_t started_ns, refused, bad_messages, last_alive_ns;
@@ -129,51 +133,55 @@ struct hd {
 };
 
 /* ---- core.c ---- */
-/* Reads the clock into d->now_ns and returns it (ns). A turn begins with this call: the loop
- * calls it after waking up, and so does each function of the core that is called from outside.
- * All decisions of the turn use d->now_ns. The clock is read again at two places only: where a
- * word is stored, and where the last worker is seen to have left because of it. The time between
- * them is the hand-over, which may be shorter than a turn. Both update d->now_ns, so d->now_ns
- * never falls and no stamp is later than it. */
+/* Reads the clock into d->now_ns and returns it (ns). Each pass begins with this call: the loop
+ * makes it after waking up, and so does each function of the core that is called from outside. All
+ * decisions of the pass use d->now_ns.
+ *
+ * The clock is read again in two cases only: when a control word is stored, and when the last
+ * worker is seen to have left because of it. The time between the two is the hand-over, which can
+ * be shorter than a pass. Both calls update d->now_ns, so it never falls and no time stamp is later
+ * than it. */
 uint64_t hd_clock(struct hd *d);
 int hd_create(const struct hd_config *c, const struct hd_io *io, struct hd **ret);
 void hd_destroy(struct hd *d);
 void hd_reconfigure(struct hd *d, const struct hd_config *c); /* the state of MPS does not change */
-/* The caller owns the page, which must outlive the tenant. priority, weight: as rights.c granted
- * them. -EUSERS, -ENOSPC: the limit of tenants or devices is reached; -EDQUOT: this user's limit
- * is reached. */
+/* Adds a tenant. The caller owns the page, which must outlive the tenant. priority, weight: as
+ * granted by rights.c. Returns 0; -EUSERS or -ENOSPC if the limit of tenants or devices is reached;
+ * -EDQUOT if this user's limit is reached. */
 int hd_tenant_add(struct hd *d, const struct ucred *cred, const struct wire_hello *hello,
 	int priority, uint32_t weight, struct wire_page *page, void *user, struct hd_tenant **ret);
 void hd_tenant_remove(struct hd *d, struct hd_tenant *t);
-/* The number of its launches so far by reason, as the tenant reports it. */
+/* Counts the tenant's launches so far for each reason, as the tenant reports them. */
 void hd_launched(const struct hd_tenant *t, uint64_t ret[WIRE_REASONS]);
 struct hd_tenant *hd_tenant_find(struct hd *d, uint32_t id); /* or NULL */
 void hd_tenant_set(struct hd *d, struct hd_tenant *t, int priority, uint32_t weight);
-/* The tenant kicked: scans its whole page. hd_run decides, but opaque work is decided at once. */
+/* Scans the tenant's whole page, after the tenant has kicked. hd_run makes the decisions, but those
+ * about opaque work are made at once. */
 void hd_kicked(struct hd *d, struct hd_tenant *t);
-/* Scans, decides and stores words. Returns the ns until the next call; UINT64_MAX: at the next
- * kick. */
+/* Scans pages, decides, and stores control words. Returns the time in ns until the next call;
+ * UINT64_MAX: at the next kick. */
 uint64_t hd_run(struct hd *d);
-/* A number that changes whenever a tenant on a GPU makes progress: it launches, or a launch
- * claims or finishes blocks, or ends. Needs no lock and no clock. */
+/* Returns a number that changes whenever a tenant on a GPU makes progress: the tenant launches a
+ * kernel, or a launch claims or finishes blocks, or ends. Takes no lock and reads no clock. */
 uint64_t hd_progress(const struct hd *d);
-/* True while a preempted launch is leaving: polling may then pay. */
+/* Returns true while a preempted launch is leaving. Polling can be worthwhile then. */
 bool hd_in_handover(const struct hd *d);
-/* True if tenants of this device should poll for a grant rather than sleep. */
+/* Returns true if the tenants of this device should poll for a grant instead of sleeping. */
 bool hd_look_out(const struct hd *d, const struct hd_device *dev);
-/* True if tenants of different priorities share a device, or equals that had work recently: the
- * next launch of one may preempt the other. */
+/* Returns true if the next launch of a tenant may preempt another tenant: the two have different
+ * priorities, or the same priority and both had work recently. */
 bool hd_may_preempt(const struct hd *d);
 /* ---- pages.c ---- */
 bool hd_look_at_opaque(struct hd *d, struct hd_tenant *t); /* true: it has changed */
-/* lets opaque work that waits in its streams pass, unless the tenant is held */
+/* Lets opaque work that waits in its streams begin, unless the tenant is held. */
 void hd_let_pass(struct hd_tenant *t);
 void hd_slot_index(const struct hd_slot *s); /* updates hd_tenant.stage */
-/* Reads the tenant's pin request and the times of its copies. Call it before each decision, so
- * that the request holds in it. */
+/* Reads the tenant's pin request and the times of its copies. Call it before each decision, because
+ * the decision must obey the pin request. */
 void hd_look_at_pin(struct hd *d, struct hd_tenant *t);
 void hd_scan_tenant(struct hd *d, struct hd_tenant *t, bool whole);
-/* Updates the progress of arrived launches, and notices the arrival of the next one. Fast. */
+/* Updates the progress of arrived launches, and notices when the next launch arrives. This is
+ * fast. */
 void hd_scan_known(struct hd *d, struct hd_tenant *t);
 /* for a leaving tenant: learns from its ended launches */
 void hd_scan_last(struct hd *d, struct hd_tenant *t);
@@ -182,27 +190,29 @@ void hd_tell_figures(struct hd *d, struct hd_tenant *t, bool left);
 /* ---- apply.c ---- */
 void hd_apply(struct hd *d, struct hd_device *dev);
 void hd_store_quotas(struct hd *d, struct hd_slot *s); /* stores a word for the launch */
-/* Requests a round of n workers for a launch that has a relay; 0: as many as fit on the device. */
+/* Asks the tenant to launch n more workers (0: as many as fit on the device) for a launch whose
+ * relay, the block that reads control words, is on the device. */
 void hd_ask_workers(struct hd_slot *s, struct wire_slot *w, uint32_t n);
-/* The number of workers that are missing until `workers` and the relay, which takes the place of
- * one, are on the device; at most as many as fit. Uses the relay's last report of present
- * workers. */
+/* Returns how many workers must be launched until `workers` of them and the relay, a block that
+ * needs the room of one, are on the device; at most as many as fit. Uses the number of present
+ * workers that the relay last reported. */
 uint32_t hd_missing_workers(const struct hd_slot *s, const struct wire_slot *w, uint32_t workers);
-/* carveout.c. hd_carveout_need: a launch became known. hd_carveout_tell: informs the tenants
- * after a launch or tenant came or went. */
+/* carveout.c. hd_carveout_need: call it when a launch becomes known. hd_carveout_tell: informs the
+ * tenants; call it after a launch or tenant came or went. */
 void hd_carveout_need(struct hd_tenant *t, const struct hd_slot *s);
 void hd_carveout_tell(const struct hd *d, struct hd_device *dev);
-/* For the guard form: notes the count that the launch has from now on. If it differs from the
- * present count, the launch leaves and is launched again. */
+/* For the guard form: notes the block count of the launch from now on. If it differs from the
+ * present count, the launch exits and is launched again. */
 void hd_note_count(struct hd_slot *s, const uint8_t quota[CTL_MAX_SMS]);
 void hd_watch(struct hd *d, struct hd_device *dev);
-/* Sets the bounds on opaque work in flight. Returns the ns until a bound ends by itself. */
+/* Bounds the amount of opaque work in flight. Returns the time in ns until the next bound
+ * expires. */
 uint64_t hd_set_bounds(struct hd *d, struct hd_device *dev);
-/* ---- rows.c: answers to tools, as a sequence of packets in out ---- */
+/* ---- rows.c: replies to command-line tools, as a sequence of packets in out ---- */
 void hd_list(struct hd *d, struct strbuf *out);
 void hd_status(struct hd *d, struct wire_status *ret);
-/* Lists the records of this user's kernels (DURATION_ANY: of all users), the most recently used
- * first. */
+/* Lists the kernel records of this user (DURATION_ANY: of all users), beginning with the most
+ * recently used. */
 void hd_profile(struct hd *d, uint32_t uid, struct strbuf *out);
 /* ---- events.c: the log in JSON lines (doc/events.md) ---- */
 int hd_events_open(const char *path, struct hd_events **ret);
@@ -210,7 +220,7 @@ void hd_events_close(struct hd_events *e);
 void hd_events_flush(struct hd_events *e); /* call it only while no decision is pending */
 void hd_event_tenant(struct hd *d, const char *what, const struct hd_tenant *t);
 void hd_event_launch(struct hd *d, const char *what, const struct hd_slot *s, uint32_t n_sms);
-/* ---- rights.c: reduces a request to what the peer may have. groups: its supplementary groups
+/* ---- rights.c: reduces a request to what the peer may have; groups: its supplementary groups
  * ---- */
 void hd_rights(const struct hd_config *c, const struct ucred *peer, const gid_t *groups,
 	size_t n_groups, int *io_priority, uint32_t *io_weight);

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0
  * Copyright 2026 The heddle authors */
 
-/* The event log: one JSON object on each line (doc/events.md). On the path of decisions an event
- * is only copied. Lines are formatted and written when all words have been stored. If the file
- * cannot be written, such as on a full disk, the log ends with one message. */
+/* The event log: one JSON object on each line (doc/events.md). While heddled makes decisions, it
+ * only copies events. It formats and writes the lines after it has stored all control words. If the
+ * file cannot be written, for example because the disk is full, the log ends with one message. */
 #include "base/json.h"
 #include "daemon.h"
 
@@ -132,8 +132,8 @@ static void launch_fields(struct json *j, const struct record *r)
 	json_uint(j, "device_done_ns", r->done_ns);
 }
 
-/* Joins the lines that the JSON writer breaks and indents. (Newlines inside strings are already
- * escaped.) */
+/* Appends the JSON text without the line breaks and the indentation that the JSON writer adds.
+ * (Newlines inside strings are already escaped.) */
 static void add_line(struct strbuf *out, const struct strbuf *text)
 {
 	for (size_t i = 0; i < text->len; i++) {

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  * Copyright 2026 The heddle authors */
 
-/* The loop and the thread share one batch: the thread owns it while `full` is set, and the loop
- * otherwise. The thread alone uses the store, from its start to its end. */
+/* The loop and the writer thread share one batch of records. The thread owns the batch while `full`
+ * is set, and the loop owns it otherwise. Only the thread uses the store. */
 #include "keeper.h"
 
 #include "model/kept.h"
@@ -27,7 +27,8 @@ struct keeper {
 	pthread_mutex_t lock;
 	pthread_cond_t changed;
 	bool full, stop; /* guarded by the lock */
-	/* the last write failed; why has the reason. The thread owns both while full is set. */
+	/* the last write failed for the reason in `why`; the thread owns both while `full` is
+	 * set */
 	bool failed;
 	bool said; /* the loop has logged a failure since the last success */
 	char why[256];
@@ -35,7 +36,8 @@ struct keeper {
 	struct duration_kernel batch[BATCH];
 };
 
-/* The path of the file; "" if none is kept. -ENOENT: no folder is known; -ENAMETOOLONG. */
+/* Writes the file's path to buf, or "" if the configuration says to keep none. Returns -ENOENT if
+ * no folder is known, or -ENAMETOOLONG. */
 static int keeper_path(const struct hd_config *c, char *buf, size_t size)
 {
 	const char *given = secure_getenv("STATE_DIRECTORY"); /* set by the service manager */
@@ -131,7 +133,8 @@ struct keeper *keeper_start(const struct hd_config *c, struct hd *d)
 	return NULL;
 }
 
-/* The thread has finished the batch. Marks records that it could not write as changed again. */
+/* Finishes a batch after the thread has written it. Marks the records that the thread could not
+ * write as changed again. */
 static void finish_batch(struct keeper *k)
 {
 	if (!k->n)
@@ -145,7 +148,7 @@ static void finish_batch(struct keeper *k)
 	k->n = 0;
 }
 
-/* Passes a batch to the thread. False: the thread has not written the last one yet. */
+/* Passes a batch to the thread. Returns false if the thread has not written the last one yet. */
 static bool pass_batch(struct keeper *k)
 {
 	bool busy;
@@ -166,7 +169,8 @@ static bool pass_batch(struct keeper *k)
 	return true;
 }
 
-/* True if records have changed, or the thread has a batch, which it may be unable to write. */
+/* Returns true if records have changed, or if the thread has a batch. (The thread may be unable to
+ * write it.) */
 static bool keeper_has_work(struct keeper *k)
 {
 	return k->n || durations_has_changed(k->hd->durations);

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  * Copyright 2026 The heddle authors */
 
-/* Nothing is stored for limits: counting is cheap compared with a join. */
+/* Counts each user's tenants anew at each join. Counting is cheap compared with a join, so no
+ * counters are stored. */
 #include "daemon.h"
 
 #define PARTS  4u

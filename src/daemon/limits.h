@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  * Copyright 2026 The heddle authors */
 
-/* Limits of what one user may take of the daemon, so that no user excludes the others, whatever
- * its programs do. The configuration names the limits; the default is a quarter of the total. */
+/* Limits how much of heddled one user can use, so that no user excludes the others, whatever its
+ * programs do. The configuration names the limits; the default is a quarter of the total. */
 #ifndef HEDDLE_DAEMON_LIMITS_H
 #define HEDDLE_DAEMON_LIMITS_H
 

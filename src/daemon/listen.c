@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0
  * Copyright 2026 The heddle authors */
 
-/* The socket: the service manager's, or heddled's own. A lock file beside the socket, held for
- * the daemon's life, distinguishes a running daemon from a dead one's socket. */
+/* Opens the listening socket: one that the service manager passed, or heddled's own. heddled holds
+ * a lock on a file beside its socket as long as it lives. If the lock is free, the daemon of an
+ * existing socket is dead. */
 #include "server.h"
 
 #include <errno.h>
@@ -68,7 +69,7 @@ static int take_lock(struct server *s, pid_t *ret_pid)
 	fd = open(path, O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK, 0600);
 	if (fd < 0)
 		return errno == ELOOP || errno == ENXIO ? -EBADFD : -errno;
-	/* In a folder where others may create files, another user's lock file does not belong to
+	/* In a folder where others may create files, a lock file of another user is not the lock of
 	 * a daemon of this user. */
 	if (fstat(fd, &st) < 0 || !S_ISREG(st.st_mode) || st.st_uid != geteuid()) {
 		close(fd);
@@ -88,7 +89,8 @@ static int take_lock(struct server *s, pid_t *ret_pid)
 	return 0;
 }
 
-/* The group of c->group may connect if it exists, else only the owner. */
+/* Lets the members of c->group connect, if the configuration names a group. Otherwise only the
+ * owner can connect. */
 int listen_give_rights(const struct hd_config *c)
 {
 	const struct group *g = c->group[0] ? getgrnam(c->group) : NULL;
@@ -101,7 +103,8 @@ int listen_give_rights(const struct hd_config *c)
 	return chmod(c->socket, 0600) < 0 ? -errno : 0;
 }
 
-/* While the lock is held, a socket at this path belongs to a dead daemon. Anything else stays. */
+/* Removes a socket at this path: it belongs to a dead daemon, because the caller holds the lock.
+ * Leaves any other kind of file. */
 static int remove_dead_socket(const char *path)
 {
 	struct stat st;

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0
  * Copyright 2026 The heddle authors */
 
-/* Writes one line for each message to standard error. If that is the journal, the line begins
- * with the journal's prefix of the level; if not, warnings and errors begin with a word. */
+/* Writes one line for each message to standard error. If standard error is the journal, the line
+ * begins with the journal's prefix for the level. Otherwise warnings and errors begin with a
+ * word. */
 #include "daemon.h"
 
 #include <errno.h>
@@ -72,7 +73,7 @@ static size_t format_line(
 		n = snprintf(ret, LINE_MAX_BYTES, "heddled: %s%s",
 			level < HD_LOG_INFO ? words[level] : "", level < HD_LOG_INFO ? ": " : "");
 	vsnprintf(ret + n, LINE_MAX_BYTES - 1 - (size_t)n, fmt, ap);
-	/* Names come from outside, and must not be able to start a second line. */
+	/* Names come from other programs, and must not be able to start a second line. */
 	for (char *c = ret; *c; c++) {
 		if ((unsigned char)*c < ' ' || *c == 127)
 			*c = '?';

@@ -14,18 +14,18 @@ enum hd_log_level { HD_LOG_ERROR, HD_LOG_WARNING, HD_LOG_INFO, HD_LOG_DEBUG };
 void hd_log_set_level(uint32_t level);
 int hd_log_level_parse(const char *word, uint32_t *ret); /* 0 or -EINVAL */
 void hd_log_at(enum hd_log_level level, const char *fmt, ...) HD_PRINTF(2, 3);
-/* Logs an error before _exit, from any thread. Takes no locks; drops the message rather than
- * wait. */
+/* Logs an error just before _exit; any thread may call it. Takes no locks, and drops the message if
+ * writing would block. */
 void hd_log_last(const char *fmt, ...) HD_PRINTF(1, 2);
-/* Limits lines that other programs can cause at will to a number each second. */
+/* Limits the rate of lines that other programs can cause at will: so many each second. */
 struct hd_log_limit {
 	uint64_t since_ns;
 	uint32_t n; /* lines since then, including dropped ones */
 };
-/* True if this line may be logged. Before the first line of a new second, logs how many were
- * dropped: "WHAT N more". */
+/* Returns true if this line may be logged. In each new second, first logs how many lines were
+ * dropped before: "WHAT N more". */
 bool hd_log_may(struct hd_log_limit *l, uint64_t now_ns, enum hd_log_level level, const char *what);
-/* Returns buf (16 bytes) with "low", "normal", "high", or the number. */
+/* Returns buf (16 bytes) with the name of the priority: "low", "normal", "high", or its number. */
 const char *hd_priority_name(int priority, char *buf);
 /* A warning. */
 #define hd_log(...) hd_log_at(HD_LOG_WARNING, __VA_ARGS__)

@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0
  * Copyright 2026 The heddle authors */
 
-/* The loop: sleeps in epoll until a kick, a message, a signal or the timer, then runs a turn. On
- * systems with enough processors, it polls for a few microseconds after an event, because a
- * hand-over is shorter than a sleep. It polls much longer if waking up takes as long as a
- * hand-over (a halted virtual processor: 130 to 260 us) and the next launch may preempt. */
+/* The main loop: sleeps in epoll until a kick, a message, a signal or the timer, and then runs one
+ * pass of the core. On systems with enough processors, it polls for a few microseconds after an
+ * event, because a hand-over is shorter than a sleep. It polls much longer if the next launch may
+ * preempt and if waking up takes as long as a hand-over (130 to 260 us on a halted virtual
+ * processor). */
 #include "server.h"
 
 #include <errno.h>
@@ -20,9 +21,10 @@
 #define SPIN_NS      50000ull
 #define LONG_SPIN_NS 20000000ull
 #define SLOW_WAKE_NS 40000ull
-#define FLUSH_NS     200000ull /* the log is written while polling if no event came for this time */
-#define MAX_EVENTS   64
-#define PAUSE_NS     100000000ull /* how long no connection is accepted, for lack of descriptors */
+/* if no event came for this time, the event log is written while polling */
+#define FLUSH_NS   200000ull
+#define MAX_EVENTS 64
+#define PAUSE_NS   100000000ull /* how long no connection is accepted, for lack of descriptors */
 
 int loop_watch(struct server *s, struct watch *w, enum watch_kind kind, int fd, uint32_t events)
 {
@@ -33,8 +35,9 @@ int loop_watch(struct server *s, struct watch *w, enum watch_kind kind, int fd, 
 	return epoll_ctl(s->epoll, EPOLL_CTL_ADD, fd, &ev) < 0 ? -errno : 0;
 }
 
-/* close alone does not end a watch while another process has the same open file: a tenant its
- * kick, the service manager the listener, a child between fork and exec any of them. */
+/* Removes the watch before the descriptor is closed. close alone does not end a watch while another
+ * process has the same open file: a tenant has its eventfd, the service manager has the listening
+ * socket, and a child has all of them between fork and exec. */
 void loop_unwatch(struct server *s, struct watch *w)
 {
 	if (w->fd < 0)
@@ -69,7 +72,7 @@ uint64_t loop_now(const struct server *s)
 	return s->hd->now_ns;
 }
 
-/* slept: this event ended a sleep, so its delay is the cost of waking up. */
+/* Notes an event. slept: the event ended a sleep, so its delay is the cost of waking up. */
 static void note_event(struct server *s, const struct conn *c, bool slept)
 {
 	uint64_t now = loop_now(s), kicked = __atomic_load_n(&c->page->kick_ns, __ATOMIC_RELAXED);
@@ -159,7 +162,8 @@ static void resume_listener(struct server *s)
 	epoll_ctl(s->epoll, EPOLL_CTL_MOD, s->listener.fd, &ev);
 }
 
-/* Runs the timed tasks of the server, apart from the core's. Returns the ns until the next one. */
+/* Runs the server's timed tasks; the core has its own. Returns the time in ns until the next
+ * task. */
 static uint64_t run_clocks(struct server *s)
 {
 	uint64_t now = loop_now(s), next = keeper_look(s->keeper, now);
@@ -227,8 +231,8 @@ static uint64_t poll_without_sleep(struct server *s, uint64_t next)
 	return next;
 }
 
-/* Signals without a meaning for heddled, which must not end it: a timer or limit that the parent
- * left, a wrong key. */
+/* Signals that mean nothing to heddled and must not end it, such as one of a timer or limit that
+ * the parent process left, or of a mistyped key. */
 static const int ignored[] = {
 	SIGALRM, SIGIO, SIGPIPE, SIGPROF, SIGUSR1, SIGUSR2, SIGVTALRM, SIGXFSZ};
 
@@ -243,7 +247,8 @@ void loop_block_signals(void)
 	sigaddset(&set, SIGTERM);
 	sigaddset(&set, SIGCHLD);
 	sigaddset(&set, SIGHUP);
-	/* a daemon started with nohup must also read its configuration again */
+	/* A daemon that was started with nohup ignores SIGHUP, but must read its configuration
+	 * again, too. */
 	signal(SIGHUP, SIG_DFL);
 	sigprocmask(SIG_SETMASK, &set, NULL);
 }

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  * Copyright 2026 The heddle authors */
 
-/* heddled: start and end. (cli/heddled.c has its command line.) */
+/* heddled's start and end. Its command line is in cli/heddled.c. */
 #include "sched/planner.h"
 #include "server.h"
 
@@ -25,7 +25,8 @@ static uint64_t read_monotonic_ns(void *user)
 	return (uint64_t)t.tv_sec * 1000000000 + (uint64_t)t.tv_nsec;
 }
 
-/* Returns the number of connections for which there are descriptors, at four for each tenant. */
+/* Raises the limit of descriptors. Returns the number of connections for which they are enough, at
+ * four for each tenant. */
 static uint32_t raise_limits(void)
 {
 	const rlim_t own = 64;

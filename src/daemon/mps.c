@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0
  * Copyright 2026 The heddle authors */
 
-/* Runs an MPS control daemon with pipe and log folders of its own, so that one that the
- * machine's owner runs is not touched. Programs under MPS end with its control daemon. So the
- * control daemon outlives a heddled that is killed, or that ends while programs run; a file
- * beside the folders identifies it, and the next heddled adopts it. The configuration can also
- * make it end with heddled. If anything fails, MPS stays off and one line is logged; tenants
- * then take turns. */
+/* Runs an MPS control daemon with its own pipe and log folders, so that heddled does not disturb
+ * one that the machine's owner runs. Programs under MPS end when its control daemon ends. So the
+ * control daemon outlives a heddled that is killed, or that ends while programs run. A file beside
+ * the folders identifies the control daemon, and the next heddled adopts it. The configuration can
+ * also make it end with heddled. If anything fails, MPS stays off and heddled logs one line;
+ * tenants then use the GPU in time slices. */
 #include "server.h"
 
 #include <errno.h>
@@ -26,9 +26,9 @@
 
 #define START_WAIT_MS 10000
 #define QUIT_WAIT_MS  5000
-/* The MPS server keeps the connections of killed programs. After some 60 of them it accepts no
- * new program (H200, driver 580). After KILLED_SOME, heddled restarts MPS if no program runs;
- * after KILLED_MANY, it logs a warning if programs run. */
+/* The MPS server keeps the connections of killed programs. After some 60 of them it accepts no new
+ * program (H200, driver 580). So after KILLED_SOME killed programs, heddled restarts MPS once no
+ * program runs. After KILLED_MANY, it logs a warning if programs still run. */
 #define KILLED_SOME   20u
 #define KILLED_MANY   40u
 #define LOOK_AGAIN_NS 1000000000u
@@ -51,7 +51,8 @@ static bool is_control_up(const struct mps_place *p)
 
 /* ---- identity ---- */
 
-/* The process itself writes the record, so no control daemon runs without one. */
+/* Writes the record of the control daemon. The process that becomes the control daemon writes it
+ * itself, so no control daemon runs without a record. */
 static void write_record(const struct mps_place *p)
 {
 	int fd = open(p->record, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC | O_NOFOLLOW, 0600);
@@ -63,7 +64,7 @@ static void write_record(const struct mps_place *p)
 	close(fd);
 }
 
-/* The recorded control daemon; 0: there is none, or it has ended. */
+/* Returns the pid of the recorded control daemon, or 0 if there is none or it has ended. */
 static pid_t read_record(const struct mps_place *p)
 {
 	int fd = open(p->record, O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK);
@@ -123,8 +124,8 @@ void mps_ended(struct server *s)
 
 /* ---- start ---- */
 
-/* True for a list of indices other than 0, 1, 2, ... The MPS server numbers the GPUs that it
- * sees from 0, so a program with the same list finds other GPUs, or none. */
+/* Returns true for a list of GPU indices other than 0, 1, 2, ... The MPS server numbers the GPUs
+ * that it sees from 0. So a program that has the same list would find other GPUs, or none. */
 static bool lists_other_indices(const char *devices)
 {
 	for (unsigned long i = 0; *devices >= '0' && *devices <= '9'; i++) {
@@ -184,7 +185,8 @@ const char *mps_start_control(struct server *s, const struct mps_place *p)
 	return MPS_CONTROL " did not start within 10 s";
 }
 
-/* Adopts an earlier heddled's control daemon unchanged: programs may run under it. */
+/* Adopts the control daemon of an earlier heddled and changes nothing of it, because programs may
+ * run under it. */
 static const char *adopt_control(struct server *s, const struct mps_place *p, pid_t pid)
 {
 	char answer[512];
@@ -199,8 +201,8 @@ static void quit_control(struct server *s, const struct mps_place *p)
 {
 	char answer[512];
 
-	/* "quit" lets the servers end in order. The signals are for a daemon that does not
-	 * answer. */
+	/* "quit" lets the servers end in order. Signals follow if the control daemon does not
+	 * reply. */
 	mps_ask(p, "quit", answer, sizeof(answer));
 	if (!mps_await_end(s->mps_end.fd, QUIT_WAIT_MS / 2)) {
 		kill(s->mps, SIGTERM);
@@ -211,8 +213,8 @@ static void quit_control(struct server *s, const struct mps_place *p)
 	mps_forget(s, p);
 }
 
-/* MPS is not configured: ends the control daemon of an earlier heddled, unless a program uses
- * it. */
+/* Ends the control daemon of an earlier heddled, unless a program uses it, because the
+ * configuration no longer asks for MPS. */
 static void end_leftover_control(struct server *s, const struct mps_place *p)
 {
 	pid_t pid = read_record(p);
@@ -228,8 +230,9 @@ static void end_leftover_control(struct server *s, const struct mps_place *p)
 	s->mps = 0;
 }
 
-/* Starts the server before the first program comes, so that no program is killed while its
- * server starts: a server (driver 580) once deadlocked then, and all programs waited for it. */
+/* Starts the MPS server before the first program connects, so that no program can be killed while
+ * its server starts. When that happened once (driver 580), the server deadlocked and all programs
+ * waited for it. */
 static void start_first_server(const struct mps_place *p)
 {
 	int r = mps_start_server(p, p->answer_ms * SERVER_ANSWERS);

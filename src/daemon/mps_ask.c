@@ -71,7 +71,7 @@ static unsigned elapsed_ms(const struct timespec *began)
 			  (now.tv_nsec - began->tv_nsec) / 1000000);
 }
 
-/* Reads until the end of the file, at most until ms after `began`. */
+/* Reads until the end of the file, or until `ms` milliseconds after `began`. */
 static int read_answer(int fd, const struct timespec *began, unsigned ms, char *ret, size_t max)
 {
 	size_t len = 0;
@@ -94,8 +94,8 @@ static int read_answer(int fd, const struct timespec *began, unsigned ms, char *
 	return 0;
 }
 
-/* Waits for a child that has closed its output, and kills it at the deadline. 0 and its status,
- * or -ETIMEDOUT or -ECHILD. */
+/* Waits for a child that has closed its output, and kills it at the deadline. Returns 0 and the
+ * child's status, or -ETIMEDOUT or -ECHILD. */
 static int reap_child(pid_t pid, const struct timespec *began, unsigned ms, int *ret_status)
 {
 	pid_t r = waitpid(pid, ret_status, WNOHANG);
@@ -193,8 +193,8 @@ bool mps_await_end(int pidfd, unsigned ms)
 	return poll(&p, 1, (int)ms) == 1;
 }
 
-/* The server keeps the connections of killed processes, so only living ones count. A process of
- * another pid namespace has pid 0 and counts. */
+/* Returns true if the process is alive. The server keeps the connections of killed processes, so
+ * only living ones count. A process of another pid namespace has pid 0 and counts as alive. */
 static bool is_process_alive(pid_t pid)
 {
 	char state = 'Z';
@@ -238,8 +238,8 @@ bool mps_has_clients(const struct mps_place *p)
 	return false;
 }
 
-/* Asks whether the server is still starting; its other states do not matter here. An old control
- * daemon does not know this question and returns an error. */
+/* Asks the control daemon whether the server is still starting; other states of the server do not
+ * matter here. An old control daemon does not know this command and returns an error. */
 static int server_answers(const struct mps_place *p, int server)
 {
 	char answer[4096], command[48];
@@ -289,8 +289,8 @@ int mps_start_server(const struct mps_place *p, unsigned wait_ms)
 			return r;
 		r = mps_answers(p, &n);
 	}
-	/* The control daemon may not answer while a server starts. A server that does not appear
-	 * at all is awaited for a shorter time. */
+	/* The control daemon may not reply while a server starts, so repeat the question. If no
+	 * server appears at all, give up sooner. */
 	while (((r == -EBUSY || r == -ETIMEDOUT) && elapsed_ms(&began) < wait_ms) ||
 		(r == 0 && n == 0 && elapsed_ms(&began) < wait_ms / 4)) {
 		mps_nap(POLL_MS);

@@ -11,7 +11,7 @@
 #include <sys/types.h>
 
 #define MPS_CONTROL "nvidia-cuda-mps-control"
-/* time for the start of a server, in multiples of the time for an answer */
+/* timeout for the start of a server, in multiples of the timeout for a reply */
 #define SERVER_ANSWERS 7u
 
 /* The files and folders of a heddled's own MPS. */
@@ -22,27 +22,30 @@ struct mps_place {
 struct server;
 
 int mps_place(const struct hd_config *c, struct mps_place *ret); /* 0, -EINVAL, -ENAMETOOLONG */
-/* Call it in a child: it becomes the control program. arg may be NULL. input, output:
- * descriptors; -1: none. */
+/* Replaces the calling process, a child of heddled, by the control program. arg may be NULL. input,
+ * output: descriptors, or -1 for none. */
 _Noreturn void mps_become(const struct mps_place *p, const char *arg, int input, int output);
-/* Sends one command and waits at most p->answer_ms. 0, -ETIMEDOUT, -EIO (the command failed), or
- * another negative errno. */
+/* Sends one command and waits at most p->answer_ms for the reply. Returns 0, -ETIMEDOUT, -EIO (the
+ * command failed), or another negative errno. */
 int mps_ask(const struct mps_place *p, const char *command, char *ret, size_t max);
-/* Asks the control daemon and its servers. 0: all answer; -EBUSY: a server is not ready yet; or
- * an error of mps_ask. ret_servers: the number of servers, up to the one that does not answer. */
+/* Checks that the control daemon and its servers reply. Returns 0 if all do, -EBUSY if a server is
+ * not ready yet, or an error of mps_ask. ret_servers: the number of servers, up to the first one
+ * that does not reply. */
 int mps_answers(const struct mps_place *p, unsigned *ret_servers);
-/* Makes the control daemon start a server for this user, unless there is one, and waits up to
- * wait_ms for its answer. 0; -ENOENT: there is no server; -EBUSY: the server is not ready; or an
+/* Makes the control daemon start a server for this user if there is none, and waits up to wait_ms
+ * for its reply. Returns 0, -ENOENT (there is no server), -EBUSY (the server is not ready), or an
  * error of mps_ask. */
 int mps_start_server(const struct mps_place *p, unsigned wait_ms);
 /* True if a living program uses it, or if this is not known. */
 bool mps_has_clients(const struct mps_place *p);
-/* Start of the process in clock ticks since boot; 0: there is no such process. */
+/* Returns the start time of the process in clock ticks since boot, or 0 if there is no such
+ * process. */
 uint64_t mps_start_of(pid_t pid, char *ret_state);
 bool mps_await_end(int pidfd, unsigned ms);
 void mps_nap(unsigned ms);
 /* ---- mps.c, for mps_health.c ---- */
-/* Starts a new control daemon, which s then watches. NULL, or the reason of a failure. */
+/* Starts a new control daemon, which s watches from then on. Returns NULL, or the reason why this
+ * failed. */
 const char *mps_start_control(struct server *s, const struct mps_place *p);
 /* Cleans up after a control daemon that has ended. */
 void mps_forget(struct server *s, const struct mps_place *p);

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0
  * Copyright 2026 The heddle authors */
 
-/* Checks that MPS still answers. A server that deadlocks blocks every program in its first call of
- * the driver, for ever, before the program is a tenant. So heddled asks the control daemon and its
- * servers every few seconds while no tenant makes progress. A child asks, because an answer may
- * take seconds. After several questions in a row without an answer, heddled kills MPS and starts it
- * again; after some restarts MPS stays off. Tenants that make progress are never touched. */
+/* Checks that MPS still replies. A deadlocked MPS server blocks every program forever in its first
+ * driver call, before the program becomes a tenant. So while no tenant makes progress, heddled asks
+ * the control daemon and its servers every few seconds. A child process asks, because a reply may
+ * take seconds. After several questions in a row without a reply, heddled kills MPS and starts it
+ * again; after some restarts MPS stays off. heddled never does this while tenants make progress. */
 #include "server.h"
 
 #include <dirent.h>
@@ -23,21 +23,23 @@
 
 #include "mps_ask.h"
 
-/* This many questions in a row without an answer end MPS. The higher limit applies while tenants
- * are connected, which may only be pausing, and while a server says that it is starting. */
+/* Number of questions in a row without a reply after which heddled kills MPS. The higher number
+ * applies while tenants are connected, because they may only be pausing, and while a server says
+ * that it is starting. */
 #define SILENT_MAX      3u
 #define SILENT_MAX_HIGH 9u
 #define RESTARTS_MAX    3u
 #define END_WAIT_MS     500
 #define PROCESSES_MAX   64u
 
-/* The byte that the asking child writes. It writes none if it got no answer in time. */
+/* The byte that the asking child writes to its pipe. A child that got no reply in time writes
+ * nothing. */
 enum mps_answer { ANSWER_NONE, ANSWER_OK, ANSWER_STARTING };
 
 /* ---- asking ---- */
 
-/* In the child: closes all of heddled's descriptors but the pipe for the answer, which becomes
- * descriptor 3. */
+/* Called in the child: closes all of heddled's descriptors except the pipe for the result, which
+ * becomes descriptor 3. */
 static void keep_only(int fd)
 {
 	dup3(fd, 3, O_CLOEXEC);
@@ -61,7 +63,7 @@ _Noreturn static void run_asker(const struct mps_place *p, bool starts, unsigned
 	loop_restore_signals();
 	setitimer(ITIMER_REAL, &t, NULL); /* its signal ends this process without an answer */
 	r = starts ? mps_start_server(p, bound_ms) : mps_answers(p, &n);
-	/* A control daemon that starts no server now may still start one for a program. */
+	/* No server runs, but the control daemon can still start one for a program. */
 	if (r == 0 || (starts && r == -ENOENT))
 		answer = ANSWER_OK;
 	else if (r == -EBUSY)
@@ -69,7 +71,8 @@ _Noreturn static void run_asker(const struct mps_place *p, bool starts, unsigned
 	_exit(write(3, &answer, 1) != 1);
 }
 
-/* starts: the child also makes MPS start a server, which may take longer. */
+/* Starts a child that asks MPS. starts: the child also makes MPS start a server, which may take
+ * longer. */
 static void ask_mps(struct server *s, bool starts)
 {
 	uint64_t now = loop_now(s);
@@ -116,7 +119,8 @@ static bool uses_folder(const struct mps_place *p, int pid)
 	return uses;
 }
 
-/* The control daemon, its children, and MPS programs that use our pipe folder. */
+/* Returns true for the control daemon, its children, and MPS programs that use heddled's pipe
+ * folder. */
 static bool belongs_to_mps(const struct server *s, const struct mps_place *p, int pid)
 {
 	char path[48];
@@ -128,14 +132,14 @@ static bool belongs_to_mps(const struct server *s, const struct mps_place *p, in
 	f = fopen(path, "re");
 	if (!f)
 		return false;
-	/* The system keeps 15 characters of a name, and both programs have these. */
+	/* The system keeps only 15 characters of a process name; both names begin with these. */
 	is_program = fscanf(f, "%*d (nvidia-cuda-mps) %*c %d", &parent) == 1;
 	fclose(f);
 	return is_program && (pid == s->mps || parent == s->mps || uses_folder(p, pid));
 }
 
-/* Returns descriptors of the processes, which the caller closes. They include a living control
- * daemon. */
+/* Returns pidfds of the processes of MPS, including a living control daemon. The caller closes
+ * them. */
 static unsigned find_processes(const struct server *s, const struct mps_place *p, int ret_fds[])
 {
 	DIR *dir = opendir("/proc");
@@ -146,7 +150,8 @@ static unsigned find_processes(const struct server *s, const struct mps_place *p
 		int pid = atoi(e->d_name);
 		int fd = pid > 0 ? (int)syscall(SYS_pidfd_open, pid, 0) : -1;
 
-		/* Checked after opening, so that the descriptor belongs to the checked process. */
+		/* Checked after opening, so that the descriptor certainly belongs to the process
+		 * that was checked. */
 		if (fd >= 0 && belongs_to_mps(s, p, pid))
 			ret_fds[n++] = fd;
 		else if (fd >= 0)
@@ -157,7 +162,8 @@ static unsigned find_processes(const struct server *s, const struct mps_place *p
 	return n;
 }
 
-/* The second round finds a server that the control daemon started before it ended. */
+/* Kills the processes of MPS in two passes. The second one finds a server that the control daemon
+ * started before it ended. */
 static void kill_mps(struct server *s, const struct mps_place *p)
 {
 	int fds[PROCESSES_MAX];

@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0
  * Copyright 2026 The heddle authors */
 
-/* Reads tenants' pages and turns the contents of slots into events for the engine. A tenant may
- * write anything at any time. So each word is read once, the description of a launch is copied
- * once, and no value of the page is used as an index or a size without a bound. */
+/* Reads tenants' pages and turns the contents of launch slots into events for the scheduling
+ * engine. A tenant can write anything at any time. So each field is read once, the description of a
+ * launch is copied once, and every value of the page is checked before it is used as an index or a
+ * size. */
 #include "daemon.h"
 
 #include <string.h>
@@ -12,8 +13,8 @@
 
 _Static_assert(SCHED_INPUTS == WIRE_INPUTS, "copied one by one");
 
-#define NEXT_FEW  8u       /* of a tenant's queued launches, this many are scanned each time, */
-#define LOOK_NS   40000u   /* and the others if this time has passed since the last full scan */
+#define NEXT_FEW  8u       /* number of a tenant's queued launches that each scan reads */
+#define LOOK_NS   40000u   /* interval of scans of all queued launches, in ns */
 #define ASK_NS    1000000u /* wait before a launch's workers are counted, */
 #define ASK_SIZED 4u       /* times sixteen if the last round had only the missing workers, */
 #define ASK_MAX   6u       /* and times two for each request, up to this many requests */
@@ -63,8 +64,8 @@ static float read_input(const float *from)
 	return v > 0 && v <= INPUT_MAX ? v : 0;
 }
 
-/* The guard form: counts below the number that fits on an SM. The tenant may write anything
- * here. */
+/* Reads with how many blocks on each SM the guard form can run: bit i stands for i blocks. Counts
+ * that do not fit on an SM are dropped, because the tenant can write anything here. */
 static uint32_t read_counts(const struct wire_slot *w)
 {
 	uint32_t fit = MIN(load_word(&w->workers_per_sm), 32), counts = load_word(&w->counts);
@@ -72,8 +73,9 @@ static uint32_t read_counts(const struct wire_slot *w)
 	return load_word(&w->guard) && fit ? counts & (uint32_t)((1ull << fit) - 2) : 0;
 }
 
-/* Copies the description of the launch. The tenant itself says which kernel the launch runs, so
- * records are kept for each user: a wrong claim affects only this user's kernels. */
+/* Copies the description of the launch. The tenant itself says which kernel the launch runs, and
+ * may be wrong. So each user has separate kernel records, and a wrong kernel affects only that
+ * user's programs. */
 static void copy_info(struct hd *d, const struct hd_tenant *t, const struct wire_slot *w,
 	struct sched_launch_info *ret)
 {
@@ -109,9 +111,9 @@ void hd_slot_index(const struct hd_slot *s)
 								      : HD_ARRIVED;
 }
 
-/* End of the launch by the device's clock, converted to the daemon's clock; now, if that is not
- * known. The daemon may look seconds later, because it does not poll a launch without
- * competition. */
+/* Returns when the launch ended: by the device's clock, converted to heddled's clock, or the
+ * present time if that is not known. heddled may find the end seconds later, because it does not
+ * poll a launch that runs alone. */
 static uint64_t ended_ns(const struct hd *d, const struct hd_slot *s, const struct wire_slot *w)
 {
 	const struct hd_device *dev = s->tenant->device;
@@ -169,7 +171,8 @@ void hd_tell_figures(struct hd *d, struct hd_tenant *t, bool left)
 	__atomic_store_n(&t->page->left, left, __ATOMIC_RELEASE);
 }
 
-/* True if a guard grid that left with this word left for the last change of its count. */
+/* Returns true if a guard grid that left because of control word `seq` has also obeyed the last
+ * change of its block count. */
 static bool is_resized(const struct hd_slot *s, uint32_t seq)
 {
 	return s->resizes && (int32_t)(seq - s->resizes) >= 0;
@@ -181,7 +184,8 @@ static void note_drain(struct hd *d, struct hd_slot *s, uint32_t seq)
 	bool resized = is_resized(s, seq);
 
 	if (sched_state(s->launch) == LAUNCH_DRAINING || resized) {
-		/* The clock is read again, as for the store: this turn may have stored the word. */
+		/* Reads the clock again, because this pass of the loop may have stored the control
+		 * word. */
 		s->handover_ns = hd_clock(d) - s->store_ns;
 		d->handover_ns[d->n_handovers++ % HD_HANDOVERS] =
 			(uint32_t)MIN(s->handover_ns, UINT32_MAX);
@@ -195,9 +199,9 @@ static void note_drain(struct hd *d, struct hd_slot *s, uint32_t seq)
 	sched_drained(dev->sched, d->now_ns, s->launch);
 }
 
-/* Estimates how far the device's clock is in advance of the daemon's: no launch begins before
- * the program submitted it, and on an idle device it begins at once. The bound is relaxed
- * slowly, because clocks drift. */
+/* Estimates how far the device's clock is in advance of heddled's. A launch cannot begin before the
+ * program submitted it, so the difference of the two times is an upper bound; it is exact if the
+ * device was idle. The bound is raised slowly with time, because clocks drift. */
 static void compare_clocks(
 	struct hd_device *dev, uint64_t arrived_ns, uint64_t submit_ns, uint64_t now)
 {
@@ -211,7 +215,8 @@ static void compare_clocks(
 	dev->ahead_at = (int64_t)now;
 }
 
-/* How long the launch had run when the daemon first saw it, by its own report. */
+/* Returns how long the launch had already run when heddled first saw it, according to the launch's
+ * own report. */
 static uint64_t ran_unseen(
 	struct hd_device *dev, const struct hd_slot *s, const struct wire_slot *w, uint64_t now)
 {
@@ -224,7 +229,8 @@ static uint64_t ran_unseen(
 	return began >= s->submit_ns && began < now ? now - began : 0;
 }
 
-/* The launch reports the word of its tenant with which it began. */
+/* Records that the launch has arrived. The launch reports the sequence number of its tenant's
+ * control word that it read when it began. */
 static void note_arrival(struct hd *d, struct hd_slot *s, struct wire_slot *w)
 {
 	struct hd_tenant *t = s->tenant;
@@ -257,10 +263,11 @@ static bool is_stopped(const struct hd_slot *s)
 	return launch_is(sched_state(s->launch), LAUNCH_STOPPED);
 }
 
-/* Requests more workers if too few are present. Workers start where there is room, and leave SMs
- * where they may not be. While other workers have not left their lost SMs yet, the whole grid
- * may pass through a free place on an SM of another launch. Then the launch needs one more
- * round. (Relays also take a few places.) */
+/* Requests more workers if too few are present. New workers start on any SM that has room, and exit
+ * if the launch may not use that SM. While old workers still leave the SMs that the launch has
+ * lost, all blocks of the new grid can start and exit one after another on one free SM of another
+ * launch. Then the launch needs one more grid of workers. (Relays also use the room of a few
+ * workers.) */
 static void request_missing_workers(struct hd *d, struct hd_slot *s, struct wire_slot *w)
 {
 	struct hd_device *dev = s->tenant->device;
@@ -275,7 +282,7 @@ static void request_missing_workers(struct hd *d, struct hd_slot *s, struct wire
 		s->asked_ns = d->now_ns;
 	}
 	wait_ns = (uint64_t)ASK_NS << MIN(s->asked + s->sized * ASK_SIZED, ASK_MAX);
-	/* Another launch has ended or left since: there may be new room. */
+	/* If another launch has ended or left since the request, there may be new room. */
 	if (dev->freed_ns > s->asked_ns)
 		wait_ns = dev->freed_ns - s->asked_ns + ASK_NS;
 	if ((s->sized && s->awaited) || d->now_ns - s->asked_ns < wait_ns)
@@ -295,14 +302,15 @@ static void request_missing_workers(struct hd *d, struct hd_slot *s, struct wire
 		hd_store_quotas(d, s);
 	s->asked += s->asked < ASK_MAX;
 	s->asked_ns = d->now_ns;
-	/* Later requests fill every place, wherever the missing workers belong. */
+	/* Later requests are for as many workers as fit on the whole device, so that some start on
+	 * the SMs that lack workers. */
 	hd_ask_workers(s, w, s->sized && s->asked < ASK_ALL ? (uint32_t)missing : 0);
 	hd_event_launch(d, "ask", s, info.n_sms);
 	d->io.wake(d->io.user, s->tenant, false);
 }
 
-/* The launch of the guard form was about to be launched again when its count changed, and was
- * launched with the new count. */
+/* Ends a change of the block count if the guard-form launch was launched again with the new count.
+ * It was about to be launched again when heddled changed the count. */
 static void check_padding(struct hd_slot *s, const struct wire_slot *w)
 {
 	if (!s->resizes || load_word(&w->padded) != s->count)
@@ -311,7 +319,7 @@ static void check_padding(struct hd_slot *s, const struct wire_slot *w)
 	sched_absent(s->tenant->device->sched, s->launch);
 }
 
-/* Reads the device's reports of a known launch. False: the launch has ended. */
+/* Reads what the device reports about a known launch. Returns false if the launch has ended. */
 static bool read_reports(struct hd *d, struct hd_slot *s, struct wire_slot *w)
 {
 	struct sched *sched = s->tenant->device->sched;
@@ -338,13 +346,14 @@ static bool read_reports(struct hd *d, struct hd_slot *s, struct wire_slot *w)
 		s->drains = drains;
 		s->rounds = MIN(load_word(&w->host.rounds), INT32_MAX);
 		seq = load_word(&w->host.drained_seq);
-		/* Workers of a round that is still to come have not left with the others. After
-		 * a change of its count, though, the tenant launches the next grid by itself,
-		 * and may have done so by now. */
+		/* Workers that are still to be launched have not left with the others. After a
+		 * change of the block count, though, the tenant launches the next grid by itself,
+		 * and may already have done so. */
 		if (load_word(&w->launches) <= s->rounds + 1 || is_resized(s, seq))
 			note_drain(d, s, seq);
-		/* All its workers left for its tenant's word. Rounds answer a word of the
-		 * launch, so it gets one. */
+		/* All its workers left because of a control word of the whole tenant. The tenant
+		 * launches new workers only for a control word of the launch itself, so store
+		 * one. */
 		if (!is_stopped(s) && !s->seq)
 			hd_store_quotas(d, s);
 		if (!is_stopped(s))
@@ -384,7 +393,8 @@ static void submit_launch(struct hd *d, struct hd_tenant *t, uint32_t i)
 	__atomic_store_n(&w->preemptions, 0, __ATOMIC_RELAXED);
 	__atomic_store_n(&w->granted, 1, __ATOMIC_RELEASE);
 	if (sched_submit(t->device->sched, d->now_ns, t->sched, &info, &s->launch) < 0) {
-		/* Invalid (no blocks, or a known id): the launch runs unmanaged. */
+		/* The description is invalid (no blocks, or an id that is in use), so the launch
+		 * runs unmanaged. */
 		s->launch = NULL;
 		return;
 	}
@@ -397,7 +407,8 @@ static void submit_launch(struct hd *d, struct hd_tenant *t, uint32_t i)
 	read_reports(d, s, w);
 }
 
-/* The launch came and ended unseen. If no word of its own delayed it, its duration is learned. */
+/* Learns the duration of a launch that came and ended between two scans, unless a control word of
+ * its own delayed it. */
 static void learn_unseen_launch(struct hd *d, struct hd_tenant *t, const struct wire_slot *w)
 {
 	uint64_t from = load_word64(&w->host.arrived_ns), to = load_word64(&w->host.done_ns);
@@ -461,9 +472,9 @@ void hd_scan_last(struct hd *d, struct hd_tenant *t)
 	}
 }
 
-/* Opaque work that is held does not begin. But one piece of it passes if there was waiting work
- * at the last call too and none has ended since. So a tenant that is released again and again
- * for a moment makes progress. */
+/* Lets held opaque work begin, one piece at a time. Normally such work waits until the hold ends.
+ * But one piece may begin if work was already waiting at the last call and none has ended since. So
+ * even a tenant that is only released for short moments makes progress. */
 void hd_let_pass(struct hd_tenant *t)
 {
 	uint32_t ended = load_word(&t->page->opaque_completed);
@@ -512,7 +523,8 @@ void hd_look_at_pin(struct hd *d, struct hd_tenant *t)
 	__atomic_store_n(&t->page->pinned, pin, __ATOMIC_RELEASE);
 }
 
-/* few: limit of queued launches to scan. unknown: also scans slots without a known launch. */
+/* Scans the slots of a tenant. few: how many queued launches to scan at most. unknown: also scan
+ * slots without a known launch. */
 static void scan_slots(struct hd *d, struct hd_tenant *t, bool unknown, uint32_t few)
 {
 	uint32_t first = t->next_slot, seen = 0;
@@ -529,9 +541,9 @@ static void scan_slots(struct hd *d, struct hd_tenant *t, bool unknown, uint32_t
 	}
 }
 
-/* Slots are used in turn, so the next few launches of a long queue arrive first. The others are
- * scanned only now and then: scanning hundreds of slots each time would delay the waiting
- * tenant. */
+/* Scans a tenant's page. The tenant uses its slots in order, so the next launches of a long queue
+ * are the first to arrive, and the others are scanned only now and then. Scanning hundreds of slots
+ * each time would delay the tenant that waits for SMs. */
 void hd_scan_tenant(struct hd *d, struct hd_tenant *t, bool whole)
 {
 	uint32_t few = whole || d->now_ns - t->looked_ns >= LOOK_NS ? WIRE_SLOTS : NEXT_FEW;

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0
  * Copyright 2026 The heddle authors */
 
-/* The note is a line with the path of the policy's file. It is on disk before any of the
- * policy's code runs, and is removed when all of that code has ended in order. A heddled that
- * finds the note at its start assumes that this policy ended the earlier heddled, and does not
- * load the file again. The note is in the service manager's state folder, or else beside the
- * socket. */
+/* Loads policies from files, and protects heddled from a policy that crashes it. Before any of a
+ * policy's code runs, heddled writes the path of its file to a note on disk. It removes the note
+ * when all of the policy's code has returned normally. A heddled that finds a note when it starts
+ * assumes that this policy ended the earlier heddled, and does not load the file again. The note is
+ * in the service manager's state folder, or else beside the socket. */
 #include "policies.h"
 #include "log.h"
 #include "policy_file.h"
@@ -41,7 +41,7 @@ static int open_file(const char *given, struct policy_file *ret)
 	return r;
 }
 
-/* Checks the options of one of heddled's own policies. Logs errors. */
+/* Checks the options of a built-in policy. Logs errors. */
 static int check_options(const struct hd_config *c)
 {
 	char why[256];
@@ -95,7 +95,7 @@ static int sync_folder(const char *path)
 	return r;
 }
 
-/* The note is on disk when this returns. 0 or a negative errno. */
+/* Writes the note; it is on disk when this returns. Returns 0 or a negative errno. */
 static int write_note(const char *note, const char *policy)
 {
 	char *tmp = NULL;
@@ -201,8 +201,8 @@ static bool is_same_policy(const struct policy_loaded *old, const struct policy_
 	       old->file.st.st_ino == p->file.st.st_ino && strcmp(old->options, p->options) == 0;
 }
 
-/* True if the note of an earlier heddled names this policy. The policy that is loaded now does
- * not count. */
+/* Returns true if an earlier heddled's note names this policy. A note about the policy that is
+ * loaded now does not count. */
 static bool is_suspect_policy(const struct policy_loaded *old, const struct policy_loaded *p)
 {
 	if ((old && strcmp(old->file.path, p->file.path) == 0) || !is_noted(p->note, p->file.path))

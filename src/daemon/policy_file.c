@@ -17,7 +17,7 @@
 #include <unistd.h>
 
 #define FOLDER_MAX 4096 /* the size of realpath's result: PATH_MAX */
-/* The part of a table that exists since this ABI number. Later fields may be missing. */
+/* Size of the table in the first ABI version that had it. Later fields may be missing in a file. */
 #define TABLE_BYTES (offsetof(struct heddle_policy, decide) + sizeof(void (*)(void)))
 
 static void HD_PRINTF(2, 3) policy_error(struct strbuf *err, const char *fmt, ...)
@@ -68,7 +68,7 @@ static int check_folders(const char *path, struct strbuf *err)
 			policy_error(err, "policy: %s: %s", folder, strerror(errno));
 			return -EINVAL;
 		}
-		/* In a sticky folder such as /tmp users cannot rename files of others. */
+		/* In a sticky folder such as /tmp, users cannot rename files of others. */
 		others = !own && st.st_mode & S_ISVTX ? 0 : st.st_mode & 022;
 		if (!is_trusted(&st) || others) {
 			policy_error(err,
@@ -169,7 +169,8 @@ int policy_file_load(struct policy_file *p, struct strbuf *err)
 		const char *why = dlerror();
 		size_t n = strlen(file);
 
-		/* The text names /proc/self/fd; the policy's own path says more. */
+		/* dlerror names /proc/self/fd, so the message names the policy's own path
+		 * instead. */
 		why += strncmp(why, file, n) == 0 && strncmp(why + n, ": ", 2) == 0 ? n + 2 : 0;
 		policy_error(err, "policy: %s: it cannot be loaded: %s", p->path, why);
 		return -EINVAL;

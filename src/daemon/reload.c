@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0
  * Copyright 2026 The heddle authors */
 
-/* Reads the configuration again while tenants run. An error anywhere in it changes nothing. A
- * new socket, state folder or use of MPS takes effect only when heddled is restarted, which
- * tenants hardly notice; this is logged. */
+/* Reads the configuration again while tenants run. If it contains an error, nothing changes. A new
+ * socket, state folder or use of MPS takes effect only when heddled is restarted, which is logged.
+ * Tenants hardly notice a restart. */
 #include "server.h"
 
 #include <string.h>
@@ -23,7 +23,8 @@ static void log_ignored_keys(const struct server *s, const struct hd_config *now
 			socket && state ? ", " : "", state ? "state" : "");
 }
 
-/* The socket stays the same, and so does the place of the note. */
+/* Chooses the policy of the new configuration. The socket does not change, so the note's path stays
+ * the same. */
 static int choose_policy(
 	const struct server *s, struct hd_config *io_now, struct policy_loaded **ret)
 {

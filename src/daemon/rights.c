@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0
  * Copyright 2026 The heddle authors */
 
-/* Decides the priority and weight that a peer may have. The kernel identifies the peer
- * (SO_PEERCRED, SO_PEERGROUPS), not a message. A high priority or weight takes from other
- * tenants, so only the daemon's owner, root and one configured group may have it. All others get
- * at most normal. */
+/* Decides the priority and weight that a peer may have. The operating system identifies the peer
+ * (SO_PEERCRED, SO_PEERGROUPS); messages are not trusted. A high priority or weight slows other
+ * tenants, so only the daemon's owner, root and one configured group may have it. All others get at
+ * most the normal ones. */
 #include "daemon.h"
 
 #include <grp.h>

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  * Copyright 2026 The heddle authors */
 
-/* Answers to tools: lists of tenants and launches, records, status. */
+/* Replies to command-line tools: lists of tenants and launches, kernel records, status. */
 #include "model/rows.h"
 #include "daemon.h"
 
@@ -60,8 +60,8 @@ static void add_launch(struct hd *d, const struct hd_slot *s, struct strbuf *out
 	r.ran_ns = has_arrived(&i) ? i.ran_ns + s->unseen_ns : UINT64_MAX;
 	r.predicted_ns = i.predicted_ns;
 	r.remaining_ns = i.remaining_ns;
-	/* At the pace of all finished blocks, including those from before the daemon saw the
-	 * launch. */
+	/* Without a prediction, assumes the average rate of all finished blocks, including those
+	 * that finished before heddled saw the launch. */
 	if (i.predicted_ns == SCHED_UNKNOWN && i.finished && has_arrived(&i))
 		r.remaining_ns = (uint64_t)((double)r.ran_ns * (double)(s->total - i.finished) /
 					    (double)i.finished);
@@ -106,7 +106,8 @@ static void add_tenant(struct hd *d, struct hd_tenant *t, struct strbuf *out, si
 		if (!t->slots[i].launch)
 			continue;
 		sched_launch_state(t->device->sched, d->now_ns, t->slots[i].launch, &info);
-		/* Shows the most important state: running, preempted, held, queued. */
+		/* Shows the most important state of its launches: running, else preempted, held,
+		 * queued. */
 		if (r.state != WIRE_RUNNING &&
 			(r.state == WIRE_IDLE || row_state(&info) != WIRE_QUEUED))
 			r.state = row_state(&info);
@@ -144,7 +145,8 @@ void hd_list(struct hd *d, struct strbuf *out)
 	add_packet(out, &end, sizeof(end));
 }
 
-/* True if there is anything to show. A profile has curves but no launches. */
+/* Returns true if the record contains something to show. A profiled kernel has curves but perhaps
+ * no launches. */
 static bool is_learnt(const struct duration_kernel *k)
 {
 	bool any = k->launches > 0;

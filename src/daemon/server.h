@@ -13,8 +13,8 @@
 /* limit of bytes that one user's connections leave unread */
 #define SERVER_UNSENT ((size_t)8 << 20)
 
-/* The source of an epoll event. struct watch begins with it, and the event's pointer leads to
- * the watch. */
+/* The kind of source of an epoll event. struct watch begins with this enum, and the event's data
+ * pointer points to the watch. */
 enum watch_kind {
 	WATCH_LISTENER,
 	WATCH_SIGNAL,
@@ -50,8 +50,8 @@ struct conn {
 struct server {
 	struct hd *hd;
 	struct hd_config *config;
-	/* Reads the configuration again, for SIGHUP. Logs errors and returns less than 0. NULL:
-	 * there is nothing to read. */
+	/* Reads the configuration again after SIGHUP. Logs errors and returns less than 0 on
+	 * failure. NULL: there is no configuration to read. */
 	int (*reread)(struct hd_config *ret, void *user);
 	void *reread_user;
 	const struct hd_config *given; /* the configuration at the start, */
@@ -63,25 +63,26 @@ struct server {
 	struct policy_loaded *policy; /* the file of config->policy; NULL: it is heddled's own */
 	uint32_t n_conns, max_conns;
 	uint64_t expiry_ns; /* lower bound of all connections' until_ns */
-	/* until when no connection is accepted, for lack of descriptors; 0: all are */
+	/* until when no connection is accepted, because descriptors ran out; 0: all are accepted */
 	uint64_t listen_ns;
 	struct hd_log_limit refusals;
 	int epoll, lock;
-	dev_t socket_dev; /* identity of the socket file that was created at config->socket */
+	/* device number and inode of the socket file that was created at config->socket */
+	dev_t socket_dev;
 	ino_t socket_ino;
 	bool activated; /* the service manager owns the socket, so heddled does not remove it */
 	bool stop, may_spin, short_of_fds;
 	uint64_t event_ns; /* time of the last event of a tenant */
-	/* recent maximum of the time from a tenant's kick to this process running */
+	/* recent maximum of the time between a tenant's kick and the moment that heddled runs */
 	uint64_t wake_ns;
 	pid_t mps; /* the control daemon */
 	struct watch mps_end;
 	uint32_t mps_killed;  /* hd.killed when MPS was started, */
 	uint64_t mps_look_ns; /* and the earliest time of the next check */
 	bool mps_said;
-	/* mps_health.c: descriptor of the question in progress; fd -1: none */
+	/* mps_health.c: descriptor of the pipe from the asking child; fd -1: no child is asking */
 	struct watch mps_answer;
-	/* when to ask next, or to stop waiting for the answer; 0: not set yet */
+	/* when to ask MPS next, or to stop waiting for the child; 0: not set yet */
 	uint64_t mps_ask_ns;
 	uint64_t mps_progress; /* hd_progress at the last check */
 	uint32_t mps_silent;   /* questions in a row without an answer */
@@ -92,73 +93,78 @@ struct server {
 void conn_accept(struct server *s);
 /* a connected socket; the connection owns it from now on */
 void conn_add(struct server *s, int fd);
-/* Closes connections that have been silent for too long. Returns when to check again. */
+/* Closes connections that have been silent for too long. Returns the time of the next call. */
 uint64_t conn_expire(struct server *s, uint64_t now_ns);
 void conn_readable(struct server *s, struct conn *c);
 void conn_writable(struct server *s, struct conn *c);
-/* marks it; conn_reap frees it when no event can refer to it any more */
+/* Marks the connection for closing; conn_reap frees it when no event can refer to it any more. */
 void conn_kill(struct conn *c);
 void conn_reap(struct server *s);
 void conn_wake(void *server, struct hd_tenant *t, bool hold);
 /* ---- claims.c ---- */
-/* Claims the GPU of a new tenant. -EBUSY: another heddled serves it, as ret_why says; or a
- * negative errno. */
+/* Claims the GPU of a new tenant. Returns -EBUSY if another heddled serves that GPU (ret_why says
+ * which), or another negative errno. */
 int claims_add(struct server *s, const struct wire_hello *h, char *ret_why, size_t max);
 void claims_asked(const struct watch *w);
-/* releases GPUs that have no tenant any more; no event may be pending */
+/* Releases the claims of GPUs that have no tenant any more. No event may be pending. */
 void claims_reap(struct server *s);
 /* ---- listen.c ---- */
-/* 0; -EADDRINUSE: another heddled runs (ret_pid; 0: not known); -ENOTSOCK: the path exists and
- * is no socket of this user; -EBADFD: the lock file is no file of this user. */
+/* Opens the socket. Returns 0; -EADDRINUSE: another heddled runs (its pid is in ret_pid; 0: not
+ * known); -ENOTSOCK: the path exists and is not a socket of this user; -EBADFD: the lock file does
+ * not belong to this user. */
 int listen_open(struct server *s, pid_t *ret_pid);
 int listen_give_rights(const struct hd_config *c); /* sets the rights of the socket, by c->group */
 void listen_close(struct server *s);
 void notify(const char *state); /* sd_notify; does nothing without a service manager */
 /* ---- loop.c ---- */
-/* Call this before all else. Signals that end the daemon wait for the loop; others are ignored. */
+/* Prepares signals; call it before everything else. Signals that end heddled are blocked until the
+ * loop reads them, and others are ignored. */
 void loop_block_signals(void);
 void loop_restore_signals(void); /* call it in a child before exec */
 int loop_run(struct server *s);
-/* Handles pending events; with wait, waits for the next ones first. Returns the ns until the
- * next turn. */
+/* Handles pending events. wait: first waits for events if none are pending. Returns the time in ns
+ * until the next pass. */
 int loop_turn(struct server *s, bool wait, uint64_t *ret_next_ns);
 /* Pauses accepting connections for lack of descriptors. */
 void loop_pause_listener(struct server *s);
 uint64_t loop_now(const struct server *s); /* hd_clock's time of this turn */
-/* The watch owns the descriptor from now on, even if this call fails. */
+/* Starts to watch a descriptor. The watch owns the descriptor from now on, even if this call
+ * fails. */
 int loop_watch(struct server *s, struct watch *w, enum watch_kind kind, int fd, uint32_t events);
-/* Call it before w is freed. Closes the descriptor, if there is one. */
+/* Ends a watch and closes its descriptor, if it has one. Call it before w is freed. */
 void loop_unwatch(struct server *s, struct watch *w);
 /* ---- reload.c ---- */
 void server_reload(struct server *s);
 /* ---- mps.c ---- */
 /* Starts an MPS control daemon, or adopts that of an earlier heddled. If this fails, sets
- * config->mps to false. If MPS is not configured, ends the control daemon of an earlier heddled
- * unless a program uses it. */
+ * config->mps to false. If the configuration does not ask for MPS, ends the control daemon of an
+ * earlier heddled unless a program uses it. */
 void mps_start(struct server *s);
 /* somebody: a program runs under it, as far as heddled knows */
 void mps_stop(struct server *s, bool somebody);
 void mps_ended(struct server *s);
-/* Call it after each turn: restarts MPS if too many programs were killed under it. May take a
+/* Restarts MPS if too many programs were killed under it. Call it after each pass. It may take a
  * while when no program runs. */
 void mps_look(struct server *s);
 /* ---- mps_health.c ---- */
-/* Call it after each turn. A child asks MPS whether it works if no tenant on a GPU makes
- * progress. MPS is restarted if it does not, which may take seconds. Returns the time of the
- * next call (loop_now); UINT64_MAX: MPS is off. */
+/* Checks MPS; call it after each pass. If no tenant on a GPU makes progress, a child asks MPS
+ * whether it works. If it does not, MPS is restarted, which may take seconds. Returns the time of
+ * the next call (loop_now), or UINT64_MAX if MPS is off. */
 uint64_t mps_health(struct server *s);
 void mps_answered(struct server *s); /* s->mps_answer is readable */
 /* ---- config.c ---- */
 void config_defaults(struct hd_config *c);
-/* root: "", or for tests a folder that replaces /. 0, or -EINVAL: logged. */
+/* Reads the configuration. root: "", or in tests a folder that replaces /. Returns 0, or -EINVAL
+ * after logging the error. */
 int config_read(struct hd_config *c, const char *root);
-/* Sets one key, as a file does. -EINVAL; -ENOENT: no such key; -ESRCH: no such group. */
+/* Sets one key in the same way as a line of a file. Returns 0, -EINVAL, -ENOENT (no such key), or
+ * -ESRCH (no such group). */
 int config_set(struct hd_config *c, const char *key, const char *value);
-/* Writes why config_set failed, and the possible values. A buf of 512 bytes is large enough. */
+/* Writes the reason why config_set failed, and the possible values. buf should have 512 bytes. */
 void config_explain(int error, const char *key, const char *value, char *buf, size_t size);
 /* ---- main.c ---- */
-/* Call this before all else. Opens missing standard descriptors, so that no file, socket or lock
- * gets the descriptor of messages. */
+/* Opens missing standard descriptors, so that no file, socket or lock gets the descriptor that
+ * messages go to. Call this before everything else. */
 bool heddled_open_standard_fds(void);
 /* Serves until heddled ends. Returns the exit status. reread: as in struct server. */
 int heddled_serve(const struct hd_config *config, int (*reread)(struct hd_config *ret, void *user),

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  * Copyright 2026 The heddle authors */
 
-/* Counts its own ticks instead of reading the clock: a process that was stopped, such as by a
- * debugger, did not spend that time in the call. */
+/* The watchdog counts its own ticks instead of reading the clock. If the whole process was stopped,
+ * for example by a debugger, that time must not count as time in the call. */
 #include "watchdog.h"
 #include "log.h"
 #include "policies.h"
