@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  * Copyright 2026 The heddle authors */
 
-/* What a function's directives say of its launches. They are kept as text; here is where it is read
- * and written. */
+/* Reads and writes a function's launch bounds: .maxntid, .reqntid, .minnctapersm, .maxnreg and the
+ * cluster directives. The module stores these directives as text; only this file parses them. */
 #include "ptx/graft.h"
 #include "ptx/lex.h"
 
@@ -134,12 +134,12 @@ int ptx_bounds_lower_maxnreg(struct ptx_module *m, struct ptx_func *f, uint32_t 
 	return add_number(m, f, names[MAXNREG], max);
 }
 
-/* Registers of a thread, at most, with which a block of so many threads can be launched; threads is
- * 0 where it is not known. */
+/* Returns the greatest number of registers per thread with which the GPU can launch a block of this
+ * many threads. threads is 0 if the block size is unknown. */
 static uint32_t most_registers(uint32_t threads)
 {
-	/* Of a block, and of a thread; given out to warps in steps of 8 a thread (sm_50 to sm_120).
-	 */
+	/* Register limits of sm_50 to sm_120: per block, per thread, and the step in which the GPU
+	 * allocates registers to each thread. */
 	const uint32_t block = 65536, thread = 255, step = 8;
 	uint32_t each = block / (uint32_t)round_up(MAX(threads, 1u), 32);
 

@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0
  * Copyright 2026 The heddle authors */
 
-/* What code leads to; and one kernel with that, as a module of its own. What is kept is printed and
- * parsed again: the new module shares nothing with the old one. Debug sections stay behind (they
- * describe the whole file), and with them the parts of .loc that name them. */
+/* Finds the functions and variables that a kernel reaches, and extracts one kernel together with
+ * these as a new module. The extracted code is printed and parsed again, so the new module shares
+ * no memory with the old one. Debug sections are not copied, because they describe the whole file.
+ * Parts of .loc that refer to those sections are not copied either. */
 #include "ptx/copy.h"
 #include "ptx/lex.h"
 
@@ -195,7 +196,8 @@ static bool has_storage(const struct ptx_sym *sym)
 	return sym->space == PTX_GLOBAL || sym->space == PTX_CONST;
 }
 
-/* .global and .const become declarations when their storage is the original module's. */
+/* Prints a module variable. Unless keep_storage is set, a .global or .const variable becomes an
+ * .extern declaration, because the original module owns the storage. */
 static void print_var(const struct ptx_sym *sym, bool keep_storage, struct strbuf *out)
 {
 	struct ptx_sym copy = *sym;
@@ -209,8 +211,9 @@ static void print_var(const struct ptx_sym *sym, bool keep_storage, struct strbu
 }
 
 struct noting {
-	ptx_lines *from;   /* from[i]: the origin of line i + 1 of the printed text. If memory runs
-			    * out, the last entries are missing. */
+	/* from[i] is the original line of line i + 1 of the printed text. If memory runs out, the
+	 * last entries are missing. */
+	ptx_lines *from;
 	size_t at, before; /* lines that end before this place of the text */
 };
 

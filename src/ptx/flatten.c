@@ -1,11 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0
  * Copyright 2026 The heddle authors */
 
-/* Inner scopes away: what they declare moves to the function's head, under names that nothing else
- * has. Inline assembly makes scopes by the thousand, so all is linear: scopes are measured once,
- * the names of their declarations are chosen, texts are translated while names still mean what they
- * meant, and then the body is written anew. The checker has the last word; when it objects, all is
- * undone. */
+/* Removes inner scopes: their declarations move to the function's head, under names that nothing
+ * else uses. Inline assembly creates thousands of scopes, so every step takes linear time:
+ * - classify each scope (does it have to keep its braces?)
+ * - choose new names for its declarations
+ * - translate statements that are text while the old names still resolve
+ * - write the new body
+ *
+ * ptx_validate checks the result. If it reports an error, all changes are undone. */
 #include "ptx/copy.h"
 #include "ptx/graft.h"
 
@@ -87,7 +90,8 @@ out:
 	return r;
 }
 
-/* Declarations stand first already, and nothing in braces but calls. */
+/* Returns true if the function is already flat: all declarations come first, and braces enclose
+ * only call sequences. */
 static bool is_flat(const struct flat *c)
 {
 	const ptx_body *body = &c->f->body;
@@ -118,7 +122,8 @@ static int rename_sym(struct flat *c, const struct ptx_stmt *s)
 	return 0;
 }
 
-/* Calls `each` with every statement, its depth, and whether it stands in braces that stay. */
+/* Calls `each` with every statement, its scope depth, and whether the enclosing braces are kept
+ * (those of a call sequence). */
 static int each_stmt(struct flat *c,
 	int (*each)(struct flat *c, const struct ptx_stmt *s, size_t depth, bool kept))
 {

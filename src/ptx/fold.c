@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0
  * Copyright 2026 The heddle authors */
 
-/* Numbers and constant expressions. Integers are 64 bits wide, signed unless written with U, too
- * large for signed, or cast; that decides division, remainder, right shift and comparison. Nothing
- * here fails on a value: what has none (division by zero, a name) makes the whole unknown. */
+/* Parses numbers and folds constant expressions. Integers are 64 bits wide. An integer is signed
+ * unless it has the suffix U, is too large for a signed value, or is cast. The signedness decides
+ * how division, remainder, right shift and comparison work. A part without a value (division by
+ * zero, a name) is not an error; it makes the value of the whole expression unknown. */
 #include "ptx/lex.h"
 
 #include <stdlib.h>

@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0
  * Copyright 2026 The heddle authors */
 
-/* A guest's names in a host. Registers of the guest are one run of numbers in the host, so a number
- * is translated by adding; symbols go through a map. Statements that are kept as text are
- * translated when the graft is made, while it is known what the names in them mean. */
+/* Translates the names of a guest (the function whose code is copied) into a host (the function
+ * that receives it). The guest's registers get consecutive numbers in the host, so a register is
+ * translated by an addition. Symbols are looked up in a map. Statements stored as text are
+ * translated when the graft is created, while the names in the text still resolve in the guest. */
 #include "ptx/graft.h"
 #include "ptx/copy.h"
 
@@ -32,7 +33,7 @@ static void refuse(struct ptx_graft *g, struct diag_list *diags, const struct pt
 		g->host->sym->name, why, what);
 }
 
-/* A copy under a name of its own, not yet among the host's symbols. */
+/* Copies a symbol under a fresh name. The copy is not yet in the host's list of symbols. */
 static struct ptx_sym *own_sym(struct ptx_graft *g, const struct ptx_sym *from)
 {
 	const struct ptx_name *n = ptx_tagged_name(g->m, g->tag, from);

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  * Copyright 2026 The heddle authors */
 
-/* Inside the front end: the parser's state, and what its files call of each other. */
+/* Internal header of the parser: its state, and the functions that its source files call in each
+ * other. */
 #ifndef HEDDLE_PTX_PARSE_H
 #define HEDDLE_PTX_PARSE_H
 
@@ -26,7 +27,8 @@ struct ptx_parser {
 	unsigned depth;  /* braces open within the function */
 	bool is_snippet; /* ptx_append: labels may stay open, statements have no line */
 	bool is_added;   /* ptx_add_text: what the module has already keeps its meaning */
-	bool is_unknown; /* the statement's op is not in the table: nothing in it is an error */
+	/* the statement's op is not in ops.def, so nothing in it is reported as an error */
+	bool is_unknown;
 	unsigned opd_depth;
 	bool label_pending;          /* an operand of this statement names a label not placed yet */
 	size_t limit_bytes;          /* for what lies outside the arena */
@@ -40,7 +42,8 @@ struct ptx_parser {
 
 /* mnem.c */
 uint8_t ptx_type_from_name(const char *s, size_t len);
-/* Eight bytes behind s + len must be readable. NULL: out of memory. */
+/* Returns the parsed mnemonic at s, or NULL if out of memory. Eight bytes after s + len have to be
+ * readable. */
 const struct ptx_mnem *ptx_mnem_for(struct ptx_module *m, const char *s, size_t len);
 
 /* parse*.c */
@@ -57,14 +60,16 @@ void ptx_parser_finish(struct ptx_parser *p);
 void ptx_parse_items(struct ptx_parser *p); /* of a module, to the end */
 /* alias.c: of the items from first_item on. */
 void ptx_resolve_aliases(struct ptx_module *m, size_t first_item);
-/* To the closing brace, or a snippet's end; whether there was a brace. */
+/* Parses statements up to the closing brace, or to the end of a snippet. Returns true if there was
+ * a brace. */
 bool ptx_parse_body(struct ptx_parser *p);
 void ptx_resolve_labels(struct ptx_parser *p, bool report);
 /* An instruction's operands and its ';'. */
 bool ptx_parse_operands(struct ptx_parser *p, const struct ptx_mnem *mn, struct ptx_stmt *st);
 /* The "[index]" behind the array that o names. */
 bool ptx_parse_index(struct ptx_parser *p, struct ptx_opd *o);
-/* "+4", "-4" or an integer: value, and has_value when it is known. */
+/* Parses an offset ("+4", "-4" or an integer) into o->value, and sets o->has_value if the value is
+ * known. */
 bool ptx_parse_offset(struct ptx_parser *p, struct ptx_opd *o);
 /* Puts p->before in front of the last statement. */
 void ptx_put_before(struct ptx_parser *p);
@@ -77,8 +82,9 @@ const char *ptx_directive(struct ptx_parser *p);
 unsigned ptx_parse_linkage(struct ptx_parser *p);
 void ptx_emit(struct ptx_parser *p, struct ptx_stmt st);
 
-/* fold.c: an integer constant expression; false when there is none at *s, which then stays.
- * ret_known is false when it holds something that has no value here. */
+/* Folds the integer constant expression at *s and advances *s (in fold.c). Returns false and keeps
+ * *s if there is no expression. Sets *ret_known to false if a part has no known value, such as a
+ * name. */
 bool ptx_fold(const char **s, uint64_t *ret_value, bool *ret_known);
 /* Value of one number's text: an integer, or a float's bits. */
 enum ptx_number_kind ptx_read_number(const char *s, size_t len, uint64_t *ret_value);
