@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0
  * Copyright 2026 The heddle authors */
 
-/* Basic blocks, edges, order and natural loops. A block begins at a label or behind an instruction
- * that leaves; declarations and braces belong to the block that they stand in. Whatever ends a
- * thread or the function leads to one virtual block, the last, which has no statements. */
+/* Builds basic blocks, edges, the block order and natural loops. A block begins at a label, or
+ * after an instruction that branches or exits. Declarations and braces belong to the block that
+ * contains them. Every end of a thread or of the function is an edge to one virtual exit block, the
+ * last, which has no statements. */
 #include "cfg/cfg_private.h"
 
 #include <errno.h>
@@ -93,7 +94,8 @@ static uint32_t block_of_label(const struct places *p, const struct ptx_sym *lab
 	return label && hit ? hit->block : CFG_NONE;
 }
 
-/* Successors of one block: at most two, or a table's; `to` NULL: only counts. */
+/* Adds a successor to a block's list `to` unless it is there already, and returns the new length.
+ * If `to` is NULL, only counts, without removing duplicates. */
 static uint32_t add_unique(uint32_t *to, uint32_t n, uint32_t block)
 {
 	for (uint32_t i = 0; to && i < n; i++)
@@ -191,8 +193,8 @@ static int link_blocks(struct arena *a, struct cfg *g, const struct places *p)
 	return 0;
 }
 
-/* Depth first without recursion: a body may have any number of blocks. Returns the blocks that were
- * reached in postorder. */
+/* Walks the graph depth first, without recursion because a body can have any number of blocks. *ret
+ * lists the blocks that the walk reached in postorder. */
 int cfg_walk(const struct cfg *g, uint32_t start, bool backwards, struct cfg_order *ret)
 {
 	struct frame {
@@ -233,7 +235,8 @@ int cfg_walk(const struct cfg *g, uint32_t start, bool backwards, struct cfg_ord
 	return 0;
 }
 
-/* The header of the outermost loop around a block that is known by now, or the block. */
+/* Returns the header of the outermost loop found so far that contains the block, or the block
+ * itself if there is none. Shortens the paths that it follows. */
 static uint32_t outermost(uint32_t *outer, uint32_t block)
 {
 	while (outer[block] != block) {
@@ -243,7 +246,8 @@ static uint32_t outermost(uint32_t *outer, uint32_t block)
 	return block;
 }
 
-/* Back from a latch to the header. A loop that is known counts as one block, its header. */
+/* Marks the blocks of a loop by walking back from the latch (the block with the back edge) to the
+ * header. A loop that was found earlier counts as one block, its header. */
 static void mark_loop(
 	struct cfg *g, uint32_t header, uint32_t latch, uint32_t *stack, uint32_t *outer)
 {
@@ -266,7 +270,8 @@ static void mark_loop(
 	}
 }
 
-/* Headers late in the order are inner ones: they come first and keep what they marked. */
+/* Finds natural loops. Postorder visits the headers of inner loops before those of outer loops, so
+ * a block keeps the mark of its innermost loop. */
 static int find_loops(struct cfg *g, const struct cfg_order *post)
 {
 	uint32_t edges = 1;

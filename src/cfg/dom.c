@@ -1,16 +1,16 @@
 /* SPDX-License-Identifier: Apache-2.0
  * Copyright 2026 The heddle authors */
 
-/* Dominators and post-dominators, by the simple algorithm of Lengauer and Tarjan: blocks by the
- * number that a depth-first walk enters them with; each one's semidominator, by paths that are
- * compressed; and from those the dominators. Blocks from which the end cannot be reached (endless
- * loops) have no post-dominator. */
+/* Finds dominators and post-dominators with the simple algorithm of Lengauer and Tarjan. It numbers
+ * blocks in depth-first order, finds each block's semidominator with path compression, and derives
+ * the dominators. A block that cannot reach the end (an endless loop) has no post-dominator. */
 #include "cfg/cfg_private.h"
 
 #include <errno.h>
 #include <stdlib.h>
 
-/* But for number, everything is by the walk's numbers, and is one. */
+/* All arrays except `number` are indexed by depth-first number and, except `block`, contain such
+ * numbers. */
 struct tree {
 	const struct cfg *g;
 	bool backwards;
@@ -65,7 +65,8 @@ static void walk(struct tree *t, uint32_t root, uint32_t *tried)
 	}
 }
 
-/* Of those from v up to the root of its tree, the one of the least semidominator. */
+/* Returns the vertex with the least semidominator on the path from v up to the root of its tree in
+ * the forest. */
 static uint32_t best_above(struct tree *t, uint32_t v)
 {
 	uint32_t depth = 0;
@@ -112,8 +113,8 @@ static void find_dominators(struct tree *t)
 			t->dom[v] = t->dom[t->dom[v]];
 }
 
-/* Numbers the tree of dominators in the order of a walk: those below one have the numbers from its
- * own, first, to last. below: zero. */
+/* Numbers the dominator tree in depth-first order: the subtree of a vertex has the numbers from
+ * first to last. `below` is scratch space that is zero on entry. */
 static void number_tree(const struct tree *t, uint32_t *first, uint32_t *last, uint32_t *below)
 {
 	for (uint32_t v = t->n; v-- > 0;) {

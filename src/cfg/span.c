@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0
  * Copyright 2026 The heddle authors */
 
-/* Whether one register is live into one block: back from where it is read, as far as nothing writes
- * it. Few questions of a large function cost less so than the sets of all its blocks. */
+/* Finds whether one register is live into one block, by walking back from its reads until a write.
+ * For few queries in a large function this is cheaper than computing the live sets of all
+ * blocks. */
 #include "cfg/cfg_private.h"
 
 #include <errno.h>

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  * Copyright 2026 The heddle authors */
 
-/* Names for copies: "%r<10>" becomes "%hd_7_r<10>". Here 7 is the copy's tag, a number that no
- * other name of the module begins with in this way. If the original name has a tag already, the new
+/* Names for copies: "%r<10>" becomes "%hd_7_r<10>". Here 7 is the copy's tag. When the
+ * tag is chosen, no name of the module has it yet. If the original name has a tag already, the new
  * tag replaces it. */
 #include "ptx/copy.h"
 
