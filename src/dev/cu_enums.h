@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  * Copyright 2026 The heddle authors */
 
-/* Enumerations of the CUDA driver API, made from cu_enums.def and cu_result.def. */
+/* Enumerations of the CUDA driver API, generated from cu_enums.def and cu_result.def. */
 #ifndef HEDDLE_CU_ENUMS_H
 #define HEDDLE_CU_ENUMS_H
 

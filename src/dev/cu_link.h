@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  * Copyright 2026 The heddle authors */
 
-/* For programs that link a libcuda.so.1 as any driver-API program does (examples, tests): the
+/* For programs that link libcuda.so.1 like any driver-API program (examples, tests): declares the
  * functions by their API names, bound to the driver's exported symbols. */
 #ifndef HEDDLE_CU_LINK_H
 #define HEDDLE_CU_LINK_H

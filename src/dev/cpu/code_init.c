@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  * Copyright 2026 The heddle authors */
 
-/* Initialisers of module variables: numbers, nested braces, addresses of variables and functions,
- * generic(), sums, and byte-selecting masks such as 0xFF(name). */
+/* Evaluates initializers of module variables: numbers, nested braces, addresses of variables and
+ * functions, generic(), sums, and masks that select a byte such as 0xFF(name). */
 #include "code.h"
 
 #include <errno.h>

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0
  * Copyright 2026 The heddle authors */
 
-/* Arithmetic. Most instructions become a key, that is their mnemonic in the form of the handlers'
- * names ("mad.lo.s32" is mad_lo_u32, as both mean the same), and one emitted handler. */
+/* Decodes arithmetic. Most mnemonics are converted to the name of a handler, and one instruction
+ * with this handler is emitted. For example, "mad.lo.s32" uses the handler mad_lo_u32, because the
+ * sign does not matter. */
 #include "decode.h"
 
 #include <stdio.h>
@@ -80,7 +81,8 @@ static void key_add(struct key *k, const char *part)
 	k->len = MIN(k->len + (size_t)MAX(n, 0), sizeof(k->text) - 1);
 }
 
-/* Virtual cycles to issue: 1 for a warp of 32 lanes on 32 units. */
+/* Returns the virtual cycles to issue the instruction: 1 for a warp of 32 lanes on 32 execution
+ * units. */
 static unsigned cost_of(const struct ptx_mnem *mn, uint8_t type)
 {
 	switch (ptx_ops[mn->op].unit) {
@@ -172,7 +174,8 @@ static uint8_t dest_type(const struct ptx_mnem *mn)
 	}
 }
 
-/* The integer type in the key: types share a handler if the operation ignores the sign. */
+/* Returns the type in the handler's name. Signed and unsigned types share a handler if the
+ * operation ignores the sign. */
 static uint8_t key_type(const struct ptx_mnem *mn, const struct shape *sh, uint8_t t)
 {
 	if (is_float(t) || is_half(t) || t == PTX_PRED)
@@ -612,7 +615,7 @@ bool dec_cvt(struct dec *d)
 	if (note.flags & VI_FINITE && (from != PTX_F32 || note.flags & VI_SAT || !is_narrow(to)))
 		return false;
 	pair = to == PTX_F16X2 || to == PTX_BF16X2;
-	/* A conversion of a half without a handler of its own goes through f32. */
+	/* Conversions from f16 and bf16 that have no handler of their own go through f32. */
 	widens = (from == PTX_F16 || from == PTX_BF16) && !vgpu_vec_find(k.text);
 	if (widens)
 		cvt_key(&k, mn, to_int ? "cvti" : "cvt", to, PTX_F32);
@@ -637,8 +640,8 @@ bool dec_cvt(struct dec *d)
 	dst = dec_dst(d, &d->s->opd[0], to);
 	if (dst == VX_NONE)
 		return false;
-	/* A 64-bit source register that is read as a narrower type, or a wide destination of a
-	 * narrower type. */
+	/* A 64-bit register can be the source of a narrower conversion, or the destination of one.
+	 * Here its lanes are narrowed first; below the result is widened. */
 	if (d->s->opd[1].kind == PTX_OPD_REG && dec_lane_bytes(from) == 4 &&
 		dec_reg_lane_bytes(d, d->s->opd[1].reg) == 8) {
 		in = dec_emit(d, vgpu_vec_find("cvt_u32_u64"), 0);
@@ -668,7 +671,8 @@ bool dec_cvt(struct dec *d)
 
 /* ---- mov ---- */
 
-/* Registers of the narrow side: {a, b, c}, or a register declared as a vector. */
+/* Finds the registers on the narrow side of a packing or unpacking mov: {a, b, c}, or the
+ * components of a vector register. */
 static bool narrow_parts(
 	struct dec *d, const struct ptx_opd *o, uint8_t type, bool written, uint32_t *part)
 {
@@ -718,7 +722,7 @@ static bool mov_vector(struct dec *d)
 	return true;
 }
 
-/* The elements of {a, b, c, d}, or of a register declared as a vector. */
+/* Finds the registers of {a, b, c, d}, or of a register declared as a vector. */
 static bool vector_parts(struct dec *d, const struct ptx_opd *o, uint32_t part[4], uint32_t *ret_n)
 {
 	*ret_n = d->s->mn->vec;
@@ -778,7 +782,8 @@ static void mov_special(struct dec *d, uint32_t dst, enum ptx_special sr, uint32
 	in->flags |= ptx_type_bytes(d->s->mn->type[0]) == 8 ? VI_WIDE : 0;
 }
 
-/* mov.v2.u32 {a, b}, {b, a}: all sources are read before the first destination is written. */
+/* Decodes a vector mov such as mov.v2.u32 {a, b}, {b, a}. It reads all sources before it writes the
+ * first destination. */
 static bool mov_parts(struct dec *d)
 {
 	const struct ptx_opd *o = d->s->opd;

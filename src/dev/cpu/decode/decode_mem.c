@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  * Copyright 2026 The heddle authors */
 
-/* Memory instructions. Kernel parameters at fixed offsets become constants of the launch. The
- * .param variables of calls and of device functions are in the frame's local memory. */
+/* Decodes memory instructions. Kernel parameters at fixed offsets become constants of the launch.
+ * The .param variables of calls and of device functions are in the frame's local memory. */
 #include "decode.h"
 #include "dev/cpu/exec/weak.h"
 
@@ -38,7 +38,9 @@ bool dec_address(struct dec *d, const struct ptx_opd *o, struct vinsn *to)
 	return true;
 }
 
-/* .param of a device function or of a call is local memory, and so is [reg] there. */
+/* Returns the state space that an access really uses. A .param variable of a device function or of
+ * a call is in local memory, and so is the target of a .param access through a register in a device
+ * function. */
 static uint8_t real_space(struct dec *d, const struct ptx_opd *o)
 {
 	const struct ptx_mnem *mn = d->s->mn;
@@ -79,7 +81,7 @@ static void take_weak(const struct ptx_mnem *mn, struct vinsn *to, vop_fn *fn)
 	to->flags |= order_flags(mn);
 }
 
-/* A register declared as a vector: its elements, one after another. */
+/* Adds the components of a register declared as a vector, one after another. */
 static bool dec_whole_vector(struct dec *d, const struct ptx_opd *o, struct vinsn *to)
 {
 	uint32_t n = dec_vector_size(d, o), part[8];
@@ -94,7 +96,7 @@ static bool dec_whole_vector(struct dec *d, const struct ptx_opd *o, struct vins
 	return true;
 }
 
-/* Registers of the data operand: one in in->d, several in ext. */
+/* Sets the registers of the data operand: a single one in to->d, several in func->ext. */
 static bool dec_data(struct dec *d, const struct ptx_opd *o, struct vinsn *to, bool is_load)
 {
 	uint8_t rt = to->size > 4 ? PTX_B64 : PTX_B32;
@@ -233,8 +235,8 @@ static int atom_op(const struct ptx_mnem *mn)
 	return -1;
 }
 
-/* d: result or VX_NONE; b: value (cas: the compared one); c: the new value of cas; round: the
- * type. */
+/* Decodes an atomic operation into these fields: d is the result or VX_NONE, b is the value (for
+ * cas, the value to compare with), c is the new value for cas, and round is the type. */
 static bool dec_atom(struct dec *d)
 {
 	const struct ptx_mnem *mn = d->s->mn;

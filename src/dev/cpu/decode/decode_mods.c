@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  * Copyright 2026 The heddle authors */
 
-/* The modifiers that each arithmetic operation may have. A modifier outside this table might change
- * the instruction's meaning, so the instruction counts as unknown. */
+/* The modifiers that each arithmetic operation can have. A modifier that is not in this table might
+ * change the instruction's meaning, so the instruction counts as unknown. */
 #include "decode.h"
 
 #include <string.h>

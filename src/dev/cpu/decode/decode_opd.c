@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  * Copyright 2026 The heddle authors */
 
-/* Operands: registers, constants, special registers, addresses of variables. */
+/* Decodes operands: registers, constants, special registers, addresses of variables. */
 #include "decode.h"
 
 #include <errno.h>
@@ -147,7 +147,8 @@ static uint32_t src_sym(struct dec *d, const struct ptx_opd *o, unsigned bytes)
 	return in->d;
 }
 
-/* Special registers without a number of their own. Every block is a cluster of one. */
+/* Finds special registers that are all PTX_SR_OTHER, by their names. Every block is a cluster of
+ * one block, so some of these are constants. */
 static bool find_unnumbered(const char *name, enum ptx_special *ret_sr, uint32_t *ret_constant)
 {
 	static const struct {
@@ -273,8 +274,8 @@ uint32_t dec_vector_size(const struct dec *d, const struct ptx_opd *o)
 	return d->f->regs.at[o->reg].sym->type.vec > 1 ? d->f->regs.at[o->reg].sym->type.vec : 0;
 }
 
-/* A register, or a component of a vector register: .x and .r are the first. A whole vector is not a
- * source: instructions that take one call dec_vector_size. */
+/* Returns the offset of a register, or of a component of a vector register (.x and .r are the
+ * first). A whole vector is refused here: instructions that accept one call dec_vector_size. */
 static uint32_t src_reg(const struct dec *d, const struct ptx_opd *o)
 {
 	static const char names[] = "xyzwrgba";

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0
  * Copyright 2026 The heddle authors */
 
-/* Textures and surfaces by handle, as nvcc emits them: [handle, {coordinates}]. Levels and
- * gradients are read and ignored, as no object has mipmaps (the driver refuses them). */
+/* Decodes textures and surfaces by handle, in the form that nvcc emits: [handle, {coordinates}].
+ * Mipmap levels and gradients are parsed and ignored, because no object has mipmaps (the driver
+ * refuses them). */
 #include "decode.h"
 #include "dev/cpu/image.h"
 

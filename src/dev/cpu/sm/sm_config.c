@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  * Copyright 2026 The heddle authors */
 
-/* The virtual GPU's configuration: defaults scaled down from sm_90, changed by HEDDLE_VGPU; and the
- * resources of an SM that a block takes. */
+/* The virtual GPU's configuration: defaults scaled down from sm_90, which HEDDLE_VGPU can change.
+ * Also computes how much of an SM's resources a block takes. */
 #include "dev/cpu/vgpu.h"
 #include "sm.h"
 

@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0
  * Copyright 2026 The heddle authors */
 
-/* The layout of the shared segment. Procs, launches and slots are authoritative, each made valid by
- * its last store (pid, used, proc). All else is derived from them, and rebuilt when a process died
- * while it held the lock. sm_life.h tells which processes live. */
+/* The layout of the shared segment. The arrays proc, launch and slot are authoritative; the last
+ * store to an entry (pid, used or proc) makes the entry valid. Everything else is derived from
+ * these arrays, and is rebuilt when a process died while it held the lock. sm_life.h tells which
+ * processes are alive. */
 #ifndef HEDDLE_VGPU_SM_TABLE_H
 #define HEDDLE_VGPU_SM_TABLE_H
 
@@ -78,12 +79,14 @@ struct sm {
 	_Atomic uint64_t next_reap_ns;
 };
 
-/* The segment's file (sm_segment.c). Sets s->t, and returns the file's descriptor with its lock
- * held: close it when s is in the table. Makes a new file if the last users are dead. */
+/* Opens the segment's file (sm_segment.c), or creates a new one if its users are all dead, and sets
+ * s->t. *ret_fd is the file's descriptor, which holds the file lock; close it with
+ * sm_segment_unlock when s is in the table. */
 int sm_segment_open(struct sm *s, const struct sm_config *c, int *ret_fd);
 /* Unmaps, and removes the file if no process uses it. */
 void sm_segment_close(struct sm *s);
-/* Releases the file lock, also in children that were forked meanwhile. */
+/* Releases the file lock, also if a child that was forked meanwhile has a copy of the
+ * descriptor. */
 void sm_segment_unlock(int fd);
 void sm_table_init(struct sm_table *t, const struct sm_config *c, bool shared);
 

@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0
  * Copyright 2026 The heddle authors */
 
-/* Shared by the threaded and the serial way of stepping blocks. */
+/* Definitions that the threaded mode and the serial mode of stepping blocks share. */
 #ifndef HEDDLE_VGPU_SM_TASK_H
 #define HEDDLE_VGPU_SM_TASK_H
 
 #include "sm_pool.h"
 
-/* One block slot of one SM in this process. Keeps its last block object for the next block of the
- * same run. */
+/* A block slot of an SM that this process uses. The task keeps its last block object for the next
+ * block of the same run. */
 struct vgpu_task {
 	struct vgpu_run *run; /* whose block it is, or was */
 	struct vgpu_block *block;
@@ -57,8 +57,8 @@ bool pool_take(struct vgpu_pool *p,
 /* The task's block is over: its slot is free. */
 void pool_end_block(struct vgpu_pool *p, struct vgpu_task *t);
 void pool_fault(struct vgpu_pool *p, struct vgpu_task *t, int error);
-/* The process has lost its place on the device: every run ends with an error, as soon as its blocks
- * in a step allow. */
+/* Ends every run with an error because the process has lost its table entry on the device. A run
+ * with blocks that are being stepped ends after these steps. */
 void pool_lose(struct vgpu_pool *p);
 struct vgpu_run *pool_pop_ended(struct vgpu_pool *p);
 
