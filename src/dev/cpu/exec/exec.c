@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0
  * Copyright 2026 The heddle authors */
 
-/* Blocks, warps and their fragments. The next fragment to run is the one in the deepest call, and
- * among these the first in code order, so that the others can be caught up with and merged. When it
- * loops for long while others could run, one of the others gets a time slice, the longest waiting
- * first, so that lanes of one warp may wait for each other. The order of execution depends only on
- * the executed code, the given budgets, and the seed of vgpu_set_turns. */
+/* Executes blocks, warps and their fragments (groups of lanes at one point of the code). Of a
+ * warp's fragments, the one in the deepest call runs next, and among these the one that is first in
+ * code order. This way it reaches the others and merges with them. If it loops for long while other
+ * fragments could run, the fragment that has waited longest gets a time slice. So lanes of one warp
+ * can wait for each other. The order of execution depends only on the executed code, the given
+ * budgets, and the seed of vgpu_set_turns. */
 #include "exec_ctl.h"
 
 #include <errno.h>
@@ -45,7 +46,7 @@ static void fill_memory(struct vgpu_block *b, void *at, size_t bytes)
 
 /* ---- frames ---- */
 
-/* The initial content of a frame's registers and local memory. */
+/* Fills a frame's registers and local memory with their initial contents (see vgpu_set_garbage). */
 static void fill_frame(struct vgpu_block *b, struct vframe *f)
 {
 	uint32_t fixed = sizeof(uint32_t); /* the predicate that is always true */
@@ -147,7 +148,8 @@ const struct vinsn *vx_goto(struct vx *x, const struct vinsn *pc)
 	return pc;
 }
 
-/* Merges fragments that wait at the same place, after they were released. */
+/* Merges fragments that are ready at the same instruction in the same frame, after they were
+ * released. */
 void vx_merge_equal(struct vwarp *w, struct vfrag **running)
 {
 	struct vfrag *now = running ? *running : NULL;
@@ -246,7 +248,8 @@ static bool can_run(const struct vwarp *w)
 	return false;
 }
 
-/* Lanes wait at a convergence point, and the lanes that they wait for need them. */
+/* Reports a fault if lanes of the warp wait at a convergence point for lanes that wait for them at
+ * a barrier or a warp operation. Returns true in that case. */
 static bool converge_deadlock(struct vgpu_block *b, struct vwarp *w)
 {
 	const struct vfrag *held = NULL, *other = NULL;
@@ -289,8 +292,9 @@ static void fault_deadlock(struct vgpu_block *b)
 	}
 }
 
-/* Chooses a warp that can run, and a number of instructions: mostly few, so that warps are spread
- * anywhere between two barriers, and sometimes many. */
+/* Chooses a random warp that can run, and the number of instructions that it executes. The number
+ * is usually small, so that warps are at very different points between two barriers, and sometimes
+ * large. */
 static uint64_t random_turn(struct vgpu_block *b)
 {
 	uint64_t z = random_bits(b->random, b->n_turns++);

@@ -1,12 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0
  * Copyright 2026 The heddle authors */
 
-/* State of running blocks. A warp's lanes are grouped in fragments: lanes of one fragment have
- * the same place in the code and the same chain of frames. Fragments split at branches, and
- * merge where two of them meet at the head of a basic block. A handler executes one instruction
- * for the lanes of x->mask, and returns the next instruction. It returns NULL, with the state
- * stored, if the fragment cannot continue here: the fragment has ended, waits, or must let
- * another one run first. */
+/* The state of executing blocks. The lanes of a warp are grouped in fragments: the lanes of one
+ * fragment are at the same instruction and have the same chain of call frames. A fragment splits at
+ * a branch. Two fragments merge if they meet at the start of a basic block.
+ *
+ * A handler executes one instruction for the lanes in x->mask and returns the next instruction. It
+ * stores the state and returns NULL if the fragment cannot continue: it has ended, it waits, or
+ * another fragment has to run first. */
 #ifndef HEDDLE_VGPU_EXEC_H
 #define HEDDLE_VGPU_EXEC_H
 
@@ -136,11 +137,11 @@ void vx_fault_thread(struct vgpu_block *b, struct vwarp *w, unsigned lane, uint3
 void vx_barrier_check(struct vx *x, unsigned id);
 void vx_sync_check(struct vx *x, struct vwarp *w);
 
-/* ---- exec_conv.c: lanes that will not reach `at` (NULL: any place, as they have exited) ---- */
+/* ---- exec_conv.c: lanes that will not reach `at` (NULL: any point, because they exited) ---- */
 void vx_conv_drop(struct vx *x, struct vwarp *w, uint32_t lanes, const struct vinsn *at,
 	const struct vframe *frame);
 
-/* ---- exec_addr.c: the host address of a lane's access; NULL after a fault ---- */
+/* ---- exec_addr.c: the host address of a lane's access, or NULL after a fault ---- */
 void *vx_resolve(struct vx *x, const struct vinsn *in, unsigned lane, uint64_t addr, uint32_t bytes,
 	bool write);
 /* For the active lanes. */

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  * Copyright 2026 The heddle authors */
 
-/* Branches, calls and exits: where fragments split and merge. Every block that a branch can reach
- * begins with op_join, so fragments always wait there, and merge. */
+/* Branches, calls and exits, where fragments split and merge. Every block that a branch can reach
+ * begins with op_join, so fragments wait there and merge. */
 #include "exec_ctl.h"
 
 #include <string.h>
@@ -51,7 +51,8 @@ const struct vinsn *vop_bra(struct vx *x, const struct vinsn *in)
 		vx_split(x, taken, target);
 		return in + 1;
 	}
-	/* A backward branch: the lanes that take it are first in code order. */
+	/* At a backward branch, the lanes that take the branch are first in code order, so they run
+	 * first. */
 	vx_split(x, x->active & ~taken, in + 1);
 	return branch_to(x, in, target);
 }
@@ -101,7 +102,8 @@ static void vx_exit_lanes(struct vx *x, uint32_t lanes)
 		f->lanes &= ~lanes;
 		if (f->lanes)
 			continue;
-		/* No lane is left to return from it, and no other fragment can be in it. */
+		/* No lane remains that could return from this frame, so no other fragment uses it
+		 * and it can be freed. */
 		if (f == x->f->frame && x->f->mask & ~lanes)
 			continue;
 		x->f->frame = x->f->frame == f ? parent : x->f->frame;
@@ -182,7 +184,8 @@ static void copy_pred(
 	*dst = (*dst & ~lanes) | (src & lanes);
 }
 
-/* Do the call's arguments match the function's parameters, at least in kind? */
+/* Returns true if the arguments and results of the call match those of the function, at least in
+ * number and kind. */
 static bool same_kinds(const struct vcall *c, const struct vfunc *fn)
 {
 	if (fn->n_params < c->n_args || fn->n_rets < c->n_rets)
@@ -196,7 +199,7 @@ static bool same_kinds(const struct vcall *c, const struct vfunc *fn)
 	return true;
 }
 
-/* The function of this program's module at the address; NULL: none. */
+/* Returns the function of this program at an address, or NULL if there is none. */
 static const struct vfunc *func_at(struct vx *x, uint64_t addr)
 {
 	const struct vprogram *p = x->b->program;

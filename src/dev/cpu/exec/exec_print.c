@@ -94,7 +94,8 @@ static bool next_arg(struct print *p, unsigned bytes, void *ret)
 	return true;
 }
 
-/* Formats one conversion such as "%-8.3lld"; spec is its text without the length letters. */
+/* Formats one conversion such as "%-8.3lld". spec is the conversion's text without the length
+ * letters. */
 static bool format_one(struct print *p, const char *spec, char kind, bool is_long)
 {
 	char fmt[48], text[MAX_TEXT];

@@ -1,15 +1,15 @@
 /* SPDX-License-Identifier: Apache-2.0
  * Copyright 2026 The heddle authors */
 
-/* Operations among the lanes of a warp: shuffles, votes, matches, reductions, the warp barrier.
+/* Operations between the lanes of a warp: shuffles, votes, matches, reductions, the warp barrier.
  * Each operation waits until every lane of its member mask has reached an operation of the same
  * kind with the same mask, or has exited. Lanes usually arrive together, as one fragment. Otherwise
- * the lanes that have arrived wait, each with its own place and registers. */
+ * the lanes that have arrived wait, each at its own instruction and with its own registers. */
 #include "exec_ctl.h"
 
 #include <string.h>
 
-/* Operands and results of the lanes, copied from their registers. */
+/* Operands and results of the participating lanes, copied from and to their registers. */
 struct lanes {
 	uint32_t mask; /* who takes part */
 	uint32_t a[LANES], b[LANES], c[LANES];
@@ -170,7 +170,8 @@ static char *at(const struct vframe *f, uint32_t off)
 	return (off & 1 ? (char *)f->fn->consts - 1 : f->regs) + off;
 }
 
-/* in->vec: eighths of the bits of operand a; in->size: 1 if d is a predicate. */
+/* Copies the operands of the lanes in mask. in->vec is the number of bytes of operand a; in->size
+ * is 1 if d is a predicate. */
 static void gather_operands(
 	const struct vfrag *f, const struct vinsn *in, uint32_t mask, struct lanes *l)
 {
@@ -276,8 +277,8 @@ void vx_sync_check(struct vx *x, struct vwarp *w)
 	}
 }
 
-/* The fragment's lanes do not complete each other's masks: each group with one mask waits
- * separately. */
+/* Makes the fragment wait, because not all lanes of its member masks are here. The lanes are split
+ * by their member mask, and each group waits separately. */
 static const struct vinsn *wait_for_others(struct vx *x, const struct vinsn *in)
 {
 	struct vwarp *w = x->w;
@@ -306,8 +307,8 @@ static const struct vinsn *wait_for_others(struct vx *x, const struct vinsn *in)
 	return NULL;
 }
 
-/* A shuffle of the whole warp with constant operands: the table has the source of each of the 32
- * lanes, and then a mask of the lanes whose source is in range. */
+/* Shuffles the whole warp with constant operands. The table contains the source lane of each of the
+ * 32 lanes, followed by the mask of lanes whose source is in range. */
 static const struct vinsn *shfl_table(struct vx *x, const struct vinsn *in)
 {
 	const uint32_t *a = VX_U32(x, in->a), *table = x->f->frame->fn->ext + in->table;

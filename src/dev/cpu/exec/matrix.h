@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  * Copyright 2026 The heddle authors */
 
-/* Shared by decoding and execution of matrix operations (exec_matrix.c, exec_wmma.c). */
+/* Declarations that the decoding and the execution of matrix operations share (exec_matrix.c,
+ * exec_wmma.c). */
 #ifndef HEDDLE_VGPU_MATRIX_H
 #define HEDDLE_VGPU_MATRIX_H
 
@@ -57,7 +58,8 @@ static inline unsigned wmma_bytes(uint8_t type)
 	return type == PTX_F64 ? 8 : 4 / mma_per_word(type);
 }
 
-/* Registers a lane. factor: for A or B, which always have eight for f16. */
+/* Returns the number of registers per lane of a matrix fragment. `factor` is set for A and B, which
+ * always have eight registers for f16. */
 static inline unsigned wmma_registers(unsigned elements, uint8_t type, bool factor)
 {
 	return factor && type == PTX_F16 ? 8 : elements / LANES / mma_per_word(type);
@@ -73,7 +75,8 @@ const struct vinsn *matrix_not_whole(struct vx *x, const struct vinsn *in);
 const struct vinsn *vop_matrix_rows(struct vx *x, const struct vinsn *in);
 const struct vinsn *vop_movmatrix(struct vx *x, const struct vinsn *in);
 const struct vinsn *vop_mma(struct vx *x, const struct vinsn *in);
-/* in->size: a store; vec: registers; b: elements from line to line, or VX_NONE. */
+/* Loads or stores a wmma matrix. in->size is set for a store; vec: number of registers; b: elements
+ * between the starts of two rows (or columns) in memory, or VX_NONE. */
 const struct vinsn *vop_wmma_memory(struct vx *x, const struct vinsn *in);
 const struct vinsn *vop_wmma(struct vx *x, const struct vinsn *in);
 
