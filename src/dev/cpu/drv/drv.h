@@ -2,9 +2,9 @@
  * Copyright 2026 The heddle authors */
 
 /* The driver API's objects on the virtual GPU. One lock, drv.lock, guards all of them. The driver
- * releases it while host functions, large copies and blocks run. Handles are looked up before use,
- * so that a stale or foreign handle gives an error code. Functions need the lock held, unless they
- * say otherwise. */
+ * releases the lock while host functions, large copies and blocks execute. Handles are looked up
+ * before use, so that a stale or foreign handle gives an error code. Callers hold the lock for all
+ * functions here, except where a comment says otherwise. */
 #ifndef HEDDLE_VGPU_DRV_H
 #define HEDDLE_VGPU_DRV_H
 
@@ -107,7 +107,7 @@ struct drv_alloc {
 };
 
 struct drv_device {
-	/* the number on the virtual GPU; the index in drv.device is the CUdevice */
+	/* the device's number on the virtual GPU; its CUdevice is its index in drv.device */
 	unsigned number;
 	struct sm *sm;
 	struct vgpu_pool *pool;
@@ -131,16 +131,17 @@ struct drv_state {
 };
 extern struct drv_state drv;
 
-/* Handles. drv_get returns NULL unless h is a live object of that kind. */
+/* Functions that add, remove and look up handles. drv_get returns NULL unless h is a live object of
+ * that kind. */
 void drv_obj_add(struct obj *o, enum obj_kind kind, struct drv_ctx *ctx);
 bool drv_obj_add_at(const void *handle, struct obj *o);
 void drv_obj_remove(struct obj *o);
 void drv_obj_remove_at(const void *handle, struct obj *o);
 void *drv_get(const void *h, enum obj_kind kind);
 
-/* Locks, and returns the thread's current context. Every function that works in a context begins
- * with it. After a failure nothing is locked. DRV_ENTER returns the error from the calling
- * function. */
+/* Takes the lock and returns the thread's current context. Every function that needs a context
+ * begins with this call. After a failure the lock is not held. The macro DRV_ENTER makes the
+ * calling function return the error. */
 CUresult drv_enter(struct drv_ctx **ret);
 CUresult drv_enter_init(void); /* takes only the lock, for calls that need no context */
 CUresult drv_leave(CUresult r);
@@ -171,8 +172,8 @@ static inline struct drv_device *drv_device_of(CUdevice dev)
 void drv_ctx_destroy(struct drv_ctx *c);
 void drv_ctx_flush_print(struct drv_ctx *c);      /* without the lock */
 struct drv_func *drv_func_of(const void *handle); /* CUfunction or CUkernel */
-/* A library's kernel on this device; other kernels belong to one device. NULL: no memory, or no
- * kernel. */
+/* Returns the version of a library's kernel for this device. A kernel that does not belong to a
+ * library is returned as it is. NULL if out of memory, or if the handle is not a kernel. */
 struct drv_func *drv_func_on(CUdevice dev, const void *handle);
 void drv_module_destroy(struct drv_module *m);
 CUresult drv_code_of(const void *image, char **ret_ptx, size_t *ret_len);

@@ -2,7 +2,7 @@
  * Copyright 2026 The heddle authors */
 
 /* CUDA arrays: device memory with a size and a format, which kernels access only through textures
- * and surfaces. Here the rows of texels are contiguous; layers and faces are slices. */
+ * and surfaces. Here the rows of texels are contiguous, and layers and cube faces are slices. */
 #include <errno.h>
 #include <stdlib.h>
 

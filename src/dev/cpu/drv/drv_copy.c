@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  * Copyright 2026 The heddle authors */
 
-/* Copies and sets. Device addresses are checked at the call. Pageable host memory behaves as on a
- * GPU: a source is read, and a destination is written, before the call returns. */
+/* Copies and memsets. Device addresses are checked at the call. Pageable host memory behaves as on
+ * a GPU: a source is read, and a destination is written, before the call returns. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -13,7 +13,8 @@
 /* The kind of memory that a call names for a side of a copy. */
 enum side { SIDE_DEVICE, SIDE_HOST, SIDE_ANY };
 
-/* The byte range of a box; false: it does not fit in the address space. */
+/* Computes the number of bytes from the first to the last byte of a box. Returns false if it does
+ * not fit in the address space. */
 static bool find_extent(
 	size_t width, size_t height, size_t depth, size_t pitch, size_t plane, uint64_t *ret)
 {
@@ -43,7 +44,8 @@ static bool is_known(uint64_t addr)
 	return vgpu_mem_find(drv.mem, addr, &base, &bytes, &host);
 }
 
-/* s is NULL for a graph's node. A host side may also be memory that the device knows. */
+/* Checks one side of a copy. s is NULL for a graph node. An address for SIDE_HOST can also be
+ * memory that the device knows; *ret_known is then true. */
 static bool side_ok(
 	const struct drv_stream *s, enum side side, uint64_t addr, uint64_t bytes, bool *ret_known)
 {
@@ -393,7 +395,8 @@ bool drv_set_ok(const struct drv_set *s)
 	       find_extent(row, s->height, 1, s->pitch, 0, &bytes) && drv_in_range(s->dst, bytes);
 }
 
-/* Sets of device memory do not wait, even without Async; sets of host memory do. */
+/* Submits a memset. A memset of device memory returns without waiting, even if its name has no
+ * Async. A synchronous memset of host memory waits. */
 static CUresult set_call(CUstream stream, CUdeviceptr dst, size_t pitch, uint32_t value,
 	unsigned element, size_t width, size_t height, bool sync)
 {

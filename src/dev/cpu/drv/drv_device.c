@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  * Copyright 2026 The heddle authors */
 
-/* Properties of devices. All devices of one virtual GPU are alike. */
+/* Properties of devices. All devices of one virtual GPU have the same properties. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -61,7 +61,8 @@ CUresult cuDeviceGetName(char *name, int len, CUdevice dev)
 	return r;
 }
 
-/* Depends on the instance and the device, so all processes that share it get the same. */
+/* The UUID depends on the instance and the device number, so all processes that share a device get
+ * the same UUID. */
 CUresult cuDeviceGetUuid(CUuuid *uuid, CUdevice dev)
 {
 	CUresult r = check_device(uuid, dev);

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  * Copyright 2026 The heddle authors */
 
-/* Events. Each recording is an object of its own, so that a wait refers to the recording that it
- * saw. */
+/* Events. Each recording of an event is a separate object, so that a wait refers to the recording
+ * that was the latest when the wait was submitted. */
 #include <stdlib.h>
 
 #include "drv_func.h"

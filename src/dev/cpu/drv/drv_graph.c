@@ -78,8 +78,8 @@ struct drv_op *graph_op_copy(const struct drv_op *op)
 		memcpy(copy->launch.params, op->launch.params, bytes);
 	}
 	if (op->kind == OP_COPY && op->copy.staged) {
-		/* Captured from pageable memory: the graph reads the program's buffer when it
-		 * runs. */
+		/* The source was captured from pageable memory. The graph reads the program's
+		 * buffer when it runs, instead of the copy made at the call. */
 		copy->copy.staged = NULL;
 	}
 	if ((op->kind == OP_RECORD || op->kind == OP_WAIT_EVENT) && op->record)

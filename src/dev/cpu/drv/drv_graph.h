@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0
  * Copyright 2026 The heddle authors */
 
-/* Graphs. A node is an op template with the nodes that it depends on. An executable graph is a copy
- * of the nodes. A launch is one op of a stream that ends when the ops of all nodes have ended.
- * Capture turns the work that is submitted to streams into nodes. Needs drv.lock held. */
+/* Graphs. A node is an op used as a template, together with the nodes that it depends on. An
+ * executable graph is a copy of the nodes. A graph launch is one op of a stream; it ends when the
+ * ops of all nodes have ended. Capture turns work that is submitted to streams into nodes. Callers
+ * hold drv.lock. */
 #ifndef HEDDLE_VGPU_DRV_GRAPH_H
 #define HEDDLE_VGPU_DRV_GRAPH_H
 
@@ -61,7 +62,8 @@ struct capture {
 
 struct drv_graph *graph_new(struct drv_ctx *c);
 void graph_destroy(struct drv_graph *g);
-/* Takes over op. NULL: out of memory, or a dependency in another graph. */
+/* Adds a node to a graph and takes ownership of op. Returns NULL if out of memory, or if a
+ * dependency belongs to another graph. */
 struct graph_node *graph_add(
 	struct drv_graph *g, struct drv_op *op, struct graph_node *const *deps, size_t n_deps);
 struct drv_op *graph_op_copy(const struct drv_op *op);
@@ -84,10 +86,10 @@ void capture_leave(struct drv_stream *s); /* a stream goes while it is captured 
 /* Events in captures. */
 CUresult capture_record(struct drv_stream *s, struct drv_event *e);
 CUresult capture_wait(struct drv_stream *s, struct drv_event *e);
-/* For a call that is not allowed while this thread (in global mode: any thread) captures:
- * invalidates the captures, and returns the error. */
+/* Reports a call that is not allowed while this thread (in global mode: any thread) captures a
+ * stream: invalidates the captures and returns the error. */
 CUresult capture_unsafe(struct drv_ctx *c);
-/* For work in the legacy stream while a blocking stream is captured. */
+/* Reports work in the legacy stream while a blocking stream is captured, which is an error. */
 CUresult capture_implicit(struct drv_stream *s);
 CUresult capture_invalidate(struct drv_stream *s, CUresult why);
 

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  * Copyright 2026 The heddle authors */
 
-/* Launches: does the checks that the driver does at the call, copies the parameters, and passes the
- * blocks to the pool when the launch is first in its stream. */
+/* Launches: checks the arguments as a GPU's driver does at the call, copies the parameters, and
+ * passes the blocks to the pool when the launch is first in its stream. */
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
@@ -248,7 +248,7 @@ struct launch_extras {
 	CUevent done_event;
 };
 
-/* Attributes that are hints, or that state the default, are accepted and ignored. */
+/* Reads the launch attributes. Hints, and attributes that only repeat the default, are ignored. */
 static CUresult take_attributes(
 	const CUlaunchConfig *config, struct drv_launch *l, struct launch_extras *x)
 {
@@ -284,7 +284,8 @@ static CUresult take_attributes(
 	return CUDA_SUCCESS;
 }
 
-/* A first launch waits to load a library's code, or to get more local memory. */
+/* Prepares the context for the kernel. The first launch waits for the context's work if it has to
+ * load a library's code or needs more local memory. */
 static CUresult make_ready(struct drv_ctx *c, const struct drv_func *f)
 {
 	uint32_t local = (uint32_t)MIN(f->info.local_bytes, UINT32_MAX);
@@ -385,7 +386,7 @@ CUresult cuLaunchHostFunc(CUstream stream, CUhostFn fn, void *user)
 	return drv_leave(drv_submit(s, op));
 }
 
-/* mode: how the calling thread waits for it, which does not matter here. */
+/* The virtual GPU ignores mode, which tells how the calling thread waits for the function. */
 CUresult cuLaunchHostFunc_v2(CUstream stream, CUhostFn fn, void *user, unsigned int mode)
 {
 	return mode <= 1 ? cuLaunchHostFunc(stream, fn, user) : CUDA_ERROR_INVALID_VALUE;

@@ -2,7 +2,7 @@
  * Copyright 2026 The heddle authors */
 
 /* Device and host memory. Device addresses are host addresses, so managed and pinned memory need no
- * mapping. Freeing waits for the context's work, as a GPU's driver does. */
+ * mapping. As with a GPU's driver, freeing memory waits for the context's work. */
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
@@ -47,7 +47,9 @@ bool drv_in_range(uint64_t addr, uint64_t bytes)
 	       bytes <= len - (addr - base);
 }
 
-/* Work in another stream may still precede the free; that is checked when it begins. */
+/* Returns true if work that is queued now in stream s can use this memory. It cannot if s itself
+ * has queued the free. Work in another stream can still execute before the free, so this is checked
+ * when that work starts. */
 bool drv_usable(const struct drv_stream *s, uint64_t addr, uint64_t bytes)
 {
 	const struct drv_alloc *a = drv_alloc_of(addr);
@@ -197,7 +199,7 @@ CUresult cuMemAllocManaged(CUdeviceptr *ptr, size_t bytes, unsigned int flags)
 	return drv_leave(r);
 }
 
-/* An allocation that begins at addr and that may be freed by this call. */
+/* Returns the allocation that begins at addr if this kind of call may free it, else NULL. */
 static struct drv_alloc *find_freeable(uint64_t addr, bool host)
 {
 	struct drv_alloc *a = drv_get((void *)(uintptr_t)addr, OBJ_ALLOC);
@@ -333,7 +335,7 @@ CUresult cuMemHostGetFlags(unsigned int *flags, void *p)
 	return drv_leave(CUDA_SUCCESS);
 }
 
-/* ---- hints about managed memory, which has only one place here ---- */
+/* ---- hints about managed memory, which are ignored because it never moves here ---- */
 
 static CUresult check_hint(CUdeviceptr ptr, size_t count)
 {

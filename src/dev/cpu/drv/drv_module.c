@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  * Copyright 2026 The heddle authors */
 
-/* Modules and libraries. A library has one module a device, shared by all contexts there, until it
- * is unloaded. Code is decoded without the lock. */
+/* Modules and libraries. A library has one module per device. All contexts on the device share it
+ * until the library is unloaded. Code is decoded without holding the lock. */
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
@@ -137,8 +137,9 @@ static bool has_crashed(const char *path)
 	return false;
 }
 
-/* Simulates a compiler that takes the configured time, or fails as configured, but once for each
- * text: a file in the driver's cache, with the text in it, marks a compiled text. */
+/* Simulates a PTX compiler that takes the configured time, or crashes or hangs as configured. Each
+ * text is compiled once: a file in the driver's cache folder that contains the text marks it as
+ * compiled. */
 static void play_compiler(const char *ptx, size_t len)
 {
 	const struct sm_config *c = &drv.config;
@@ -508,7 +509,8 @@ static void library_destroy(struct drv_library *l)
 	free(l);
 }
 
-/* The library's module on a device. Its variables are per device, except managed ones. */
+/* Returns the library's module on a device. Each device has its own variables, except managed
+ * ones. */
 static struct drv_module *library_on(struct drv_library *l, CUdevice dev)
 {
 	struct vgpu_module *code = NULL;
@@ -562,8 +564,8 @@ CUresult drv_place(struct drv_ctx *c, struct drv_library *l)
 	return drv_wait_alone(c);
 }
 
-/* Removes the library from a context. True: the context had its code, and no other context on the
- * device has it. */
+/* Removes the library from a context. Returns true if the context had the library's code and no
+ * other context on this device has it. */
 static bool unplace_library(struct drv_library *l, const struct drv_ctx *c)
 {
 	size_t kept = 0;

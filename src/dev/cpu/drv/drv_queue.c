@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  * Copyright 2026 The heddle authors */
 
-/* The order of ops: within a stream, against the legacy default stream, and after events and values
- * in memory. */
+/* The execution order of ops (operations): within a stream, relative to the legacy default stream,
+ * and after events and values in memory. */
 #include "drv_func.h"
 
 #include <stdlib.h>
@@ -61,7 +61,8 @@ void drv_op_free(struct drv_op *op)
 
 /* ---- when may an op start ---- */
 
-/* The legacy stream waits for all blocking streams, and they wait for the legacy stream. */
+/* Returns true if the legacy stream's rule lets the op start. The legacy stream waits for earlier
+ * work of all blocking streams, and blocking streams wait for earlier work of the legacy stream. */
 static bool legacy_allows(const struct drv_op *op)
 {
 	const struct drv_stream *s = op->stream;
@@ -194,7 +195,8 @@ void drv_complete(struct drv_op *op)
 	pthread_cond_broadcast(&drv.changed);
 }
 
-/* Effects that must happen even if the context has failed, since other objects rely on them. */
+/* Ends an op of a failed context without executing it. Frees and callbacks still happen, because
+ * other objects rely on them. */
 static void skip_op(struct drv_op *op)
 {
 	if (op->kind == OP_FREE)
@@ -216,8 +218,8 @@ static void fail_freed(struct drv_op *op, uint64_t addr)
 	drv_fail(op->ctx, CUDA_ERROR_ILLEGAL_ADDRESS);
 }
 
-/* Before a copy or set: checks that its memory still exists, and holds the memory until
- * drv_complete. False: the context has failed. */
+/* Checks, before a copy or memset, that its memory still exists, and keeps that memory until
+ * drv_complete. Returns false after making the context fail. */
 static bool drv_copy_begin(struct drv_op *op)
 {
 	struct part {
@@ -302,7 +304,8 @@ void drv_start(struct drv_op *op)
 	}
 }
 
-/* Starts all ops of one context that can start. An op may end at once and so let others start. */
+/* Starts all ops of one context that can start, and returns true if it started any. An op can end
+ * at once and so allow others to start. */
 static bool kick_ctx(struct drv_ctx *c)
 {
 	bool any = false;
@@ -329,7 +332,8 @@ void drv_kick(void)
 {
 	static bool busy, again;
 
-	/* Ending an op can call this function again: loop once more instead of recursing. */
+	/* An op that ends can call this function again. Then the outer call loops once more instead
+	 * of recursing. */
 	if (busy) {
 		again = true;
 		return;
@@ -408,7 +412,8 @@ CUresult drv_wait_stream(struct drv_stream *s)
 	uint64_t seq = drv_last_seq();
 	struct drv_ctx *c = s->obj.ctx;
 
-	/* The stream object may be destroyed during the wait, so look it up again each time. */
+	/* The stream object can be destroyed during the wait, so its handle is looked up again each
+	 * time. */
 	while (drv_get(s, OBJ_STREAM) == s && !drv_stream_idle(s, seq))
 		drv_engine_wait();
 	return c->error;

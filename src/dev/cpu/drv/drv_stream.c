@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  * Copyright 2026 The heddle authors */
 
-/* Streams: creation, queries, waits; values in memory that streams wait for or write. */
+/* Streams: creation, queries, waits, and values in memory that streams wait for or write. */
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
@@ -12,7 +12,7 @@
 
 _Thread_local int drv_per_thread;
 
-/* The calling thread's default streams, one a context; released when the thread ends. */
+/* A default stream of the calling thread, one per context. It is released when the thread ends. */
 struct own_stream {
 	uint64_t ctx_id;
 	struct drv_stream *stream;
@@ -137,7 +137,7 @@ CUresult cuStreamDestroy(CUstream stream)
 	return drv_leave(CUDA_SUCCESS);
 }
 
-/* Every call on a stream begins with it: locks, and finds the stream. */
+/* Takes the lock and finds the stream. Every call on a stream begins with this function. */
 static CUresult enter_stream(CUstream h, struct drv_ctx **ret_c, struct drv_stream **ret_s)
 {
 	CUresult r = drv_enter(ret_c);

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0
  * Copyright 2026 The heddle authors */
 
-/* Texture and surface objects. The driver checks them here, and writes a descriptor to the device's
- * constant memory, whose address is the handle (image.h). Mipmaps, views of other formats and sRGB
- * are refused. */
+/* Texture and surface objects. The driver checks them here and writes a descriptor (image.h) to the
+ * device's constant memory; the descriptor's address is the handle. Mipmaps, views with another
+ * format, and sRGB are refused. */
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -128,7 +128,7 @@ static CUresult image_texture(struct vgpu_image *im, const CUDA_TEXTURE_DESC *d)
 	im->to_float = integer && im->channel_bytes < 4 && !(d->flags & CU_TRSF_READ_AS_INTEGER);
 	im->normalized = d->flags & CU_TRSF_NORMALIZED_COORDINATES || im->shape == VIMG_CUBE;
 	im->linear = d->filterMode == CU_TR_FILTER_MODE_LINEAR;
-	/* Linear filtering computes values between texels, so the reads must return floats. */
+	/* Linear filtering computes values between texels, so reads must return floats. */
 	if ((unsigned)d->filterMode > CU_TR_FILTER_MODE_LINEAR ||
 		(im->linear && integer && !im->to_float))
 		return CUDA_ERROR_INVALID_VALUE;
