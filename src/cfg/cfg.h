@@ -62,8 +62,8 @@ enum cfg_uniform {
 	CFG_BLOCK_UNIFORM = 2, /* same in all threads of a block */
 };
 struct cfg_uniformity {
-	/* level of each register: the minimum over its definitions and the branches that control
-	 * them */
+	/* uniformity level (enum cfg_uniform) of each register: the minimum over its definitions
+	 * and the branches that control them */
 	uint8_t *reg;
 	uint8_t *block; /* per block: whether the threads that reach it do so together */
 };

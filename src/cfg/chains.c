@@ -3,18 +3,18 @@
 
 /* For each register, finds the blocks where it is live at the beginning, finds the node of its
  * value there, and links the nodes. If all predecessors of a block agree on the node, the block
- * uses the same node. Otherwise it gets a merge node. In a loop the first decision is provisional
- * and is checked again later (M. Braun et al., "Simple and Efficient Construction of Static Single
- * Assignment Form", 2013). So the time is linear in the length of the live ranges. */
+ * uses the same node. Otherwise it gets a merge node (a phi). In a loop the first decision is
+ * provisional and is checked again later (M. Braun et al., "Simple and Efficient Construction of
+ * Static Single Assignment Form", 2013). So the time is linear in the length of the live ranges. */
 #include "cfg/chains.h"
 
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 
-/* If all inputs of a merge turn out to be one node, that node replaces the merge. Two sweeps over
- * the merges find nearly all such cases. An unnecessary merge costs memory but does not change any
- * result. */
+/* If all inputs of a merge node (phi) turn out to be one node, that node replaces the merge. Two
+ * sweeps over the merges find nearly all such cases. An unnecessary merge costs memory but does not
+ * change any result. */
 #define SWEEPS_MAX 8
 
 struct link {
@@ -138,8 +138,8 @@ static uint32_t from_stmt(const struct cfg_site *at, uint32_t lo, uint32_t hi, u
 	return lo;
 }
 
-/* Computes the block order, and assigns node numbers to the merges that guarded definitions
- * need. */
+/* Computes the block order, and assigns numbers to the merge nodes (phis) of guarded
+ * definitions. */
 static int prepare(struct arena *a, struct search *s)
 {
 	const struct cfg *g = s->g;
@@ -293,8 +293,9 @@ static void find_merges(struct search *s)
 	}
 }
 
-/* Replaces merges whose inputs are all one node. Sweeps alternate in direction: a backward sweep
- * sees inner loops before outer ones, a forward sweep sees a loop before the code after it. */
+/* Replaces merge nodes (phis) whose inputs are all one node. Sweeps alternate in direction: a
+ * backward sweep sees inner loops before outer ones, a forward sweep sees a loop before the code
+ * after it. */
 static void drop_merges(struct search *s)
 {
 	bool changed = true;

@@ -19,8 +19,8 @@ struct finding {
 	VEC(uint32_t) sums;   /* sums that read the current product */
 	bool alone;           /* only this product reaches those reads */
 	uint32_t *seen, mark; /* by node */
-	/* for each sum, for each of its first two source operands: the product that ptxas may
-	 * contract into it */
+	/* for each sum (add), for each of its two source operands: the product (mul) that ptxas may
+	 * fuse into it */
 	struct contract_fused *may;
 	uint32_t *readers, *takers; /* per product: number of sums that may take it, and that do */
 	const struct ptx_mnem *asked[2];
@@ -101,8 +101,8 @@ static bool is_through(const struct ptx_stmt *s, const struct ptx_stmt *product)
 	       (s->mn->op == PTX_OP_neg && s->mn->type[0] == product->mn->type[0]);
 }
 
-/* Returns true if this sum can be contracted with this product. Only the two mnemonics decide, and
- * few pairs of them occur, so x caches the last result. */
+/* Returns true if ptxas may fuse this sum (add) and this product (mul) into an fma. Only the two
+ * mnemonics decide, and few pairs of them occur, so x caches the last result. */
 static bool may_take(struct finding *x, const struct ptx_stmt *sum, const struct ptx_stmt *product)
 {
 	if (x->asked[0] == sum->mn && x->asked[1] == product->mn)
@@ -139,8 +139,9 @@ static int add_todo(struct finding *x, uint32_t node)
 	return VEC_PUSH(&x->todo, node) ? 0 : -ENOMEM;
 }
 
-/* Checks one statement that reads the product or a copy of it. Returns 0 if the statement is a sum
- * (it is then added to x->sums) or copies the value. Returns 1 for any other statement. */
+/* Checks one statement that reads the product (mul) or a copy of it. Returns 0 if the statement is
+ * a sum (add), which is added to x->sums, or copies the value. Returns 1 for any other
+ * statement. */
 static int look_at_use(struct finding *x, const struct ptx_stmt *product, uint32_t use)
 {
 	uint32_t at = x->c->use[use].stmt, next;
@@ -227,8 +228,8 @@ static bool has_constant(const struct finding *x, uint32_t product)
 	return false;
 }
 
-/* Returns true if the product reaches the sum only through the back edge of a loop, that is, in the
- * next iteration. */
+/* Returns true if the product (mul) reaches the sum (add) only through the back edge of a loop,
+ * that is, in the next iteration. */
 static bool comes_round(const struct finding *x, uint32_t product, uint32_t sum)
 {
 	uint32_t a = x->g->block_of[product], b = x->g->block_of[sum];
@@ -302,8 +303,8 @@ static void note_here(struct finding *x, uint32_t product)
 	}
 }
 
-/* Records a product that has sums in other blocks. The final multiplication of a division or
- * reciprocal cannot be given a rounding modifier. So for these the sums get the modifier. */
+/* Records a product that sums in other blocks read. The final multiplication of a division or
+ * reciprocal cannot be given a rounding modifier, so for these the sums get the modifier. */
 static void note_elsewhere(struct finding *x, uint32_t product)
 {
 	bool is_mul = stmt(x, product)->mn->op == PTX_OP_mul;

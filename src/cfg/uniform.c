@@ -23,7 +23,8 @@ struct work {
 	const bool *but;
 	const uint8_t *given; /* or NULL */
 	struct cfg_linear linear;
-	/* for each register: level of bits 5 and higher, which is at least the register's level */
+	/* for each register: uniformity level of its bits 5 and higher, which is at least the
+	 * register's level */
 	uint8_t *above;
 	uint32_t *stack, *seen; /* of blocks; their last mark */
 	uint32_t mark;
@@ -85,7 +86,7 @@ static uint8_t operand_level(const struct work *w, const struct ptx_opd *o)
 	}
 }
 
-/* Returns the minimum level of the sources. These are all operands except the first, the
+/* Returns the lowest uniformity level of the sources. These are all operands except the first, the
  * destination; the destination counts too if the instruction reads it. */
 static uint8_t sources_level(const struct work *w, const struct ptx_stmt *s)
 {
@@ -104,8 +105,8 @@ static bool is_imm(const struct ptx_stmt *s, unsigned i, uint64_t value)
 	       (uint32_t)s->opd[i].value == (uint32_t)value;
 }
 
-/* Returns the level of a warp operation's result: if all lanes participate, they all get the same
- * result. */
+/* Returns the uniformity level of a warp operation's result: if all lanes participate, they all get
+ * the same result. */
 static uint8_t warp_op_level(const struct work *w, const struct ptx_stmt *s)
 {
 	bool all = is_imm(s, s->n - 1u, UINT32_MAX);
@@ -126,9 +127,9 @@ static uint8_t warp_op_level(const struct work *w, const struct ptx_stmt *s)
 	}
 }
 
-/* Returns the level of bits 5 and higher of an operand. The threads of a warp have the indices 32k
- * + lane. So these bits of the thread index are warp-uniform, and so are those of its sum with a
- * multiple of 32 (also modulo 2^32 and 2^64). */
+/* Returns the uniformity level of bits 5 and higher of an operand. The threads of a warp have the
+ * indices 32k + lane. So these bits of the thread index are warp-uniform, and so are those of its
+ * sum with a multiple of 32 (also modulo 2^32 and 2^64). */
 static uint8_t operand_above(const struct work *w, const struct ptx_opd *o)
 {
 	if (cfg_is_thread_number(&w->linear, o))
@@ -138,8 +139,9 @@ static uint8_t operand_above(const struct work *w, const struct ptx_opd *o)
 	return operand_level(w, o);
 }
 
-/* Returns the level of an operand that is a multiple of 32, and CFG_DIVERGENT for any other
- * operand. Adding such an operand leaves bits 0 to 4 unchanged and causes no carry out of them. */
+/* Returns the uniformity level of an operand that is a multiple of 32, and CFG_DIVERGENT for any
+ * other operand. Adding such an operand leaves bits 0 to 4 unchanged and causes no carry out of
+ * them. */
 static uint8_t whole_warps_level(const struct work *w, const struct ptx_opd *o)
 {
 	return cfg_zeros(&w->linear, o) >= 5 ? operand_level(w, o) : CFG_DIVERGENT;
@@ -187,8 +189,9 @@ static bool is_imm_multiple(const struct ptx_opd *o, uint64_t of)
 	return o->kind == PTX_OPD_IMM && o->has_value && o->value && o->value % of == 0;
 }
 
-/* Returns the level of a comparison. v < 32k is equivalent to v / 32 < k, rounded down, whatever
- * the signs, so it depends only on bits 5 and higher. v <= 32k - 1 is the same comparison. */
+/* Returns the uniformity level of a comparison. v < 32k is equivalent to v / 32 < k, rounded down,
+ * whatever the signs, so it depends only on bits 5 and higher. v <= 32k - 1 is the same
+ * comparison. */
 static uint8_t compare_level(const struct work *w, const struct ptx_stmt *s)
 {
 	struct ptx_opd limit = s->opd[2];
@@ -215,8 +218,8 @@ static uint8_t compare_level(const struct work *w, const struct ptx_stmt *s)
 	return MIN(level, whole_warps_level(w, &limit));
 }
 
-/* Returns the level of a result that depends only on bits 5 and higher of an operand, and
- * CFG_DIVERGENT for any other result. */
+/* Returns the uniformity level of a result that depends only on bits 5 and higher of an operand,
+ * and CFG_DIVERGENT for any other result. */
 static uint8_t cut_level(const struct work *w, const struct ptx_stmt *s)
 {
 	const struct ptx_opd *o = s->opd;
@@ -351,8 +354,8 @@ static void visit_block(struct work *w, uint32_t b)
 	}
 }
 
-/* Returns the uniformity of the choice of edge at the end of a block. A block with one edge is
- * uniform. */
+/* Returns the uniformity level of the branch at the end of a block: do all threads leave by the
+ * same edge? A block with one edge is uniform. */
 static uint8_t choice_level(const struct work *w, uint32_t b)
 {
 	const struct cfg_block *blk = &w->g->at[b];
@@ -389,9 +392,9 @@ uint32_t cfg_influence(
 	}
 }
 
-/* Lowers the level of all blocks that a branch influences. A block in a branch's influence
- * influences no block outside it. So if the branch's own block already has this level or a lower
- * one, nothing changes. */
+/* Lowers the uniformity level of all blocks that a branch influences (those before its paths meet
+ * again). A block in a branch's influence influences no block outside it. So if the branch's own
+ * block already has this level or a lower one, nothing changes. */
 static void spread(struct work *w, uint32_t branch, uint8_t level)
 {
 	uint32_t n;

@@ -2,9 +2,10 @@
  * Copyright 2026 The heddle authors */
 
 /* Parses numbers and folds constant expressions. Integers are 64 bits wide. An integer is signed
- * unless it has the suffix U, is too large for a signed value, or is cast. The signedness decides
- * how division, remainder, right shift and comparison work. A part without a value (division by
- * zero, a name) is not an error; it makes the value of the whole expression unknown. */
+ * unless it has the suffix U, is too large for a signed value, or is cast to .u64. The signedness
+ * decides how division, remainder, right shift and comparison work. A part without a value
+ * (division by zero, a name) is not an error; it makes the value of the whole expression
+ * unknown. */
 #include "ptx/lex.h"
 
 #include <stdlib.h>

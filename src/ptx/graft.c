@@ -33,7 +33,8 @@ static void refuse(struct ptx_graft *g, struct diag_list *diags, const struct pt
 		g->host->sym->name, why, what);
 }
 
-/* Copies a symbol under a fresh name. The copy is not yet in the host's list of symbols. */
+/* Copies a symbol under a fresh name, without adding the copy to the symbols of the receiving
+ * function. */
 static struct ptx_sym *own_sym(struct ptx_graft *g, const struct ptx_sym *from)
 {
 	const struct ptx_name *n = ptx_tagged_name(g->m, g->tag, from);

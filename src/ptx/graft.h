@@ -53,39 +53,44 @@ int ptx_import(struct ptx_module *into, const struct ptx_module *from, const cha
  * - -ENOMEM */
 int ptx_flatten(struct ptx_module *m, struct ptx_func *f, struct diag_list *diags);
 
-/* A graft: one copy, for use in a host function, of the names of a guest function. Its names are
- * registers, labels, prototypes, and variables declared in the body (.local, .shared, .param of
- * calls, .const). Each graft of a guest has its own registers and variables. Guest and host belong
- * to the same module m and can be the same function. The graft only reads the guest's statements.
- * The guest's body can be replaced later, but the guest must outlive the graft. */
+/* A graft: one copy of the names of a guest (the function whose code is copied), for use in a host
+ * (the function that receives the code). Its names are registers, labels, prototypes, and variables
+ * declared in the body (.local, .shared, .param of calls, .const). Each graft of a guest has its
+ * own registers and variables. Guest and host belong to the same module m and can be the same
+ * function. The graft only reads the guest's statements. The guest's body can be replaced later,
+ * but the guest must outlive the graft. */
 struct ptx_graft;
 
-/* Creates a graft. Returns -ENOTSUP, explained in diags, if the guest declares a .global variable
- * in its body (which must not be duplicated) or has text statements in an inner scope (call
- * ptx_flatten first). Other errors are -ENOMEM and -E2BIG. */
+/* Creates a graft, which copies code of function `guest` into function `host`. Returns -ENOTSUP,
+ * explained in diags, if the guest declares a .global variable in its body (which must not be
+ * duplicated) or has text statements in an inner scope (call ptx_flatten first). Other errors are
+ * -ENOMEM and -E2BIG. */
 int ptx_graft_new(struct ptx_module *m, struct ptx_func *host, const struct ptx_func *guest,
 	struct diag_list *diags, struct ptx_graft **ret);
 void ptx_graft_free(struct ptx_graft *g);
 
-/* Returns a deep copy of guest statement s that uses the host's names, for the host's body. Line
- * and column stay those of the guest. Insert each declaration, label and .branchtargets only once.
- * A guest parameter that was not mapped stays the guest's; ptx_validate then reports an error,
- * unless guest and host are the same. */
+/* Returns a deep copy of statement s of the guest (the copied function), with all names translated
+ * to the host (the receiving function). The caller inserts it into the host's body. Line and column
+ * stay those of the guest. Insert each declaration, label and .branchtargets only once. A guest
+ * parameter that was not mapped stays the guest's; ptx_validate then reports an error, unless guest
+ * and host are the same. */
 struct ptx_stmt ptx_graft_stmt(struct ptx_graft *g, const struct ptx_stmt *s);
 /* PTX_NO_REG stays so. */
 uint32_t ptx_graft_reg(const struct ptx_graft *g, uint32_t guest_reg);
-/* Returns the host's symbol for a label, variable or register of the guest. A module symbol is
- * returned unchanged. For a parameter, returns the symbol that it was mapped to, or NULL; if guest
- * and host are the same function, returns the parameter itself. */
+/* Returns the symbol that replaces guest_sym (a label, variable or register of the copied function)
+ * in the receiving function. A module symbol is returned unchanged. For a parameter, returns the
+ * symbol that it was mapped to, or NULL; if both functions are the same, returns the parameter
+ * itself. */
 struct ptx_sym *ptx_graft_sym(struct ptx_graft *g, const struct ptx_sym *guest_sym);
-/* Maps guest_sym (usually a parameter) to host_sym from now on. Call it before copying the first
- * statement. */
+/* From now on copied statements use host_sym in place of guest_sym (usually a parameter). Call this
+ * before copying the first statement. */
 void ptx_graft_map(struct ptx_graft *g, const struct ptx_sym *guest_sym, struct ptx_sym *host_sym);
-/* Maps a guest register to a host register of the same type. No instruction stored as text may name
- * the guest register. Returns -E2BIG if too many registers are mapped (only a few are possible). */
+/* From now on copied statements use host_reg in place of guest_reg, a register of the same type. No
+ * instruction stored as text may name guest_reg. Returns -E2BIG if too many registers are mapped
+ * (only a few are possible). */
 int ptx_graft_map_reg(struct ptx_graft *g, uint32_t guest_reg, uint32_t host_reg);
-/* Appends the declarations of the guest's .reg parameters, which no statement of the guest
- * declares. */
+/* Appends declarations of the copied function's .reg parameters to body, because no statement
+ * declares these. */
 int ptx_graft_head(struct ptx_graft *g, ptx_body *body);
 /* Returns -ENOMEM if any copy or map of this graft failed, else 0. After a failure the copies are
  * incomplete. */
@@ -93,7 +98,7 @@ int ptx_graft_error(const struct ptx_graft *g);
 
 /* Parses items (variables, functions, directives) from text and adds them after those of m. Their
  * names resolve in m. For example, "`.visible .entry both(.param .u64 p)\n{\n}`" creates an empty
- * host. On -EINVAL the message is in diags and m is unchanged. */
+ * kernel, which can receive code. On -EINVAL the message is in diags and m is unchanged. */
 int ptx_add_text(struct ptx_module *m, struct diag_list *diags, const char *text, size_t len);
 /* Prints the head of a function up to its body, under another name: "`.visible .entry va(…)`". The
  * launch-bound directives are left out; ptx_bounds_get reads them. */

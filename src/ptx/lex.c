@@ -195,9 +195,9 @@ static void refuse_zero(struct ptx_parser *p, const char *at)
 			"a zero byte stands in this text");
 }
 
-/* Copies text and replaces each comment and each run of white space by one blank, or by one line
- * break if it contains a line break. A '#' that is not at the start of a line stays so in the copy,
- * because the copy is parsed again and a line that starts with '#' would be skipped as a
+/* Copies text, and replaces each comment and each run of white space by one blank, or by a line
+ * break if it contains one. If a '#' is not the first character of its line, it is never made the
+ * first one in the copy. Otherwise the parser, which reads the copy again, would skip its line as a
  * preprocessor line. */
 const char *ptx_clean_text(struct ptx_parser *p, const char *from, const char *to)
 {

@@ -137,7 +137,7 @@ void vx_fault_thread(struct vgpu_block *b, struct vwarp *w, unsigned lane, uint3
 void vx_barrier_check(struct vx *x, unsigned id);
 void vx_sync_check(struct vx *x, struct vwarp *w);
 
-/* ---- exec_conv.c: lanes that will not reach `at` (NULL: any point, because they exited) ---- */
+/* ---- exec_conv.c: stops waiting for lanes that cannot reach `at` (NULL: exited lanes) ---- */
 void vx_conv_drop(struct vx *x, struct vwarp *w, uint32_t lanes, const struct vinsn *at,
 	const struct vframe *frame);
 
