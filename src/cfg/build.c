@@ -16,7 +16,7 @@ static bool is_leaving(const struct ptx_stmt *s)
 	return s->kind == PTX_INSN && (s->mn->flags & (PTX_F_BRANCH | PTX_F_EXIT));
 }
 
-/* Cuts the body; a block is at least one statement long. */
+/* Divides the body into blocks of at least one statement. */
 static int cut(struct arena *a, struct cfg *g)
 {
 	const struct ptx_stmt *s = g->f->body.at;
@@ -55,7 +55,7 @@ static int cut(struct arena *a, struct cfg *g)
 	return 0;
 }
 
-/* Where each label stands: sorted by the symbol's address. */
+/* The block of each label, sorted by the address of the label's symbol. */
 struct place {
 	const struct ptx_sym *label;
 	uint32_t block;
@@ -143,7 +143,8 @@ static uint32_t successors(struct cfg *g, const struct places *p, uint32_t b, ui
 	if (b == g->exit)
 		return 0;
 	if (!s || !is_leaving(s))
-		return add_unique(to, 0, b + 1); /* the last real block falls off the end */
+		/* the last real block falls through to the exit block */
+		return add_unique(to, 0, b + 1);
 	if (s->mn->flags & PTX_F_EXIT) {
 		n = add_unique(to, n, g->exit);
 	} else if (s->mn->op == PTX_OP_brx) {

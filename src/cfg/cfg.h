@@ -19,7 +19,7 @@ struct cfg_block {
 	 * the visit number of the last block in its subtree. */
 	uint32_t dom_first, dom_last, pdom_first, pdom_last;
 	uint32_t order;       /* reverse postorder; CFG_NONE: unreachable */
-	uint32_t loop_header; /* innermost natural loop's header; CFG_NONE: in none */
+	uint32_t loop_header; /* header of the innermost natural loop; CFG_NONE: not in a loop */
 	/* the last instruction is a guarded branch or exit, so control can also fall through */
 	bool ends_predicated;
 };

@@ -35,22 +35,22 @@ struct search {
 	VEC(struct link) links;
 	uint32_t stmt;
 	bool failed;
-	uint32_t entry; /* the node of what was there when the function began */
+	uint32_t entry; /* the node of the register's value at the function's entry */
 	/* place: index of each block in reverse postorder, unreachable blocks last; at: block at
 	 * each index */
 	uint32_t *place, *at;
-	uint32_t *after; /* by definition: the node of what the register holds then */
+	uint32_t *after; /* for each definition: the node of the register's value after it */
 	/* Of the register in hand: */
 	uint32_t reg, first; /* its first definition */
 	/* of each block: index + 1 of its first unguarded definition (kill) and of its last one; a
 	 * value of at most `first` means that it has none */
 	uint32_t *kill, *last;
-	uint32_t *live; /* by block: the register, plus 1, last found alive there */
+	uint32_t *live; /* for each block: register + 1 that was last found live there */
 	/* of each block where the register is live: node of its value at the beginning; CFG_NONE if
 	 * not known yet */
 	uint32_t *begin;
 	VEC(uint32_t) places;     /* of the blocks where it is alive */
-	VEC(struct merge) merges; /* numbered from `base` on, until all are known */
+	VEC(struct merge) merges; /* numbered from `base` on, until all merges are known */
 	uint32_t base;
 };
 
@@ -87,7 +87,7 @@ static int sort_sites(struct arena *a, const struct cfg_site *from, size_t n, si
 	for (size_t r = 0; r < regs; r++)
 		first[r + 1] += first[r];
 	memset(last, 0, (regs + 1) * sizeof(*last));
-	/* last: how many of a register are in their place. */
+	/* From here on, last[r] is the number of sites of register r that were copied. */
 	for (size_t i = 0; i < n; i++) {
 		uint32_t at = first[from[i].reg] + last[from[i].reg];
 
@@ -124,7 +124,7 @@ static int find_sites(struct arena *a, struct search *s)
 	return r;
 }
 
-/* The first of a register's sites from a statement on. */
+/* Returns the first of a register's sites that is at statement `stmt` or later. */
 static uint32_t from_stmt(const struct cfg_site *at, uint32_t lo, uint32_t hi, uint32_t stmt)
 {
 	while (lo < hi) {
@@ -212,7 +212,8 @@ static void find_live(struct search *s)
 	for (uint32_t u = c->uses_of_reg[s->reg]; u < c->uses_of_reg[s->reg + 1]; u++) {
 		uint32_t b = s->g->block_of[c->use[u].stmt];
 
-		/* What writes it anew may read it first. */
+		/* The definition that ends the old value can be in the same statement as the
+		 * read. */
 		if (s->kill[b] <= s->first || c->def[s->kill[b] - 1].stmt >= c->use[u].stmt)
 			make_live(s, b);
 	}
@@ -227,7 +228,7 @@ static void find_live(struct search *s)
 		qsort(s->places.at, s->places.len, sizeof(s->places.at[0]), by_number);
 }
 
-/* The node itself, or the one that replaces it. */
+/* Returns the node itself, or the node that replaces it. */
 static uint32_t resolve(struct search *s, uint32_t node)
 {
 	while (node != CFG_NONE && node >= s->base && s->merges.at[node - s->base].is != node) {
@@ -381,7 +382,7 @@ static int make_lists(struct arena *a, const struct search *s)
 	c->to = arena_alloc(a, (s->links.len + 1) * sizeof(*c->to));
 	if (!c->to_of || !c->to)
 		return -ENOMEM;
-	fill = c->to_of + 1; /* by node: where its list begins; once it is filled: ends */
+	fill = c->to_of + 1; /* start of each node's list; once a list is filled, its end */
 	for (size_t i = 0; i < s->links.len; i++)
 		fill[s->links.at[i].from + 1]++;
 	for (uint32_t i = 0; i < c->n_nodes; i++)

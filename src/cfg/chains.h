@@ -17,7 +17,7 @@ struct cfg_chains {
 	 * An operand that is both read and written is in both lists. A guard is a read. */
 	uint32_t n_defs, n_uses;
 	struct cfg_site *def, *use;
-	/* The sites of register r are [r] to before [r + 1]. */
+	/* The sites of register r have the indices [r] up to but not including [r + 1]. */
 	uint32_t *defs_of_reg, *uses_of_reg;
 	/* The graph of values. Its nodes are the definitions, then the uses (use i is node n_defs +
 	 * i), then the merges. A definition's node is the value that it writes. A merge is one of
@@ -42,7 +42,7 @@ struct cfg_chains {
  * nodes, and these can reach others. Time is linear in the length of live ranges plus the number of
  * blocks and edges. Returns -ENOMEM, or -E2BIG for more than 2^32 links. */
 int cfg_chains(struct arena *a, const struct cfg *g, struct cfg_chains **ret);
-/* The index of a site; CFG_NONE: none. */
+/* Return the index of a site, or CFG_NONE if there is no such site. */
 uint32_t cfg_find_def(const struct cfg_chains *c, uint32_t reg, uint32_t stmt);
 uint32_t cfg_find_use(const struct cfg_chains *c, uint32_t reg, uint32_t stmt);
 

@@ -17,12 +17,12 @@ struct finding {
 	struct contract *ret;
 	VEC(uint32_t) todo;   /* nodes of chains */
 	VEC(uint32_t) sums;   /* sums that read the current product */
-	bool alone;           /* only this product reaches those reads */
+	bool alone;           /* no other value reaches those reads */
 	uint32_t *seen, mark; /* by node */
 	/* for each sum (add), for each of its two source operands: the product (mul) that ptxas may
 	 * fuse into it */
 	struct contract_fused *may;
-	uint32_t *readers, *takers; /* per product: number of sums that may take it, and that do */
+	uint32_t *readers, *takers; /* per product: sums that can take it, and sums that do */
 	const struct ptx_mnem *asked[2];
 	bool may_take; /* asked[0] may take a product of asked[1] */
 };
@@ -91,7 +91,7 @@ bool contract_splits(const struct ptx_stmt *s)
 	}
 }
 
-/* Whether s only copies or negates the product. */
+/* Returns true if s only copies or negates the product. */
 static bool is_through(const struct ptx_stmt *s, const struct ptx_stmt *product)
 {
 	if (s->kind != PTX_INSN || s->guard != PTX_NO_REG || s->n != 2 ||
@@ -289,7 +289,7 @@ static void doubt(struct finding *x, uint32_t product)
 	x->ret->doubtful = MIN(x->ret->doubtful, product);
 }
 
-/* All sums are in the product's block. */
+/* Records a product that only sums in its own block read. */
 static void note_here(struct finding *x, uint32_t product)
 {
 	for (size_t i = 0; i < x->sums.len; i++) {
@@ -339,7 +339,7 @@ static bool is_split(const struct finding *x, uint32_t product, uint32_t sum)
 	return false;
 }
 
-/* Whether the operand still has the same value at the sum. */
+/* Returns true if the operand still has the same value at the sum. */
 static bool is_unchanged(
 	const struct finding *x, const struct ptx_opd *o, uint32_t product, uint32_t sum)
 {
@@ -370,7 +370,7 @@ static bool may_fuse(const struct finding *x, uint32_t product, uint32_t sum, bo
 	       (x->g->block_of[product] == x->g->block_of[sum] && !is_split(x, product, sum));
 }
 
-/* Notes a product that all of its sums may take. */
+/* Records a product (mul) if each of its sums (add) can take it. */
 static void note_candidate(struct finding *x, uint32_t product)
 {
 	struct contract_fused f;

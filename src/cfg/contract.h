@@ -38,7 +38,7 @@ struct contract {
 		uint8_t operand;
 		bool negated;
 	} * fused;
-	/* Per product: it is contracted in this way. */
+	/* For each product: set if ptxas contracts it with its sums in all blocks (see `fused`). */
 	uint8_t *anywhere;
 	/* For each sum: the product that ptxas contracts it with, as far as known, in the same or
 	 * another block (fields as above). A sum that reads the product in the next iteration of a
@@ -50,13 +50,14 @@ struct contract {
 	uint32_t doubtful;
 	uint32_t n; /* sums that have a product */
 };
-/* Allocates in the arena. -ENOMEM, -E2BIG (cfg_chains). */
+/* Finds the contractions and allocates the result in the arena. Returns -ENOMEM or -E2BIG
+ * (cfg_chains). */
 int contract_find(struct arena *a, const struct cfg *g, struct contract *ret);
 /* These return true if s is a floating-point product or sum without a rounding modifier. An inexact
  * division counts as a product, because it ends in one. */
 bool contract_is_product(const struct ptx_stmt *s);
 bool contract_is_sum(const struct ptx_stmt *s);
-/* Whether ptxas may turn s into a branch. */
+/* Returns true if ptxas may turn s into a branch. */
 bool contract_splits(const struct ptx_stmt *s);
 
 /* Makes contraction decisions explicit in function f of module m. Each pair that ptxas contracts

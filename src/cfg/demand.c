@@ -94,7 +94,8 @@ static bool is_written_once(const struct weighing *w, const struct ptx_opd *o)
 	return o->kind == PTX_OPD_REG && w->defs[o->reg] == 1;
 }
 
-/* Constants, addresses of variables and parameters. */
+/* Returns true for operands that need no register: constants, addresses of variables and
+ * parameters. */
 static bool is_free(const struct weighing *w, const struct ptx_opd *o)
 {
 	return o->kind == PTX_OPD_IMM || o->kind == PTX_OPD_FLOAT || o->kind == PTX_OPD_SYM ||

@@ -17,7 +17,7 @@ struct tree {
 	uint32_t n;       /* blocks that the walk reached */
 	uint32_t *number; /* of a block; CFG_NONE: not reached */
 	uint32_t *block, *parent, *semi, *dom;
-	uint32_t *ancestor, *label; /* the forest of those that are done, with paths compressed */
+	uint32_t *ancestor, *label; /* a forest of the processed vertices, with path compression */
 	uint32_t *bucket, *next;    /* those that have it as semidominator */
 	uint32_t *stack;
 };
@@ -42,7 +42,8 @@ static void enter(struct tree *t, uint32_t b, uint32_t parent)
 	t->dom[v] = t->ancestor[v] = t->bucket[v] = t->next[v] = CFG_NONE;
 }
 
-/* tried: how many of a block's edges were. */
+/* Numbers the blocks in depth-first order. tried[b] counts the edges of block b that were
+ * followed. */
 static void walk(struct tree *t, uint32_t root, uint32_t *tried)
 {
 	uint32_t v = 0;
@@ -129,11 +130,12 @@ static void number_tree(const struct tree *t, uint32_t *first, uint32_t *last, u
 		last[v] = first[v] + size - 1;
 		if (v)
 			below[up] += size;
-		below[v] = 1; /* itself; then: what is given away of its numbers */
+		/* starts at 1 for itself, then counts the numbers given to its subtrees */
+		below[v] = 1;
 	}
 }
 
-/* What is not reached is a tree by itself. */
+/* Computes one dominator tree. A block that the walk does not reach is a tree of its own. */
 static int find_tree(struct cfg *g, uint32_t root, bool backwards)
 {
 	size_t n = g->n;

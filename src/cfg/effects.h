@@ -33,15 +33,15 @@ struct cfg_effects {
 	bool barrier; /* of a block, or wider */
 	/* must not gain or lose control dependences; such instructions keep their order */
 	bool convergent;
-	bool async; /* goes on after the instruction, or waits for what does */
+	bool async; /* continues after the instruction, or waits for something that does */
 	bool reads_cc, writes_cc;
 	bool time;   /* reads a clock, or waits */
 	bool trap;   /* ends, or stops, the whole grid */
-	bool leaves; /* branches and ways out, trap among them */
+	bool leaves; /* branches and exits, including trap */
 	bool call;
 	bool unknown; /* not in ops.def: all of the above is assumed, except barrier and leaves */
 };
-/* Of anything but an instruction: nothing. */
+/* Returns the effects of a statement. A statement that is not an instruction has none. */
 struct cfg_effects cfg_effects_of(const struct ptx_stmt *s);
 /* Returns true if a, the earlier of two instructions of a thread, has to stay before b. The result
  * is the same if a and b are swapped. */

@@ -128,7 +128,7 @@ static void look_for_label(void *user, struct ptx_opd *o)
 	*found |= sym && sym->kind == PTX_SYM_LABEL;
 }
 
-/* Whatever it does with one: it is no branch that is known. */
+/* Returns true if an instruction that is not a known branch names a label, for whatever purpose. */
 static bool names_label(const struct ptx_stmt *s)
 {
 	struct ptx_stmt copy = *s;
@@ -190,11 +190,11 @@ struct writing {
 	struct ptx_func *f;
 	const struct cfg_draft *d;
 	ptx_body body;
-	struct ptx_sym **label; /* by part; NULL: nothing branches to it */
+	struct ptx_sym **label; /* by part; NULL: no branch leads to it */
 	/* for each part: index of its first statement; one more entry for the end of the last
 	 * part */
 	uint32_t *first;
-	uint32_t *jump_at; /* by part: where the branch to `next` stands, or its end */
+	uint32_t *jump_at; /* by part: index of the branch to `next`, or the part's end */
 	const struct ptx_mnem *jump, *end;
 };
 
@@ -357,7 +357,8 @@ static uint32_t block_at(const struct cfg *g, uint32_t stmt)
 	return stmt < g->f->body.len ? g->block_of[stmt] : g->exit;
 }
 
-/* Where it leads, by the draft, each once: marked in seen. */
+/* Marks in `seen` each block that part i should lead to according to the draft. Returns their
+ * number. */
 static uint32_t mark_meant(
 	const struct writing *w, const struct cfg *g, uint32_t i, uint32_t *seen, uint32_t mark)
 {

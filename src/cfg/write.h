@@ -17,7 +17,7 @@ struct cfg_part {
 	 * is NULL if the part has no such instruction. The writer sets the operands of a branch,
 	 * except the index of brx. */
 	struct ptx_stmt last;
-	VEC(uint32_t) to; /* parts where `last` leads: one for bra, brx's table for brx */
+	VEC(uint32_t) to; /* parts where `last` leads: one for bra, the table for brx */
 	/* part where control goes if `last` is absent or its guard is false; CFG_NONE: the end of
 	 * the function */
 	uint32_t next;
@@ -25,7 +25,7 @@ struct cfg_part {
 
 struct cfg_draft {
 	ptx_body head;              /* declarations */
-	VEC(struct cfg_part) parts; /* 0 is the entry; they are laid out in this order */
+	VEC(struct cfg_part) parts; /* part 0 is the entry; parts are laid out in this order */
 };
 
 /* Adds a part without statements that continues at the function's end. Returns its number, or

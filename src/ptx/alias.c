@@ -10,7 +10,7 @@
 
 #include <string.h>
 
-/* The name at s, and what stands behind it. */
+/* Reads the name at s and returns the text after it in *ret_end. */
 static struct ptx_sym *read_name(const struct ptx_module *m, const char *s, const char **ret_end)
 {
 	char word[512] = {0};

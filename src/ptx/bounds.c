@@ -10,7 +10,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* "256, 1, 1" behind the name; what is missing stays. */
+/* Reads numbers such as "256, 1, 1" after a directive's name. Numbers that are missing keep their
+ * values in `at`. */
 static void read_numbers(const char *s, uint32_t *at, unsigned n)
 {
 	char *end;
@@ -29,7 +30,7 @@ enum { MAXNTID, REQNTID, MINNCTAPERSM, MAXNCTAPERSM, MAXNREG, N_BOUNDS };
 static const char *const names[N_BOUNDS] = {".maxntid", ".reqntid", ".minnctapersm",
 	".maxnctapersm" /* of old, for the one before */, ".maxnreg"};
 
-/* Which of them a directive is; N_BOUNDS: none. */
+/* Returns which launch bound a directive sets, or N_BOUNDS if it sets none. */
 static unsigned find_name(const char *directive)
 {
 	unsigned i = 0;
@@ -153,7 +154,7 @@ int ptx_bounds_state_registers(struct ptx_module *m, struct ptx_func *f)
 
 	ptx_bounds_get(f, &b);
 	threads = ptx_bounds_threads(&b);
-	/* .minnctapersm counts only beside a bound on threads. */
+	/* .minnctapersm limits registers only together with a bound on the block's size. */
 	if (b.maxnreg || (b.minnctapersm && threads))
 		return 0;
 	return add_number(m, f, names[MAXNREG], most_registers(threads));

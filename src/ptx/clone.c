@@ -213,7 +213,7 @@ struct ptx_func *ptx_clone_func(struct ptx_module *m, const struct ptx_func *f, 
 	to->is_entry = f->is_entry;
 	to->has_body = f->has_body;
 	to->is_noreturn = f->is_noreturn;
-	/* Nobody outside calls a specialised function. */
+	/* No code outside the module calls a specialized function, so it needs no linkage. */
 	to->linkage = sym->linkage = f->is_entry ? f->linkage : 0;
 	to->no_param_list = f->no_param_list;
 	to->attributes = f->attributes;

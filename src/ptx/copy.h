@@ -8,7 +8,7 @@
 
 #include "ptx/names.h"
 
-/* Open addressing, a power of two, at most half full. */
+/* A hash table with open addressing. Its size is a power of two, and it is at most half full. */
 struct ptx_map {
 	struct ptx_map_slot {
 		const void *from;

@@ -61,7 +61,8 @@ const char *ptx_reg_name(const struct ptx_func *f, uint32_t reg, char *buf, size
 		snprintf(buf, size, "%%bad%u", reg);
 		return buf;
 	}
-	/* By hand: ptx_validate asks for the name of every operand. */
+	/* The digits are written without printf, because ptx_validate needs the name of every
+	 * operand. */
 	for (uint32_t v = r->number; r->sym->count && (v || !n); v /= 10)
 		digits[n++] = (char)('0' + v % 10);
 	len = MIN(strlen(r->sym->name), size - 1);
@@ -252,7 +253,7 @@ static unsigned version_of(enum ptx_op op)
 	return op == PTX_OP_nanosleep ? 63 : op == PTX_OP_activemask ? 62 : 60;
 }
 
-/* New statements, from the first one on. */
+/* Raises .version for the new statements, which begin at index `first`. */
 static int raise_for(struct ptx_module *m, const ptx_body *body, size_t first)
 {
 	int r = 0;
@@ -435,7 +436,7 @@ static bool is_header(const struct ptx_item *it)
 		       ptx_word_is(it->text, ".address_size"));
 }
 
-/* Lines of a text that nobody has would mislead. */
+/* Removes line numbers from an item: they would refer to a text that the user does not have. */
 static void forget_lines(struct ptx_item *it)
 {
 	it->line = 0;

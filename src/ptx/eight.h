@@ -46,7 +46,7 @@ static inline uint64_t ptx_eight_ends(uint64_t w)
 	return (~(letter | digit | ~neither) | w) & PTX_EACH(0x80);
 }
 
-/* All but digits; only the lowest match is exact. */
+/* Finds all characters except digits. Only the lowest match in the mask is reliable. */
 static inline uint64_t ptx_eight_nondigits(uint64_t w)
 {
 	uint64_t d = w ^ PTX_EACH('0');

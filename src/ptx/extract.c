@@ -119,7 +119,8 @@ void ptx_visit_globals(
 static void reach_body(void *user, const struct ptx_sym *sym)
 {
 	if (sym->kind == PTX_SYM_FUNC && sym->func && sym->func->has_body)
-		reach(user, sym->func->sym); /* not its alias, or it would be there twice */
+		/* the function, not its alias, or it would be in the list twice */
+		reach(user, sym->func->sym);
 }
 
 int ptx_reached(const struct ptx_module *m, const struct ptx_func *f, ptx_func_list *list)
@@ -156,7 +157,7 @@ static void reach_func(struct reach *r, const struct ptx_func *f)
 			  ptx_word_is(f->body.at[i].text, ".loc");
 }
 
-/* ".alias a, b": where a is reached, b is. */
+/* For ".alias a, b": if a is reached, b is reached too. */
 static void reach_aliases(struct reach *r, const struct ptx_sym *sym)
 {
 	for (size_t i = 0; i < r->m->items.len; i++) {
@@ -214,7 +215,7 @@ struct noting {
 	/* from[i] is the original line of line i + 1 of the printed text. If memory runs out, the
 	 * last entries are missing. */
 	ptx_lines *from;
-	size_t at, before; /* lines that end before this place of the text */
+	size_t at, before; /* before: number of lines that end before offset `at` of the text */
 };
 
 static void note_lines(struct noting *n, const struct strbuf *out, const ptx_lines *of_func)

@@ -17,7 +17,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* A symbol that gets another name, and what it was. */
+/* A symbol that gets another name, and its old contents, for undo. */
 struct renaming {
 	struct ptx_sym *sym;
 	struct ptx_sym old;
@@ -28,10 +28,10 @@ struct flat {
 	struct ptx_module *m;
 	struct ptx_func *f;
 	struct diag_list *diags;
-	VEC(bool) kept; /* by scope, in order of opening: its braces stay */
+	VEC(bool) kept; /* for each scope, in order of opening: it keeps its braces */
 	VEC(struct renaming) renamed;
 	struct ptx_map names; /* of symbols: the new ones' texts */
-	struct ptx_map texts; /* of statements of the body: what ptx_rename_stmt made */
+	struct ptx_map texts; /* from a statement to the result of ptx_rename_stmt */
 	ptx_body body;
 	VEC(struct ptx_sym *) hoisted; /* from inner scopes */
 	uint32_t tag;
@@ -48,7 +48,7 @@ static bool is_call_param(const struct ptx_stmt *s)
 	return s->kind == PTX_DECL && s->sym->kind == PTX_SYM_VAR && s->sym->space == PTX_PARAM;
 }
 
-/* Which braces hold a call and nothing else. */
+/* Finds which pairs of braces contain only a call sequence. */
 static int measure_scopes(struct flat *c)
 {
 	const ptx_body *body = &c->f->body;
@@ -210,7 +210,7 @@ static int put_rest(struct flat *c, const struct ptx_stmt *s, size_t depth, bool
 	return VEC_PUSH(&c->body, st) ? 0 : -ENOMEM;
 }
 
-/* From here on there is something to undo. */
+/* Gives the symbols their new names. From here on, an error has to be undone. */
 static int apply_names(struct flat *c)
 {
 	int r = 0;
@@ -249,7 +249,7 @@ static void undo(struct flat *c)
 		*c->renamed.at[i].sym = c->renamed.at[i].old;
 }
 
-/* The new body in the place of the old one, which c then has. */
+/* Exchanges the function's body with the new one in c. */
 static void swap_body(struct flat *c)
 {
 	ptx_body old = c->f->body;

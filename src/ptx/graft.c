@@ -17,7 +17,7 @@ struct ptx_graft {
 	struct ptx_func *host;
 	const struct ptx_func *guest;
 	struct ptx_map syms;
-	struct ptx_map texts; /* a statement's text or operands to those in the host's terms */
+	struct ptx_map texts; /* from a statement's text or operands to their translation */
 	struct ptx_copy copy;
 	VEC(struct ptx_sym *) undeclared; /* what .reg parameters have become */
 	uint32_t tag;
@@ -68,7 +68,8 @@ static int take_regs(struct ptx_graft *g)
 			if (!VEC_PUSH(&g->undeclared, to))
 				return -ENOMEM;
 		}
-		/* The guest may be the host, and its registers move. */
+		/* This can move the registers of both functions, because they can be the same
+		 * function. */
 		r = ptx_declare_regs(g->m, g->host, to);
 		if (r == 0)
 			r = ptx_add_symbol(g->m, g->host, to);
@@ -79,7 +80,7 @@ static int take_regs(struct ptx_graft *g)
 	return 0;
 }
 
-/* Whether there can be another one of it. */
+/* Returns true if a second copy of the symbol is possible. */
 static bool can_be_two(const struct ptx_sym *sym)
 {
 	return sym->kind != PTX_SYM_VAR || sym->space == PTX_SHARED ||

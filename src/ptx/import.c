@@ -15,10 +15,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* One function or variable that comes along. */
+/* One function or variable that is imported. */
 struct guest {
 	struct ptx_sym *sym;
-	const struct ptx_sym *shared; /* into's that takes its place, or NULL */
+	const struct ptx_sym *shared; /* the symbol of `into` that replaces it, or NULL */
 	const struct ptx_name *name;  /* the new one */
 	bool is_extern;               /* defined elsewhere */
 };
@@ -28,11 +28,11 @@ struct import {
 	const char *entry, *prefix;
 	struct diag_list *diags;
 	VEC(struct guest) guests;
-	struct ptx_map by_sym;  /* of own's symbols: their place in guests, from 1 */
+	struct ptx_map by_sym;  /* from a symbol of own to its index in guests + 1 */
 	struct ptx_map by_name; /* of old names' texts: the new names */
 	uint32_t dynamic_align; /* of own's dynamic shared memory */
 	bool all_shared;        /* of what a function reaches */
-	ptx_lines lines;        /* of own's lines: those of the module that it is from */
+	ptx_lines lines;        /* for each line of own: the line of the original module */
 };
 
 static void complain(const struct import *im, const char *fmt, const char *a, const char *b)
@@ -95,7 +95,7 @@ static int list_guests(struct import *im)
 	return 0;
 }
 
-/* ---- do the modules go together ---- */
+/* ---- checks whether the modules fit together ---- */
 static int check_targets(const struct import *im)
 {
 	struct ptx_target into = ptx_target_of(im->into), own = ptx_target_of(im->own), both;
@@ -208,7 +208,7 @@ static int share_dynamic(struct import *im)
 	return 0;
 }
 
-/* Functions as text without .loc, which stays behind in own. */
+/* Prints a function without .loc, because .loc is not imported. */
 static int print_without_lines(
 	const struct ptx_module *m, const struct ptx_func *f, struct strbuf *out)
 {
@@ -344,7 +344,7 @@ static const char *name_now(
 	return g ? g->name->text : NULL;
 }
 
-/* While names still mean what they meant. */
+/* Renames the symbols in a statement's text. This happens while the old names still resolve. */
 static int rename_text(void *user, struct ptx_stmt *s)
 {
 	struct import *im = user;
@@ -419,7 +419,7 @@ static bool goes_over(const struct import *im, const struct ptx_sym *sym)
 	return !guest_of(im, sym)->shared;
 }
 
-/* Where the module's first function with a body stands. */
+/* Returns the index of the module's first function with a body. */
 static size_t first_body(const struct ptx_module *m)
 {
 	size_t at = 0;

@@ -41,7 +41,7 @@ static inline void ptx_skip(struct ptx_parser *p)
 		ptx_skip_slow(p);
 }
 
-/* The same, faster where line breaks are expected. */
+/* Does the same as ptx_skip, but is faster where line breaks are expected. */
 static inline void ptx_skip_lines(struct ptx_parser *p)
 {
 	const char *s = p->s;

@@ -278,7 +278,7 @@ static void note_part(struct ptx_mnem *mn, const char *part)
 		mn->cmp = cmp_from_part(part);
 }
 
-/* What a part adds to the flags of its op. */
+/* Returns the flags that one part of a mnemonic adds to those of its op. */
 static uint32_t part_flags(unsigned op, const char *part)
 {
 	static const char *const ordered[] = {
@@ -376,7 +376,8 @@ bool ptx_has_mod(const struct ptx_mnem *mn, const char *mod)
 	return false;
 }
 
-/* Splits at single dots; each part is a name of the module's. */
+/* Splits a mnemonic at single dots (not at "::"). Each part becomes an interned name of the
+ * module. */
 static int split(struct ptx_module *m, struct ptx_mnem *mn, const char *s, const char **ret_first)
 {
 	const char *end = s + mn->text_len;

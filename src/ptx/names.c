@@ -178,7 +178,8 @@ int ptx_scope_close(struct ptx_scope *sc, struct ptx_func *f)
 				sym->link = u.hidden;
 			continue;
 		}
-		/* Not placed here: it is the outer scope's from now on. */
+		/* The label is not placed in this scope, so from now on it belongs to the outer
+		 * scope. */
 		u.name->local = sym;
 		sym->scope = ptx_scope_id(sc);
 		sc->undo.at[keep++] = u;

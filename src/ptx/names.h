@@ -19,12 +19,13 @@ struct ptx_name {
 	struct ptx_sym *local;  /* innermost meaning inside the function being read */
 	struct ptx_sym *global; /* meaning at module level */
 	struct ptx_sym *family; /* innermost register family with this prefix */
-	bool has_singles;       /* a single register was named so plus digits: look twice */
+	bool has_singles;       /* a single register has this name plus digits, so look it up too */
 	uint8_t number;         /* enum ptx_number_kind; value is read once per distinct text */
 	uint8_t special;        /* enum ptx_special + 1; 0: not looked up yet */
-	uint8_t type;           /* as a mnemonic's part: enum ptx_base_type + 1; 0: the same */
+	/* as part of a mnemonic: enum ptx_base_type + 1; 0: not looked up */
+	uint8_t type;
 	uint64_t value;
-	const struct ptx_mnem *mnem; /* the mnemonic of this text, once it was asked for */
+	const struct ptx_mnem *mnem; /* the mnemonic with this text; NULL: not parsed yet */
 	char text[];                 /* interned: the only copy in this module */
 };
 
@@ -70,18 +71,20 @@ struct ptx_scope {
 	struct ptx_func *bound;       /* whose outermost scope is open */
 	struct ptx_prefix_slot prefixes[64];
 	struct ptx_mnem_slot mnems[256];
-	uint8_t op_first[PTX_OP_BUCKETS]; /* operations by how they begin: the first one's number */
-	uint8_t op_next[PTX_OP_COUNT];    /* … and the next one's, 0: none */
-	struct ptx_opd *opds;             /* where the next statement's operands will stay */
+	/* first operation in each bucket (a hash of how names begin) */
+	uint8_t op_first[PTX_OP_BUCKETS];
+	uint8_t op_next[PTX_OP_COUNT]; /* next operation in the same bucket; 0: none */
+	struct ptx_opd *opds;          /* memory for the next statement's operands */
 	size_t opds_left;
-	bool plain_families; /* a family without '%' exists: try every identifier */
+	/* a family without '%' exists, so every identifier can be a register */
+	bool plain_families;
 	/* `fresh` of the module is greater than every tag (tag.c) among its names */
 	bool knows_tags;
 	/* a family whose prefix ends in a digit exists, so lookups try every split */
 	bool digit_families;
 };
 
-void ptx_func_finish(struct ptx_func *f); /* frees its vectors; the rest is the arena's */
+void ptx_func_finish(struct ptx_func *f); /* frees its vectors; the arena owns the rest */
 int ptx_names_init(struct ptx_module *m);
 void ptx_ops_init(struct ptx_scope *sc); /* mnem.c */
 void ptx_names_free(struct ptx_module *m);
@@ -92,7 +95,7 @@ static inline uint64_t ptx_hash_eight(uint64_t h, uint64_t w)
 	h = (h ^ w) * 0xff51afd7ed558ccdu;
 	return h ^ h >> 32;
 }
-/* The last 0 to 7 characters are in w, below `below`. */
+/* Finishes a hash: w contains the last 0 to 7 characters, and the mask `below` selects them. */
 static inline uint32_t ptx_hash_end(uint64_t h, uint64_t w, uint64_t below, size_t len)
 {
 	return (uint32_t)(((h ^ (w & below)) + len) * 0xc4ceb9fe1a85ec53u >> 32);
@@ -128,7 +131,7 @@ int ptx_scope_open(struct ptx_scope *sc);
  * f's symbols if that is f's outermost scope. */
 int ptx_scope_close(struct ptx_scope *sc, struct ptx_func *f);
 uint32_t ptx_scope_id(const struct ptx_scope *sc);
-/* -EEXIST: the innermost scope has it already; -ENOMEM. */
+/* Binds a name in the innermost scope. Returns -EEXIST if that scope has it already, or -ENOMEM. */
 int ptx_bind(struct ptx_scope *sc, struct ptx_name *n, struct ptx_sym *sym);
 int ptx_bind_reg(struct ptx_module *m, struct ptx_name *n, struct ptx_sym *sym);
 int ptx_bind_outermost(struct ptx_module *m, struct ptx_sym *sym);

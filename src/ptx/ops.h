@@ -10,7 +10,7 @@
 #include "base/base.h"
 
 enum ptx_op {
-	PTX_OP_RAW, /* not in the table: mnemonic and operands are kept */
+	PTX_OP_RAW, /* not in ops.def: mnemonic and operands are stored as text */
 #define OP(name, ...) PTX_OP_##name,
 #include "ptx/ops.def"
 #undef OP
@@ -84,7 +84,7 @@ enum ptx_insn_flag {
 	PTX_F_GRID = 1 << 12,
 	PTX_F_NO_DEST = 1 << 13,     /* first operand is not written */
 	PTX_F_SIDE_EFFECT = 1 << 14, /* must stay even if its result is unused */
-	PTX_F_UNKNOWN = 1 << 15,   /* not in the table, or in a form the table does not describe */
+	PTX_F_UNKNOWN = 1 << 15,   /* not in ops.def, or in a form that ops.def does not describe */
 	PTX_F_READS_CC = 1 << 16,  /* addc, subc, madc: the carry flag is one more operand */
 	PTX_F_WRITES_CC = 1 << 17, /* .cc */
 };
@@ -93,12 +93,12 @@ enum ptx_insn_flag {
  * gives the unit of an op's common form. struct ptx_mnem gives the unit for the types in use. */
 enum ptx_unit {
 	PTX_UNIT_NONE,   /* not known */
-	PTX_UNIT_ALU,    /* logic, comparisons, sums of integers, moves */
+	PTX_UNIT_ALU,    /* logic, comparisons, integer additions, moves */
 	PTX_UNIT_FMA,    /* products, sums of floats */
 	PTX_UNIT_HALF,   /* f16, bf16: by type only */
 	PTX_UNIT_DOUBLE, /* f64: by type only */
 	PTX_UNIT_SFU,    /* approximated functions */
-	PTX_UNIT_DIV,    /* no unit but a sequence: quotients, remainders */
+	PTX_UNIT_DIV,    /* not a unit but an instruction sequence: division, remainder */
 	PTX_UNIT_CVT,    /* conversions, bit counts: a quarter of the rate */
 	PTX_UNIT_VIDEO,  /* no unit but a sequence, on most */
 	PTX_UNIT_LSU,    /* memory, and exchange between lanes through its crossbar */

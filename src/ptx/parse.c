@@ -16,7 +16,7 @@ void ptx_give_up(struct ptx_parser *p, int error)
 {
 	struct arena *a = &p->m->arena;
 
-	/* Without a reason it was the arena: full, or no memory. */
+	/* Without an error code, the arena failed: its limit is reached, or memory ran out. */
 	if (error == 0)
 		error = a->limit_bytes && a->used_bytes + (1u << 16) > a->limit_bytes ? -E2BIG
 										      : -ENOMEM;
@@ -267,7 +267,7 @@ static void note_directive(struct ptx_module *m, const char *text)
 	}
 }
 
-/* Past the brace that closes the one here. */
+/* Skips a block in braces, up to and including the closing brace. */
 static void skip_block(struct ptx_parser *p)
 {
 	unsigned depth = 0;
@@ -379,7 +379,8 @@ void ptx_module_free(struct ptx_module *m)
 			ptx_func_finish(m->items.at[i].func);
 	VEC_FREE(&m->items);
 	ptx_names_free(m);
-	/* The module itself lies in its arena. */
+	/* The module itself is allocated in its arena, so the arena is copied before it is
+	 * freed. */
 	arena = m->arena;
 	arena_finish(&arena);
 }

@@ -11,13 +11,13 @@
 
 #define MAX_VAR_FAMILY 4096
 
-/* What stands in front of the names of a declaration. */
+/* The part of a declaration before the names. */
 struct spec {
 	const char *from; /* after linkage */
 	enum ptx_space space;
 	struct ptx_type type;
 	uint32_t align;
-	bool seen_ptr; /* .ptr: the space and alignment behind it are the pointee's */
+	bool seen_ptr; /* .ptr was read: a space and alignment after it are the pointee's */
 };
 
 static bool integer(struct ptx_parser *p, uint64_t *ret)
@@ -93,7 +93,7 @@ static bool spec_word(struct ptx_parser *p, struct spec *sp, const char *w, size
 	return true;
 }
 
-/* ".shared .align 4 .b8": everything up to the first name. */
+/* Parses the part of a declaration before the first name: ".shared .align 4 .b8". */
 static bool read_spec(struct ptx_parser *p, struct spec *sp)
 {
 	*sp = (struct spec){.from = p->s, .type = {.vec = 1}};
@@ -254,7 +254,7 @@ static void bind_variable(
 		ptx_give_up(p, -ENOMEM);
 }
 
-/* Text of "= …" up to the ',' or ';' that ends it. */
+/* Returns the text of an initializer "= …", up to the ',' or ';' that ends it. */
 static const char *initialiser(struct ptx_parser *p)
 {
 	const char *from;

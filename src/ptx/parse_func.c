@@ -23,7 +23,7 @@ static struct ptx_func *new_func(struct ptx_parser *p, unsigned linkage, uint32_
 	return f;
 }
 
-/* ".attribute(…)" and the like in front of the name. */
+/* Parses ".attribute(…)" and similar words before the function's name. */
 static const char *attributes(struct ptx_parser *p)
 {
 	const char *from = p->s, *end = from;

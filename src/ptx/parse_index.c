@@ -35,7 +35,7 @@ static void put_before(struct ptx_parser *p, const struct ptx_stmt *st)
 static void put_insn(struct ptx_parser *p, const char *mnem, const struct ptx_opd *opd, unsigned n)
 {
 	struct ptx_stmt st = {.kind = PTX_INSN, .n = (uint8_t)n, .guard = PTX_NO_REG};
-	char text[32] = {0}; /* eight bytes behind a name have to be readable */
+	char text[32] = {0}; /* eight bytes after a name have to be readable */
 
 	memcpy(text, mnem, strlen(mnem));
 	st.mn = ptx_mnem_for(p->m, text, strlen(mnem));

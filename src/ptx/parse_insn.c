@@ -96,7 +96,7 @@ static const char *join_parts(struct ptx_parser *p, const char *mnem, size_t *le
 	return text;
 }
 
-/* Puts a mnemonic where known_mnem finds it. */
+/* Stores a mnemonic in the table in which known_mnem looks. */
 static void remember(struct ptx_scope *sc, const struct ptx_mnem *mn)
 {
 	uint64_t key[2] = {0, 0};
@@ -127,7 +127,7 @@ static inline const struct ptx_mnem *known_mnem(struct ptx_parser *p)
 		return NULL;
 	while (*s == ' ' || *s == '\t')
 		s++;
-	/* A label of that name, a mnemonic in pieces, a comment. */
+	/* This is a label of that name, a mnemonic with blanks between its parts, or a comment. */
 	if (*s == ':' || *s == '.' || ch_is(*s, CH_GAP))
 		return NULL;
 	p->s = s;
@@ -198,7 +198,7 @@ static bool guard(struct ptx_parser *p, struct ptx_stmt *st)
 	return true;
 }
 
-/* Binds a label at its place; NULL after an error. */
+/* Places the label that is defined here, and binds its name. NULL after an error. */
 static struct ptx_sym *place_label(struct ptx_parser *p, const char *s, size_t len)
 {
 	struct ptx_name *n = ptx_name_at(p, s, len);
@@ -301,7 +301,7 @@ static bool directive(struct ptx_parser *p)
 	return true;
 }
 
-/* A label, or an instruction that known_mnem does not know. */
+/* Parses a label, or an instruction that known_mnem does not find. */
 static bool label_or_insn(struct ptx_parser *p, struct ptx_stmt *st)
 {
 	const char *from = p->s, *e = from;
@@ -333,7 +333,7 @@ static bool label_or_insn(struct ptx_parser *p, struct ptx_stmt *st)
 	return true;
 }
 
-/* An instruction or a label; a guard may stand in front. */
+/* Parses an instruction, with its guard if there is one, or a label. */
 static void instruction(struct ptx_parser *p)
 {
 	struct ptx_stmt *st = next_stmt(p);
@@ -413,7 +413,7 @@ void ptx_resolve_labels(struct ptx_parser *p, bool report)
 
 		while (to->link)
 			to = to->link;
-		/* The next one that asks finds it at once. */
+		/* Shortens the chain, so that the next lookup finds the label at once. */
 		for (struct ptx_sym *s = o->sym; s->link; s = next) {
 			next = s->link;
 			s->link = to;

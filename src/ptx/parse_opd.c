@@ -24,7 +24,7 @@ static struct ptx_opd *new_opds(struct ptx_parser *p, size_t n)
 	return at;
 }
 
-/* What stands on the stack from there on, in its final place. */
+/* Copies the operands on the stack from index `from` on to their final memory. */
 static struct ptx_opd *keep_opds(struct ptx_parser *p, size_t from)
 {
 	size_t n = p->stack.len - from;
@@ -61,7 +61,7 @@ static void push(struct ptx_parser *p, const struct ptx_opd *o)
 		ptx_give_up(p, -ENOMEM);
 }
 
-/* A list's members stand on the stack from there on. */
+/* Makes a list operand of the stack's entries from index `from` on. */
 static void make_list(struct ptx_parser *p, struct ptx_opd *o, enum ptx_opd_kind kind, size_t from)
 {
 	o->kind = (uint8_t)kind;
@@ -112,7 +112,7 @@ static bool components(struct ptx_parser *p, struct ptx_opd *o)
 	return true;
 }
 
-/* "%tid.x": the component belongs to the name. */
+/* Parses a special register such as "%tid.x"; the component is part of its name. */
 static bool special(struct ptx_parser *p, struct ptx_opd *o, const char *from)
 {
 	const char *e = p->s;
@@ -269,7 +269,7 @@ static bool number(struct ptx_parser *p, struct ptx_opd *o)
 			return true;
 		e = from;
 	}
-	/* Plain decimal digits need no text: they print as they were. */
+	/* Plain decimal digits need no text, because they are printed from the value. */
 	for (o->value = 0; ch_is(*e, CH_DIGIT) && e - from < 18; e++)
 		o->value = o->value * 10 + (uint64_t)(*e - '0');
 	if (ch_is(*e, CH_END) && e > from && (*from != '0' || e == from + 1)) {
@@ -687,7 +687,7 @@ bool ptx_parse_operands(struct ptx_parser *p, const struct ptx_mnem *mn, struct 
 	return true;
 }
 
-/* The names in ".branchtargets a, b;". */
+/* Parses the names in ".branchtargets a, b;". */
 bool ptx_parse_targets(struct ptx_parser *p, struct ptx_sym *sym, bool labels)
 {
 	p->stack.len = 0;

@@ -21,11 +21,11 @@
 #define SLACK_BYTES 128
 
 struct out {
-	char *p, *end; /* end: SLACK_BYTES before the window's end */
+	char *p, *end; /* end: the window's end minus SLACK_BYTES */
 	struct strbuf *buf;
 	uint32_t line;   /* of what is written next, from 1 */
-	bool keep_lines; /* in this function, or at module level */
-	bool at_start;   /* what comes next needs nothing in front */
+	bool keep_lines; /* applies to this function, or to module level */
+	bool at_start;   /* the output is at the start of a line or file: no separator is needed */
 	ptx_lines *from; /* NULL: nobody asks */
 	char window[WINDOW_BYTES];
 };
@@ -146,7 +146,8 @@ static void newline(struct out *o)
 	o->line++;
 }
 
-/* Where memory is short lines are missing at the end. */
+/* Records the source line of the current output line. If memory runs out, the last entries are
+ * missing. */
 static void note_line(struct out *o, uint32_t line)
 {
 	while (o->from->len < o->line)

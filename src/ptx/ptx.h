@@ -62,7 +62,7 @@ struct ptx_func {
 	VEC(struct ptx_sym *) params;
 	VEC(const char *) directives; /* ".maxntid 256, 1, 1" …, verbatim, in order */
 	VEC(struct ptx_reg) regs;     /* dense register table; grows as passes declare more */
-	VEC(struct ptx_sym *) syms;   /* all that its outermost scope declares, parameters first */
+	VEC(struct ptx_sym *) syms;   /* all symbols of its outermost scope, parameters first */
 	const char *attributes;       /* ".attribute(…)" before the name, or NULL */
 	ptx_body body;                /* without the outer braces */
 	uint32_t line, body_line, end_line; /* body_line: of the opening brace */
@@ -87,7 +87,7 @@ struct ptx_module {
 	unsigned sm;           /* 90; suffix letters are in target */
 	unsigned address_bits; /* 64 (32 is parsed, and refused by passes) */
 	VEC(struct ptx_item) items;
-	struct ptx_scope *globals; /* the table of names, and what they mean */
+	struct ptx_scope *globals; /* the name table, with the current meaning of each name */
 	unsigned fresh;            /* for names that passes ask for */
 };
 

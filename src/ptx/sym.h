@@ -39,14 +39,14 @@ struct ptx_sym {
 	bool is_array;
 	bool placed;             /* LABEL, PROTO: stands in a body */
 	const char *decl;        /* VAR, PARAM: declaration as written, without linkage and ';' */
-	uint32_t name_at;        /* where the name stands in decl; 0: decl is printed as it is */
-	uint32_t decl_name_len;  /* its length there, which renaming does not change */
+	uint32_t name_at;        /* offset of the name in decl; 0: decl is printed unchanged */
+	uint32_t decl_name_len;  /* length of the name in decl, which renaming does not change */
 	const char *init;        /* initialiser text after '=', or NULL */
-	bool redeclared;         /* FUNC: a module has other items for it beside func */
+	bool redeclared;         /* FUNC: the module has more items for this function than func */
 	struct ptx_func *func;   /* FUNC: the definition or first declaration */
 	struct ptx_opd *targets; /* PROTO: operands of .branchtargets and .calltargets, else NULL */
 	uint32_t n_targets;
-	uint32_t scope; /* the parser's: which scope it was declared in */
+	uint32_t scope; /* for the parser: the scope that declares it */
 	/* used by the parser only: for a label, the symbol of the outer scope that it really is;
 	 * for a register family, the outer family of the same prefix that it hides */
 	struct ptx_sym *link;
@@ -74,7 +74,7 @@ enum ptx_opd_kind {
 
 struct ptx_opd {
 	uint8_t kind;    /* enum ptx_opd_kind */
-	uint8_t negated; /* '!' or '-' when written in front of a register, else 0 */
+	uint8_t negated; /* '!' or '-' if written before a register, else 0 */
 	/* component or sub-word after a register: 0 for none, 'x', 'y', 'z', 'w', …, or PTX_SEL_*;
 	 * for PTX_SEL_TEXT, name is its text */
 	uint8_t selector;

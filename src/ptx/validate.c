@@ -18,8 +18,9 @@ struct check {
 	struct diag_list *diags;
 	unsigned errors;
 	struct ptx_walk walk;
-	VEC(uint32_t) found; /* by register: `names` when its name was last looked up */
-	uint32_t names;      /* how often what names mean has changed */
+	/* for each register: the value of `names` when its name was last looked up */
+	VEC(uint32_t) found;
+	uint32_t names; /* how often the meaning of names has changed */
 	bool failed, unbalanced;
 };
 

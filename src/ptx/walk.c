@@ -32,7 +32,7 @@ static int gather_labels(struct ptx_walk *w)
 
 	if (!VEC_PUSH(&open, 0) || !VEC_PUSH(&w->first, 0))
 		goto out;
-	/* Count by scope, then turn counts into places. */
+	/* Counts the labels of each scope, then turns the counts into start indices. */
 	for (size_t i = 0; i < body->len; i++) {
 		const struct ptx_stmt *s = &body->at[i];
 
@@ -276,7 +276,7 @@ const void *ptx_rename_stmt(
 static const char *renamed(struct ptx_module *m, const char *s, size_t len, ptx_renamed_fn *name_of,
 	void *user, char *buf, size_t size)
 {
-	char word[512] = {0}; /* eight bytes behind a name have to be readable */
+	char word[512] = {0}; /* eight bytes after a name have to be readable */
 	const struct ptx_name *n;
 	uint32_t reg;
 

@@ -410,7 +410,8 @@ void vgpu_module_reset(struct vgpu_module *mod, bool managed)
 			at = mempcpy(at, to, mod->globals.at[i].bytes);
 		memset(to, 0, mod->globals.at[i].bytes);
 	}
-	vgpu_init_globals(mod, NULL); /* which could be read when the module was loaded */
+	/* the initializers were readable when the module was loaded */
+	vgpu_init_globals(mod, NULL);
 	at = kept;
 	for (size_t i = 0; kept && i < mod->globals.len; i++) {
 		if (!is_managed(&mod->globals.at[i]))

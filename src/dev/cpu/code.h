@@ -31,12 +31,12 @@ enum vinsn_flag {
 	VI_STRONG = 32,
 	VI_ACQUIRE = 64,
 	VI_RELEASE = 128,
-	VI_PSEUDO = 256, /* not in the PTX: costs nothing, counts for nothing */
+	VI_PSEUDO = 256, /* not in the PTX: costs no time and is not counted */
 	VI_UNALIGNED = 512,
 	VI_TABLE = 2048,
-	VI_FRAME = 1024,   /* the address counts from the frame's local memory */
+	VI_FRAME = 1024,   /* the address is an offset in the frame's local memory */
 	VI_LAYERED = 8192, /* textures, surfaces: the first coordinate is the layer */
-	VI_FINITE = 4096,  /* conversions: the largest number in place of what is larger */
+	VI_FINITE = 4096,  /* conversions: a number that is too large becomes the largest number */
 };
 
 struct vinsn {
@@ -44,9 +44,10 @@ struct vinsn {
 	uint32_t d, a, b, c;       /* operands */
 	uint32_t guard, guard_xor; /* mask = active & (predicate ^ xor) */
 	uint16_t flags;
-	uint8_t cost;                 /* virtual cycles to issue */
-	uint8_t round;                /* enum vround */
-	uint8_t size, vec, space, op; /* bytes an element, elements, enum ptx_space; handler's */
+	uint8_t cost;  /* virtual cycles to issue */
+	uint8_t round; /* enum vround */
+	/* bytes per element, elements, enum ptx_space; op depends on the handler */
+	uint8_t size, vec, space, op;
 	union {
 		uint64_t imm; /* address offset, mask, … */
 		const struct vinsn *target;
@@ -88,7 +89,8 @@ struct vfunc {
 	uint8_t *consts;
 	uint32_t *ext;
 	struct vcall *calls;
-	const struct vinsn **targets, **waits; /* brx; where lanes that part wait: NULL, NULL */
+	/* of brx; convergence points of branches, in pairs of NULL-terminated lists */
+	const struct vinsn **targets, **waits;
 	struct vformal *params, *rets;
 	uint32_t n_params, n_rets;
 };
@@ -97,7 +99,7 @@ struct vprogram {
 	struct arena arena;
 	struct vfunc *funcs;                                       /* [0] is the kernel */
 	uint32_t n_funcs, n_counts, static_shared_bytes, n_ranges; /* range caches of a block */
-	bool reserved;    /* it asks where the reserved shared memory is */
+	bool reserved;    /* it reads the address of reserved shared memory */
 	uint64_t *counts; /* counts.h; NULL: nobody asks */
 };
 
@@ -105,7 +107,7 @@ struct vgpu_kernel {
 	struct vgpu_module *mod;
 	struct ptx_func *ptx;
 	struct vgpu_kernel_info info;
-	pthread_mutex_t lock; /* guards program and error while they are made */
+	pthread_mutex_t lock; /* guards program and error while the kernel is decoded */
 	struct vprogram *program;
 	int error;
 };
@@ -113,22 +115,23 @@ struct vgpu_kernel {
 struct vglobal {
 	struct ptx_sym *sym;
 	uint64_t addr, bytes;
-	bool is_shared; /* managed, and another module's (vgpu_module_share) */
+	bool is_shared; /* managed variable of another module (vgpu_module_share) */
 };
 
 struct vgpu_module {
 	struct vgpu_mem *mem;
 	struct ptx_module *ptx;
 	char *text;
-	uint32_t *lines; /* n_lines: where each line of the text stood before; or NULL */
-	uint64_t text_len, n_lines, func_base; /* no other module's functions are there */
+	uint32_t *lines; /* original line of each line of the text (n_lines), or NULL */
+	/* no other module's functions have addresses in this range */
+	uint64_t text_len, n_lines, func_base;
 	struct vgpu_kernel *kernels;
 	unsigned n_kernels;
 	enum vgpu_converge converge;
 	bool fuses_none;
 	/* guards `fused`, and the bodies of functions that are not fused yet */
 	pthread_mutex_t fusing;
-	bool *fused; /* of funcs: vgpu_fuse has been there; NULL: nowhere */
+	bool *fused; /* for each of funcs: vgpu_fuse has processed it; NULL: none */
 	VEC(struct vglobal) globals;
 	VEC(struct ptx_func *) funcs; /* a function's address: func_base + 16 * its index */
 };

@@ -221,9 +221,10 @@ static void layout_function(struct dec *d)
 		d->error = -ENOMEM;
 		return;
 	}
-	d->reg_bytes = 64; /* the predicate that is always true; then the carry flag */
+	/* register space starts with the predicate that is always true and the carry flag */
+	d->reg_bytes = 64;
 	d->cc = 4;
-	/* A predicate is one word; the words first. */
+	/* A predicate is a 32-bit word. Predicates come first in the frame. */
 	for (size_t i = 0; i < f->regs.len; i++) {
 		if (f->regs.at[i].sym->type.base == PTX_PRED) {
 			d->reg_at[i] = d->reg_bytes;
@@ -588,7 +589,7 @@ static void finish_function(struct dec *d)
 	fn->local_bytes = (uint32_t)round_up(d->local_bytes, 16);
 }
 
-/* Formals of every function first: calls copy into them. */
+/* Decodes the parameters of every function first, because calls copy arguments into them. */
 static int dec_functions(struct dec *base)
 {
 	struct dec *all = calloc(base->p->n_funcs, sizeof(*all));

@@ -10,7 +10,7 @@
 #include "dev/cpu/exec/converge.h"
 #include "dev/cpu/exec/exec_ctl.h"
 
-struct vslot { /* where a variable of the program lies */
+struct vslot { /* the location of a variable of the program */
 	const struct ptx_sym *sym;
 	uint64_t at;
 	struct vslot *next;
@@ -33,13 +33,13 @@ struct dec {
 	struct vslots shared; /* of the whole program */
 	struct vslots local;  /* frame variables and formals; kernel: parameters too */
 	struct vslots labels; /* label -> block */
-	struct vslots consts; /* by value: sym is the value's low bits */
+	struct vslots consts; /* by value: sym holds the value's low bits */
 	VEC(struct vinsn) code;
 	VEC(uint32_t) ext;
 	VEC(struct vcall) calls;
 	VEC(uint32_t) targets; /* block numbers until the end */
-	VEC(uint32_t) waits;   /* lists of block numbers, VX_NONE behind each */
-	struct converge conv;  /* n 0: lanes do not wait where they meet */
+	VEC(uint32_t) waits;   /* lists of block numbers, each terminated by VX_NONE */
+	struct converge conv;  /* n is 0 if lanes do not wait at convergence points */
 	uint32_t block;        /* that is decoded */
 	struct strbuf const_data;
 	uint32_t reg_bytes, local_bytes;

@@ -91,7 +91,7 @@ static unsigned cost_of(const struct ptx_mnem *mn, uint8_t type)
 	case PTX_UNIT_DIV:
 		return ptx_type_bytes(type) == 8 ? 24 : 10;
 	case PTX_UNIT_CVT:
-		/* The other counts of bits are as cheap as a sum here. */
+		/* The other bit-counting operations cost as little as an addition here. */
 		return mn->op == PTX_OP_cvt || mn->op == PTX_OP_popc ? 2 : 1;
 	default:
 		return type == PTX_F64 || (ptx_type_bytes(type) == 8 && mn->op == PTX_OP_mul) ? 2
@@ -129,7 +129,7 @@ static const struct shape shapes[] = {{PTX_OP_abs, 1, 0}, {PTX_OP_add, 2, SIGNLE
 	{PTX_OP_xor, 2, BITS}, {PTX_OP_shl, 2, 0}, {PTX_OP_shr, 2, 0}, {PTX_OP_mul, 2, 0},
 	{PTX_OP_mad, 3, 0}};
 
-/* The type as which source number i is read. */
+/* Returns the type as which source operand i is read. */
 static uint8_t source_type(const struct ptx_mnem *mn, unsigned i)
 {
 	uint8_t t = mn->type[0];
@@ -210,7 +210,7 @@ static void make_key(
 
 	k->len = 0;
 	key_add(k, ptx_ops[mn->op].name);
-	/* ptxas takes it before the type and after it. */
+	/* ptxas accepts .relu before the type and after it. */
 	if (relu_anywhere)
 		key_add(k, "relu");
 	for (unsigned i = 0; i < mn->n_mods; i++) {
@@ -226,7 +226,7 @@ static void make_key(
 	}
 }
 
-/* min and max of three, which have .abs on its own. */
+/* Builds the handler name for min and max of three operands, which have their own .abs. */
 static bool key_of_three(struct key *k, const struct ptx_mnem *mn)
 {
 	if (mn->type[0] != PTX_F32 || ptx_has_mod(mn, "xorsign"))
@@ -308,7 +308,7 @@ static bool emit_pred_logic(struct dec *d)
 	return true;
 }
 
-/* add.cc and its kin; mad.cc is a product and then a sum. */
+/* Decodes add.cc and similar instructions. mad.cc becomes a product and an addition. */
 static bool emit_carry(struct dec *d)
 {
 	const struct ptx_mnem *mn = d->s->mn;
@@ -401,7 +401,7 @@ void dec_compare(struct dec *d, bool is_set, uint8_t type, const struct dec_cmp 
 	in->imm = c->yes;
 }
 
-/* Both operands flushed, when the comparison says so. */
+/* Flushes both operands if the comparison has .ftz. */
 static void flush_sources(struct dec *d, uint32_t src[2])
 {
 	struct vinsn *in = dec_emit(d, vgpu_vec_find("flush_ab"), 0);

@@ -46,7 +46,7 @@ static bool dec_copy(struct dec *d)
 	return true;
 }
 
-/* A register with the whole address that an operand means. */
+/* Returns a register that contains the complete address of an operand. */
 static uint32_t whole_address(struct dec *d, const struct ptx_opd *o)
 {
 	struct vinsn at = {0}, *in;
@@ -117,7 +117,7 @@ static bool dec_bulk(struct dec *d)
 	return true;
 }
 
-/* mapa: the address as it is; getctarank: 0. */
+/* Decodes mapa, which returns the address unchanged, and getctarank, which returns 0. */
 static bool dec_rank(struct dec *d)
 {
 	const struct ptx_mnem *mn = d->s->mn;
@@ -150,7 +150,7 @@ static bool dec_rank(struct dec *d)
 	return true;
 }
 
-/* d, [a], b; without d where the form has none. */
+/* Decodes an mbarrier operation with operands d, [a], b, or without d if the form has none. */
 static bool dec_mbar(struct dec *d, vop_fn *fn, bool has_dest, uint8_t dest, uint8_t source)
 {
 	const struct ptx_opd *o = d->s->opd;

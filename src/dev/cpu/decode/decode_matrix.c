@@ -11,7 +11,7 @@
 
 #define REGS_MAX 40
 
-/* {a, b}, or one register: appended to list. */
+/* Appends the registers of {a, b}, or a single register, to the list. */
 static bool list_registers(struct dec *d, const struct ptx_opd *o, uint8_t type, unsigned n,
 	uint32_t *list, unsigned *io_n)
 {
@@ -78,7 +78,7 @@ static bool dec_movmatrix(struct dec *d)
 	return true;
 }
 
-/* The shapes of the ISA for these types. */
+/* Returns true if the PTX ISA defines this shape for these types. */
 static bool is_shape(const struct mma_shape *s, const struct mma_types *t)
 {
 	switch (t->a) {
@@ -98,7 +98,7 @@ static bool is_shape(const struct mma_shape *s, const struct mma_types *t)
 	}
 }
 
-/* Integer sums may saturate; f64 sums are rounded to nearest. */
+/* Checks the modifiers: integer sums can saturate; f64 sums are rounded to nearest. */
 static bool mods_fit(const struct ptx_mnem *mn, uint8_t factor)
 {
 	static const char *const no[] = {

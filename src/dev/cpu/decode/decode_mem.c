@@ -9,7 +9,7 @@
 #include <stdio.h>
 #include <string.h>
 
-/* Base register, offset and kind of an address operand. */
+/* Decodes base register, offset and kind of an address operand. */
 bool dec_address(struct dec *d, const struct ptx_opd *o, struct vinsn *to)
 {
 	const struct ptx_opd *base;
@@ -59,7 +59,7 @@ static bool is_ordered(const struct ptx_mnem *mn)
 	       ptx_has_mod(mn, "acquire") || ptx_has_mod(mn, "release") || ptx_has_mod(mn, "mmio");
 }
 
-/* The memory ordering of an operation beyond its block. */
+/* Returns the flags for the memory ordering of an operation towards other blocks. */
 static uint16_t order_flags(const struct ptx_mnem *mn)
 {
 	bool both = ptx_has_mod(mn, "acq_rel") || ptx_has_mod(mn, "sc") || mn->op == PTX_OP_membar;
@@ -70,7 +70,7 @@ static uint16_t order_flags(const struct ptx_mnem *mn)
 			  (both || ptx_has_mod(mn, "release") ? VI_RELEASE : 0));
 }
 
-/* In place of a handler for memory that is not weak. */
+/* Replaces the handler by the one for weak memory, if memory is weak. */
 static void take_weak(const struct ptx_mnem *mn, struct vinsn *to, vop_fn *fn)
 {
 	if (!weak_on() || (to->space != PTX_GLOBAL && to->space != PTX_GENERIC) ||
@@ -130,7 +130,7 @@ static bool dec_data(struct dec *d, const struct ptx_opd *o, struct vinsn *to, b
 		part[i] = sink ? VX_NONE : dec_src(d, &o->list[i], rt);
 		if (part[i] == VX_NONE && !(sink && is_load))
 			return false;
-		/* All elements have lanes of one width. */
+		/* All elements must have lanes of the same width. */
 		if (to->flags & VI_WIDE && o->list[i].kind == PTX_OPD_REG &&
 			dec_reg_lane_bytes(d, o->list[i].reg) != 8)
 			return false;
@@ -141,7 +141,7 @@ static bool dec_data(struct dec *d, const struct ptx_opd *o, struct vinsn *to, b
 	return true;
 }
 
-/* A kernel parameter at a fixed place. */
+/* Decodes the load of a kernel parameter at a fixed offset. */
 static bool dec_ld_param(struct dec *d, struct vinsn *to, const struct ptx_opd *addr)
 {
 	uint64_t at;
@@ -367,7 +367,7 @@ bool dec_mem(struct dec *d)
 	case PTX_OP_applypriority:
 	case PTX_OP_discard:
 	case PTX_OP_pmevent:
-	case PTX_OP_griddepcontrol: /* grids come one after another here, whatever they ask for */
+	case PTX_OP_griddepcontrol: /* grids always run one after another here */
 		dec_emit(d, vop_nop, 1);
 		return true;
 	case PTX_OP_nanosleep: {

@@ -69,7 +69,7 @@ uint32_t dec_const(struct dec *d, uint64_t value, unsigned bytes)
 
 	if (bytes <= 4)
 		key = (const void *)(uintptr_t)((uint64_t)v32 * 2);
-	/* The key of a large 64-bit value may be another's: compare. */
+	/* Another large 64-bit value can have the same key, so the value is compared. */
 	if (vslot_get(&d->consts, key, &known)) {
 		uint64_t there = 0;
 
@@ -179,7 +179,7 @@ static bool find_unnumbered(const char *name, enum ptx_special *ret_sr, uint32_t
 	return false;
 }
 
-/* In imm; false: nobody says what it is. */
+/* Finds a %reserved_smem_offset register. Returns false if its meaning is not known. */
 static bool find_reserved(const char *name, uint32_t *ret)
 {
 	static const struct {

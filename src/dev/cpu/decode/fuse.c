@@ -30,7 +30,7 @@ static int fuse_one(struct vgpu_module *mod, size_t i)
 	r = contract_fuse(mod->ptx, f, &diags, &n);
 	arena_finish(&a);
 	mod->fused[i] = true;
-	/* Too many links of definitions and uses: it stays as it is. */
+	/* The graph of definitions and uses is too large, so this function is not fused. */
 	return r == -E2BIG ? 0 : r;
 }
 
