@@ -61,7 +61,7 @@ char *arena_printf(struct arena *a, const char *fmt, ...) HD_PRINTF(2, 3);
 		type *at;        \
 		size_t len, cap; \
 	}
-/* Makes room for one more element; false: out of memory. */
+/* Makes space for one more element. Returns false if out of memory. */
 bool vec_grow(void **at, size_t *cap, size_t len, size_t elem_bytes);
 #define VEC_PUSH(v, ...)                                                                           \
 	((v)->len < (v)->cap || vec_grow((void **)&(v)->at, &(v)->cap, (v)->len, sizeof(*(v)->at)) \

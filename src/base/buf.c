@@ -36,7 +36,7 @@ void vec_free(void **at, size_t *len, size_t *cap)
 	*len = *cap = 0;
 }
 
-/* Makes room for len more bytes and the NUL. */
+/* Makes space for len more bytes and the NUL. */
 static bool strbuf_reserve(struct strbuf *b, size_t len)
 {
 	size_t want = b->cap ? b->cap : 64;

@@ -236,7 +236,7 @@ static bool list_add(struct reader *x, struct text_list *l, struct text t)
 	return true;
 }
 
-/* Arguments up to E, separated by commas. */
+/* Reads template arguments up to E, and returns them separated by commas. */
 static const char *read_arg_list(struct reader *x, struct text_list *ret)
 {
 	const char *all = "";
@@ -285,7 +285,7 @@ static const char *read_args(struct reader *x, const char *name)
 
 /* ---- substitutions ---- */
 
-/* After the S. *ret_is_std: it is the namespace std. */
+/* Reads a substitution after its S. *ret_is_std is set if it is the namespace std. */
 static struct text read_substitution(struct reader *x, bool *ret_is_std)
 {
 	static const struct {
@@ -317,7 +317,7 @@ static struct text read_param(struct reader *x)
 	return read_sequence(x, 10, &n) && n < x->args.n ? x->args.at[n] : none;
 }
 
-/* After the N, up to and including its E. */
+/* Reads a nested name after its N, up to and including its E. */
 static const char *read_nested(struct reader *x)
 {
 	const char *name = NULL;
@@ -353,7 +353,7 @@ static const char *read_nested(struct reader *x)
 	return name;
 }
 
-/* After the Z: an entity that is declared in a function. */
+/* Reads a local name after its Z: an entity that is declared in a function. */
 static const char *read_local(struct reader *x)
 {
 	const char *function = read_encoding(x), *name;
@@ -488,7 +488,7 @@ static struct text read_qualified(struct reader *x)
 		t.r};
 }
 
-/* A type that later substitutions can refer to. */
+/* Reads a type that later substitutions can refer to. */
 static struct text read_compound(struct reader *x)
 {
 	size_t n;
@@ -613,7 +613,7 @@ static size_t find_params(const char *s)
 	return i;
 }
 
-/* True if the texts differ at most in spaces. */
+/* Returns true if the texts differ only in spaces. */
 static bool same_text(const char *a, size_t a_len, const char *b)
 {
 	const char *end = a + a_len;
@@ -665,7 +665,7 @@ static bool tail_matches(const char *name, size_t len, const char *wanted)
 	return is;
 }
 
-/* Compares a C++ name with a user's text, which is modified. */
+/* Compares a C++ name with a user's text. Modifies that text. */
 static bool text_matches(const char *text, char *wanted)
 {
 	size_t name = find_params(text), wanted_name = find_params(wanted);

@@ -76,7 +76,7 @@ void diag_hint(struct diag_list *d, const char *fmt, ...)
 {
 	va_list ap;
 
-	/* The entry was dropped, or there is none. */
+	/* The entry for this hint was dropped, or there is none. */
 	if (!d->len || d->dropped)
 		return;
 	va_start(ap, fmt);
@@ -123,7 +123,7 @@ static void render_source(
 		len--;
 	if (!e->col || col > len)
 		col = len;
-	/* For a very long line, only the part around the column. */
+	/* Of a very long line, only the part around the column is shown. */
 	if (col > LINE_SHOWN_MAX / 2 && len > LINE_SHOWN_MAX) {
 		size_t cut = col - LINE_SHOWN_MAX / 2;
 

@@ -23,9 +23,9 @@ typedef enum CUresult_enum {
 #undef CU_VAL
 #undef CU_ENUM_END
 
-#define CU_CUDA_VERSION 13000 /* the API's version that these names and values are of */
+#define CU_CUDA_VERSION 13000 /* version of the API that these names and values come from */
 
-/* Stream handles with a meaning of their own. */
+/* Stream handles with a special meaning. */
 #define CU_STREAM_LEGACY     ((CUstream)0x1)
 #define CU_STREAM_PER_THREAD ((CUstream)0x2)
 

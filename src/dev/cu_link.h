@@ -8,7 +8,7 @@
 
 #include "cu_types.h"
 
-/* Also for the library that defines them. */
+/* The declarations are visible, also for the library that defines the functions. */
 #pragma GCC visibility push(default)
 #define CU_FN(name, symbol, since, flags, params, args) CUresult name params __asm__(#symbol);
 #include "cu_api.def"

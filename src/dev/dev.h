@@ -40,7 +40,7 @@ int dev_open(enum dev_kind kind, const char *path, struct cu_api *ret);
  * `path`, or the system's driver if path is NULL. In both cases the table gets the file's own
  * functions (see symbol.h). */
 int dev_open_below(const char *path, struct cu_api *ret);
-/* Which of the two it is: DEV_CPU or DEV_CUDA. */
+/* Returns the kind of an opened driver: DEV_CPU or DEV_CUDA. */
 enum dev_kind dev_kind_of(const struct cu_api *api);
 /* Tells the virtual GPU which source line each line of a PTX text comes from (0: none; see
  * ptx_lines), so that its reports name source lines. Call this before loading the text. The virtual
@@ -54,7 +54,7 @@ typedef void dev_lines_fn(const char *text, size_t len, const uint32_t *lines, s
  * because the driver's own threads can still run. */
 void dev_close(struct cu_api *api);
 
-/* "cpu", "cuda", "auto"; false: none of these. */
+/* Parses "cpu", "cuda" or "auto". Returns false for any other text. */
 bool dev_kind_parse(const char *text, enum dev_kind *ret);
 /* Parses a kind with an optional device number, such as "cpu:1" or "cuda:0". Without a number
  * *ret_ordinal is 0. */

@@ -91,7 +91,7 @@ int image_elf_sections(struct image_bytes elf, const char *name, image_section_f
  * driver compiles it. The memory comes from malloc and ends with a NUL. Returns -ENOENT if there is
  * no such section, -ENOTSUP for an unknown compression, -EBADMSG or -ENOMEM. */
 int image_elf_ptx(struct image_bytes cubin, char **ret, size_t *ret_len);
-/* The architecture of a plain cubin, from its header. */
+/* Reads the architecture of a plain cubin from its header. */
 int image_elf_arch(struct image_bytes cubin, uint32_t *ret_arch, char *ret_variant);
 bool image_is_ptx(struct image_bytes image); /* true for text that begins like a PTX module */
 

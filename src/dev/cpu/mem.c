@@ -89,7 +89,7 @@ void vgpu_mem_destroy(struct vgpu_mem *m)
 	free(m);
 }
 
-/* Index of the first allocation above addr. */
+/* Returns the index of the first allocation above addr. */
 static size_t upper_index(const struct vgpu_mem *m, uint64_t addr)
 {
 	size_t lo = 0, hi = m->allocs.len;
@@ -184,7 +184,7 @@ static int take_out(struct vgpu_mem *m, uint64_t addr, bool is_host)
 		if (!is_host)
 			m->used_bytes -= a.bytes;
 		m->freed[m->n_freed++ % FREED_COUNT] = a;
-		/* Without room to remember it in, it is never given back. */
+		/* If `limbo` cannot grow, the storage is never freed. */
 		kept = a.holds != 0;
 		if (kept)
 			(void)VEC_PUSH(&m->limbo, a);

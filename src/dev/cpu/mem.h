@@ -19,13 +19,13 @@ struct vgpu_range {
 
 #define VGPU_ANY_DEVICE UINT8_MAX
 
-/* Whether a kernel with this vgpu_launch.reach may access it. */
+/* Returns true if a kernel with this vgpu_launch.reach can access the range. */
 static inline bool vgpu_range_reached(const struct vgpu_range *r, uint32_t reach)
 {
 	return !reach || r->device == VGPU_ANY_DEVICE || (reach >> r->device & 1);
 }
 
-/* The present generation: grows whenever memory goes away. */
+/* Returns the current generation, which increases whenever memory is freed. */
 static inline uint64_t vgpu_mem_generation(const struct vgpu_mem *m)
 {
 	return atomic_load_explicit((const _Atomic uint64_t *)m, memory_order_acquire);

@@ -25,13 +25,13 @@ int vgpu_mem_free(struct vgpu_mem *m, uint64_t addr);
  * addr are not within one allocation. */
 bool vgpu_mem_hold(struct vgpu_mem *m, uint64_t addr, uint64_t bytes, uint64_t *ret_base);
 void vgpu_mem_drop(struct vgpu_mem *m, uint64_t base);
-/* Pinned host memory; vgpu_mem_remove_host frees it. */
+/* Allocates pinned host memory; vgpu_mem_remove_host frees it. */
 int vgpu_mem_alloc_host(struct vgpu_mem *m, uint64_t bytes, uint64_t *ret_addr);
 /* Makes host memory accessible to kernels at its own address (cuMemHostAlloc,
  * cuMemHostRegister). */
 int vgpu_mem_add_host(struct vgpu_mem *m, void *p, uint64_t bytes);
 int vgpu_mem_remove_host(struct vgpu_mem *m, void *p);
-/* The allocation that holds addr; false: none. */
+/* Finds the allocation that contains addr. Returns false if there is none. */
 bool vgpu_mem_find(struct vgpu_mem *m, uint64_t addr, uint64_t *ret_base, uint64_t *ret_bytes,
 	bool *ret_is_host);
 
@@ -45,7 +45,7 @@ int vgpu_module_load(struct vgpu_mem *m, const char *ptx, size_t len, struct dia
 /* Sets the line numbers that fault reports use instead of the text's own lines; 0 means no source
  * line. The array is copied. If memory is short, the call has no effect. */
 void vgpu_module_lines(struct vgpu_module *m, const uint32_t *lines, size_t n);
-/* The source line of a line of the text; 0: none. */
+/* Returns the source line of a line of the text, or 0 if there is none. */
 uint32_t vgpu_module_line(const struct vgpu_module *m, uint32_t line);
 void vgpu_module_belongs(struct vgpu_module *mod, unsigned device); /* its variables belong to it */
 /* Makes mod use the managed variables of module `of`, which was loaded from the same text. Call
@@ -60,17 +60,17 @@ void vgpu_module_reset(struct vgpu_module *mod, bool managed);
  * (converge.c). */
 enum vgpu_converge {
 	VC_NONE,    /* only where the PTX says so */
-	VC_POSTDOM, /* and where all paths of the branch meet again */
+	VC_POSTDOM, /* also where all paths of the branch meet again */
 	VC_JOINS,   /* also where some paths of the branch meet: ptxas often adds such points */
 };
-void vgpu_set_converge(enum vgpu_converge how); /* of modules that are loaded from now on */
+void vgpu_set_converge(enum vgpu_converge how); /* for modules that are loaded from now on */
 /* Which multiplications and additions are fused, if they have no rounding modifier. PTX lets an
  * assembler decide. */
 enum vgpu_fma {
 	VF_PTXAS, /* where ptxas does so (cfg/contract.h) */
 	VF_NONE,  /* nowhere: each is rounded */
 };
-void vgpu_set_fma(enum vgpu_fma how); /* of modules that are loaded from now on */
+void vgpu_set_fma(enum vgpu_fma how); /* for modules that are loaded from now on */
 /* Sets how a block's warps take turns. With a seed, the order of the warps and the length of each
  * turn are random, derived from the seed and the block's number. With 0, the warps run in order,
  * with turns of equal length. Call it before any block is created. */
@@ -116,9 +116,9 @@ struct vgpu_launch {
 	uint32_t dynamic_shared_bytes;
 	const void *params; /* the parameter buffer; must outlive the launch */
 	uint64_t grid_id;
-	uint64_t workspace; /* of a grid that synchronises as a whole: 64 bytes; 0: none */
+	uint64_t workspace; /* for a cooperative launch: address of 64 bytes; 0: none */
 	uint32_t n_sms;
-	uint32_t reach; /* bit mask of devices whose memory it may access; 0: all */
+	uint32_t reach; /* bit mask of devices whose memory it can access; 0: all */
 	uint64_t (*timer_ns)(void *user); /* %globaltimer; NULL: CLOCK_REALTIME */
 	void (*print)(
 		void *user, const char *text, size_t len); /* printf's output; NULL: dropped */
@@ -131,8 +131,9 @@ enum vgpu_fault_kind {
 	VGPU_FAULT_ALIGN,   /* CUDA_ERROR_MISALIGNED_ADDRESS */
 	/* trap, which cuda-gdb calls "illegal instruction"; becomes CUDA_ERROR_LAUNCH_FAILED */
 	VGPU_FAULT_TRAP,
-	VGPU_FAULT_ASSERT,      /* CUDA_ERROR_ASSERT */
-	VGPU_FAULT_INSTRUCTION, /* CUDA_ERROR_ILLEGAL_INSTRUCTION: unknown to the interpreter */
+	VGPU_FAULT_ASSERT, /* CUDA_ERROR_ASSERT */
+	/* CUDA_ERROR_ILLEGAL_INSTRUCTION: the interpreter does not know it */
+	VGPU_FAULT_INSTRUCTION,
 	/* no warp of the block can ever continue: CUDA_ERROR_LAUNCH_TIMEOUT */
 	VGPU_FAULT_DEADLOCK,
 	VGPU_FAULT_STACK, /* call depth or local memory exhausted */

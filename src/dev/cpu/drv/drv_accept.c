@@ -46,7 +46,7 @@ static void skip_gaps(struct head *h)
 	}
 }
 
-/* The directive and the gap behind it. */
+/* Reads a directive and the white space after it. */
 static bool read_directive(struct head *h, const char *name)
 {
 	size_t len = strlen(name);

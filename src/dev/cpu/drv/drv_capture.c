@@ -227,7 +227,7 @@ CUresult capture_wait(struct drv_stream *s, struct drv_event *e)
 
 	while (cap && (cap != e->capture || cap->id != e->capture_id))
 		cap = cap->next;
-	if (!cap) /* that capture is over, or there was none */
+	if (!cap) /* the capture of that event has ended, or there was none */
 		return s->capture ? capture_invalidate(s, CUDA_ERROR_STREAM_CAPTURE_ISOLATION)
 				  : CUDA_ERROR_CAPTURED_EVENT;
 	if (cap->invalidated)

@@ -10,7 +10,7 @@
 #include "drv_func.h"
 #include "drv_graph.h"
 
-/* The kind of memory that a call names for a side of a copy. */
+/* The kind of memory that a call specifies for one side of a copy. */
 enum side { SIDE_DEVICE, SIDE_HOST, SIDE_ANY };
 
 /* Computes the number of bytes from the first to the last byte of a box. Returns false if it does
@@ -173,7 +173,7 @@ CUresult cuMemcpyDtoD(CUdeviceptr dst, CUdeviceptr src, size_t bytes)
 	return copy_plain(NULL, dst, src, bytes, SIDE_DEVICE, SIDE_DEVICE, true);
 }
 
-/* A copy between contexts waits for all work of both. */
+/* Waits for all work of both contexts before a copy between them. */
 static CUresult wait_for_both(CUcontext dst, CUcontext src)
 {
 	DRV_ENTER(c);
@@ -252,7 +252,7 @@ static CUresult side_of(
 	return CUDA_ERROR_INVALID_VALUE;
 }
 
-/* To a box's corner; false: that is not in the address space. */
+/* Advances *at to a box's corner. Returns false if that is outside the address space. */
 static bool move_side(uint64_t *at, size_t x, size_t y, size_t pitch, size_t z, size_t plane)
 {
 	size_t rows, planes;
@@ -271,7 +271,7 @@ static CUresult box_of(const CUDA_MEMCPY3D *m, struct drv_copy *ret, enum side *
 		r = side_of(m->dstMemoryType, m->dstHost, m->dstDevice, dst, &d);
 	if (r != CUDA_SUCCESS)
 		return r;
-	/* 0: rows, or planes, are next to each other. */
+	/* A pitch or height of 0 means that rows or planes are contiguous. */
 	size_t sp = m->srcPitch ? m->srcPitch : m->WidthInBytes;
 	size_t dp = m->dstPitch ? m->dstPitch : m->WidthInBytes;
 	size_t splane, dplane;

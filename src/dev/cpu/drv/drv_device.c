@@ -19,7 +19,7 @@ CUresult cuDriverGetVersion(int *version)
 	return CUDA_SUCCESS;
 }
 
-/* The head of every call about a device. */
+/* Checks what every call about a device needs: an initialized driver, a result, a device. */
 static CUresult check_device(const void *ret, CUdevice dev)
 {
 	CUresult r = drv_enter_init();
@@ -181,7 +181,7 @@ CUresult cuDeviceGetByPCIBusId(CUdevice *dev, const char *id)
 	return CUDA_ERROR_INVALID_DEVICE;
 }
 
-/* Each reaches the memory of every other one. */
+/* Each device can access the memory of every other device. */
 CUresult cuDeviceCanAccessPeer(int *can, CUdevice dev, CUdevice peer)
 {
 	CUresult r = check_device(can, dev);

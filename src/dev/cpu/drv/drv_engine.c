@@ -32,7 +32,7 @@ static struct op_list {
 } copies, hosts, timed;
 static pthread_cond_t copy_cond = PTHREAD_COND_INITIALIZER, host_cond = PTHREAD_COND_INITIALIZER;
 static bool copy_thread_runs, host_thread_runs, kicked;
-static uint64_t activity; /* counts host threads' waits, in serial mode */
+static uint64_t activity; /* in serial mode: number of waits by host threads */
 
 static void list_push(struct op_list *l, struct drv_op *op)
 {
@@ -200,7 +200,7 @@ static struct drv_op **earliest_timed(void)
 	return best;
 }
 
-/* The device whose next step comes first, and when. */
+/* Returns the pool of the device whose next step is the earliest, and the time of that step. */
 static struct vgpu_pool *earliest_pool(uint64_t *ret_ns)
 {
 	struct vgpu_pool *best = NULL;

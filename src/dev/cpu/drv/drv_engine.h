@@ -11,12 +11,12 @@
 
 void drv_engine_copy(struct drv_op *op); /* OP_COPY, OP_SET: done now or later */
 void drv_engine_host(struct drv_op *op); /* OP_HOST, OP_CALLBACK */
-void drv_engine_wake(void);              /* something changed: look at waiting values */
+void drv_engine_wake(void);              /* checks values that streams wait for, after a change */
 void drv_engine_wait(void);              /* a host thread waits for drv.changed */
 /* Makes sure that a thread exists for operations of this kind. Call it before queueing such an
  * operation. */
 CUresult drv_engine_ready(enum op_kind kind, CUdevice dev);
-void drv_engine_spend(struct drv_op *op); /* serial mode: lets the time of a copy pass */
+void drv_engine_spend(struct drv_op *op); /* serial mode: advances the time by that of a copy */
 
 /* drv_launch.c */
 void drv_kernel_start(struct drv_op *op);

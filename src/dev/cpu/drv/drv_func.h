@@ -15,9 +15,9 @@ CUresult drv_launch_op(struct drv_ctx *c, const struct drv_launch *shape, void *
 CUresult drv_event_record(CUevent event, struct drv_stream *s);
 void drv_event_destroy(struct drv_event *e);
 
-/* drv_array.c: the array of a handle; NULL: it is none. */
+/* Returns the array of a handle, or NULL if the handle is not an array (in drv_array.c). */
 struct drv_array *drv_array_of(CUarray array);
-/* Bytes of a channel; 0: the format is not known. */
+/* Returns the bytes per channel, or 0 if the format is unknown. */
 unsigned drv_channel_bytes(CUarray_format format);
 void drv_array_destroy(struct drv_array *a);
 struct drv_image;
@@ -29,7 +29,7 @@ CUresult drv_copy_without_arrays(CUDA_MEMCPY3D *io_copy);
 /* Returns the SM resources that one block of such a launch takes (in drv_func.c). */
 struct sm_demand drv_demand_of(const struct drv_func *f, uint32_t threads, uint32_t shared);
 
-/* Checks and converts the API's structure. */
+/* These check an API structure and convert it. */
 CUresult drv_copy_of_3d(const CUDA_MEMCPY3D *from, struct drv_copy *ret);
 CUresult drv_copy_of_2d(const CUDA_MEMCPY2D *from, struct drv_copy *ret);
 bool drv_set_ok(const struct drv_set *s);

@@ -29,12 +29,13 @@ struct exec_node {
 	unsigned *next; /* those that come after it */
 };
 
-/* Shared by the handle and by launches in flight. */
+/* An executable graph, shared by its handle and by launches in flight. */
 struct graph_exec {
 	struct obj obj;
 	unsigned refs, n;
 	struct exec_node *nodes;
-	struct graph_node **of; /* for updates: the node each one was made of */
+	/* for updates: the graph node that each of `nodes` was copied from */
+	struct graph_node **of;
 	uint64_t flags;
 };
 
@@ -50,7 +51,7 @@ struct graph_run {
 
 struct capture {
 	struct drv_graph *graph;
-	bool own_graph; /* made for it, not given (cuStreamBeginCaptureToGraph) */
+	bool own_graph; /* created for this capture (not by cuStreamBeginCaptureToGraph) */
 	struct drv_stream *origin;
 	pthread_t thread;
 	CUstreamCaptureMode mode;
@@ -71,7 +72,7 @@ struct graph_exec *graph_instantiate(struct drv_graph *g);
 void graph_exec_unref(struct graph_exec *e);
 void graph_start(struct drv_op *op);
 void graph_node_done(struct graph_run *run, unsigned node);
-bool graph_kick(void); /* held nodes whose condition is met; true: some started */
+bool graph_kick(void); /* starts held nodes whose condition is met; true if any started */
 bool graph_waits_for_value(void);
 void graph_cancel(struct drv_ctx *c);
 

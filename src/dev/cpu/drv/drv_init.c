@@ -83,7 +83,7 @@ void drv_obj_remove_at(const void *handle, struct obj *o)
 		return;
 	n_handles--;
 	handles[i].at = NULL;
-	/* Those behind it that would not be found any more move up. */
+	/* Moves up the following entries, which lookups would no longer find otherwise. */
 	for (size_t k = (i + 1) & (cap_handles - 1); handles[k].at;
 		k = (k + 1) & (cap_handles - 1)) {
 		struct handle h = handles[k];

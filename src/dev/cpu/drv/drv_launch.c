@@ -14,7 +14,7 @@
 struct kernel_run {
 	struct vgpu_run run;
 	struct drv_op *op;
-	uint32_t workspace[16]; /* of a cooperative launch: its size, and its barrier */
+	uint32_t workspace[16]; /* for a cooperative launch: the workspace's size and its barrier */
 };
 
 static CUresult result_of_error(int error)
@@ -95,11 +95,11 @@ static uint64_t serial_timer(void *user)
 void drv_kernel_start(struct drv_op *op)
 {
 	const struct drv_launch *l = &op->launch;
-	/* A graph may have outlived its kernel's module. */
+	/* A graph can outlive the module of its kernel. */
 	bool gone = !drv_get(l->func, OBJ_FUNC);
 	struct kernel_run *k = gone ? NULL : calloc(1, sizeof(*k));
 
-	/* A graph's kernel was not looked at before. */
+	/* For a kernel in a graph, this was not checked before. */
 	CUresult r = drv_engine_ready(OP_KERNEL, op->ctx->dev);
 	if (gone)
 		r = CUDA_ERROR_INVALID_HANDLE;

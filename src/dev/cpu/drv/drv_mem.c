@@ -71,7 +71,7 @@ static CUresult add_alloc(struct drv_ctx *c, CUdevice dev, enum alloc_kind kind,
 	a->flags = flags;
 	a->id = ++drv.next_id;
 	drv_obj_add(&a->obj, OBJ_ALLOC, c);
-	/* Found by its address, not by its object's. */
+	/* An allocation is looked up by its memory address, not by its object's address. */
 	drv_obj_remove_at(a, &a->obj);
 	drv_obj_add_at((void *)(uintptr_t)addr, &a->obj);
 	return CUDA_SUCCESS;
@@ -219,7 +219,7 @@ static CUresult free_after_work(uint64_t addr, bool host, bool registered)
 	CUresult r = capture_unsafe(c);
 	if (r == CUDA_SUCCESS)
 		r = drv_wait_alone(c);
-	/* Another thread may have been quicker. */
+	/* Another thread may have freed it during the wait. */
 	a = find_freeable(addr, host);
 	if (r == CUDA_SUCCESS && a)
 		drv_alloc_destroy(a);
@@ -389,7 +389,7 @@ CUresult cuMemRangeGetAttribute(
 	return drv_leave(CUDA_SUCCESS);
 }
 
-/* ---- other processes' memory: there is no way to it ---- */
+/* ---- other processes' memory, which cannot be accessed here ---- */
 
 CUresult cuIpcGetMemHandle(CUipcMemHandle *handle, CUdeviceptr ptr)
 {

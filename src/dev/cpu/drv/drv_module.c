@@ -61,7 +61,7 @@ CUresult drv_code_of(const void *image, char **ret_ptx, size_t *ret_len)
 	}
 }
 
-/* ---- JIT options: only the logs mean anything here ---- */
+/* ---- JIT options: only the log buffers have an effect ---- */
 
 struct jit_log {
 	char *error, *info;
@@ -122,7 +122,7 @@ CUresult drv_jit_silent(unsigned n, const CUjit_option *options, void **values)
 	return CUDA_SUCCESS;
 }
 
-/* This text, before; from now on it has. */
+/* Returns true if this text crashed the compiler before, and records that it does so now. */
 static bool has_crashed(const char *path)
 {
 	char mark[600];
@@ -169,7 +169,7 @@ static void play_compiler(const char *ptx, size_t len)
 	}
 }
 
-/* ret_ptx: NULL, or for the text, which the caller frees. */
+/* Decodes an image. If ret_ptx is not NULL, *ret_ptx is its PTX, which the caller frees. */
 static CUresult decode_image(const void *image, struct jit_log *log, struct vgpu_module **ret,
 	char **ret_ptx, size_t *ret_len)
 {
@@ -388,7 +388,7 @@ static CUresult read_file(const char *path, char **ret)
 			break;
 	}
 	fclose(f);
-	memset(buf + len, 0, 64); /* PTX ends at a NUL; headers may be read whole */
+	memset(buf + len, 0, 64); /* PTX ends at a NUL, and headers can be read as a whole */
 	*ret = buf;
 	return CUDA_SUCCESS;
 }

@@ -18,7 +18,7 @@
 #undef SHAPE_CU_PTSZ
 #undef SHAPE_CU_PTDS
 
-/* One form of a function; base_len: its name without _vN. */
+/* One variant of a function; base_len is the length of its name without _vN. */
 static const struct form {
 	const char *symbol;
 	unsigned since;

@@ -102,7 +102,7 @@ static bool is_met(const struct drv_value *v)
 	}
 }
 
-/* The memory may have been freed since the op was queued. */
+/* Returns true unless the memory was freed since the op was queued. */
 static bool value_there(const struct drv_value *v)
 {
 	return drv_in_range(v->addr, v->wide ? 8 : 4);
@@ -114,7 +114,8 @@ bool drv_value_met(const struct drv_value *v)
 		return true; /* ends it, with an error */
 	if (!is_met(v))
 		return false;
-	vgpu_fence(__ATOMIC_ACQUIRE); /* what was fenced off from the value is seen behind it */
+	/* later ops see stores that a fence ordered before the value */
+	vgpu_fence(__ATOMIC_ACQUIRE);
 	return true;
 }
 
@@ -139,7 +140,7 @@ static void activate_stream(struct drv_stream *s)
 		return;
 	s->is_active = true;
 	struct drv_stream **at = &s->obj.ctx->active;
-	while (*at) /* in order of arrival, so that serial mode is fair */
+	while (*at) /* appends, so that serial mode is fair */
 		at = &(*at)->next_active;
 	s->next_active = NULL;
 	*at = s;

@@ -68,10 +68,10 @@ struct drv_op {
 	struct drv_ctx *ctx;
 	struct drv_stream *stream; /* NULL: a graph's node */
 	struct drv_op *next, *engine_next;
-	uint64_t seq, due_ns; /* due: serial mode, the virtual time of its end */
+	uint64_t seq, due_ns; /* due: serial mode, the virtual time when it ends */
 	bool started, done;
 	uint64_t hold[2]; /* memory that a copy or memset keeps while it runs (vgpu_mem_hold) */
-	bool by_caller;   /* the waiting thread executes and frees it */
+	bool by_caller;   /* the waiting thread executes and frees the op */
 	struct graph_run *graph_run;
 	unsigned node;
 	union {
@@ -106,7 +106,7 @@ struct drv_stream {
 	struct drv_stream *next_active;
 	uint64_t last_ns; /* end of the last op */
 	struct capture *capture;
-	struct graph_node **deps; /* of the capture: what the next node comes after */
+	struct graph_node **deps; /* while captured: nodes on which the next node depends */
 	unsigned n_deps;
 	CUsynchronizationPolicy sync_policy;
 };

@@ -39,7 +39,7 @@ void drv_report(const char *fmt, ...)
 			return;
 	}
 	ssize_t done = write(fd, line, (size_t)n);
-	(void)done; /* nowhere to say that it could not be said */
+	(void)done; /* an error cannot be reported anywhere */
 	if (fd != STDERR_FILENO)
 		close(fd);
 }

@@ -95,7 +95,7 @@ struct drv_stream *drv_stream_new(struct drv_ctx *c, unsigned flags, int priorit
 	return s;
 }
 
-/* Its work goes on; the object goes when that has ended. */
+/* Destroys a stream. Its queued work continues; the object is freed when that work has ended. */
 void drv_stream_release(struct drv_stream *s)
 {
 	if (!s->destroyed) {
@@ -389,7 +389,8 @@ static CUresult batch_one(struct drv_stream *s, const CUstreamBatchMemOpParams *
 			p->writeValue.flags, true);
 	case CU_STREAM_MEM_OP_FLUSH_REMOTE_WRITES:
 	case CU_STREAM_MEM_OP_BARRIER:
-		return CUDA_SUCCESS; /* every op here is visible when the next one starts */
+		/* the effects of every op are visible before the next op starts */
+		return CUDA_SUCCESS;
 	}
 	return CUDA_ERROR_INVALID_VALUE;
 }

@@ -63,7 +63,7 @@ static CUresult of_memory(struct vgpu_image *im, const CUDA_RESOURCE_DESC *from)
 	size_t width = from->res.pitch2D.width, height = from->res.pitch2D.height, element;
 	size_t rows;
 
-	/* Both begin with the address, the format and the channels. */
+	/* Both kinds of resource begin with the address, the format and the channels. */
 	if (!image_format(im, from->res.linear.format, from->res.linear.numChannels))
 		return CUDA_ERROR_INVALID_VALUE;
 	element = (size_t)im->channels * im->channel_bytes;
@@ -163,7 +163,7 @@ static CUresult image_make(struct drv_ctx *c, const CUDA_RESOURCE_DESC *resource
 	if (desc)
 		i->desc = *desc;
 	drv_obj_add(&i->obj, OBJ_IMAGE, c);
-	/* Found by its handle, not by its object's address. */
+	/* An image is looked up by its handle, not by its object's address. */
 	drv_obj_remove_at(i, &i->obj);
 	drv_obj_add_at((void *)(uintptr_t)at, &i->obj);
 	*ret = at;

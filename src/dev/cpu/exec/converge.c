@@ -79,8 +79,8 @@ struct finder {
 	uint8_t *seen;       /* scratch, of each block */
 	uint8_t *reached;
 	uint32_t *stack;
-	uint8_t *uniform; /* branches that are taken not to part anybody */
-	uint32_t *meet;   /* of each branch: where all its ways meet */
+	uint8_t *uniform; /* branches that are assumed uniform */
+	uint32_t *meet;   /* for each branch: where all its paths meet */
 	uint8_t *is_meet;
 	pairs parts, some, leaves;
 	bool failed;
@@ -195,7 +195,7 @@ static void find_postdoms(struct finder *w)
 	}
 }
 
-/* ---- branches that are taken to be uniform ---- */
+/* ---- branches that are assumed to be uniform ---- */
 
 /* Returns 0 if the block contains no block barrier, 1 for a barrier that diverged lanes can
  * execute, 2 for an aligned barrier. */
@@ -237,7 +237,7 @@ static uint32_t push_succ(struct finder *w, uint32_t b, uint32_t depth)
 	return depth;
 }
 
-/* Marks in seen what can run after lanes have parted. */
+/* Marks in `seen` the blocks that can run after a branch where lanes may diverge. */
 static void mark_after_branches(struct finder *w)
 {
 	uint32_t depth = 0;
@@ -417,7 +417,7 @@ static uint32_t closed_loop(const struct cfg *g, uint32_t b, uint32_t *ret_out)
 	return CFG_NONE;
 }
 
-/* Whether lanes come to a block from this one only. */
+/* Returns true if block `from` is the only one that leads to the block. */
 static bool only_from(const struct cfg *g, uint32_t block, uint32_t from)
 {
 	for (uint32_t i = 0; i < g->at[block].n_pred; i++)

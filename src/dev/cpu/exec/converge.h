@@ -9,7 +9,7 @@
 #include "dev/cpu/vgpu.h"
 #include "ptx/ptx.h"
 
-/* Lists of blocks, one for each block. */
+/* A list of blocks for each block. */
 struct converge_lists {
 	uint32_t *first, *at; /* block b: at[first[b]] up to at[first[b + 1]] */
 };
@@ -17,10 +17,11 @@ struct converge_lists {
  * of the function, where lanes wait before they return. */
 struct converge {
 	uint32_t n;
-	uint8_t *meets;               /* of each block: lanes wait before it */
-	struct converge_lists parts;  /* where lanes that diverge at a block's end will wait */
-	struct converge_lists some;   /* the same, for places where only some of the paths meet */
-	struct converge_lists leaves; /* what lanes that come to a block do not wait for any more */
+	uint8_t *meets;              /* of each block: lanes wait before it */
+	struct converge_lists parts; /* where lanes that diverge at a block's end will wait */
+	struct converge_lists some;  /* the same for points where only some of the paths meet */
+	/* points that lanes can no longer reach once they are in a block */
+	struct converge_lists leaves;
 };
 int vgpu_find_converge(struct arena *a, const struct ptx_func *f, bool joins, struct converge *ret);
 
@@ -30,7 +31,6 @@ struct cfg;
  * to the loop header (*ret_header_of)[block]. */
 int vgpu_converge_graph(
 	struct arena *a, const struct ptx_func *f, struct cfg **ret, uint32_t **ret_header_of);
-bool vgpu_only_ends(
-	const struct cfg *g, uint32_t b); /* the block does nothing but end the thread */
+bool vgpu_only_ends(const struct cfg *g, uint32_t b); /* true if the block only ends the thread */
 
 #endif

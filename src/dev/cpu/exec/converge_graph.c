@@ -27,7 +27,7 @@ struct maker {
 
 /* ---- the ends of threads ---- */
 
-/* Whether leaving the function here ends the thread. */
+/* Returns true if leaving the function at this block ends the thread. */
 static bool ends_thread(const struct cfg *g, uint32_t b)
 {
 	const struct cfg_block *blk = &g->at[b];
@@ -227,7 +227,8 @@ static int count_preds(struct arena *a, struct cfg *g)
 	return 0;
 }
 
-/* header_of: for each block that is added, its loop's header. */
+/* Adds a block for the back edges of each loop. header_of maps each added block to its loop's
+ * header. */
 static int open_loops(struct maker *w, struct arena *a, uint32_t *header_of)
 {
 	struct cfg *g = w->g, t = *g;
@@ -248,7 +249,7 @@ static int open_loops(struct maker *w, struct arena *a, uint32_t *header_of)
 	if (r)
 		return r;
 	memcpy(t.at, g->at, g->n * sizeof(*t.at));
-	/* Back edges of the loop itself, and of inner loops in it. */
+	/* Redirects the back edges of the loop itself, and those of inner loops to its header. */
 	for (uint32_t k = g->n; k < t.n; k++)
 		for (uint32_t b = 0; b < t.n; b++)
 			if (goes_back(g, b < g->n ? b : header_of[b], header_of[k]) && b != k)

@@ -16,7 +16,7 @@
 
 #include "weak.h"
 
-#define QUANTUM 500 /* warp instructions before the next warp has its turn */
+#define QUANTUM 500 /* warp instructions per turn of a warp */
 
 static uint64_t turns_seed;
 
@@ -108,7 +108,7 @@ struct vfrag *vx_split(struct vx *x, uint32_t lanes, const struct vinsn *pc)
 	return n;
 }
 
-/* The last fragment moves into the gap. */
+/* Removes a fragment; the last fragment of the warp moves into its slot. */
 void vx_remove(struct vx *x, struct vfrag *f)
 {
 	struct vwarp *w = x->w;
@@ -165,7 +165,7 @@ void vx_merge_equal(struct vwarp *w, struct vfrag **running)
 			*b = w->frag[--w->n];
 			if (now == &w->frag[w->n])
 				*running = now = b;
-			/* The fragment that moved here was already compared. */
+			/* The fragment that moved into this slot was compared already. */
 		}
 	}
 }
@@ -189,7 +189,8 @@ static struct vfrag *pick_fragment(struct vwarp *w)
 
 /* ---- running ---- */
 
-/* False: the fragment cannot go on. True: the quantum ended. */
+/* Returns false if the fragment cannot continue, and true if the turn's instructions are used
+ * up. */
 static inline bool run_counted(struct vx *x, uint64_t *counts)
 {
 	const struct vinsn *in = x->f->pc;
@@ -217,7 +218,7 @@ static bool run_fragment(struct vx *x)
 	return counts ? run_counted(x, counts) : run_counted(x, NULL);
 }
 
-/* Until the quantum ends, or nothing in the warp can go on. */
+/* Runs a warp until its turn ends or none of its fragments can continue. */
 static void run_warp(struct vx *x, struct vwarp *w)
 {
 	x->w = w;
@@ -394,7 +395,7 @@ void vgpu_block_reset(struct vgpu_block *b, uint64_t block_index)
 		for (uint32_t i = 0; i < w->n; i++) {
 			struct vframe *g = w->frag[i].frame, *parent;
 
-			/* Left over after a fault: callees' frames go back. */
+			/* Frees the frames of callees that remain after a fault. */
 			for (; g != f && g->lanes; g = parent) {
 				parent = g->parent;
 				g->lanes = 0;
@@ -468,7 +469,7 @@ int vgpu_block_create(const struct vgpu_launch *l, uint64_t block_index, uint32_
 	b->own_shared_bytes =
 		(uint32_t)round_up(p->static_shared_bytes, 16) + l->dynamic_shared_bytes;
 	b->shared_bytes = b->own_shared_bytes;
-	if (p->reserved) /* or nobody may touch it: what lies behind its own is a fault */
+	if (p->reserved) /* else accesses after the block's own shared memory are faults */
 		b->shared_bytes = vgpu_reserved_begin(b) + VGPU_SHARED_RESERVED;
 	b->shared = aligned_alloc(128, round_up(b->shared_bytes + 1u, 128));
 	b->warps = aligned_alloc(64, round_up(b->n_warps * sizeof(*b->warps), 64));

@@ -77,7 +77,7 @@ static uint64_t tx_of(uint64_t w)
 	return w >> 40 & TX_MASK;
 }
 
-/* The next phase begins when nothing is awaited any more. */
+/* Starts the next phase if no arrivals and no bytes are pending. */
 static uint64_t settle_phase(uint64_t w)
 {
 	if (pending_of(w) || tx_of(w) != TX_BIAS)
@@ -97,7 +97,7 @@ static bool find_barriers(struct vx *x, const struct vinsn *in, void *ret_p[LANE
 	return true;
 }
 
-/* One lane's bytes arrived at its barrier. */
+/* Completes one lane's bytes on its mbarrier. */
 static bool complete_bytes(struct vx *x, const struct vinsn *in, unsigned lane, uint32_t bytes)
 {
 	struct vinsn at = *in;
@@ -215,7 +215,7 @@ const struct vinsn *vop_mbar_arrive(struct vx *x, const struct vinsn *in)
 	return in + 1;
 }
 
-/* b: bytes, expected (op 0) or done (op 1). */
+/* Changes the pending bytes by b: more bytes are expected (op 0) or complete (op 1). */
 const struct vinsn *vop_mbar_expect(struct vx *x, const struct vinsn *in)
 {
 	void *p[LANES];

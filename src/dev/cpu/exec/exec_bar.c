@@ -120,7 +120,7 @@ bool vx_barriers_take_held(struct vx *x)
 	return any;
 }
 
-/* True: all lanes of the mask name the same value, in *ret. */
+/* Returns true, with the value in *ret, if all lanes of the mask have the same value. */
 static bool is_uniform(struct vx *x, uint32_t off, uint32_t *ret)
 {
 	const uint32_t *v = VX_U32(x, off);
@@ -205,7 +205,7 @@ const struct vinsn *vop_bar(struct vx *x, const struct vinsn *in)
 	return arrive_at(x, in, &x->b->barrier[id], id, count);
 }
 
-/* ---- the cluster's: arriving and waiting are apart ---- */
+/* ---- cluster barrier: arrival and wait are separate instructions ---- */
 
 const struct vinsn *vop_cluster_arrive(struct vx *x, const struct vinsn *in)
 {

@@ -9,7 +9,7 @@
 
 #include <stdlib.h>
 
-/* Lanes that have come to a place and wait there. */
+/* Returns the lanes that wait at a convergence point. */
 static uint32_t waiting_at(const struct vwarp *w, const struct vconv *c)
 {
 	uint32_t lanes = 0;
@@ -69,7 +69,7 @@ static bool break_circle(struct vwarp *w)
 	       (give_up(w, held & ~fine, false) || (held == all && give_up(w, held, true)));
 }
 
-/* Releases lanes whose convergence is complete. */
+/* Releases lanes if all lanes that they wait for have arrived. */
 static void check_held(struct vx *x, struct vwarp *w)
 {
 	bool any = false;
@@ -189,7 +189,8 @@ const struct vinsn *vop_part_call(struct vx *x, const struct vinsn *in)
 	return vop_call(x, in);
 }
 
-/* Lanes that come here will not come to in->target any more. */
+/* Lanes that execute this will not reach in->target any more, so other lanes need not wait for
+ * them. */
 const struct vinsn *vop_leave(struct vx *x, const struct vinsn *in)
 {
 	if (x->w->n_conv)

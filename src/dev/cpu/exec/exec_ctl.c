@@ -7,7 +7,7 @@
 
 #include <string.h>
 
-/* Lanes that wait at this very place join the running ones. */
+/* Merges fragments that are ready at this instruction into the running fragment. */
 const struct vinsn *vop_join(struct vx *x, const struct vinsn *in)
 {
 	struct vwarp *w = x->w;
@@ -94,7 +94,7 @@ static void vx_exit_lanes(struct vx *x, uint32_t lanes)
 	w->spin = 0;
 	w->progress = true;
 	x->b->live_threads -= (uint32_t)__builtin_popcount(lanes);
-	/* Before any frame goes: frames are used again. */
+	/* This happens before any frame is freed, because frames are reused. */
 	for (uint32_t i = 0; i < w->n_conv; i++)
 		w->conv[i].mask &= ~lanes;
 	for (struct vframe *f = x->f->frame, *parent; f->parent; f = parent) {
@@ -272,7 +272,7 @@ const struct vinsn *vop_call(struct vx *x, const struct vinsn *in)
 	for (uint32_t l = lanes; l; l &= l - 1)
 		if (addr[__builtin_ctz(l)] == addr[first])
 			same |= l & -l;
-	/* Lanes that call something else come back here. */
+	/* Lanes that call another function execute this instruction again later. */
 	if (lanes & ~same)
 		vx_split(x, lanes & ~same, in);
 	return enter_function(x, in, c, fn, same);

@@ -73,7 +73,7 @@ enum vatom_op {
 	VA_CAS,
 };
 vop_fn vop_atom;
-/* exec_weak.c: in place of others, where memory is weak */
+/* Handlers in exec_weak.c, which replace the normal ones if memory is weak. */
 vop_fn vop_ld_weak, vop_st_weak, vop_atom_weak, vop_fence_weak;
 /* Performs a release and an acquire if memory is weak, before accesses that go directly to
  * memory. */
@@ -83,7 +83,7 @@ static inline void vx_weak_sync(struct vx *x)
 	if (x->b->weak)
 		vx_weak_all(x);
 }
-/* exec_async.c: copies at once, barriers in memory */
+/* Handlers in exec_async.c: copies, which are done at once, and mbarriers. */
 vop_fn vop_cp_async, vop_mbar_init, vop_mbar_inval, vop_mbar_arrive, vop_mbar_wait, vop_mbar_expect,
 	vop_mbar_pending;
 /* Bulk copy. b: source address (op: its state space); c: bytes; table: the mbarrier on which the
@@ -99,7 +99,7 @@ vop_fn vop_tex, vop_surf;
 /* exec_video.c: op: enum vvideo_op */
 enum vvideo_op { VV_PACKED, VV_SATURATED, VV_ADDED };
 vop_fn vop_absdiff;
-/* exec_print.c: functions that the driver provides */
+/* Handlers in exec_print.c: functions that the driver provides. */
 vop_fn vop_vprintf, vop_assertfail, vop_malloc, vop_free;
 
 #endif

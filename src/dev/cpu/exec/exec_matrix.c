@@ -41,7 +41,7 @@ static const uint32_t *registers_of(const struct vx *x, const struct vinsn *in)
 
 /* ---- loads, stores, turning ---- */
 
-/* Addresses of the rows, from the first lanes of the warp. */
+/* Finds the addresses of the rows, which the first lanes of the warp provide. */
 static bool row_addresses(struct vx *x, const struct vinsn *in, bool write, void *ret_p[LANES])
 {
 	uint32_t all = x->mask;
@@ -139,7 +139,7 @@ double matrix_element(uint8_t type, uint64_t v, unsigned e)
 	case PTX_F64:
 		memcpy(&f64, &v, 8);
 		return f64;
-	default: /* f32; of tf32 what is below its bits is not looked at */
+	default: /* f32, or tf32, whose lowest 13 bits are ignored */
 		u = (uint32_t)v & (type == PTX_TF32 ? 0xffffe000u : ~0u);
 		memcpy(&f32, &u, 4);
 		return (double)f32;
@@ -155,7 +155,7 @@ static uint64_t of_f32(double v)
 	return f == f ? u : 0x7fffffffu;
 }
 
-/* Sums of products of bytes fit in a double many times over. */
+/* A double holds such sums of byte products exactly. */
 static uint64_t of_s32(double v, bool saturates)
 {
 	if (saturates)

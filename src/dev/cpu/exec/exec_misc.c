@@ -23,7 +23,7 @@ static uint64_t timer_ns(const struct vx *x)
 	return (uint64_t)ts.tv_sec * 1000000000u + (uint64_t)ts.tv_nsec;
 }
 
-/* Those that are the same in all lanes. */
+/* Returns the value of a special register that is the same in all lanes. */
 static uint64_t uniform_value(const struct vx *x, const struct vinsn *in)
 {
 	unsigned sr = in->op;
@@ -67,7 +67,7 @@ static uint64_t uniform_value(const struct vx *x, const struct vinsn *in)
 		return l->dynamic_shared_bytes;
 	case PTX_SR_TOTAL_SMEM:
 		return b->own_shared_bytes;
-	case PTX_SR_ENVREG: /* as cooperative_groups reads them: 1 and 2 are the workspace */
+	case PTX_SR_ENVREG: /* as cooperative_groups uses them: 1 and 2 are the workspace address */
 		return in->imm == 1   ? l->workspace >> 32
 		       : in->imm == 2 ? (uint32_t)l->workspace
 				      : 0;
@@ -116,7 +116,7 @@ const struct vinsn *vop_special(struct vx *x, const struct vinsn *in)
 	if (!m)
 		return in + 1;
 	v = lanes ? 0 : uniform_value(x, in);
-	/* A loop that reads the time waits for it. */
+	/* A loop that reads the time usually waits, so it counts as polling. */
 	if (in->op >= PTX_SR_GLOBALTIMER && in->op <= PTX_SR_GLOBALTIMER_HI)
 		vx_poll(x, 0);
 	for (unsigned i = 0; i < LANES; i++) {

@@ -198,7 +198,7 @@ static void gather_operands(
 	}
 }
 
-/* in->x: the second destination, a predicate, or VX_NONE. */
+/* Writes the results. in->x is the second destination, a predicate, or VX_NONE. */
 static void scatter_results(
 	const struct vfrag *f, const struct vinsn *in, uint32_t mask, const struct lanes *l)
 {
@@ -220,7 +220,7 @@ static void scatter_results(
 	}
 }
 
-/* Which lanes the operation waits for, as this lane says. */
+/* Returns the member mask that this lane passes: the lanes that the operation waits for. */
 static uint32_t member_mask(const struct vfrag *f, const struct vinsn *in, unsigned lane)
 {
 	return ((uint32_t *)at(f->frame, (uint32_t)in->imm))[lane];
@@ -231,7 +231,7 @@ static bool same_kind(const struct vinsn *a, const struct vinsn *b)
 	return a == b || (a->fn == b->fn && a->op == b->op && a->vec == b->vec);
 }
 
-/* Releases lanes whose operation is complete. */
+/* Releases lanes if all lanes of their operation have arrived. */
 void vx_sync_check(struct vx *x, struct vwarp *w)
 {
 	bool again = true;
@@ -338,7 +338,8 @@ void vx_shfl_table(unsigned op, uint32_t b, uint32_t c, uint32_t ret[LANES + 1])
 	}
 }
 
-/* Lanes with one mask that are all here: in one go. */
+/* Executes the operation at once if all lanes have the same member mask and all its lanes are
+ * here. */
 const struct vinsn *vop_sync(struct vx *x, const struct vinsn *in)
 {
 	const uint32_t *member = VX_U32(x, (uint32_t)in->imm);

@@ -22,7 +22,7 @@
 #include "vec.h"
 
 struct point {
-	int64_t at[3]; /* texel; in a cubemap the last is the face */
+	int64_t at[3]; /* texel coordinates; for a cubemap the last one is the face */
 	int64_t layer;
 };
 
@@ -40,7 +40,7 @@ static bool range_find(struct vx *x, struct vgpu_range *cache, uint64_t addr, ui
 	return bytes <= cache->end - addr;
 }
 
-/* The object of a lane, or NULL after a fault. */
+/* Returns the object of a lane, or NULL after a fault. */
 static const struct vgpu_image *image_of(
 	struct vx *x, const struct vinsn *in, unsigned lane, uint64_t handle)
 {
@@ -94,7 +94,7 @@ static char *texel_at(const struct vgpu_image *im, const struct point *p)
 
 /* ---- textures ---- */
 
-/* A texel's coordinate in [0, n); -1: in the border. */
+/* Returns a texel's coordinate in [0, n), or -1 if it is in the border. */
 static int64_t texel_coordinate(const struct vgpu_image *im, unsigned axis, int64_t v)
 {
 	int64_t n = im->size[axis], w;
@@ -115,7 +115,7 @@ static int64_t texel_coordinate(const struct vgpu_image *im, unsigned axis, int6
 	}
 }
 
-/* One channel as the instruction returns it. */
+/* Returns one channel in the form in which the instruction returns it. */
 static uint32_t read_channel(const struct vgpu_image *im, const char *p)
 {
 	bool is_signed = im->kind == VIMG_SIGNED;

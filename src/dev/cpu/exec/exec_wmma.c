@@ -25,7 +25,7 @@ static uint64_t get_bits(const void *p, unsigned bytes)
 	return v;
 }
 
-/* Where each row (in->op: column) begins, as lane 0 says. */
+/* Finds the address of each row (in->op: of each column), from the address in lane 0. */
 static bool line_addresses(struct vx *x, const struct vinsn *in, const struct wmma_place *at,
 	bool write, void *ret_p[SIDE_MAX])
 {

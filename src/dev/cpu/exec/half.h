@@ -115,7 +115,7 @@ static inline uint32_t half_bits(double v, struct half_format f, unsigned round,
 	}
 	if (half_round_up(round, sign != 0, r & 1, rest, half))
 		r++;
-	/* The implicit bit carries into the exponent by itself. */
+	/* A carry out of the fraction increments the exponent, as it should. */
 	if (e > 1 - bias || r >> f.frac_bits)
 		r += (uint32_t)(e + bias - 1) << f.frac_bits;
 	if (r > max) {

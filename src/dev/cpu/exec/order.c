@@ -9,7 +9,7 @@
 
 #include <errno.h>
 
-#define MAX_BLOCKS 20000 /* beyond: as written. Bounds the recursion */
+#define MAX_BLOCKS 20000 /* larger functions keep their order; this bounds the recursion */
 #define DONE       UINT32_MAX
 
 struct order {

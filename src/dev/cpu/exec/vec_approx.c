@@ -16,7 +16,7 @@ INLINE f64 pow2(s32 n)
 	return bits_f64((u64)(1023 + n) << 52);
 }
 
-/* To the nearest integer, ties to even; |v| < 2^51. */
+/* Rounds to the nearest integer, ties to even; |v| < 2^51. */
 INLINE f64 nearest(f64 v)
 {
 	return (v + 0x1.8p52) - 0x1.8p52;

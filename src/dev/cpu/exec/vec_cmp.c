@@ -35,7 +35,7 @@ INLINE const struct vinsn *put_preds(struct vx *x, const struct vinsn *in, u32 r
 	return in + 1;
 }
 
-/* set: in->imm is what true looks like. */
+/* Stores the result of set: in->imm is the value that means true. */
 INLINE const struct vinsn *put_words(struct vx *x, const struct vinsn *in, u32 r)
 {
 	u32 *d = ALIGN(VX_PTR(x, in->d)), m = x->mask, yes = (u32)in->imm;
@@ -97,7 +97,7 @@ INLINE const struct vinsn *put_words(struct vx *x, const struct vinsn *in, u32 r
 	SIX(X, u32, s32) SIX(X, u64, u64) SIX(X, u64, s64) FLOATS(X, f32) FLOATS(X, f64)
 ALL(COMPARE)
 
-/* f32 with .ftz: flushed copies are compared. */
+/* Copies and flushes both operands, before a comparison with .ftz. */
 static const struct vinsn *op_flush_ab(struct vx *x, const struct vinsn *in)
 {
 	const f32 *a = ALIGN(VX_PTR(x, in->a)), *b = ALIGN(VX_PTR(x, in->b));
@@ -150,7 +150,7 @@ SLCT(slct_b32_f32, u32, f32)
 SLCT(slct_b64_s32, u64, s32)
 SLCT(slct_b64_f32, u64, f32)
 
-/* Logic on predicates; a and b may be negated (in->op: 1, 2). */
+/* Defines logic on predicates. Bits 1 and 2 of in->op negate a and b. */
 #define PRED(name, expr)                                                           \
 	static const struct vinsn *op_##name(struct vx *x, const struct vinsn *in) \
 	{                                                                          \

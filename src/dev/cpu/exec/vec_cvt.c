@@ -46,7 +46,7 @@
 	INT_TO(X, u32, u32) INT_TO(X, u32, s32) INT_TO(X, u64, u64) INT_TO(X, u64, s64)
 INTS(ONE_LOOP)
 
-/* Saturation: every source is compared as s64 or u64. */
+/* Clamp a value for a saturating conversion, compared as s64 or u64. */
 #define CLAMP_S(a, lo, hi) ((s64)(a) < (lo) ? (lo) : (s64)(a) > (hi) ? (hi) : (s64)(a))
 #define CLAMP_U(a, lo, hi) ((u64)(a) > (u64)(hi) ? (s64)(hi) : (s64)(a))
 #define SAT_TO(X, S, T, CLAMP)                                              \
@@ -139,7 +139,7 @@ INLINE f64 integral(f64 a, unsigned round)
 		}                                                                    \
 		return in + 1;                                                       \
 	}
-/* Without a modifier it only moves bits, NaNs' as well. */
+/* Without a modifier this conversion copies the bits, also those of a NaN. */
 ONE_LOOP(cvt_f32_f32, f32, f32, f32,
 	fz || st ? out32(canon32(fz ? flush32(a) : a), fz, st) : bits_f32(f32_bits(a)))
 PLAIN(cvt_f64_f64, f64, f64, a)

@@ -6,7 +6,7 @@
  * results have the same bits as on the hardware. */
 #include "vec.h"
 
-/* fz, st: constants within each copy of the loop. */
+/* fz (flush) and st (saturate) are constants in each copy of the loop. */
 #define F32_LOOP(LOADS, fz, st, expr)                       \
 	do {                                                \
 		if (m == ~0u)                               \
@@ -87,7 +87,7 @@
 #define F64_2(fz) f64 a = pa[i], b = pb[i]
 #define F64_3(fz) f64 a = pa[i], b = pb[i], c = pc[i]
 
-/* The number where one operand is NaN; -0 is less than +0. */
+/* If one operand is NaN, returns the other; -0 is less than +0. */
 INLINE f32 min_f32(f32 a, f32 b)
 {
 	f32 r = a < b ? a : b < a ? b : bits_f32(f32_bits(a) | f32_bits(b));

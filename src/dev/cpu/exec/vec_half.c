@@ -97,7 +97,7 @@ INLINE f32 maybe_flushed(const struct vinsn *in, f32 v)
 	return in->flags & VI_FTZ ? flush32(v) : v;
 }
 
-/* bf16 without .ftz is only moved up, NaNs as well. */
+/* Widens a half to f32. A bf16 without .ftz and .sat is only shifted up, also if it is a NaN. */
 INLINE f32 wide(const struct vinsn *in, u32 h, struct half_format f)
 {
 	f32 v = half_to_f32(h, f);

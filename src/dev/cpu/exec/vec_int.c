@@ -218,7 +218,7 @@ DIVIDE_U(u64)
 #define MAX_UP(x, y) MAX(MAX(x, y), 0)
 #define PAIR(T, OP)  ((u16)OP((T)a, (T)b) | (u32)(u16)OP((T)(a >> 16), (T)(b >> 16)) << 16)
 
-/* name, destination's and source's storage, type, expression */
+/* name, storage types of destination and source, type of the operands, expression */
 #define OPS(X1, X2, X3)                                                                            \
 	X2(add_u16, u32, u32, u16, a + b)                                                          \
 	X2(add_u32, u32, u32, u32, a + b)                                                          \
@@ -373,7 +373,7 @@ DIVIDE_U(u64)
 
 OPS(VOP1, VOP2, VOP3)
 
-/* Operands of unlike widths: written out over pa, pb, pc. */
+/* Operands of different widths, so the expressions use the arrays pa, pb, pc. */
 #define MIXED(X)                                                                    \
 	X(shl_b16, u32, u32, u32, (pb[i] < 16 ? pa[i] << pb[i] : 0))                \
 	X(shl_b32, u32, u32, u32, shl32(pa[i], pb[i]))                              \

@@ -62,7 +62,7 @@ INLINE enum shape look_range(struct vx *x, const struct vinsn *in, u64 bytes, u6
 		MIN(bytes, 16) - 1);
 }
 
-/* Shared memory: 32-bit offsets in either register width. */
+/* Checks all 32 addresses of an access to shared memory, in registers of 32 or 64 bits. */
 INLINE enum shape look_shared(struct vx *x, const struct vinsn *in, u64 bytes, u64 tmp[LANES])
 {
 	if (x->b->shared_bytes < bytes)
@@ -84,7 +84,7 @@ INLINE enum shape look_shared(struct vx *x, const struct vinsn *in, u64 bytes, u
 
 /* ---- moving the data ---- */
 
-/* One element at p to lane i of the register at off. */
+/* Loads one element at p into lane i of the register at offset off. */
 INLINE void put(struct vx *x, const struct vinsn *in, u32 off, unsigned i, const char *p)
 {
 	u64 v = 0;

@@ -43,7 +43,7 @@ struct store {
 
 struct weak {
 	struct vgpu_mem *mem;
-	uint64_t random, acquired; /* when it last did, by the clock of changes */
+	uint64_t random, acquired; /* acquired: value of `changes` at the block's last acquire */
 	uint32_t n;
 	struct store store[STORES];
 	struct {
@@ -119,7 +119,7 @@ void weak_reset(struct weak *w, uint64_t block_index)
 {
 	w->random = random_bits(weak_seed, block_index) | 1;
 	w->n = 0;
-	weak_acquire(w); /* a kernel sees what was there when it began */
+	weak_acquire(w); /* a kernel sees the contents at its beginning */
 }
 
 void weak_destroy(struct weak *w)
@@ -211,7 +211,7 @@ static uint64_t plain_view(struct weak *w, const uint64_t *at)
 	return v;
 }
 
-/* Plain loads behind it see nothing older. */
+/* Returns the unit's contents in memory. Later plain loads see nothing older. */
 static uint64_t strong_view(struct weak *w, const uint64_t *at)
 {
 	size_t k = place_of(at, READ);

@@ -136,7 +136,7 @@ int sm_launch(struct sm *s, const struct sm_demand *d, uint64_t n_blocks, int pr
 	return 0;
 }
 
-/* The entry is given up when nothing of it is left. */
+/* Frees the launch's entry if all its blocks were placed and have ended. */
 static void maybe_free(struct sm_table *t, uint16_t id)
 {
 	struct sm_launch_entry *l = &t->launch[id];

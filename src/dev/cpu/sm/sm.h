@@ -25,25 +25,27 @@
 /* The device's resources. Occupancy queries and block placement use the same numbers. */
 struct sm_config {
 	char name[64];    /* of the instance */
-	uint32_t device;  /* which of the instance's devices: each has its own table */
-	uint32_t devices; /* how many it has; 0: as the instance has, else one */
+	uint32_t device;  /* number of the instance's device; each device has its own table */
+	uint32_t devices; /* number of devices; 0: that of the instance, or else one */
 	uint32_t n_sms;
 	uint32_t threads, blocks, regs, shared_bytes; /* an SM */
 	uint64_t memory_bytes;
-	uint32_t workers;     /* threads that step this process's blocks */
-	uint8_t converge;     /* enum vgpu_converge */
-	uint8_t fma;          /* enum vgpu_fma */
-	bool serial;          /* one thread, virtual clock, an instance of its own */
-	uint64_t turns;       /* vgpu_set_turns */
-	uint64_t garbage;     /* vgpu_set_garbage */
-	uint64_t weak;        /* vgpu_set_weak */
-	uint32_t assemble_ms; /* what compiling takes, where it is not in the driver's cache */
-	char crash[64];       /* texts in which this stands crash the compiler; empty: none */
-	bool once;            /* each of them once, if the driver's cache is a folder */
-	char hang[64];        /* or are never compiled */
-	char count[200];      /* vgpu_set_counts */
-	char report[200];     /* destination of fault reports: "stderr", "none" or a file */
-	char wrong[40];       /* the first word that is not understood; empty: none */
+	uint32_t workers; /* threads that step this process's blocks */
+	uint8_t converge; /* enum vgpu_converge */
+	uint8_t fma;      /* enum vgpu_fma */
+	bool serial;      /* one thread, a virtual clock, and a separate instance */
+	uint64_t turns;   /* vgpu_set_turns */
+	uint64_t garbage; /* vgpu_set_garbage */
+	uint64_t weak;    /* vgpu_set_weak */
+	/* simulated compile time of a text that is not in the driver's cache */
+	uint32_t assemble_ms;
+	char crash[64]; /* a text that contains this crashes the compiler; empty: none */
+	/* each such text crashes it only once, if the driver's cache is a folder */
+	bool once;
+	char hang[64];    /* or are never compiled */
+	char count[200];  /* vgpu_set_counts */
+	char report[200]; /* destination of fault reports: "stderr", "none" or a file */
+	char wrong[40];   /* the first word that was not understood; empty: none */
 };
 /* Parses the text of HEDDLE_VGPU (NULL if not set): NAME and OPTION[=VALUE], separated by commas.
  * Returns -EINVAL if it does not understand a part. *ret then has the default for that part, and
@@ -59,7 +61,7 @@ struct sm_demand sm_demand_of(uint32_t threads, uint32_t regs_per_thread, uint32
  * than a whole SM has, it gets all of the SM's registers, but at least 16 per thread. An assembler
  * that knows the block's size would limit the kernel in the same way. */
 void sm_demand_limit(const struct sm_config *c, struct sm_demand *d);
-/* How many such blocks an empty SM holds; 0: none. */
+/* Returns how many such blocks fit on an empty SM, or 0. */
 uint32_t sm_blocks_per_sm(const struct sm_config *c, const struct sm_demand *d);
 
 struct sm;
@@ -95,7 +97,7 @@ int sm_launch(struct sm *s, const struct sm_demand *d, uint64_t n_blocks, int pr
 uint64_t sm_cancel(struct sm *s, uint32_t id);
 /* Returns the blocks that were placed for this process since the last call, at most max. */
 unsigned sm_take(struct sm *s, struct sm_block *ret, unsigned max);
-/* The block has ended: its slot goes to the next one. */
+/* Frees the slot of a block that has ended; the next block can take it. */
 void sm_release(struct sm *s, uint16_t sm, uint16_t slot);
 /* Reserve, free and count the device memory of all processes together. sm_memory_take returns
  * -ENOMEM above the limit. */

@@ -38,7 +38,7 @@ struct vgpu_task *task_pop(struct task_list *l)
 	return t;
 }
 
-/* Appends to one of the pool's two lists of runs. */
+/* Appends a run to one of the pool's lists of pending and ended runs. */
 static void run_append(struct vgpu_run **list, struct vgpu_run *r)
 {
 	while (*list)
@@ -220,7 +220,7 @@ void pool_lose(struct vgpu_pool *p)
 		pool_stop_run(p, r);
 		if (r->state == RUN_ENDED)
 			continue;
-		/* Others may have been placed and never be heard of. */
+		/* More blocks may have been placed, but this process will never get them. */
 		r->n_blocks = r->finished + r->held;
 		if (r->held == 0)
 			run_end(p, r);

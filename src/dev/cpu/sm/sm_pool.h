@@ -31,11 +31,11 @@ struct vgpu_run {
 	uint64_t thread_insns;
 	/* The pool's. */
 	uint64_t finished, start_ns;
-	uint64_t held; /* blocks of it that were taken and have not ended */
+	uint64_t held; /* blocks of this run that were taken and have not ended */
 	uint32_t id;
 	enum { RUN_NEW, RUN_PENDING, RUN_QUEUED, RUN_ENDED } state;
 	bool cancelled;
-	struct vgpu_task *cached; /* tasks that hold a block object of it */
+	struct vgpu_task *cached; /* tasks that keep a block object of this run */
 	struct vgpu_run *next;
 	struct vgpu_run *live_next; /* of all that have not ended */
 };
@@ -54,7 +54,7 @@ int vgpu_pool_prepare(struct vgpu_pool *p);
 void vgpu_pool_submit(struct vgpu_pool *p, struct vgpu_run *r);
 /* Drops the run's remaining blocks. Another thread calls `done` soon afterwards. */
 void vgpu_pool_cancel(struct vgpu_pool *p, struct vgpu_run *r);
-/* CLOCK_MONOTONIC, or the virtual clock. */
+/* Returns the time by CLOCK_MONOTONIC, or by the virtual clock in serial mode. */
 uint64_t vgpu_clock_ns(struct vgpu_pool *p);
 
 /* Returns the virtual time of the next step, or UINT64_MAX if there is no block to step. Serial

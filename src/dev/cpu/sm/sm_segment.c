@@ -119,7 +119,7 @@ static bool anybody_lives(struct sm_table *t)
 	return false;
 }
 
-/* A table of this layout; an unfinished one has no magic yet. */
+/* Returns true for a complete table of this layout. An unfinished one has no magic number yet. */
 static bool is_table(const struct sm_table *t)
 {
 	return t->magic == SM_MAGIC && t->bytes == sizeof(*t);
@@ -175,7 +175,7 @@ static int map_new(struct sm *s, int fd, const struct sm_config *c)
 	return 0;
 }
 
-/* 0; -EAGAIN: it was of no use, and is gone. */
+/* Uses an opened file. Returns -EAGAIN if the file was useless and was removed. */
 static int use_file(struct sm *s, int fd, const struct stat *st, const struct sm_config *c)
 {
 	if (st->st_size == 0)

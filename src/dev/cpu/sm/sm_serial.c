@@ -8,9 +8,10 @@
 
 #include <errno.h>
 
-#define BUDGET         256
-#define IDLE_CYCLES    500
-#define LAUNCH_COST_NS 2000 /* from a stream's reaching a kernel to its first instruction */
+#define BUDGET      256
+#define IDLE_CYCLES 500
+/* from the time a kernel is first in its stream to its first instruction */
+#define LAUNCH_COST_NS 2000
 
 static void put_on_sm(struct vgpu_pool *p, struct vgpu_task *t)
 {

@@ -19,7 +19,7 @@ struct vgpu_task {
 	uint32_t backoff_ns;
 	uint16_t sm, slot;
 	bool linked; /* in the run's list */
-	bool fresh;  /* the block has to be made or reset before the next step */
+	bool fresh;  /* the block has to be created or reset before the next step */
 };
 
 struct task_list {
@@ -34,7 +34,7 @@ struct vgpu_pool {
 	pthread_mutex_t lock; /* everything below; taken inside big */
 	struct vgpu_task *tasks;
 	struct task_list ready, idle;
-	struct vgpu_run *pending; /* not in the shared queue yet, in order */
+	struct vgpu_run *pending; /* not in the shared queue yet, in launch order */
 	struct vgpu_run *ended;   /* done is still to be called */
 	struct vgpu_run *live;    /* all others */
 	uint64_t unplaced;        /* runs that may have blocks to place */
@@ -54,7 +54,7 @@ struct vgpu_task *task_pop(struct task_list *l);
 void pool_retry(struct vgpu_pool *p); /* pending runs into the shared queue */
 bool pool_take(struct vgpu_pool *p,
 	void (*put)(struct vgpu_pool *p, struct vgpu_task *t)); /* newly placed blocks */
-/* The task's block is over: its slot is free. */
+/* Ends the task's block and frees its slot. */
 void pool_end_block(struct vgpu_pool *p, struct vgpu_task *t);
 void pool_fault(struct vgpu_pool *p, struct vgpu_task *t, int error);
 /* Ends every run with an error because the process has lost its table entry on the device. A run
@@ -62,7 +62,7 @@ void pool_fault(struct vgpu_pool *p, struct vgpu_task *t, int error);
 void pool_lose(struct vgpu_pool *p);
 struct vgpu_run *pool_pop_ended(struct vgpu_pool *p);
 
-/* Call without the lock: one step of the task's block. */
+/* Executes one step of the task's block. Called without the lock. */
 enum vgpu_state task_step(struct vgpu_task *t, uint64_t budget, uint64_t *io_cycles);
 
 void *pool_worker(void *arg);
