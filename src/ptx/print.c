@@ -25,7 +25,7 @@ struct out {
 	struct strbuf *buf;
 	uint32_t line;   /* of what is written next, from 1 */
 	bool keep_lines; /* applies to this function, or to module level */
-	bool at_start;   /* the output is at the start of a line or file: no separator is needed */
+	bool at_start;   /* the next item needs no separator before it */
 	ptx_lines *from; /* NULL: nobody asks */
 	char window[WINDOW_BYTES];
 };

@@ -357,8 +357,8 @@ void drv_engine_copy(struct drv_op *op)
 
 void drv_engine_host(struct drv_op *op)
 {
-	/* The thread is checked here because drv_engine_ready was not called for graph nodes and
-	 * for callbacks after an error. */
+	/* For the host functions of a graph, drv_engine_ready did not start the thread
+	 * before. */
 	if (!drv.config.serial && start_thread(&host_thread_runs, host_thread) != 0) {
 		drv_fail(op->ctx, CUDA_ERROR_OPERATING_SYSTEM);
 		drv_complete(op);

@@ -108,7 +108,7 @@ struct vfrag *vx_split(struct vx *x, uint32_t lanes, const struct vinsn *pc)
 	return n;
 }
 
-/* Removes a fragment; the last fragment of the warp moves into its slot. */
+/* Removes a fragment (a group of lanes); the last fragment of the warp moves into its slot. */
 void vx_remove(struct vx *x, struct vfrag *f)
 {
 	struct vwarp *w = x->w;
@@ -148,8 +148,8 @@ const struct vinsn *vx_goto(struct vx *x, const struct vinsn *pc)
 	return pc;
 }
 
-/* Merges fragments that are ready at the same instruction in the same frame, after they were
- * released. */
+/* Merges fragments (groups of lanes) that are ready at the same instruction in the same frame,
+ * after they were released. */
 void vx_merge_equal(struct vwarp *w, struct vfrag **running)
 {
 	struct vfrag *now = running ? *running : NULL;
@@ -189,8 +189,8 @@ static struct vfrag *pick_fragment(struct vwarp *w)
 
 /* ---- running ---- */
 
-/* Returns false if the fragment cannot continue, and true if the turn's instructions are used
- * up. */
+/* Returns false if the fragment (the running group of lanes) cannot continue, and true if the
+ * turn's instructions are used up. */
 static inline bool run_counted(struct vx *x, uint64_t *counts)
 {
 	const struct vinsn *in = x->f->pc;

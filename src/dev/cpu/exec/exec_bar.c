@@ -134,7 +134,7 @@ static bool is_uniform(struct vx *x, uint32_t off, uint32_t *ret)
 }
 
 /* Moves the lanes whose barrier id or count differs from that of the first lane into a separate
- * fragment. */
+ * fragment (a group of lanes that execute together). */
 static void keep_alike(struct vx *x, const struct vinsn *in, uint32_t id, uint32_t count)
 {
 	const uint32_t *ids = VX_U32(x, in->a);

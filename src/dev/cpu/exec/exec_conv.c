@@ -2,9 +2,9 @@
  * Copyright 2026 The heddle authors */
 
 /* Makes lanes wait for each other where their diverged paths meet (converge.c finds these points).
- * When a branch splits a fragment, the fragment's lanes are recorded once for each convergence
- * point of the branch. Lanes that arrive at such a point wait for all other lanes in their records
- * for that point. */
+ * When a branch splits a fragment (a group of lanes that execute together), the fragment's lanes
+ * are recorded once for each convergence point of the branch. Lanes that arrive at such a point
+ * wait for all other lanes in their records for that point. */
 #include "exec_ctl.h"
 
 #include <stdlib.h>

@@ -1,13 +1,15 @@
 /* SPDX-License-Identifier: Apache-2.0
  * Copyright 2026 The heddle authors */
 
-/* Branches, calls and exits, where fragments split and merge. Every block that a branch can reach
- * begins with op_join, so fragments wait there and merge. */
+/* Branches, calls and exits, where fragments (groups of lanes that execute together) split and
+ * merge. Every block that a branch can reach begins with op_join, so fragments wait there and
+ * merge. */
 #include "exec_ctl.h"
 
 #include <string.h>
 
-/* Merges fragments that are ready at this instruction into the running fragment. */
+/* Merges fragments (groups of lanes) that are ready at this instruction into the running
+ * fragment. */
 const struct vinsn *vop_join(struct vx *x, const struct vinsn *in)
 {
 	struct vwarp *w = x->w;

@@ -3,8 +3,9 @@
 
 /* Operations between the lanes of a warp: shuffles, votes, matches, reductions, the warp barrier.
  * Each operation waits until every lane of its member mask has reached an operation of the same
- * kind with the same mask, or has exited. Lanes usually arrive together, as one fragment. Otherwise
- * the lanes that have arrived wait, each at its own instruction and with its own registers. */
+ * kind with the same mask, or has exited. Lanes usually arrive together, as one fragment (a group
+ * of lanes that execute together). Otherwise the lanes that have arrived wait, each at its own
+ * instruction and with its own registers. */
 #include "exec_ctl.h"
 
 #include <string.h>
@@ -277,8 +278,9 @@ void vx_sync_check(struct vx *x, struct vwarp *w)
 	}
 }
 
-/* Makes the fragment wait, because not all lanes of its member masks are here. The lanes are split
- * by their member mask, and each group waits separately. */
+/* Makes the fragment (the group of lanes that executes this) wait, because not all lanes of its
+ * member masks are here. The lanes are split by their member mask, and each group waits
+ * separately. */
 static const struct vinsn *wait_for_others(struct vx *x, const struct vinsn *in)
 {
 	struct vwarp *w = x->w;
