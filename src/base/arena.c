@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  * Copyright 2026 The heddle authors */
 
-/* Memory that is freed all at once: a list of chunks, with bump allocation in the newest. */
+/* Memory that is freed all at once: a list of chunks, where allocation advances a pointer in the
+ * newest chunk. */
 #include "base.h"
 
 #include <stdarg.h>
@@ -38,8 +39,8 @@ void arena_finish(struct arena *a)
 	*a = (struct arena){.limit_bytes = a->limit_bytes};
 }
 
-/* Large chunks use huge pages: writing a hundred megabytes of small pages once takes more time
- * for page faults than for the writes. */
+/* Allocates a chunk. Large chunks use huge pages: when a hundred megabytes are written once, page
+ * faults of small pages take more time than the writes. */
 static struct arena_chunk *new_chunk(size_t cap)
 {
 	size_t bytes = sizeof(struct arena_chunk) + cap;

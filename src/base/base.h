@@ -2,8 +2,8 @@
  * Copyright 2026 The heddle authors */
 
 /* The base of all layers: memory arenas, growing arrays, byte buffers, hashes. Nothing here does
- * I/O, logs or exits. If memory runs out, arena and vector functions return NULL (or -ENOMEM)
- * and leave their object unchanged, so a library's caller can give up cleanly. */
+ * I/O, logs or exits. If memory runs out, arena and vector functions return NULL (or -ENOMEM) and
+ * leave their object unchanged, so that a library can return an error to its caller. */
 #ifndef HEDDLE_BASE_H
 #define HEDDLE_BASE_H
 
@@ -27,20 +27,21 @@ struct arena {
 	struct arena_chunk *head;
 	char *next;        /* free part of the newest chunk, within the limit */
 	size_t left_bytes; /* its length */
-	/* 0: none. Allocations beyond it fail; this bounds the memory for hostile input. */
+	/* limit on the arena's memory, or 0 for none; allocations beyond it fail, which protects
+	 * against hostile input */
 	size_t limit_bytes;
 	size_t used_bytes;
 };
 void arena_init(struct arena *a, size_t limit_bytes);
 void arena_finish(struct arena *a);
 void *arena_alloc_chunk(struct arena *a, size_t bytes); /* arena_alloc in a chunk of its own */
-/* Returns 16-byte aligned memory, not zeroed; NULL: none is left. */
+/* Returns 16-byte aligned memory that is not zeroed, or NULL if out of memory. */
 static inline void *arena_alloc(struct arena *a, size_t bytes)
 {
 	size_t need = (bytes + 15) & ~(size_t)15;
 	char *p = a->next;
 
-	/* 0 bytes, and sizes that overflowed to 0, take the slow path, too. */
+	/* A size of 0 bytes, or one that overflowed to 0, takes the slow path too. */
 	if (need - 1 >= a->left_bytes)
 		return arena_alloc_chunk(a, bytes);
 	a->next += need;
@@ -60,7 +61,7 @@ char *arena_printf(struct arena *a, const char *fmt, ...) HD_PRINTF(2, 3);
 		type *at;        \
 		size_t len, cap; \
 	}
-/* Makes room for one more element; false: out of memory. */
+/* Makes space for one more element. Returns false if out of memory. */
 bool vec_grow(void **at, size_t *cap, size_t len, size_t elem_bytes);
 #define VEC_PUSH(v, ...)                                                                           \
 	((v)->len < (v)->cap || vec_grow((void **)&(v)->at, &(v)->cap, (v)->len, sizeof(*(v)->at)) \
@@ -73,7 +74,7 @@ void vec_free(void **at, size_t *len, size_t *cap);
 struct strbuf {
 	char *at;
 	size_t len, cap;
-	bool failed; /* out of memory: contents are truncated, and later writes are ignored */
+	bool failed; /* out of memory: the contents are truncated, and later writes are ignored */
 };
 void strbuf_add(struct strbuf *b, const char *s, size_t len);
 void strbuf_puts(struct strbuf *b, const char *s);
@@ -82,7 +83,8 @@ void strbuf_finish(struct strbuf *b); /* frees, and leaves it empty */
 
 /* ---- hashes ---- */
 uint64_t hash_bytes(const void *p, size_t len, uint64_t seed); /* for tables in memory only */
-/* The i-th number of the random sequence of a seed: SplitMix64 (Steele, Lea, Flood 2014). */
+/* Returns the i-th number of the random sequence of a seed: SplitMix64 (Steele, Lea, Flood
+ * 2014). */
 uint64_t random_bits(uint64_t seed, uint64_t i);
 void sha256(const void *p, size_t len, uint8_t ret_digest[32]); /* FIPS 180-4; for cache keys */
 void hex_encode(const uint8_t *p, size_t len, char *ret_text /* 2*len+1 */);

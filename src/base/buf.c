@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0
  * Copyright 2026 The heddle authors */
 
-/* Growing arrays and byte buffers. Sizes double, so n pushes cost O(n). A failed growth leaves
- * the object unchanged. A strbuf remembers the failure, so a writer checks only once, at the
- * end. */
+/* Growing arrays and byte buffers. The capacity doubles, so n pushes cost O(n). If memory runs out,
+ * the object stays unchanged. A strbuf remembers such a failure, so code that writes to it checks
+ * only once, at the end. */
 #include "base.h"
 
 #include <stdarg.h>
@@ -36,7 +36,7 @@ void vec_free(void **at, size_t *len, size_t *cap)
 	*len = *cap = 0;
 }
 
-/* Makes room for len more bytes and the NUL. */
+/* Makes space for len more bytes and the NUL. */
 static bool strbuf_reserve(struct strbuf *b, size_t len)
 {
 	size_t want = b->cap ? b->cap : 64;
@@ -82,7 +82,8 @@ void strbuf_printf(struct strbuf *b, const char *fmt, ...)
 	va_list ap, again;
 	int n;
 
-	/* Most texts fit in the present room: format once, and measure at the same time. */
+	/* Most texts fit in the buffer's free space, so format into it at once. The return value is
+	 * the length that is needed otherwise. */
 	if (!strbuf_reserve(b, 1))
 		return;
 	va_start(ap, fmt);

@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0
  * Copyright 2026 The heddle authors */
 
-/* A recursive descent parser for the grammar of mangled names. All results are in an arena with
- * a limit, and the depth is bounded, so names that expand without end fail. A type is two texts,
- * before and after a declared name, because of arrays and functions. */
+/* A recursive descent parser for the grammar of mangled names. All results are in an arena with a
+ * limit, and the recursion depth is bounded, so names that expand without end fail. A type consists
+ * of two texts, before and after the declared name, because array and function types surround the
+ * name. */
 #include "base/demangle.h"
 
 #include <ctype.h>
@@ -74,7 +75,7 @@ static struct text remember_subst(struct reader *x, struct text t)
 	return t;
 }
 
-/* Reads decimal digits. False: there are none, or the number is too large. */
+/* Reads decimal digits. Returns false if there are none or the number is too large. */
 static bool read_number(struct reader *x, size_t *ret)
 {
 	size_t n = 0;
@@ -90,7 +91,7 @@ static bool read_number(struct reader *x, size_t *ret)
 	return true;
 }
 
-/* Reads a sequence id, "_" = 0, "0_" = 1, "Z_" = 36, for T (base 10) and S (base 36). */
+/* Reads the sequence number of a T (base 10) or S (base 36): "_" is 0, "0_" is 1, "Z_" is 36. */
 static bool read_sequence(struct reader *x, unsigned base, size_t *ret)
 {
 	size_t n = 0;
@@ -135,7 +136,7 @@ static const char *read_tags(struct reader *x, const char *name)
 	return name;
 }
 
-/* Types up to E or the end of the symbol, separated by commas. */
+/* Reads types up to E or the end of the symbol, and returns them separated by commas. */
 static const char *read_types(struct reader *x)
 {
 	const char *all = "";
@@ -235,7 +236,7 @@ static bool list_add(struct reader *x, struct text_list *l, struct text t)
 	return true;
 }
 
-/* Arguments up to E, separated by commas. */
+/* Reads template arguments up to E, and returns them separated by commas. */
 static const char *read_arg_list(struct reader *x, struct text_list *ret)
 {
 	const char *all = "";
@@ -284,7 +285,7 @@ static const char *read_args(struct reader *x, const char *name)
 
 /* ---- substitutions ---- */
 
-/* After the S. *ret_is_std: it is the namespace std. */
+/* Reads a substitution after its S. *ret_is_std is set if it is the namespace std. */
 static struct text read_substitution(struct reader *x, bool *ret_is_std)
 {
 	static const struct {
@@ -316,7 +317,7 @@ static struct text read_param(struct reader *x)
 	return read_sequence(x, 10, &n) && n < x->args.n ? x->args.at[n] : none;
 }
 
-/* After the N, up to and including its E. */
+/* Reads a nested name after its N, up to and including its E. */
 static const char *read_nested(struct reader *x)
 {
 	const char *name = NULL;
@@ -352,7 +353,7 @@ static const char *read_nested(struct reader *x)
 	return name;
 }
 
-/* After the Z: an entity that is declared in a function. */
+/* Reads a local name after its Z: an entity that is declared in a function. */
 static const char *read_local(struct reader *x)
 {
 	const char *function = read_encoding(x), *name;
@@ -487,7 +488,7 @@ static struct text read_qualified(struct reader *x)
 		t.r};
 }
 
-/* A type that later substitutions can refer to. */
+/* Reads a type that later substitutions can refer to. */
 static struct text read_compound(struct reader *x)
 {
 	size_t n;
@@ -518,7 +519,7 @@ static struct text read_compound(struct reader *x)
 	return plain_text(read_name(x));
 }
 
-/* T and S: a template parameter or a substitution, which may take template arguments here. */
+/* Reads a template parameter (T) or a substitution (S). Template arguments can follow here. */
 static struct text read_reference(struct reader *x)
 {
 	bool is_param = skip_word(x, "T"), is_std = false;
@@ -552,7 +553,8 @@ static struct text read_type(struct reader *x)
 
 /* ---- the symbol ---- */
 
-/* A function's name and parameters, up to the end or an E; or only a name. */
+/* Reads a function's name and parameters, up to the end of the symbol or an E. If no parameters
+ * follow, returns only the name. */
 static const char *read_encoding(struct reader *x)
 {
 	const char *name = NULL, *types;
@@ -592,7 +594,8 @@ bool demangle(const char *symbol, struct strbuf *out)
 
 /* ---- matching a user's text ---- */
 
-/* The start of the parameters: the first "(" outside "<...>" that is not part of a name. */
+/* Returns the index of the parameter list: the first "(" outside "<...>" that is not part of a
+ * name. */
 static size_t find_params(const char *s)
 {
 	size_t depth = 0, i = 0;
@@ -610,7 +613,7 @@ static size_t find_params(const char *s)
 	return i;
 }
 
-/* True if the texts differ at most in spaces. */
+/* Returns true if the texts differ only in spaces. */
 static bool same_text(const char *a, size_t a_len, const char *b)
 {
 	const char *end = a + a_len;
@@ -627,7 +630,7 @@ static bool same_text(const char *a, size_t a_len, const char *b)
 	}
 }
 
-/* The length of the name without the template arguments at its end. */
+/* Returns the length of the name without the template arguments at its end. */
 static size_t without_args(const char *name, size_t len)
 {
 	size_t depth = 0, i = len;
@@ -644,7 +647,8 @@ static size_t without_args(const char *name, size_t len)
 	return len;
 }
 
-/* True if the name, or the part after one of its "::", is `wanted`. */
+/* Returns true if the name, or the part after one of its "::", equals `wanted` apart from
+ * spaces. */
 static bool tail_matches(const char *name, size_t len, const char *wanted)
 {
 	size_t depth = 0;
@@ -661,7 +665,7 @@ static bool tail_matches(const char *name, size_t len, const char *wanted)
 	return is;
 }
 
-/* Compares a C++ name with a user's text, which is modified. */
+/* Compares a C++ name with a user's text. Modifies that text. */
 static bool text_matches(const char *text, char *wanted)
 {
 	size_t name = find_params(text), wanted_name = find_params(wanted);

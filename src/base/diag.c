@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  * Copyright 2026 The heddle authors */
 
-/* Formats diagnostics for users: file:line:column, the source line, a caret, the next step. */
+/* Formats diagnostics for users: file:line:column, the source line, a caret, and what to do
+ * next. */
 #include "diag.h"
 
 #include <errno.h>
@@ -9,7 +10,8 @@
 #include <stdio.h>
 #include <string.h>
 
-/* A source line may be megabytes long in hostile input: show at most this much of it. */
+/* The number of characters of a source line that are shown. A line of hostile input can be
+ * megabytes long. */
 #define LINE_SHOWN_MAX 160
 
 void diag_init(struct diag_list *d, struct arena *a, const char *file, const char *text, size_t len)
@@ -27,7 +29,7 @@ static const char *vformat(struct arena *a, const char *fmt, va_list ap)
 	const char *p = NULL;
 	int n = vsnprintf(line, sizeof(line), fmt, ap);
 
-	/* A longer message includes a piece of the input; it is truncated. */
+	/* Only a message that quotes the input can be longer than the buffer. It is truncated. */
 	if (n >= 0)
 		p = arena_strndup(a, line, MIN((size_t)n, sizeof(line) - 1));
 	return p ? p : "(out of memory)";
@@ -74,7 +76,7 @@ void diag_hint(struct diag_list *d, const char *fmt, ...)
 {
 	va_list ap;
 
-	/* The entry was dropped, or there is none. */
+	/* The entry for this hint was dropped, or there is none. */
 	if (!d->len || d->dropped)
 		return;
 	va_start(ap, fmt);
@@ -82,8 +84,8 @@ void diag_hint(struct diag_list *d, const char *fmt, ...)
 	va_end(ap);
 }
 
-/* The offset of a line. Searching from the last line found keeps rendering linear if entries are
- * in order. */
+/* The offset of a line in the text. Each search starts from the last line found, so rendering takes
+ * linear time if the entries are in order. */
 struct line_pos {
 	uint32_t line;
 	size_t offset;
@@ -121,7 +123,7 @@ static void render_source(
 		len--;
 	if (!e->col || col > len)
 		col = len;
-	/* For a very long line, only the part around the column. */
+	/* Of a very long line, only the part around the column is shown. */
 	if (col > LINE_SHOWN_MAX / 2 && len > LINE_SHOWN_MAX) {
 		size_t cut = col - LINE_SHOWN_MAX / 2;
 

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0
  * Copyright 2026 The heddle authors */
 
-/* Diagnostics: the error, its place, and the next step. Front ends collect them and continue;
- * only the command line prints. A list holds at most DIAG_MAX entries; others are only counted. */
+/* Diagnostics: the error, its location, and what to do next. Parsers collect diagnostics and
+ * continue; only the command line prints them. A list stores at most DIAG_MAX entries; further ones
+ * are only counted. */
 #ifndef HEDDLE_DIAG_H
 #define HEDDLE_DIAG_H
 
@@ -35,12 +36,12 @@ void diag_add(struct diag_list *d, enum diag_level level, uint32_t line, uint32_
 /* Adds an error about a whole line of input. Returns -EINVAL. */
 int diag_line_error(struct diag_list *d, uint32_t line, const char *fmt, ...) HD_PRINTF(3, 4);
 void diag_hint(struct diag_list *d, const char *fmt, ...) HD_PRINTF(2, 3); /* for the last one */
-/* Appends "file:line:col: error: message", the source line, a caret and the hint, for every
- * entry in order. */
+/* Appends each entry in order: "file:line:col: error: message", the source line, a caret and the
+ * hint. */
 void diag_render(const struct diag_list *d, struct strbuf *out);
 
-/* A log for libraries, for messages that no return value can carry (default: dropped). Thread
- * safe. */
+/* Installs a log function for messages that no return value can carry; by default they are dropped.
+ * Thread safe. */
 typedef void log_fn(void *user, enum diag_level level, const char *message);
 void log_set(log_fn *fn, void *user);
 void log_printf(enum diag_level level, const char *fmt, ...) HD_PRINTF(2, 3);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  * Copyright 2026 The heddle authors */
 
-/* Reads the table of environment variables. An empty variable counts as not set. */
+/* Reads the environment variables in environment.def. An empty variable counts as not set. */
 #include "base/environment.h"
 #include "base/text.h"
 
@@ -49,7 +49,8 @@ uint64_t env_number(enum env_variable which)
 	return n;
 }
 
-/* True if value is one of the words "a|b|N"; N stands for a number. */
+/* Returns true if value is one of the words in a list such as "a|b|N", where N stands for a
+ * number. */
 static bool is_word(const char *words, const char *value)
 {
 	size_t len = strlen(value);
@@ -72,7 +73,7 @@ const char *env_word(enum env_variable which)
 	return text && is_word(v->words, text) ? text : v->otherwise;
 }
 
-/* Writes to buf why the value of a variable in the table is invalid. False: it is valid. */
+/* Checks the value of a variable. If it is invalid, writes the reason to buf and returns true. */
 static bool is_wrong(const struct variable *v, const char *value, char *buf, size_t size)
 {
 	uint64_t n;

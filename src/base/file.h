@@ -7,8 +7,8 @@
 
 #include "base/base.h"
 
-/* Appends a whole file to out, which then ends with a NUL even if the file is empty. path "-":
- * standard input, if or_stdin is set. 0, or a negative errno. */
+/* Appends a whole file to out, and terminates out with a NUL even if the file is empty. If or_stdin
+ * is set, path "-" means standard input. Returns 0 or a negative errno. */
 int file_read(const char *path, bool or_stdin, struct strbuf *out);
 
 #endif

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  * Copyright 2026 The heddle authors */
 
-/* A streaming JSON writer (RFC 8259): two spaces for each level, a newline after the outermost
- * value. */
+/* A streaming JSON writer (RFC 8259). Each level is indented by two spaces, and a newline follows
+ * the outermost value. */
 #include "json.h"
 
 #include <math.h>
@@ -22,8 +22,9 @@ static void write_indent(struct json *j)
 		strbuf_puts(j->out, "  ");
 }
 
-/* Length of the valid UTF-8 sequence at s, 0 if there is none (RFC 3629: no surrogates, no
- * overlong forms, nothing past U+10FFFF). The text ends in a NUL, which no tail byte equals. */
+/* Returns the length of the valid UTF-8 sequence at s, or 0 if there is none (RFC 3629: no
+ * surrogates, no overlong forms, nothing above U+10FFFF). The text ends in a NUL, which is never a
+ * valid continuation byte, so the loop stops there. */
 static unsigned utf8_len(const unsigned char *s)
 {
 	unsigned n;
@@ -151,8 +152,8 @@ void json_num(struct json *j, const char *key, double value)
 
 	begin_value(j, key);
 	if (isfinite(value)) {
-		/* The shortest text that reads back as the same value. A locale's decimal comma
-		 * is not valid JSON. */
+		/* Finds the shortest text that reads back as the same value. A decimal comma of the
+		 * locale is replaced, because JSON does not allow it. */
 		for (int digits = 6; digits <= 17; digits += digits == 6 ? 9 : 1) {
 			snprintf(text, sizeof(text), "%.*g", digits, value);
 			if (strtod(text, NULL) == value)

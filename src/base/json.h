@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  * Copyright 2026 The heddle authors */
 
-/* A streaming JSON writer (RFC 8259). It writes commas and indentation itself, escapes strings,
- * writes invalid UTF-8 as U+FFFD and non-finite numbers as null. */
+/* A streaming JSON writer (RFC 8259). It writes commas and indentation itself and escapes strings.
+ * It writes invalid UTF-8 as U+FFFD, and numbers that are not finite as null. */
 #ifndef HEDDLE_JSON_H
 #define HEDDLE_JSON_H
 

@@ -1,16 +1,16 @@
 /* SPDX-License-Identifier: Apache-2.0
  * Copyright 2026 The heddle authors */
 
-/* The log callback, for messages of libraries that no return value can carry. There is none
- * until one is set. */
+/* The log callback, for messages of libraries that no return value can carry. Until a caller sets
+ * one, messages are dropped. */
 #include "diag.h"
 
 #include <pthread.h>
 #include <stdarg.h>
 #include <stdio.h>
 
-/* Function and user pointer change together, so both are read under the lock. The call itself is
- * outside the lock, so a callback may log or replace itself. */
+/* Guards the function and its user pointer, which always change together. The function is called
+ * without this lock, so it can log or replace itself. */
 static pthread_mutex_t log_lock = PTHREAD_MUTEX_INITIALIZER;
 static log_fn *log_current;
 static void *log_user;

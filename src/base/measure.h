@@ -12,7 +12,8 @@ uint64_t clock_ns(void); /* CLOCK_MONOTONIC */
 double clock_ms(void);   /* the same, in ms */
 
 void sort_values(double *values, size_t n); /* in ascending order */
-/* Sorts the values. If n is even: the mean of the two middle ones; if n is 0: 0. */
+/* Sorts the values and returns their median: for an even n, the mean of the two middle values; for
+ * n = 0, 0. */
 double median_of(double *values, size_t n);
 
 #endif

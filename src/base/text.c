@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  * Copyright 2026 The heddle authors */
 
-/* Counts with units, and nearly matching words. Independent of the locale. */
+/* Parses counts with units and finds nearly matching words, independently of the locale. */
 #include "base/text.h"
 
 #include <string.h>

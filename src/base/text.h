@@ -1,19 +1,19 @@
 /* SPDX-License-Identifier: Apache-2.0
  * Copyright 2026 The heddle authors */
 
-/* Words that users type: counts with a unit, and matches for misspelled words. */
+/* Handles words that users type: counts with a unit, and suggestions for misspelled words. */
 #ifndef HEDDLE_TEXT_H
 #define HEDDLE_TEXT_H
 
 #include "base/base.h"
 
-/* Reads the count at the start of text: decimal digits, then k, m or g (or K, M, G) for a power
- * of 1024, or no unit. Returns the text after it. NULL, with *ret unchanged: there is no digit,
- * or the count does not fit in 64 bits. */
+/* Parses a count at the start of text: decimal digits, then k, m or g (or K, M, G) for a power of
+ * 1024, or no unit. Returns the text after it. Returns NULL and leaves *ret unchanged if there is
+ * no digit or the count does not fit in 64 bits. */
 const char *text_count(const char *text, uint64_t *ret);
 
-/* True if word differs from known by at most one letter (added, missing or changed), or by two
- * adjacent letters in the other order. */
+/* Returns true if word differs from known by at most one letter (added, missing or changed), or if
+ * two adjacent letters are swapped. */
 bool text_is_near(const char *word, size_t len, const char *known, size_t known_len);
 
 #endif

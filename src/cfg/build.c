@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0
  * Copyright 2026 The heddle authors */
 
-/* Basic blocks, edges, order and natural loops. A block begins at a label or behind an instruction
- * that leaves; declarations and braces belong to the block that they stand in. Whatever ends a
- * thread or the function leads to one virtual block, the last, which has no statements. */
+/* Builds basic blocks, edges, the block order and natural loops. A block begins at a label, or
+ * after an instruction that branches or exits. Declarations and braces belong to the block that
+ * contains them. Every end of a thread or of the function is an edge to one virtual exit block, the
+ * last, which has no statements. */
 #include "cfg/cfg_private.h"
 
 #include <errno.h>
@@ -15,7 +16,7 @@ static bool is_leaving(const struct ptx_stmt *s)
 	return s->kind == PTX_INSN && (s->mn->flags & (PTX_F_BRANCH | PTX_F_EXIT));
 }
 
-/* Cuts the body; a block is at least one statement long. */
+/* Divides the body into blocks of at least one statement. */
 static int cut(struct arena *a, struct cfg *g)
 {
 	const struct ptx_stmt *s = g->f->body.at;
@@ -54,7 +55,7 @@ static int cut(struct arena *a, struct cfg *g)
 	return 0;
 }
 
-/* Where each label stands: sorted by the symbol's address. */
+/* The block of each label, sorted by the address of the label's symbol. */
 struct place {
 	const struct ptx_sym *label;
 	uint32_t block;
@@ -93,7 +94,8 @@ static uint32_t block_of_label(const struct places *p, const struct ptx_sym *lab
 	return label && hit ? hit->block : CFG_NONE;
 }
 
-/* Successors of one block: at most two, or a table's; `to` NULL: only counts. */
+/* Adds a successor to a block's list `to` unless it is there already, and returns the new length.
+ * If `to` is NULL, only counts, without removing duplicates. */
 static uint32_t add_unique(uint32_t *to, uint32_t n, uint32_t block)
 {
 	for (uint32_t i = 0; to && i < n; i++)
@@ -141,7 +143,8 @@ static uint32_t successors(struct cfg *g, const struct places *p, uint32_t b, ui
 	if (b == g->exit)
 		return 0;
 	if (!s || !is_leaving(s))
-		return add_unique(to, 0, b + 1); /* the last real block falls off the end */
+		/* the last real block falls through to the exit block */
+		return add_unique(to, 0, b + 1);
 	if (s->mn->flags & PTX_F_EXIT) {
 		n = add_unique(to, n, g->exit);
 	} else if (s->mn->op == PTX_OP_brx) {
@@ -191,8 +194,8 @@ static int link_blocks(struct arena *a, struct cfg *g, const struct places *p)
 	return 0;
 }
 
-/* Depth first without recursion: a body may have any number of blocks. Returns the blocks that were
- * reached in postorder. */
+/* Walks the graph depth first, without recursion because a body can have any number of blocks. *ret
+ * lists the blocks that the walk reached in postorder. */
 int cfg_walk(const struct cfg *g, uint32_t start, bool backwards, struct cfg_order *ret)
 {
 	struct frame {
@@ -233,7 +236,8 @@ int cfg_walk(const struct cfg *g, uint32_t start, bool backwards, struct cfg_ord
 	return 0;
 }
 
-/* The header of the outermost loop around a block that is known by now, or the block. */
+/* Returns the header of the outermost loop found so far that contains the block, or the block
+ * itself if there is none. Shortens the paths that it follows. */
 static uint32_t outermost(uint32_t *outer, uint32_t block)
 {
 	while (outer[block] != block) {
@@ -243,7 +247,8 @@ static uint32_t outermost(uint32_t *outer, uint32_t block)
 	return block;
 }
 
-/* Back from a latch to the header. A loop that is known counts as one block, its header. */
+/* Marks the blocks of a loop by walking back from the latch (the block with the back edge) to the
+ * header. A loop that was found earlier counts as one block, its header. */
 static void mark_loop(
 	struct cfg *g, uint32_t header, uint32_t latch, uint32_t *stack, uint32_t *outer)
 {
@@ -266,7 +271,8 @@ static void mark_loop(
 	}
 }
 
-/* Headers late in the order are inner ones: they come first and keep what they marked. */
+/* Finds natural loops. Postorder visits the headers of inner loops before those of outer loops, so
+ * a block keeps the mark of its innermost loop. */
 static int find_loops(struct cfg *g, const struct cfg_order *post)
 {
 	uint32_t edges = 1;

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  * Copyright 2026 The heddle authors */
 
-/* Control flow and data flow of one function. All results live in the given arena. A graph
- * describes the body as it was when built; rebuild it after a change. */
+/* Control flow and data flow of one function. All results are allocated in the given arena. A graph
+ * describes the body as it was when the graph was built; rebuild it after changing the body. */
 #ifndef HEDDLE_CFG_H
 #define HEDDLE_CFG_H
 
@@ -15,17 +15,19 @@ struct cfg_block {
 	uint32_t n_succ, n_pred;
 	uint32_t *succ, *pred; /* block numbers; the function's end is block cfg->exit */
 	uint32_t idom, ipdom;  /* CFG_NONE: none, or not reachable */
-	/* Intervals in the dominator and postdominator trees: the visit number of the block, and
-	 * that of the last block below it. */
+	/* Intervals in the dominator and postdominator trees: the visit number of this block, and
+	 * the visit number of the last block in its subtree. */
 	uint32_t dom_first, dom_last, pdom_first, pdom_last;
 	uint32_t order;       /* reverse postorder; CFG_NONE: unreachable */
-	uint32_t loop_header; /* innermost natural loop's header; CFG_NONE: in none */
-	bool ends_predicated; /* last instruction is a guarded branch or exit: falls through too */
+	uint32_t loop_header; /* header of the innermost natural loop; CFG_NONE: not in a loop */
+	/* the last instruction is a guarded branch or exit, so control can also fall through */
+	bool ends_predicated;
 };
 
 struct cfg {
 	const struct ptx_func *f;
-	uint32_t n; /* blocks; 0 is the entry, n - 1 a virtual exit without statements */
+	/* number of blocks; block 0 is the entry, block n - 1 a virtual exit without statements */
+	uint32_t n;
 	uint32_t exit;
 	struct cfg_block *at;
 	uint32_t *block_of; /* for each statement */
@@ -34,7 +36,8 @@ struct cfg {
 };
 
 int cfg_build(struct arena *a, const struct ptx_func *f, struct cfg **ret);
-/* Recomputes order and dominators after succ and pred of blocks changed; loops stay as found. */
+/* Recomputes the block order and the dominators after a caller changed succ and pred of blocks. The
+ * loops are not recomputed. */
 int cfg_relink(struct cfg *g);
 bool cfg_dominates(const struct cfg *g, uint32_t a, uint32_t b);
 bool cfg_postdominates(const struct cfg *g, uint32_t a, uint32_t b);
@@ -46,42 +49,45 @@ struct cfg_liveness {
 	uint32_t max_live_b32, max_live_pred; /* peak demand; 64-bit registers count twice */
 };
 int cfg_liveness(struct arena *a, const struct cfg *g, struct cfg_liveness **ret);
-/* The same, computed on demand for single registers and blocks. */
+/* Computes the same liveness, but on demand for one register and one block at a time. */
 struct cfg_spans;
 int cfg_spans_find(const struct cfg *g, struct cfg_spans **ret);
 void cfg_spans_free(struct cfg_spans *s);
 bool cfg_live_in(struct cfg_spans *s, uint32_t reg, uint32_t block);
 
-/* ---- uniformity: does a value, or control, differ between threads? ---- */
+/* ---- uniformity: do threads have different values, or take different paths? ---- */
 enum cfg_uniform {
 	CFG_DIVERGENT = 0,
 	CFG_WARP_UNIFORM = 1,  /* same in all threads of a warp */
 	CFG_BLOCK_UNIFORM = 2, /* same in all threads of a block */
 };
 struct cfg_uniformity {
-	uint8_t *reg;   /* per register: meet over its definitions and their control dependence */
+	/* uniformity level (enum cfg_uniform) of each register: the minimum over its definitions
+	 * and the branches that control them */
+	uint8_t *reg;
 	uint8_t *block; /* per block: whether the threads that reach it do so together */
 };
 /* Facts that the caller knows or assumes. */
 enum cfg_assume {
-	CFG_BLOCKS_1D = 1, /* blocks have only an x extent, so that warps are tid.x / 32 (.reqntid
-			      says so by itself; .maxntid bounds only the product) */
-	/* a value that one thread stores in shared memory is accessed by others only after a
+	/* blocks extend only in x, so a thread's warp is tid.x / 32 (.reqntid already implies this;
+	 * .maxntid does not, because it bounds only the product of the three extents) */
+	CFG_BLOCKS_1D = 1,
+	/* after one thread stores a value in shared memory, other threads access it only after a
 	 * barrier or similar synchronization */
 	CFG_NO_RACES = 2,
 };
-/* but: at the end of each block marked here, a warp's threads are assumed to take one edge; the
- * others are ignored. NULL: none. */
+/* but: for each block marked here, assume that all threads of a warp leave the block by the same
+ * edge. NULL: no such block. */
 int cfg_uniformity(struct arena *a, const struct cfg *g, unsigned assume, const bool *but,
 	struct cfg_uniformity **ret);
-/* The same if the caller knows more about registers than the code shows (ids that are loaded from
- * memory). given holds, for each register, the least level of its values, wherever they are
- * written; CFG_DIVERGENT: unknown. */
+/* Does the same as cfg_uniformity for a caller that knows more than the code shows, for example
+ * about ids that are loaded from memory. given contains, for each register, the lowest level that
+ * any value written to it can have. CFG_DIVERGENT means unknown. */
 int cfg_uniformity_given(struct arena *a, const struct cfg *g, unsigned assume, const bool *but,
 	const uint8_t *given, struct cfg_uniformity **ret);
-/* Lists the blocks from a branch up to the point where its paths meet again, and returns their
- * number. list and seen have g->n elements. No element of seen may equal mark; afterwards those of
- * the listed blocks do. */
+/* Lists the blocks between a branch and the point where its paths meet again, and returns their
+ * number. list and seen have g->n elements. Before the call no element of seen equals mark.
+ * Afterwards the elements of the listed blocks equal mark. */
 uint32_t cfg_influence(
 	const struct cfg *g, uint32_t branch, uint32_t *list, uint32_t *seen, uint32_t mark);
 
@@ -93,12 +99,13 @@ struct cfg_demand {
 void cfg_demand(const struct ptx_module *m, const struct ptx_func *f, struct cfg_demand *ret);
 bool cfg_blocks_1d(const struct ptx_func *f); /* .reqntid N, 1, 1 */
 /* Estimates the registers per thread that ptxas allocates without a limit: a multiple of 8 from 16
- * to 255. For 374 kernels with ptxas 13.0, 62 % of the estimates are in the right multiple of 8,
- * and 89 % at most 8 away; the worst are 0.5 and 1.5 times the true count. -ENOMEM. */
+ * to 255. For 374 kernels with ptxas 13.0, 62 % of the estimates are the right multiple of 8, and
+ * 89 % are off by at most 8. The worst are 0.5 and 1.5 times the true count. Returns -ENOMEM if out
+ * of memory. */
 int cfg_registers(struct arena *a, const struct cfg *g, uint32_t *ret);
 
-/* Prints the graph, one line per block and per register that is not block-uniform; u and l may be
- * NULL. */
+/* Prints the graph as text: one line per block, and one per register that is not block-uniform. u
+ * and l can be NULL. */
 struct cfg_uniformity;
 void cfg_dump(const struct cfg *g, const struct cfg_uniformity *u, const struct cfg_liveness *l,
 	struct strbuf *out);

@@ -15,7 +15,8 @@ int cfg_walk(const struct cfg *g, uint32_t start, bool backwards, struct cfg_ord
 /* Computes idom and ipdom, and the intervals in their trees. */
 int cfg_find_dominators(struct cfg *g);
 
-/* live.c: peak weight of the live registers, given a weight for each. -ENOMEM. */
+/* Returns in *ret the greatest total weight of registers that are live at the same time. `weight`
+ * has one entry per register. -ENOMEM if out of memory. (in live.c) */
 int cfg_peak(
 	const struct cfg *g, const struct cfg_liveness *l, const uint8_t *weight, uint32_t *ret);
 

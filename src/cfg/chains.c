@@ -1,19 +1,20 @@
 /* SPDX-License-Identifier: Apache-2.0
  * Copyright 2026 The heddle authors */
 
-/* For each register: find the blocks where it is alive at the beginning, find the node of its value
- * there, and link the nodes. A block takes over the node of its predecessors if they agree, and has
- * a merge otherwise; in a loop this is decided twice (M. Braun et al., "Simple and Efficient
- * Construction of Static Single Assignment Form", 2013). So the work is the length of live ranges.
- */
+/* For each register, finds the blocks where it is live at the beginning, finds the node of its
+ * value there, and links the nodes. If all predecessors of a block agree on the node, the block
+ * uses the same node. Otherwise it gets a merge node (a phi). In a loop the first decision is
+ * provisional and is checked again later (M. Braun et al., "Simple and Efficient Construction of
+ * Static Single Assignment Form", 2013). So the time is linear in the length of the live ranges. */
 #include "cfg/chains.h"
 
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 
-/* A merge whose inputs turn out to be one node is replaced by that node. Two sweeps over the merges
- * find nearly all of them. A merge that is kept needlessly takes memory but changes no answer. */
+/* If all inputs of a merge node (phi) turn out to be one node, that node replaces the merge. Two
+ * sweeps over the merges find nearly all such cases. An unnecessary merge costs memory but does not
+ * change any result. */
 #define SWEEPS_MAX 8
 
 struct link {
@@ -34,17 +35,22 @@ struct search {
 	VEC(struct link) links;
 	uint32_t stmt;
 	bool failed;
-	uint32_t entry;       /* the node of what was there when the function began */
-	uint32_t *place, *at; /* of a block in reverse postorder, unreachable ones last; back */
-	uint32_t *after;      /* by definition: the node of what the register holds then */
+	uint32_t entry; /* the node of the register's value at the function's entry */
+	/* place: index of each block in reverse postorder, unreachable blocks last; at: block at
+	 * each index */
+	uint32_t *place, *at;
+	uint32_t *after; /* for each definition: the node of the register's value after it */
 	/* Of the register in hand: */
-	uint32_t reg, first;   /* its first definition */
-	uint32_t *kill, *last; /* by block: its first unguarded and its last definition, plus 1;
-				  at most `first`: it has none */
-	uint32_t *live;        /* by block: the register, plus 1, last found alive there */
-	uint32_t *begin;       /* by block where it is alive: its node; CFG_NONE: not known yet */
-	VEC(uint32_t) places;  /* of the blocks where it is alive */
-	VEC(struct merge) merges; /* numbered from `base` on, until all are known */
+	uint32_t reg, first; /* its first definition */
+	/* of each block: index + 1 of its first unguarded definition (kill) and of its last one; a
+	 * value of at most `first` means that it has none */
+	uint32_t *kill, *last;
+	uint32_t *live; /* for each block: register + 1 that was last found live there */
+	/* of each block where the register is live: node of its value at the beginning; CFG_NONE if
+	 * not known yet */
+	uint32_t *begin;
+	VEC(uint32_t) places;     /* of the blocks where it is alive */
+	VEC(struct merge) merges; /* numbered from `base` on, until all merges are known */
 	uint32_t base;
 };
 
@@ -59,7 +65,8 @@ static void note_site(void *user, uint32_t reg, enum ptx_role role, const struct
 		s->failed = true;
 }
 
-/* Sorted by register without comparing; statements are in order already. Duplicates go. */
+/* Sorts sites by register with a counting sort. The sites of one register are already in statement
+ * order and stay so. Duplicates are dropped. */
 static int sort_sites(struct arena *a, const struct cfg_site *from, size_t n, size_t regs,
 	struct cfg_site **ret, uint32_t *ret_n, uint32_t **ret_first)
 {
@@ -80,7 +87,7 @@ static int sort_sites(struct arena *a, const struct cfg_site *from, size_t n, si
 	for (size_t r = 0; r < regs; r++)
 		first[r + 1] += first[r];
 	memset(last, 0, (regs + 1) * sizeof(*last));
-	/* last: how many of a register are in their place. */
+	/* From here on, last[r] is the number of sites of register r that were copied. */
 	for (size_t i = 0; i < n; i++) {
 		uint32_t at = first[from[i].reg] + last[from[i].reg];
 
@@ -117,7 +124,7 @@ static int find_sites(struct arena *a, struct search *s)
 	return r;
 }
 
-/* The first of a register's sites from a statement on. */
+/* Returns the first of a register's sites that is at statement `stmt` or later. */
 static uint32_t from_stmt(const struct cfg_site *at, uint32_t lo, uint32_t hi, uint32_t stmt)
 {
 	while (lo < hi) {
@@ -131,7 +138,8 @@ static uint32_t from_stmt(const struct cfg_site *at, uint32_t lo, uint32_t hi, u
 	return lo;
 }
 
-/* Orders the blocks, and numbers the merges of guarded definitions. */
+/* Computes the block order, and assigns numbers to the merge nodes (phis) of guarded
+ * definitions. */
 static int prepare(struct arena *a, struct search *s)
 {
 	const struct cfg *g = s->g;
@@ -194,7 +202,8 @@ static int by_number(const void *a, const void *b)
 	return x < y ? -1 : x > y;
 }
 
-/* Finds the blocks at whose beginning the register is alive, back from the reads; sorted. */
+/* Finds the blocks at whose beginning the register is live, by walking back from its reads. Sorts
+ * them. */
 static void find_live(struct search *s)
 {
 	const struct cfg_chains *c = s->c;
@@ -203,7 +212,8 @@ static void find_live(struct search *s)
 	for (uint32_t u = c->uses_of_reg[s->reg]; u < c->uses_of_reg[s->reg + 1]; u++) {
 		uint32_t b = s->g->block_of[c->use[u].stmt];
 
-		/* What writes it anew may read it first. */
+		/* The definition that ends the old value can be in the same statement as the
+		 * read. */
 		if (s->kill[b] <= s->first || c->def[s->kill[b] - 1].stmt >= c->use[u].stmt)
 			make_live(s, b);
 	}
@@ -218,7 +228,7 @@ static void find_live(struct search *s)
 		qsort(s->places.at, s->places.len, sizeof(s->places.at[0]), by_number);
 }
 
-/* The node itself, or the one that replaces it. */
+/* Returns the node itself, or the node that replaces it. */
 static uint32_t resolve(struct search *s, uint32_t node)
 {
 	while (node != CFG_NONE && node >= s->base && s->merges.at[node - s->base].is != node) {
@@ -231,8 +241,8 @@ static uint32_t resolve(struct search *s, uint32_t node)
 	return node;
 }
 
-/* The register's node at the end of edge i into a block. The function's entry counts as one more
- * edge into the first block. CFG_NONE: not known yet. */
+/* Returns the register's node at the end of edge i into a block, or CFG_NONE if it is not known
+ * yet. The function's entry counts as one more edge into the first block. */
 static uint32_t incoming(struct search *s, uint32_t block, uint32_t i)
 {
 	const struct cfg_block *b = &s->g->at[block];
@@ -249,8 +259,9 @@ static uint32_t n_incoming(const struct search *s, uint32_t block)
 	return s->g->at[block].n_pred + (block == 0);
 }
 
-/* The node that all edges into a block have, apart from `self`; CFG_NONE: they differ, or one is
- * not known yet. An unreachable block without edges has the entry value. */
+/* Returns the node that all edges into a block bring, ignoring edges that bring `self`. Returns
+ * CFG_NONE if the nodes differ or one is not known yet. For an unreachable block without edges,
+ * returns the node of the entry value. */
 static uint32_t common(struct search *s, uint32_t block, uint32_t self)
 {
 	uint32_t ret = CFG_NONE;
@@ -283,8 +294,9 @@ static void find_merges(struct search *s)
 	}
 }
 
-/* Backward sweeps see inner loops before outer ones, forward sweeps see a loop before the code that
- * follows it. */
+/* Replaces merge nodes (phis) whose inputs are all one node. Sweeps alternate in direction: a
+ * backward sweep sees inner loops before outer ones, a forward sweep sees a loop before the code
+ * after it. */
 static void drop_merges(struct search *s)
 {
 	bool changed = true;
@@ -327,8 +339,8 @@ static void link_merges(struct search *s)
 	}
 }
 
-/* The register's node before a statement; `def` is the first definition that does not stand before
- * the statement. CFG_NONE: the register is not alive there. */
+/* Returns the register's node before a statement, or CFG_NONE if the register is not live there.
+ * `def` is the first definition that is not before the statement. */
 static uint32_t node_at(struct search *s, uint32_t def, uint32_t stmt)
 {
 	uint32_t b = s->g->block_of[stmt];
@@ -370,7 +382,7 @@ static int make_lists(struct arena *a, const struct search *s)
 	c->to = arena_alloc(a, (s->links.len + 1) * sizeof(*c->to));
 	if (!c->to_of || !c->to)
 		return -ENOMEM;
-	fill = c->to_of + 1; /* by node: where its list begins; once it is filled: ends */
+	fill = c->to_of + 1; /* start of each node's list; once a list is filled, its end */
 	for (size_t i = 0; i < s->links.len; i++)
 		fill[s->links.at[i].from + 1]++;
 	for (uint32_t i = 0; i < c->n_nodes; i++)
@@ -380,7 +392,8 @@ static int make_lists(struct arena *a, const struct search *s)
 	return 0;
 }
 
-/* Each node changes at most twice: from none to one, and from one to several. */
+/* Computes `only` for all nodes with a worklist. Each node changes at most twice: from no
+ * definition to one, and from one to several. */
 static int find_only(struct arena *a, struct search *s)
 {
 	struct cfg_chains *c = s->c;

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0
  * Copyright 2026 The heddle authors */
 
-/* Finds which products may be contracted with which sums (contract.h). From each product it follows
- * definitions and uses, through moves and negations, to all statements that read it. */
+/* Finds which products ptxas may contract with which sums (see contract.h). For each product it
+ * follows definitions and uses, through moves and negations, to all statements that read the
+ * product. */
 #include "cfg/contract.h"
 
 #include "cfg/chains.h"
@@ -16,11 +17,12 @@ struct finding {
 	struct contract *ret;
 	VEC(uint32_t) todo;   /* nodes of chains */
 	VEC(uint32_t) sums;   /* sums that read the current product */
-	bool alone;           /* only this product reaches those reads */
+	bool alone;           /* no other value reaches those reads */
 	uint32_t *seen, mark; /* by node */
-	/* per sum, for each of two operands: the product that may be contracted */
+	/* for each sum (add), for each of its two source operands: the product (mul) that ptxas may
+	 * fuse into it */
 	struct contract_fused *may;
-	uint32_t *readers, *takers; /* per product: number of sums that may take it, and that do */
+	uint32_t *readers, *takers; /* per product: sums that can take it, and sums that do */
 	const struct ptx_mnem *asked[2];
 	bool may_take; /* asked[0] may take a product of asked[1] */
 };
@@ -43,8 +45,9 @@ static bool is_open(const struct ptx_stmt *s)
 	return true;
 }
 
-/* An approximate division ends in a multiplication by an approximate reciprocal. An approximate
- * reciprocal that supports subnormals ends in a multiplication by a power of two. */
+/* Division counts as a product: an approximate division ends in a multiplication by an approximate
+ * reciprocal. An approximate reciprocal that supports subnormals ends in a multiplication by a
+ * power of two. */
 bool contract_is_product(const struct ptx_stmt *s)
 {
 	if (!is_open(s) || ptx_has_mod(s->mn, "sat"))
@@ -88,7 +91,7 @@ bool contract_splits(const struct ptx_stmt *s)
 	}
 }
 
-/* Whether s only copies or negates the product. */
+/* Returns true if s only copies or negates the product. */
 static bool is_through(const struct ptx_stmt *s, const struct ptx_stmt *product)
 {
 	if (s->kind != PTX_INSN || s->guard != PTX_NO_REG || s->n != 2 ||
@@ -98,7 +101,8 @@ static bool is_through(const struct ptx_stmt *s, const struct ptx_stmt *product)
 	       (s->mn->op == PTX_OP_neg && s->mn->type[0] == product->mn->type[0]);
 }
 
-/* The answer depends only on the mnemonics, of which few pairs occur: x caches the last answer. */
+/* Returns true if ptxas may fuse this sum (add) and this product (mul) into an fma. Only the two
+ * mnemonics decide, and few pairs of them occur, so x caches the last result. */
 static bool may_take(struct finding *x, const struct ptx_stmt *sum, const struct ptx_stmt *product)
 {
 	if (x->asked[0] == sum->mn && x->asked[1] == product->mn)
@@ -115,7 +119,8 @@ static const struct ptx_stmt *stmt(const struct finding *x, uint32_t at)
 	return &x->g->f->body.at[at];
 }
 
-/* The only definition that statement `at` can read in a register; NULL: several. */
+/* Returns the only definition of the register that statement `at` can read, or NULL if there is not
+ * exactly one. */
 static const struct ptx_stmt *only_def(const struct finding *x, uint32_t reg, uint32_t at)
 {
 	uint32_t use = cfg_find_use(x->c, reg, at), d;
@@ -134,8 +139,9 @@ static int add_todo(struct finding *x, uint32_t node)
 	return VEC_PUSH(&x->todo, node) ? 0 : -ENOMEM;
 }
 
-/* Checks a statement that reads the product or a copy of it. 0: it is a sum, added to x->sums, or
- * makes a copy; 1: any other statement. */
+/* Checks one statement that reads the product (mul) or a copy of it. Returns 0 if the statement is
+ * a sum (add), which is added to x->sums, or copies the value. Returns 1 for any other
+ * statement. */
 static int look_at_use(struct finding *x, const struct ptx_stmt *product, uint32_t use)
 {
 	uint32_t at = x->c->use[use].stmt, next;
@@ -154,7 +160,9 @@ static int look_at_use(struct finding *x, const struct ptx_stmt *product, uint32
 	return next == CFG_NONE ? 1 : add_todo(x, next);
 }
 
-/* Checks all reads of a node of the product. A use has one input, so each use is checked once. */
+/* Checks every statement that reads the product through one node of the value graph (chains.h). A
+ * use has exactly one input node, so no use is checked twice. A merge among the readers is added to
+ * the worklist. */
 static int follow(struct finding *x, const struct ptx_stmt *product, uint32_t node)
 {
 	const struct cfg_chains *c = x->c;
@@ -186,8 +194,8 @@ static int find_sums(struct finding *x, uint32_t at)
 	return r;
 }
 
-/* Whether the operand is a constant, or a load from constant memory at a constant address: machine
- * instructions take both as operands. */
+/* Returns true if the operand is a constant, or a load from constant memory at a constant address.
+ * Machine instructions accept both directly as operands. */
 static bool is_constant(const struct finding *x, const struct ptx_opd *o, uint32_t at)
 {
 	for (unsigned steps = 0; steps < 16; steps++) {
@@ -220,7 +228,8 @@ static bool has_constant(const struct finding *x, uint32_t product)
 	return false;
 }
 
-/* Whether the product reaches the sum only through a loop's back edge. */
+/* Returns true if the product (mul) reaches the sum (add) only through the back edge of a loop,
+ * that is, in the next iteration. */
 static bool comes_round(const struct finding *x, uint32_t product, uint32_t sum)
 {
 	uint32_t a = x->g->block_of[product], b = x->g->block_of[sum];
@@ -228,8 +237,8 @@ static bool comes_round(const struct finding *x, uint32_t product, uint32_t sum)
 	return a == b ? sum <= product : x->g->at[b].order <= x->g->at[a].order;
 }
 
-/* Follows copies from an operand of a sum back to the product. More steps than definitions mean a
- * cycle of copies. */
+/* Follows copies from an operand of a sum back to the product. Returns true if they lead there. If
+ * it takes more steps than there are definitions, the copies form a cycle. */
 static bool leads_to(const struct finding *x, const struct ptx_opd *o, uint32_t at,
 	uint32_t product, bool *ret_negated)
 {
@@ -248,7 +257,8 @@ static bool leads_to(const struct finding *x, const struct ptx_opd *o, uint32_t 
 	return false;
 }
 
-/* Whether the operand is written once, before the product, so that its value does not change. */
+/* Returns true if the operand never changes: only one definition in the whole function writes it,
+ * and that definition reaches the product. */
 static bool stays(const struct finding *x, const struct ptx_opd *o, uint32_t product)
 {
 	return o->kind != PTX_OPD_REG ||
@@ -279,7 +289,7 @@ static void doubt(struct finding *x, uint32_t product)
 	x->ret->doubtful = MIN(x->ret->doubtful, product);
 }
 
-/* All sums are in the product's block. */
+/* Records a product that only sums in its own block read. */
 static void note_here(struct finding *x, uint32_t product)
 {
 	for (size_t i = 0; i < x->sums.len; i++) {
@@ -293,8 +303,8 @@ static void note_here(struct finding *x, uint32_t product)
 	}
 }
 
-/* Some sums are in other blocks. Of a division or reciprocal, the final multiplication cannot be
- * given a rounding, so the sums get it. */
+/* Records a product that sums in other blocks read. The final multiplication of a division or
+ * reciprocal cannot be given a rounding modifier, so for these the sums get the modifier. */
 static void note_elsewhere(struct finding *x, uint32_t product)
 {
 	bool is_mul = stmt(x, product)->mn->op == PTX_OP_mul;
@@ -319,7 +329,8 @@ static void note_elsewhere(struct finding *x, uint32_t product)
 	}
 }
 
-/* Whether a statement that ptxas may turn into a branch stands between the two, in one block. */
+/* Returns true if ptxas may turn a statement between the product and the sum into a branch. The
+ * product and the sum are in one block. */
 static bool is_split(const struct finding *x, uint32_t product, uint32_t sum)
 {
 	for (uint32_t i = product + 1; i < sum; i++)
@@ -328,7 +339,7 @@ static bool is_split(const struct finding *x, uint32_t product, uint32_t sum)
 	return false;
 }
 
-/* Whether the operand still has the same value at the sum. */
+/* Returns true if the operand still has the same value at the sum. */
 static bool is_unchanged(
 	const struct finding *x, const struct ptx_opd *o, uint32_t product, uint32_t sum)
 {
@@ -359,7 +370,7 @@ static bool may_fuse(const struct finding *x, uint32_t product, uint32_t sum, bo
 	       (x->g->block_of[product] == x->g->block_of[sum] && !is_split(x, product, sum));
 }
 
-/* Notes a product that all of its sums may take. */
+/* Records a product (mul) if each of its sums (add) can take it. */
 static void note_candidate(struct finding *x, uint32_t product)
 {
 	struct contract_fused f;

@@ -1,68 +1,73 @@
 /* SPDX-License-Identifier: Apache-2.0
  * Copyright 2026 The heddle authors */
 
-/* Products and sums that the assembler may fuse: `mul` and `add` without a rounding modifier (PTX
- * ISA, "add": "mul/add sequences with no rounding modifiers may be optimized to use fused-multiply-
- * add"). A fused one is rounded once, so a form in which it decides otherwise than in the kernel
- * leaves other bits. What it decides by was found with ptxas 12.9 and 13.0 (tests/pass/contract.py
- * compares forms):
- *   a product is fused if all that reads it are sums of its type, and it alone is what they read;
- *   with a constant or a parameter as factor with each of them; else if all of them are in one of
- *   the assembler's basic blocks with it. Of two products a sum takes the first, but the second if
- *   it alone is read by nothing else; a product that one sum does not take is fused with none;
- *   a branch ends such a block, even around one instruction, and so does what becomes one: an
- *   access of memory under a guard, a division with a slow path, a fence. Arithmetic under a guard
- *   does not, but a product under a guard is not fused;
- *   loops are unrolled before. */
+/* Finds the products and sums that ptxas may fuse (contract): `mul` and `add` without a rounding
+ * modifier (PTX ISA, "add": "mul/add sequences with no rounding modifiers may be optimized to use
+ * fused-multiply-add"). A fused pair is rounded once. If ptxas decides differently in a form than
+ * in the original kernel, the results differ in their last bits. Experiments with ptxas 12.9 and
+ * 13.0 showed how it decides (tests/pass/contract.py compares forms):
+ * - It fuses a product only if all its readers are sums of the same type and read no other value
+ *   there. If a factor is a constant or a parameter, the sums can be anywhere. Otherwise all sums
+ *   have to be in the product's basic block (of ptxas).
+ * - A sum of two products takes the first one. It takes the second if only that one has no other
+ *   reader. If one sum does not take a product, ptxas fuses the product with no sum.
+ * - A branch ends a basic block, even around one instruction. So do a guarded memory access, a
+ *   division with a slow path, and a fence, because they become branches. Guarded arithmetic does
+ *   not, but a guarded product is never fused.
+ * - ptxas unrolls loops first. */
 #ifndef HEDDLE_CONTRACT_H
 #define HEDDLE_CONTRACT_H
 
 #include "cfg/cfg.h"
 
 struct contract {
-	/* Per sum: the first product in its block that it may be contracted with; else CFG_NONE.
-	 * The code between them must stay there, without additions. */
+	/* For each sum: the first product in its block that it can be contracted with, else
+	 * CFG_NONE. Passes must keep the code between product and sum there and add nothing to
+	 * it. */
 	uint32_t *from;
-	/* Per product: only sums read it, but some are in other blocks or may read other values, so
-	 * ptxas contracts it with none. Of a division: those sums are marked. */
+	/* For each product: set if only sums read it, but some are in other blocks or can also read
+	 * other values, so that ptxas does not contract it. For a division, these sums are marked
+	 * instead. */
 	uint8_t *apart;
-	/* By statement: of a sum, what it is fused with that has a constant factor and sums in
-	 * other blocks: `product`, its operand `operand` (1 or 2), with the other sign if
-	 * `negated`. Registers of the product hold there what they held. operand 0: none. */
+	/* For each sum: the product that it is fused with, if that product has a constant factor
+	 * and has sums in other blocks. `operand` (1 or 2) is the sum's operand that contains
+	 * `product`, or 0 if there is none. `negated` means that the product's sign is inverted. At
+	 * the sum, the source registers of the product still have the same values. */
 	struct contract_fused {
 		uint32_t product;
 		uint8_t operand;
 		bool negated;
 	} * fused;
-	/* Per product: it is contracted in this way. */
+	/* For each product: set if ptxas contracts it with its sums in all blocks (see `fused`). */
 	uint8_t *anywhere;
-	/* Per sum: the product that ptxas contracts it with, as far as known, in its block or
-	 * another, in the same terms. Sums that read the product in the next iteration of a loop
-	 * are left out. */
+	/* For each sum: the product that ptxas contracts it with, as far as known, in the same or
+	 * another block (fields as above). A sum that reads the product in the next iteration of a
+	 * loop has none. */
 	struct contract_fused *chosen;
-	/* A product whose outcome is unknown: only sums read it, one of them in the next iteration,
-	 * so the result depends on loop unrolling; or a sum has two such products. CFG_NONE:
-	 * none. */
+	/* A product for which ptxas's decision is unknown, or CFG_NONE. Either only sums read it
+	 * and one of them does so in the next iteration, so that the result depends on loop
+	 * unrolling; or one of its sums has two such products. */
 	uint32_t doubtful;
 	uint32_t n; /* sums that have a product */
 };
-/* Allocates in the arena. -ENOMEM, -E2BIG (cfg_chains). */
+/* Finds the contractions and allocates the result in the arena. Returns -ENOMEM or -E2BIG
+ * (cfg_chains). */
 int contract_find(struct arena *a, const struct cfg *g, struct contract *ret);
-/* Whether s is a floating-point product (or an inexact division, which ends in one) or sum without
- * a rounding modifier. */
+/* These return true if s is a floating-point product or sum without a rounding modifier. An inexact
+ * division counts as a product, because it ends in one. */
 bool contract_is_product(const struct ptx_stmt *s);
 bool contract_is_sum(const struct ptx_stmt *s);
-/* Whether ptxas may turn s into a branch. */
+/* Returns true if ptxas may turn s into a branch. */
 bool contract_splits(const struct ptx_stmt *s);
 
-/* contract_settle.c: in f, of m, turns each pair that ptxas contracts anywhere into one
- * instruction, and gives an explicit rounding to products that it never contracts; adds their
- * number to *ret_n. Pairs that ptxas contracts only within a block are left to ptxas. -ENOMEM,
- * -EINVAL with diags (a bug). */
+/* Makes contraction decisions explicit in function f of module m. Each pair that ptxas contracts
+ * across blocks becomes one instruction. Each product that ptxas never contracts gets an explicit
+ * rounding. Pairs that ptxas contracts only within a block stay as they are. Adds the number of
+ * changes to *ret_n. Returns -ENOMEM, or -EINVAL with diags (a bug). (in contract_settle.c) */
 int contract_settle(
 	struct ptx_module *m, struct ptx_func *f, struct diag_list *diags, size_t *ret_n);
-/* Contracts as ptxas does: each sum with a chosen product becomes one instruction; adds their
- * number to *ret_n. For interpreters of PTX, which have no ptxas. */
+/* Contracts as ptxas does, for interpreters of PTX, which do not run ptxas: each sum with a chosen
+ * product becomes one instruction. Adds their number to *ret_n. */
 int contract_fuse(struct ptx_module *m, struct ptx_func *f, struct diag_list *diags, size_t *ret_n);
 
 #endif

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  * Copyright 2026 The heddle authors */
 
-/* Makes known contraction decisions explicit in the instructions (contract.h), so that ptxas cannot
- * decide otherwise after code or parameters move. */
+/* Makes known contraction decisions (contract.h) explicit in the instructions, so that ptxas cannot
+ * decide differently after a pass moves code or parameters. */
 #include "cfg/contract.h"
 #include "ptx/edit.h"
 
@@ -119,7 +119,8 @@ static bool fuse_one(struct settling *x, const struct contract *c, size_t i)
 	return c->chosen[i].operand;
 }
 
-/* Each statement by `one`, which says whether it is another now. */
+/* Rewrites the body by calling `one` for each statement. `one` returns true if it changed the
+ * statement. */
 static int rewrite(struct ptx_module *m, struct ptx_func *f, struct diag_list *diags,
 	bool (*one)(struct settling *x, const struct contract *c, size_t i), size_t *ret_n)
 {

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  * Copyright 2026 The heddle authors */
 
-/* A kernel's demand on an SM as far as its text shows: shared memory of the kernel and its callees,
- * the limits on its block, and an estimate of its registers. */
+/* Finds how much of an SM a kernel needs, as far as its text shows: shared memory of the kernel and
+ * its callees, the limits on its block size, and an estimate of its registers. */
 #include "cfg/cfg_private.h"
 #include "ptx/graft.h"
 
@@ -44,7 +44,8 @@ bool cfg_blocks_1d(const struct ptx_func *f)
 {
 	struct ptx_bounds b;
 
-	/* .maxntid bounds only the product of its three numbers: 256, 1, 1 allows 16 by 16. */
+	/* Only .reqntid fixes the shape of a block. .maxntid bounds only the product of its three
+	 * numbers: 256, 1, 1 allows 16 by 16. */
 	ptx_bounds_get(f, &b);
 	return b.reqntid[0] && b.reqntid[1] <= 1 && b.reqntid[2] <= 1;
 }
@@ -76,7 +77,7 @@ void cfg_demand(const struct ptx_module *m, const struct ptx_func *f, struct cfg
 
 struct weighing {
 	const struct ptx_func *f;
-	uint8_t *weight; /* of each PTX register: how many registers of 32 bits it takes */
+	uint8_t *weight; /* for each PTX register: number of 32-bit registers that it takes */
 	uint8_t *defs;   /* how often it is written: 0, 1, or 2 for more */
 };
 
@@ -93,15 +94,16 @@ static bool is_written_once(const struct weighing *w, const struct ptx_opd *o)
 	return o->kind == PTX_OPD_REG && w->defs[o->reg] == 1;
 }
 
-/* Constants, addresses of variables and parameters. */
+/* Returns true for operands that need no register: constants, addresses of variables and
+ * parameters. */
 static bool is_free(const struct weighing *w, const struct ptx_opd *o)
 {
 	return o->kind == PTX_OPD_IMM || o->kind == PTX_OPD_FLOAT || o->kind == PTX_OPD_SYM ||
 	       (is_written_once(w, o) && !w->weight[o->reg]);
 }
 
-/* Whether ptxas keeps no register for this result: it uses the value as an operand, or recomputes
- * it at each use. */
+/* Returns true if ptxas does not keep this result in a register. Instead it uses the value directly
+ * as an operand, or recomputes it at each use. */
 static bool is_made_again(const struct weighing *w, const struct ptx_stmt *s)
 {
 	const struct ptx_opd *from = &s->opd[1];
@@ -163,7 +165,8 @@ int cfg_registers(struct arena *a, const struct cfg *g, uint32_t *ret)
 	r = cfg_peak(g, l, w.weight, &peak);
 	if (r < 0)
 		return r;
-	/* ptxas moves loads nearer to their uses, and adds temporaries and addresses. */
+	/* The factor of 0.85 and the constant 8 are there because ptxas moves loads nearer to their
+	 * uses, and adds temporaries and addresses. */
 	*ret = (uint32_t)MIN(MAX(round_up((85 * (uint64_t)peak + 99) / 100 + 8, 8), 16u), 255u);
 	return 0;
 }

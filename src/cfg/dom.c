@@ -1,23 +1,23 @@
 /* SPDX-License-Identifier: Apache-2.0
  * Copyright 2026 The heddle authors */
 
-/* Dominators and post-dominators, by the simple algorithm of Lengauer and Tarjan: blocks by the
- * number that a depth-first walk enters them with; each one's semidominator, by paths that are
- * compressed; and from those the dominators. Blocks from which the end cannot be reached (endless
- * loops) have no post-dominator. */
+/* Finds dominators and post-dominators with the simple algorithm of Lengauer and Tarjan. It numbers
+ * blocks in depth-first order, finds each block's semidominator with path compression, and derives
+ * the dominators. A block that cannot reach the end (an endless loop) has no post-dominator. */
 #include "cfg/cfg_private.h"
 
 #include <errno.h>
 #include <stdlib.h>
 
-/* But for number, everything is by the walk's numbers, and is one. */
+/* All arrays except `number` are indexed by depth-first number and, except `block`, contain such
+ * numbers. */
 struct tree {
 	const struct cfg *g;
 	bool backwards;
 	uint32_t n;       /* blocks that the walk reached */
 	uint32_t *number; /* of a block; CFG_NONE: not reached */
 	uint32_t *block, *parent, *semi, *dom;
-	uint32_t *ancestor, *label; /* the forest of those that are done, with paths compressed */
+	uint32_t *ancestor, *label; /* a forest of the processed vertices, with path compression */
 	uint32_t *bucket, *next;    /* those that have it as semidominator */
 	uint32_t *stack;
 };
@@ -42,7 +42,8 @@ static void enter(struct tree *t, uint32_t b, uint32_t parent)
 	t->dom[v] = t->ancestor[v] = t->bucket[v] = t->next[v] = CFG_NONE;
 }
 
-/* tried: how many of a block's edges were. */
+/* Numbers the blocks in depth-first order. tried[b] counts the edges of block b that were
+ * followed. */
 static void walk(struct tree *t, uint32_t root, uint32_t *tried)
 {
 	uint32_t v = 0;
@@ -65,7 +66,8 @@ static void walk(struct tree *t, uint32_t root, uint32_t *tried)
 	}
 }
 
-/* Of those from v up to the root of its tree, the one of the least semidominator. */
+/* Returns the vertex with the least semidominator on the path from v up to the root of its tree in
+ * the forest. */
 static uint32_t best_above(struct tree *t, uint32_t v)
 {
 	uint32_t depth = 0;
@@ -112,8 +114,8 @@ static void find_dominators(struct tree *t)
 			t->dom[v] = t->dom[t->dom[v]];
 }
 
-/* Numbers the tree of dominators in the order of a walk: those below one have the numbers from its
- * own, first, to last. below: zero. */
+/* Numbers the dominator tree in depth-first order: the subtree of a vertex has the numbers from
+ * first to last. `below` is scratch space that is zero on entry. */
 static void number_tree(const struct tree *t, uint32_t *first, uint32_t *last, uint32_t *below)
 {
 	for (uint32_t v = t->n; v-- > 0;) {
@@ -128,11 +130,12 @@ static void number_tree(const struct tree *t, uint32_t *first, uint32_t *last, u
 		last[v] = first[v] + size - 1;
 		if (v)
 			below[up] += size;
-		below[v] = 1; /* itself; then: what is given away of its numbers */
+		/* starts at 1 for itself, then counts the numbers given to its subtrees */
+		below[v] = 1;
 	}
 }
 
-/* What is not reached is a tree by itself. */
+/* Computes one dominator tree. A block that the walk does not reach is a tree of its own. */
 static int find_tree(struct cfg *g, uint32_t root, bool backwards)
 {
 	size_t n = g->n;

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  * Copyright 2026 The heddle authors */
 
-/* A graph as text, for tests and for people: stable, one line a block. Blocks are named by their
- * number and the source line of their first statement. */
+/* Prints a graph as text, for tests and for people. The format is stable, with one line per block.
+ * A block's name is its number and the source line of its first statement. */
 #include "cfg/cfg.h"
 
 static const char *const level_names[] = {"divergent", "warp", "block"};

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  * Copyright 2026 The heddle authors */
 
-/* Derives effects from the table's flags and the mnemonic's parts. If in doubt, assumes more
- * effects. */
+/* Derives the effects from the flags in ops.def and from the parts of the mnemonic. In doubt, it
+ * assumes more effects. */
 #include "cfg/effects.h"
 
 #include <string.h>
@@ -33,7 +33,7 @@ static bool part_is(const char *part, const char *word)
 	return !strncmp(part, word, n) && (!part[n] || part[n] == ':');
 }
 
-/* The classes of all spaces that the mnemonic names: copies have two. */
+/* Returns the memory classes of all state spaces that the mnemonic names. A copy names two. */
 static uint8_t all_classes(const struct ptx_mnem *mn)
 {
 	static const char *const names[] = {"global", "shared", "local"};
@@ -46,7 +46,7 @@ static uint8_t all_classes(const struct ptx_mnem *mn)
 	return classes ? classes : CFG_GENERIC;
 }
 
-/* The symbol that the first address among the operands names; NULL: none. */
+/* Returns the symbol in the first address operand, or NULL if that address contains no symbol. */
 static const struct ptx_sym *address_symbol(const struct ptx_stmt *s)
 {
 	for (unsigned i = 0; i < s->n; i++)
@@ -136,7 +136,8 @@ struct cfg_effects cfg_effects_of(const struct ptx_stmt *s)
 	return e;
 }
 
-/* Whether the effects concern memory that other threads share, which fences order. */
+/* Returns true if the effects concern memory shared with other threads, so that a fence orders
+ * them. */
 static bool is_seen(const struct cfg_effects *e)
 {
 	return ((e->reads | e->writes) & (CFG_GLOBAL | CFG_SHARED)) || e->ordered || e->fence;

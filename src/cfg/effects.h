@@ -1,17 +1,17 @@
 /* SPDX-License-Identifier: Apache-2.0
  * Copyright 2026 The heddle authors */
 
-/* What an instruction does besides writing registers, and which two of a thread may not change
- * places for it. Registers are not looked at here: ptx_visit_regs and chains.h say who writes and
- * who reads these. The carry flag is treated as one more register. */
+/* Effects of an instruction besides writing registers, and which pairs of instructions in a thread
+ * must keep their order because of these effects. Ordinary registers are not covered;
+ * ptx_visit_regs and chains.h find their reads and writes. The carry flag is covered here. */
 #ifndef HEDDLE_CFG_EFFECTS_H
 #define HEDDLE_CFG_EFFECTS_H
 
 #include "ptx/ptx.h"
 
-/* Classes of memory: what is in two of them is not the same. An address without a space may be any
- * of the first three. Through it constants and parameters of kernels may be read, too, which
- * nothing writes. Textures and surfaces are views of global memory. */
+/* Classes of memory, which never overlap. A generic address can point to any of the first three. A
+ * load from a generic address can also read constants and kernel parameters, but no instruction
+ * writes these. Textures and surfaces are views of global memory. */
 enum cfg_memory {
 	CFG_GLOBAL = 1,
 	CFG_SHARED = 2,
@@ -25,23 +25,26 @@ enum cfg_memory {
 
 struct cfg_effects {
 	uint8_t reads, writes; /* enum cfg_memory */
-	bool ordered; /* others may see when it happens (volatile, relaxed, atomic), or it does
-			 something that no operand shows: among such the order stays */
-	bool fence;   /* orders all that other threads see: fences, barriers, acquire and release */
+	/* other threads can observe when it happens (volatile, relaxed, atomic), or it has an
+	 * effect that no operand shows; such instructions keep their order */
+	bool ordered;
+	/* orders all accesses that other threads can see: fences, barriers, acquire and release */
+	bool fence;
 	bool barrier; /* of a block, or wider */
-	bool convergent; /* must not gain or lose control dependences; among such the order stays */
-	bool async;      /* goes on after the instruction, or waits for what does */
+	/* must not gain or lose control dependences; such instructions keep their order */
+	bool convergent;
+	bool async; /* continues after the instruction, or waits for something that does */
 	bool reads_cc, writes_cc;
 	bool time;   /* reads a clock, or waits */
 	bool trap;   /* ends, or stops, the whole grid */
-	bool leaves; /* branches and ways out, trap among them */
+	bool leaves; /* branches and exits, including trap */
 	bool call;
-	bool unknown; /* not in the table: all of the above is assumed but for barrier and leaves */
+	bool unknown; /* not in ops.def: all of the above is assumed, except barrier and leaves */
 };
-/* Of anything but an instruction: nothing. */
+/* Returns the effects of a statement. A statement that is not an instruction has none. */
 struct cfg_effects cfg_effects_of(const struct ptx_stmt *s);
-/* Whether a, which comes first, has to stay ahead of b in a thread; it is so of b and a then, too.
- */
+/* Returns true if a, the earlier of two instructions of a thread, has to stay before b. The result
+ * is the same if a and b are swapped. */
 bool cfg_must_order(const struct cfg_effects *a, const struct cfg_effects *b);
 
 #endif

@@ -1,24 +1,24 @@
 /* SPDX-License-Identifier: Apache-2.0
  * Copyright 2026 The heddle authors */
 
-/* What is known of integers in registers by their arithmetic alone: which hold a thread's number
- * within its block, (tid.z * ntid.y + tid.y) * ntid.x + tid.x, however that is written, and which
- * end in zero bits.
+/* Finds two properties of integer registers from their arithmetic: which contain the thread's index
+ * in its block, (tid.z * ntid.y + tid.y) * ntid.x + tid.x, in any spelling, and which end in zero
+ * bits.
  *
- * The hardware cuts blocks into warps by that number, 32 consecutive ones each, in blocks of any
- * shape (CUDA's thread hierarchy; PTX ISA, %laneid and %tid). All products looked at stay far below
- * 2^31, as a block has at most 1,024 threads: neither width nor sign of the arithmetic matters.
+ * The hardware divides blocks of any shape into warps of 32 consecutive indices (CUDA's thread
+ * hierarchy; PTX ISA, %laneid and %tid). A block has at most 1,024 threads, so all products here
+ * stay far below 2^31. Therefore width and sign of the arithmetic do not matter.
  *
- * Only of registers with one definition, which nothing guards: what reads them gets that value, or
- * none at all. */
+ * Only registers with a single, unguarded definition are considered. Code that reads such a
+ * register gets that value or an undefined one. */
 #include "cfg/cfg_private.h"
 
 #include <errno.h>
 #include <stdlib.h>
 
-/* A value as a sum of products, each at most once: bit i is the product of tid.x (i / 4 == 1),
- * tid.y (2), tid.z (3) or nothing (0), of ntid.y if i & 2, and of ntid.x if i & 1. 0: no such sum.
- */
+/* A value as a set of products to add up, each at most once, one bit per product. Bit i is a
+ * product of up to three factors. i / 4 selects the first: none (0), tid.x (1), tid.y (2) or tid.z
+ * (3). ntid.y is a factor if i & 2, ntid.x if i & 1. The set is 0 if the value is no such sum. */
 #define NTID_X (1u << 1)
 #define NTID_Y (1u << 2)
 #define TID_X  (1u << 4)
@@ -130,7 +130,8 @@ static uint16_t find_sum(const struct search *c, const struct ptx_stmt *s)
 	}
 }
 
-/* Trailing zero bits survive overflow and any change of width. */
+/* Returns the number of trailing zero bits that the result certainly has. Overflow and changes of
+ * width do not affect trailing zeros. */
 static unsigned find_zeros(const uint8_t *zeros, const struct ptx_stmt *s)
 {
 	const struct ptx_opd *o = s->opd;
@@ -178,7 +179,8 @@ static bool visit(struct search *c, const struct ptx_stmt *s)
 	return true;
 }
 
-/* In text order a definition usually precedes its uses; loops need further passes. */
+/* Visits all statements in text order until nothing changes. A definition usually precedes its uses
+ * in the text; loops need further passes. */
 static void solve(struct search *c)
 {
 	bool changed = true;

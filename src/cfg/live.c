@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0
  * Copyright 2026 The heddle authors */
 
-/* Liveness, backwards to a fixed point, and the peak number of live registers: an estimate of
- * register demand before ptxas. A guarded definition keeps the old value alive. */
+/* Computes liveness by a backward fixed-point iteration, and the peak number of live registers,
+ * which estimates the register demand before ptxas. A guarded definition keeps the old value
+ * alive. */
 #include "cfg/cfg_private.h"
 
 #include <errno.h>
@@ -58,7 +59,7 @@ static bool update_block(const struct cfg *g, struct cfg_liveness *l, uint32_t b
 	return true;
 }
 
-/* The number of 32-bit registers that a register takes; predicates are counted separately. */
+/* Returns how many 32-bit registers a PTX register takes; predicates are counted separately. */
 static uint32_t weight(const struct ptx_func *f, uint32_t reg, bool *ret_pred)
 {
 	uint8_t base = f->regs.at[reg].sym->type.base;

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0
  * Copyright 2026 The heddle authors */
 
-/* Whether one register is live into one block: back from where it is read, as far as nothing writes
- * it. Few questions of a large function cost less so than the sets of all its blocks. */
+/* Finds whether one register is live into one block, by walking back from its reads until a write.
+ * For few queries in a large function this is cheaper than computing the live sets of all
+ * blocks. */
 #include "cfg/cfg_private.h"
 
 #include <errno.h>
@@ -14,10 +15,12 @@ struct access {
 
 struct cfg_spans {
 	const struct cfg *g;
-	VEC(struct access) reads;       /* of what was there when the block began; sorted */
-	VEC(struct access) writes;      /* that leave nothing of it; sorted */
-	uint32_t *read_in, *written_in; /* of a register: the last block that did, plus 1 */
-	uint32_t *seen, *stack, mark;   /* of blocks */
+	/* reads of a register's value at the block's beginning; sorted */
+	VEC(struct access) reads;
+	VEC(struct access) writes; /* that leave nothing of it; sorted */
+	/* for each register: the last block that reads or writes it, plus 1 */
+	uint32_t *read_in, *written_in;
+	uint32_t *seen, *stack, mark; /* of blocks */
 	bool guarded, defs, failed;
 	uint32_t block;
 };

@@ -1,14 +1,15 @@
 /* SPDX-License-Identifier: Apache-2.0
  * Copyright 2026 The heddle authors */
 
-/* Which values, and which blocks, are the same for all threads of a warp or block. Starts from
- * "all uniform" and lowers to a fixed point, so what stays is proved.
+/* Finds which values, and the execution of which blocks, are the same for all threads of a warp or
+ * block. The analysis starts with "everything is uniform" and lowers levels to a fixed point, so
+ * the levels that remain are proved.
  *
- * A register gets the meet over its definitions: operands, guard, and the block that holds it. A
- * block gets the meet over the branches whose two ways may lead to it or past it: everything
- * between a branch and its post-dominator. A loop that threads leave at different times taints
- * itself that way, round its back edge; what threads left early by an exit taints all that
- * follows. */
+ * The level of a register is the minimum over its definitions: their operands, their guard, and the
+ * block that contains them. The level of a block is the minimum over the branches that can lead to
+ * it or past it. Such a branch affects all blocks between itself and its post-dominator. If threads
+ * leave a loop in different iterations, the loop's own blocks lose their level through its back
+ * edge. If threads exit early, all later blocks lose their level. */
 #include "cfg/cfg_private.h"
 
 #include <errno.h>
@@ -22,7 +23,9 @@ struct work {
 	const bool *but;
 	const uint8_t *given; /* or NULL */
 	struct cfg_linear linear;
-	uint8_t *above;         /* of each register: of the bits from 5 on; never below its level */
+	/* for each register: uniformity level of its bits 5 and higher, which is at least the
+	 * register's level */
+	uint8_t *above;
 	uint32_t *stack, *seen; /* of blocks; their last mark */
 	uint32_t mark;
 	bool changed;
@@ -66,8 +69,8 @@ static uint8_t operand_level(const struct work *w, const struct ptx_opd *o)
 	case PTX_OPD_SPECIAL:
 		return special_level(o);
 	case PTX_OPD_SYM:
-		/* Local memory: each thread has its own copy, whose address may still be
-		 * uniform. */
+		/* Each thread has its own copy of local memory, so data is divergent even at a
+		 * uniform address. */
 		return o->sym && o->sym->space == PTX_LOCAL ? CFG_DIVERGENT : level;
 	case PTX_OPD_TEXT:
 		return CFG_DIVERGENT;
@@ -83,7 +86,8 @@ static uint8_t operand_level(const struct work *w, const struct ptx_opd *o)
 	}
 }
 
-/* Meet over the sources: all operands after the first, which is the destination. */
+/* Returns the lowest uniformity level of the sources. These are all operands except the first, the
+ * destination; the destination counts too if the instruction reads it. */
 static uint8_t sources_level(const struct work *w, const struct ptx_stmt *s)
 {
 	uint8_t level = CFG_BLOCK_UNIFORM;
@@ -101,7 +105,8 @@ static bool is_imm(const struct ptx_stmt *s, unsigned i, uint64_t value)
 	       (uint32_t)s->opd[i].value == (uint32_t)value;
 }
 
-/* Warp operations give all lanes the same result if all lanes take part. */
+/* Returns the uniformity level of a warp operation's result: if all lanes participate, they all get
+ * the same result. */
 static uint8_t warp_op_level(const struct work *w, const struct ptx_stmt *s)
 {
 	bool all = is_imm(s, s->n - 1u, UINT32_MAX);
@@ -122,8 +127,9 @@ static uint8_t warp_op_level(const struct work *w, const struct ptx_stmt *s)
 	}
 }
 
-/* Threads of a warp have indices 32k + lane. So bits 5 and up of the index are uniform in a warp,
- * and those of its sum with multiples of 32 (also modulo 2^32 and 2^64). */
+/* Returns the uniformity level of bits 5 and higher of an operand. The threads of a warp have the
+ * indices 32k + lane. So these bits of the thread index are warp-uniform, and so are those of its
+ * sum with a multiple of 32 (also modulo 2^32 and 2^64). */
 static uint8_t operand_above(const struct work *w, const struct ptx_opd *o)
 {
 	if (cfg_is_thread_number(&w->linear, o))
@@ -133,7 +139,9 @@ static uint8_t operand_above(const struct work *w, const struct ptx_opd *o)
 	return operand_level(w, o);
 }
 
-/* The level of a multiple of 32, which low bits cannot affect; divergent for other operands. */
+/* Returns the uniformity level of an operand that is a multiple of 32, and CFG_DIVERGENT for any
+ * other operand. Adding such an operand leaves bits 0 to 4 unchanged and causes no carry out of
+ * them. */
 static uint8_t whole_warps_level(const struct work *w, const struct ptx_opd *o)
 {
 	return cfg_zeros(&w->linear, o) >= 5 ? operand_level(w, o) : CFG_DIVERGENT;
@@ -181,7 +189,9 @@ static bool is_imm_multiple(const struct ptx_opd *o, uint64_t of)
 	return o->kind == PTX_OPD_IMM && o->has_value && o->value && o->value % of == 0;
 }
 
-/* v < 32k, whatever their sign, is v / 32 < k, rounded down; v <= 32k - 1 is the same. */
+/* Returns the uniformity level of a comparison. v < 32k is equivalent to v / 32 < k, rounded down,
+ * whatever the signs, so it depends only on bits 5 and higher. v <= 32k - 1 is the same
+ * comparison. */
 static uint8_t compare_level(const struct work *w, const struct ptx_stmt *s)
 {
 	struct ptx_opd limit = s->opd[2];
@@ -208,7 +218,8 @@ static uint8_t compare_level(const struct work *w, const struct ptx_stmt *s)
 	return MIN(level, whole_warps_level(w, &limit));
 }
 
-/* The level of a result that depends only on bits 5 and up; divergent for others. */
+/* Returns the uniformity level of a result that depends only on bits 5 and higher of an operand,
+ * and CFG_DIVERGENT for any other result. */
 static uint8_t cut_level(const struct work *w, const struct ptx_stmt *s)
 {
 	const struct ptx_opd *o = s->opd;
@@ -220,7 +231,8 @@ static uint8_t cut_level(const struct work *w, const struct ptx_stmt *s)
 		return o[2].kind == PTX_OPD_IMM && o[2].has_value && o[2].value >= 5
 			       ? operand_above(w, &o[1])
 			       : CFG_DIVERGENT;
-	case PTX_OP_div: /* rounds towards zero, so possibly negative dividends do not count */
+	/* div rounds towards zero, so a dividend that can be negative does not qualify */
+	case PTX_OP_div:
 		if (!is_imm_multiple(&o[2], 32) ||
 			(s->mn->type[0] != PTX_U32 && s->mn->type[0] != PTX_U64 &&
 				!cfg_is_thread_number(&w->linear, &o[1])))
@@ -236,7 +248,8 @@ static uint8_t cut_level(const struct work *w, const struct ptx_stmt *s)
 	}
 }
 
-/* Whether all threads of the block meet at it: no count, no guard. */
+/* Returns true if all threads of the block wait at this barrier: it has no thread count and no
+ * guard. */
 static bool is_block_barrier(const struct ptx_stmt *s)
 {
 	unsigned id = ptx_has_mod(s->mn, "red") ? 1 : 0;
@@ -246,11 +259,11 @@ static bool is_block_barrier(const struct ptx_stmt *s)
 	       s->opd[id].kind == PTX_OPD_IMM && s->opd[id].has_value;
 }
 
-/* Whether s is a load right after a block barrier, in a program without races. All stores before
- * the barrier are ordered before it in all threads (PTX ISA, bar: memory ordering), so the last
- * store is the same for all threads. A store after the barrier cannot be visible: nothing orders it
- * before the load, so a thread that saw it would race. This requires code of one basic block in
- * which a thread neither stores nor waits for others. */
+/* Returns true if s is a load right after a block barrier, in a program without races. All stores
+ * before the barrier are ordered before the load in all threads (PTX ISA, bar: memory ordering), so
+ * all threads read the value of the same last store. A store after the barrier is not ordered
+ * before the load, so a thread that read its value would race. This holds only within one basic
+ * block, and if no thread stores or waits between the barrier and the load. */
 static bool follows_barrier(const struct work *w, const struct ptx_stmt *s)
 {
 	const struct ptx_stmt *body = w->g->f->body.at;
@@ -341,7 +354,8 @@ static void visit_block(struct work *w, uint32_t b)
 	}
 }
 
-/* The uniformity of the edge chosen at the end of a block; uniform if there is one edge. */
+/* Returns the uniformity level of the branch at the end of a block: do all threads leave by the
+ * same edge? A block with one edge is uniform. */
 static uint8_t choice_level(const struct work *w, uint32_t b)
 {
 	const struct cfg_block *blk = &w->g->at[b];
@@ -378,8 +392,9 @@ uint32_t cfg_influence(
 	}
 }
 
-/* A block in a branch's influence influences no block beyond it. If its level is already as low,
- * its influence has that level already. */
+/* Lowers the uniformity level of all blocks that a branch influences (those before its paths meet
+ * again). A block in a branch's influence influences no block outside it. So if the branch's own
+ * block already has this level or a lower one, nothing changes. */
 static void spread(struct work *w, uint32_t branch, uint8_t level)
 {
 	uint32_t n;
@@ -395,8 +410,8 @@ static void solve(struct work *w, uint8_t *spread_level)
 {
 	const struct cfg *g = w->g;
 
-	/* The order does not affect the result. In this order, code below a branch learns of it in
-	 * the same pass. */
+	/* The order of the blocks does not affect the result. In this order a branch lowers the
+	 * blocks after it in the same pass. */
 	do {
 		w->changed = false;
 		for (uint32_t b = 0; b < g->n; b++) {

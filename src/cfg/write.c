@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0
  * Copyright 2026 The heddle authors */
 
-/* Layout: parts one behind the other, a label where something branches to one, a branch where the
- * next part is not the next one. A part's own labels serve. */
+/* Lays out the parts of a draft (write.h) one after another. A part gets a label if another part
+ * branches to it, unless it has a label already. A branch is added where control continues at a
+ * part that does not come next. */
 #include "cfg/write.h"
 
 #include <errno.h>
@@ -127,7 +128,7 @@ static void look_for_label(void *user, struct ptx_opd *o)
 	*found |= sym && sym->kind == PTX_SYM_LABEL;
 }
 
-/* Whatever it does with one: it is no branch that is known. */
+/* Returns true if an instruction that is not a known branch names a label, for whatever purpose. */
 static bool names_label(const struct ptx_stmt *s)
 {
 	struct ptx_stmt copy = *s;
@@ -137,7 +138,8 @@ static bool names_label(const struct ptx_stmt *s)
 	return found;
 }
 
-/* A brace pair has to stay within a block, as calls have them. */
+/* Copies a block of the graph into a part of the draft. Braces, which surround call sequences, have
+ * to open and close within the block. */
 static int draft_block(struct drafting *dr, uint32_t b)
 {
 	const struct cfg_block *blk = &dr->g->at[b];
@@ -188,9 +190,11 @@ struct writing {
 	struct ptx_func *f;
 	const struct cfg_draft *d;
 	ptx_body body;
-	struct ptx_sym **label; /* by part; NULL: nothing branches to it */
-	uint32_t *first;   /* by part: its first statement, and the first behind the last part */
-	uint32_t *jump_at; /* by part: where the branch to `next` stands, or its end */
+	struct ptx_sym **label; /* by part; NULL: no branch leads to it */
+	/* for each part: index of its first statement; one more entry for the end of the last
+	 * part */
+	uint32_t *first;
+	uint32_t *jump_at; /* by part: index of the branch to `next`, or the part's end */
 	const struct ptx_mnem *jump, *end;
 };
 
@@ -210,7 +214,8 @@ static bool is_branch(const struct cfg_part *p)
 	return has_last(p) && (p->last.mn->flags & PTX_F_BRANCH) && p->last.mn->op != PTX_OP_brx;
 }
 
-/* A guarded branch to what comes next is better the other way round. */
+/* Returns true if a guarded branch leads to the part that comes next. Such a branch is inverted, so
+ * that it branches to `next` instead and falls through otherwise. */
 static bool turns_round(const struct cfg_part *p, uint32_t i)
 {
 	return is_branch(p) && p->last.guard != PTX_NO_REG && p->to.at[0] == i + 1 &&
@@ -352,7 +357,8 @@ static uint32_t block_at(const struct cfg *g, uint32_t stmt)
 	return stmt < g->f->body.len ? g->block_of[stmt] : g->exit;
 }
 
-/* Where it leads, by the draft, each once: marked in seen. */
+/* Marks in `seen` each block that part i should lead to according to the draft. Returns their
+ * number. */
 static uint32_t mark_meant(
 	const struct writing *w, const struct cfg *g, uint32_t i, uint32_t *seen, uint32_t mark)
 {
@@ -376,8 +382,9 @@ static uint32_t mark_meant(
 	return n;
 }
 
-/* How many of its marked successors a block has, each counted once; UINT32_MAX: others, too. The
- * block `jump` is only a way to where it leads. */
+/* Counts the successors of block `from` that are marked, each once, and returns UINT32_MAX if any
+ * successor is not marked. The block `jump` contains only a branch, so its successors count instead
+ * of it. */
 static uint32_t count_marked(
 	const struct cfg *g, uint32_t from, uint32_t jump, uint32_t *seen, uint32_t mark)
 {
@@ -401,8 +408,8 @@ static uint32_t count_marked(
 	return n;
 }
 
-/* Its statements are in one block of the graph, which leads where the part does and nowhere else.
- */
+/* Returns true if part i was written as drafted: its statements are in one block of the graph, and
+ * that block leads exactly where the part does. */
 static bool is_as_drafted(const struct writing *w, const struct cfg *g, uint32_t i, uint32_t *seen)
 {
 	const struct cfg_part *p = &w->d->parts.at[i];

@@ -1,47 +1,56 @@
 /* SPDX-License-Identifier: Apache-2.0
  * Copyright 2026 The heddle authors */
 
-/* A graph that is made, where cfg.h has graphs that were found: blocks of statements, how each
- * ends, and a body laid out from them. What control flow means is in the ends alone; labels and
- * branches are the writer's. */
+/* Builds a control-flow graph and writes it as code; cfg.h analyzes graphs of existing code. A
+ * draft consists of parts: straight-line statements, and a description of how the part ends. Only
+ * this description defines control flow. The writer creates the labels and branches. */
 #ifndef HEDDLE_CFG_WRITE_H
 #define HEDDLE_CFG_WRITE_H
 
 #include "cfg/cfg.h"
 
 struct cfg_part {
-	ptx_body stmts; /* straight: no branch, nothing that ends the thread. May begin with a
-			   label, which stays (and a .pragma "nounroll" behind it) */
-	/* The instruction that leaves: bra, brx, ret, exit, trap, with its guard and its mnemonic;
-	 * of a branch the operands are the writer's, but for the index of brx. mn NULL: none does.
-	 */
+	/* straight-line code, without branches and exits; can begin with a label, which is kept,
+	 * and a .pragma "nounroll" after the label */
+	ptx_body stmts;
+	/* The part's last instruction with its guard and mnemonic: bra, brx, ret, exit or trap. mn
+	 * is NULL if the part has no such instruction. The writer sets the operands of a branch,
+	 * except the index of brx. */
 	struct ptx_stmt last;
-	VEC(uint32_t) to; /* parts where `last` leads: one for bra, brx's table for brx */
-	uint32_t next; /* where it goes without `last`, or when that is not taken; CFG_NONE: off the
-			  function's end */
+	VEC(uint32_t) to; /* parts where `last` leads: one for bra, the table for brx */
+	/* part where control goes if `last` is absent or its guard is false; CFG_NONE: the end of
+	 * the function */
+	uint32_t next;
 };
 
 struct cfg_draft {
 	ptx_body head;              /* declarations */
-	VEC(struct cfg_part) parts; /* 0 is the entry; they are laid out in this order */
+	VEC(struct cfg_part) parts; /* part 0 is the entry; parts are laid out in this order */
 };
 
-/* Adds a part without statements that runs off the end; its number, CFG_NONE: out of memory. */
+/* Adds a part without statements that continues at the function's end. Returns its number, or
+ * CFG_NONE if out of memory. */
 uint32_t cfg_draft_add(struct cfg_draft *d);
 void cfg_draft_finish(struct cfg_draft *d); /* frees, and leaves it empty */
-/* The graph of a function without inner scopes (ptx_flatten) as a draft: part i is block i, but for
- * the last. Statements are copied as they are, not deeply. -ENOTSUP: a brx whose targets are not
- * known, or an instruction that names a label and is no known branch; -EINVAL: scopes; -ENOMEM. */
+/* Makes a draft from the graph of a function without inner scopes (ptx_flatten). Part i is block i;
+ * the virtual exit block has no part. Statements are copied without their operands (a shallow
+ * copy). Returns:
+ * - -ENOTSUP: a brx with unknown targets, or an instruction that names a label and is not a known
+ *   branch
+ * - -EINVAL: inner scopes
+ * - -ENOMEM */
 int cfg_draft_from(const struct cfg *g, struct cfg_draft *d);
 
-/* The body of a draft for f, whose new labels are f's. Control falls through where it can; a
- * bra whose target comes next is turned round. The graph of what was written is built and compared
- * with the draft: -EINVAL when it is another (a branch among the statements, a target that does not
- * exist). ret_body is the caller's. */
+/* Writes a draft as a body for f, and adds the new labels to f. Control falls through where
+ * possible; a guarded branch to the part that comes next is inverted. The caller owns *ret_body.
+ *
+ * As a check, the graph of the written body is built and compared with the draft. Returns -EINVAL
+ * if they differ, because of a branch among the statements or a target that does not exist. */
 int cfg_write(
 	struct ptx_module *m, struct ptx_func *f, const struct cfg_draft *d, ptx_body *ret_body);
-/* The same; ret_first: for each part, and then for the end, where its statements begin: a label, if
- * it has none of its own and needs one; its statements; `last`; a branch to `next`. */
+/* Does the same as cfg_write. ret_first[i] is the index of part i's first statement in *ret_body,
+ * and ret_first[n] is the end of the last of n parts. A part is written as a label (if it needs one
+ * and has none), its statements, `last`, and a branch to `next`. */
 int cfg_write_parts(struct ptx_module *m, struct ptx_func *f, const struct cfg_draft *d,
 	ptx_body *ret_body, uint32_t *ret_first);
 

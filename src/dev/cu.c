@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  * Copyright 2026 The heddle authors */
 
-/* The driver API's tables at run time: functions, names of result codes. */
+/* The driver API's tables at run time: the functions, and the names of result codes. */
 #include "dev/cu.h"
 
 const struct cu_fn cu_fns[] = {

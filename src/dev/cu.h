@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0
  * Copyright 2026 The heddle authors */
 
-/* The CUDA driver API in heddle's own prototypes: types, values, and struct cu_api, a driver as a
- * table of functions (filled by dev_open). Programs that link a libcuda.so.1 include cu_link.h
- * instead. */
+/* The CUDA driver API in heddle's own prototypes: types, constants, and struct cu_api, a table of a
+ * driver's functions that dev_open fills. Programs that link libcuda.so.1 directly include
+ * cu_link.h instead. */
 #ifndef HEDDLE_CU_H
 #define HEDDLE_CU_H
 
@@ -17,7 +17,8 @@ struct cu_api {
 #undef CU_FN
 };
 
-/* "CUDA_ERROR_INVALID_VALUE", "invalid argument"; NULL for a value that is no result code. */
+/* Return the name and the text of a result code: "CUDA_ERROR_INVALID_VALUE", "invalid argument".
+ * NULL if the value is not a result code. */
 const char *cu_result_name(CUresult r);
 const char *cu_result_text(CUresult r);
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  * Copyright 2026 The heddle authors */
 
-/* Enumerations of the CUDA driver API, made from cu_enums.def and cu_result.def. */
+/* Enumerations of the CUDA driver API, generated from cu_enums.def and cu_result.def. */
 #ifndef HEDDLE_CU_ENUMS_H
 #define HEDDLE_CU_ENUMS_H
 
@@ -23,9 +23,9 @@ typedef enum CUresult_enum {
 #undef CU_VAL
 #undef CU_ENUM_END
 
-#define CU_CUDA_VERSION 13000 /* the API's version that these names and values are of */
+#define CU_CUDA_VERSION 13000 /* version of the API that these names and values come from */
 
-/* Stream handles with a meaning of their own. */
+/* Stream handles with a special meaning. */
 #define CU_STREAM_LEGACY     ((CUstream)0x1)
 #define CU_STREAM_PER_THREAD ((CUstream)0x2)
 

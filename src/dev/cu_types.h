@@ -2,7 +2,8 @@
  * Copyright 2026 The heddle authors */
 
 /* Handles and structures of the CUDA driver API, in the layout of its 64-bit binary interface.
- * Handles of the vendor's driver and of the virtual GPU are equally opaque here. */
+ * heddle never looks inside a handle, whether it belongs to the vendor's driver or to the virtual
+ * GPU. */
 #ifndef HEDDLE_CU_TYPES_H
 #define HEDDLE_CU_TYPES_H
 

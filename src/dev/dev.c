@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0
  * Copyright 2026 The heddle authors */
 
-/* Finds and loads drivers. All kinds share one file name, libcuda.so.1, so a library path set for
- * the shim or the virtual GPU also affects a plain dlopen. Markers tell the libraries apart. If the
- * found one has a marker, the system's driver is looked up in the folders where systems keep it. */
+/* Finds and loads drivers. The vendor's driver, the shim and the virtual GPU share one file name,
+ * libcuda.so.1. So a library path that is set for the shim or the virtual GPU also affects a plain
+ * dlopen. Marker symbols tell these libraries apart. If dlopen finds a library with a marker, the
+ * system's driver is searched in the folders where systems install it. */
 #include "dev/dev.h"
 
 #include "base/base.h"
@@ -31,10 +32,11 @@ static const char *const system_paths[] = {
 	"/run/opengl-driver/lib/libcuda.so.1",
 };
 
-/* Where an installed virtual GPU is, relative to the folder of heddle, and of programs that are
- * parts of heddle themselves. */
+/* Paths of an installed virtual GPU, relative to the folder of the heddle command, or to the folder
+ * of a program that is itself part of heddle. */
 static const char *const cpu_places[] = {HEDDLE_PARTS "/cpu/libcuda.so.1", "../cpu/libcuda.so.1"};
-/* The same in a build tree, relative to the program's folder or one above it. */
+/* Path of the virtual GPU in a build tree, relative to the program's folder or a folder above
+ * it. */
 #define CPU_BUILT "src/dev/cpu/libcuda.so.1"
 
 typedef void *lookup_fn(void *handle, const char *name);
@@ -53,8 +55,8 @@ static int fill_api(void *handle, lookup_fn *lookup, struct cu_api *ret)
 	return 0;
 }
 
-/* A driver is never unmapped: its threads and its exit handlers may still run its code after
- * dlclose. */
+/* Opens a driver file. A driver is never unmapped, because its threads and its exit handlers can
+ * still run its code after dlclose. */
 static int open_file(const char *path, bool foreign_only, lookup_fn *lookup, struct cu_api *ret)
 {
 	void *handle = dlopen(path, RTLD_NOW | RTLD_LOCAL | RTLD_NODELETE);
@@ -198,8 +200,8 @@ bool dev_parse(const char *text, enum dev_kind *ret, int *ret_ordinal)
 
 enum dev_compiler dev_compiler(int version)
 {
-	/* Drivers with the ptxas of each of these releases; 13.1 to 13.3 behave as 13.0, 13.4 and
-	 * 13.5 as 12.0 to 12.6. */
+	/* Each of these releases was tried with its ptxas. Releases 13.1 to 13.3 behave like 13.0.
+	 * Releases 13.4 and 13.5 behave like 12.0 to 12.6. */
 	static const struct {
 		int from, to; /* 1000 times the major number and 10 times the minor one */
 		enum dev_compiler is;

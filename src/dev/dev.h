@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  * Copyright 2026 The heddle authors */
 
-/* Opening a device: a CUDA driver as a table of functions. There are two devices: the system's
+/* Opens a device, that is, a CUDA driver as a table of functions. There are two kinds: the system's
  * driver, and the virtual GPU (cpu/), which is heddle's own libcuda.so.1. */
 #ifndef HEDDLE_DEV_H
 #define HEDDLE_DEV_H
@@ -18,46 +18,54 @@ enum dev_kind {
 	DEV_CUDA,
 };
 
-/* Symbols that tell heddle's own libcuda.so.1 from the vendor's. */
+/* Symbols that only heddle's own libcuda.so.1 files export, to tell them from the vendor's
+ * driver. */
 #define DEV_SHIM_MARKER "heddle_shim_marker"
 #define DEV_CPU_MARKER  "heddle_cpu_marker"
 
-/* Loads a driver (RTLD_LOCAL) and fills *ret. path: this file; NULL: the usual place of the kind
- * (cpu: beside the program, or in its build tree; cuda: the system's, never one with a marker of
- * heddle). Calls no function of the driver, except that AUTO asks for the number of devices.
- * -ENOENT: no such library; -ELIBBAD: not a driver. Thread safe.
+/* Loads a driver (RTLD_LOCAL) and fills *ret. If path is NULL, the driver is searched in the usual
+ * place of its kind:
+ * - cpu: beside the program, or in its build tree
+ * - cuda: the system's driver, never a library with a marker of heddle
+ *
+ * dev_open calls no function of the driver, except that DEV_AUTO asks for the number of devices. It
+ * is thread safe. Returns -ENOENT if there is no such library, -ELIBBAD if the library is not a
+ * driver.
  *
  * The functions of the system's driver are looked up with the program's dlsym, so that a preloaded
- * library that limits memory sees the calls. Those of a given file are always the file's own. */
+ * library that limits memory sees the calls. The functions of an explicit path are always those of
+ * that file. */
 int dev_open(enum dev_kind kind, const char *path, struct cu_api *ret);
-/* For the shim, which a preloaded library calls as its driver: opens this file, or for NULL the
- * system's driver, and in both cases with the library's own functions (symbol.h). */
+/* Opens a driver for the shim when a preloaded library uses the shim as its driver: the file at
+ * `path`, or the system's driver if path is NULL. In both cases the table gets the file's own
+ * functions (see symbol.h). */
 int dev_open_below(const char *path, struct cu_api *ret);
-/* Which of the two it is: DEV_CPU or DEV_CUDA. */
+/* Returns the kind of an opened driver: DEV_CPU or DEV_CUDA. */
 enum dev_kind dev_kind_of(const struct cu_api *api);
-/* Before this text is loaded: the source line of each of its lines, from the first (0: none;
- * ptx_lines), so that the virtual GPU's reports name them. Copied; does nothing for another
- * device. */
+/* Tells the virtual GPU which source line each line of a PTX text comes from (0: none; see
+ * ptx_lines), so that its reports name source lines. Call this before loading the text. The virtual
+ * GPU copies the array. For any other device this does nothing. */
 void dev_tell_lines(
 	const struct cu_api *api, const char *text, size_t len, const uint32_t *lines, size_t n);
 /* The virtual GPU's function that receives the lines. */
 #define DEV_CPU_LINES "heddle_cpu_lines"
 typedef void dev_lines_fn(const char *text, size_t len, const uint32_t *lines, size_t n);
-/* No function of *api may be called any more. The library stays mapped, since a driver's own
- * threads outlive this. */
+/* Closes a driver; the caller must not call its functions afterwards. The library stays mapped,
+ * because the driver's own threads can still run. */
 void dev_close(struct cu_api *api);
 
-/* "cpu", "cuda", "auto"; false: none of these. */
+/* Parses "cpu", "cuda" or "auto". Returns false for any other text. */
 bool dev_kind_parse(const char *text, enum dev_kind *ret);
-/* The same, or followed by a device number: "cpu:1", "cuda:0"; without one, *ret_ordinal is 0. */
+/* Parses a kind with an optional device number, such as "cpu:1" or "cuda:0". Without a number
+ * *ret_ordinal is 0. */
 bool dev_parse(const char *text, enum dev_kind *ret, int *ret_ordinal);
 
-/* Each driver has a PTX compiler. Is the compiler of this driver version known to produce wrong
- * code? version is the value of cuDriverGetVersion, 13000 for CUDA 13.0. */
+/* The quality of the PTX compiler in a driver version: does it generate wrong code? `version` is the
+ * value of cuDriverGetVersion, 13000 for CUDA 13.0. */
 enum dev_compiler {
 	DEV_COMPILER_RIGHT, /* tried: heddle's forms are compiled correctly */
-	/* wrong code for some kernels without .maxnreg; heddle's forms always have one
-	 * (ptx_bounds_state_registers) */
+	/* generates wrong code for some kernels without .maxnreg; heddle's forms always have
+	 * .maxnreg (ptx_bounds_state_registers) */
 	DEV_COMPILER_FAULTY,
 	DEV_COMPILER_NOT_SEEN, /* not tried */
 };

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  * Copyright 2026 The heddle authors */
 
-/* Finds libc's dlsym in the symbol table of libc itself, without the dynamic linker, since an
- * interposer may define dlvsym, too. If libc lacks the table that is read here (DT_GNU_HASH), the
+/* Finds libc's dlsym in libc's own symbol table, without the dynamic linker, because an interposer
+ * can define dlvsym too. If libc lacks the hash table that this code reads (DT_GNU_HASH), the
  * program's dlsym is used. */
 #include "dev/symbol.h"
 
@@ -24,7 +24,8 @@ struct table {
 	const uint32_t *hash; /* DT_GNU_HASH */
 };
 
-/* glibc relocates the addresses in the dynamic section of most libraries, but not of all. */
+/* Returns the address of a table named in the dynamic section. For most libraries glibc has changed
+ * the offsets in this section to absolute addresses, but not for all. */
 static const void *table_address(uintptr_t base, uintptr_t value)
 {
 	return (const void *)(value < base ? base + value : value);
@@ -64,7 +65,7 @@ static uint32_t gnu_hash(const char *name)
 	return h;
 }
 
-/* The address of a function that the library defines, or NULL. */
+/* Returns the address of a function that the library defines, or NULL. */
 static void *table_find(const struct table *t, const char *name)
 {
 	uint32_t n_buckets = t->hash[0], first = t->hash[1], bloom_words = t->hash[2];

@@ -1,15 +1,15 @@
 /* SPDX-License-Identifier: Apache-2.0
  * Copyright 2026 The heddle authors */
 
-/* Looks up a driver's functions past interposers. A preloaded library that defines dlsym
- * (HAMi-core, nvshare) answers every lookup of a driver function with its own function, which finds
- * the next one in libcuda.so.1. That library is the shim. If the shim used the same dlsym to find
- * the driver's functions, both would call each other forever. */
+/* Looks up a driver's functions without going through interposers. A preloaded library that defines
+ * dlsym (HAMi-core, nvshare) returns its own wrapper for every lookup of a driver function. The
+ * wrapper calls the function of libcuda.so.1, which is the shim. If the shim also used that dlsym
+ * to find the driver's functions, the wrapper and the shim would call each other forever. */
 #ifndef HEDDLE_DEV_SYMBOL_H
 #define HEDDLE_DEV_SYMBOL_H
 
-/* dlsym as libc defines it, whatever the program has preloaded. handle: of dlopen. NULL: not found.
- * Thread safe. */
+/* Does what libc's dlsym does, even if the program preloads another dlsym. handle comes from
+ * dlopen. Returns NULL if not found. Thread safe. */
 void *dev_symbol(void *handle, const char *name);
 
 #endif

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0
  * Copyright 2026 The heddle authors */
 
-/* The parts of ELF that are needed: sections by name, and the architecture and kernels of a
- * cubin. Only 64-bit little-endian. Every offset is untrusted and checked before use. */
+/* Parses ELF as far as heddle needs it: sections by name, and the architecture and kernels of a
+ * cubin. Only 64-bit little-endian files are supported. Every offset is untrusted and checked
+ * before use. */
 #include "image/image.h"
 
 #include <elf.h>
@@ -37,7 +38,7 @@ static bool read_section(const struct sections *s, unsigned i, Elf64_Shdr *ret)
 	return true;
 }
 
-/* The string at `at` of a string table. NULL: it is not terminated. */
+/* Returns the string at offset `at` of a string table, or NULL if it is not terminated. */
 static const char *string_at(struct image_bytes table, uint64_t at)
 {
 	if (at >= table.len || !memchr(table.at + at, 0, table.len - at))
@@ -88,7 +89,8 @@ static int keep_first(void *user, struct image_bytes section)
 	return section.len ? 1 : 0;
 }
 
-/* Lines end with NULs in that section. Lines with a comment or .loc are empty. */
+/* In this section each line ends with a NUL. Lines that contained only a comment or .loc are
+ * empty. */
 int image_elf_ptx(struct image_bytes cubin, char **ret, size_t *ret_len)
 {
 	struct image_bytes section = {0};
@@ -122,7 +124,8 @@ int image_elf_arch(struct image_bytes cubin, uint32_t *ret_arch, char *ret_varia
 	if (cubin.len < sizeof(h))
 		return -EBADMSG;
 	memcpy(&h, cubin.at, sizeof(h));
-	/* CUDA 13 moved the architecture from the lowest byte of the flags to the second. */
+	/* CUDA 13 moved the architecture from the lowest byte of the flags to the next higher
+	 * bits. */
 	*ret_arch = h.e_ident[EI_OSABI] == 0x41 ? h.e_flags >> 8 & 0xffff : h.e_flags & 0xff;
 	*ret_variant = h.e_ident[EI_OSABI] != 0x41 && h.e_flags & 0x800 ? 'a' : 0;
 	return 0;

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0
  * Copyright 2026 The heddle authors */
 
-/* Containers of device code: headers, entries, and the entry for a device. memcpy reads fields
- * at fixed offsets (little-endian hosts only, like CUDA). Every length is checked against the
- * remaining bytes before use. */
+/* Parses containers of device code: headers, entries, and the choice of the entry for a device.
+ * Fields are read with memcpy at fixed offsets (little-endian hosts only, like CUDA). Every length
+ * is checked against the remaining bytes before use. */
 #include "image/image.h"
 
 #include <errno.h>
@@ -126,7 +126,7 @@ struct walk {
 	unsigned containers;
 };
 
-/* Walks consecutive containers, 8-byte aligned, with zeros between them. */
+/* Walks consecutive containers, which are 8-byte aligned with zeros between them. */
 static int walk_section(void *user, struct image_bytes b)
 {
 	struct walk *w = user;
@@ -152,7 +152,8 @@ static int walk_section(void *user, struct image_bytes b)
 	return 0;
 }
 
-/* The architecture in ".target sm_90a" of PTX text; 0: none in its first 64 KiB. */
+/* Returns the architecture of PTX text (90 for ".target sm_90a"), or 0 if its first 64 KiB contain
+ * no .target. */
 static uint32_t ptx_target(struct image_bytes b, char *ret_variant)
 {
 	size_t len = MIN(b.len, (size_t)65536);
@@ -175,7 +176,7 @@ bool image_is_ptx(struct image_bytes b)
 {
 	size_t i = 0;
 
-	/* Comments and blanks may come first; the first directive is .version. */
+	/* Skips comments and blanks, which can come before the first directive, .version. */
 	while (i < b.len) {
 		if (strchr(" \t\r\n\f\v", b.at[i]) && b.at[i]) {
 			i++;
@@ -232,7 +233,8 @@ static size_t elf_span(const uint8_t *p)
 		unsigned off, size, n, file_off, file_size;
 	} tables[2] = {{32, 54, 56, 8, 32}, {40, 58, 60, 24, 32}};
 
-	/* The header tables, and the data of program headers and sections. */
+	/* The file ends after the last of its header tables and the data of its program headers and
+	 * sections. */
 	for (i = 0; i < 2; i++) {
 		uint64_t off = read_field(p + tables[i].off, 8),
 			 size = read_field(p + tables[i].size, 2);
@@ -275,8 +277,8 @@ static const struct wrapper *as_wrapper(const void *image)
 {
 	const uint8_t *p = image;
 
-	/* If the first byte matches, the image is neither text nor anything shorter than a
-	 * wrapper. */
+	/* If the first byte matches, the image is not text, and not anything shorter than a
+	 * wrapper, so the next three bytes can be read. */
 	if (p[0] != 0xb1 || p[1] != 0x43 || p[2] != 0x62 || p[3] != 0x46)
 		return NULL;
 	return image;

@@ -40,7 +40,8 @@ int image_unpack(const struct image_entry *e, size_t max_bytes, char **ret, size
 		return -ENOTSUP;
 	if (e->full_bytes > (max_bytes ? max_bytes : DEFAULT_MAX))
 		return -E2BIG;
-	/* LZ4 compresses at most 255 to 1. A larger size is wrong and would waste memory. */
+	/* LZ4 compresses by a factor of at most 255. A larger claimed size is wrong and would waste
+	 * memory. */
 	if (e->packing == IMAGE_LZ4 && full / 256 > e->bytes.len)
 		return -EBADMSG;
 	out = malloc(full + 1);

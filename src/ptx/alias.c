@@ -1,15 +1,16 @@
 /* SPDX-License-Identifier: Apache-2.0
  * Copyright 2026 The heddle authors */
 
-/* ".alias a, b;": the symbol of a, a function that is only declared, means the function of b from
- * the whole text's end on. Its name stays, so calls are printed as they came; sym->func->sym is not
- * sym then, and that is how an alias is told. */
+/* Parses ".alias a, b;", which makes a (a function that is only declared) another name of function
+ * b. The alias takes effect at the end of the module's text. The symbol keeps its own name, so that
+ * calls are printed as they were written. Other code recognizes an alias because sym->func->sym
+ * differs from sym. */
 #include "ptx/lex.h"
 #include "ptx/parse.h"
 
 #include <string.h>
 
-/* The name at s, and what stands behind it. */
+/* Reads the name at s and returns the text after it in *ret_end. */
 static struct ptx_sym *read_name(const struct ptx_module *m, const char *s, const char **ret_end)
 {
 	char word[512] = {0};

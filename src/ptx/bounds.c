@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  * Copyright 2026 The heddle authors */
 
-/* What a function's directives say of its launches. They are kept as text; here is where it is read
- * and written. */
+/* Reads and writes a function's launch bounds: .maxntid, .reqntid, .minnctapersm, .maxnreg and the
+ * cluster directives. The module stores these directives as text; only this file parses them. */
 #include "ptx/graft.h"
 #include "ptx/lex.h"
 
@@ -10,7 +10,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* "256, 1, 1" behind the name; what is missing stays. */
+/* Reads numbers such as "256, 1, 1" after a directive's name. Numbers that are missing keep their
+ * values in `at`. */
 static void read_numbers(const char *s, uint32_t *at, unsigned n)
 {
 	char *end;
@@ -29,7 +30,7 @@ enum { MAXNTID, REQNTID, MINNCTAPERSM, MAXNCTAPERSM, MAXNREG, N_BOUNDS };
 static const char *const names[N_BOUNDS] = {".maxntid", ".reqntid", ".minnctapersm",
 	".maxnctapersm" /* of old, for the one before */, ".maxnreg"};
 
-/* Which of them a directive is; N_BOUNDS: none. */
+/* Returns which launch bound a directive sets, or N_BOUNDS if it sets none. */
 static unsigned find_name(const char *directive)
 {
 	unsigned i = 0;
@@ -134,12 +135,12 @@ int ptx_bounds_lower_maxnreg(struct ptx_module *m, struct ptx_func *f, uint32_t 
 	return add_number(m, f, names[MAXNREG], max);
 }
 
-/* Registers of a thread, at most, with which a block of so many threads can be launched; threads is
- * 0 where it is not known. */
+/* Returns the greatest number of registers per thread with which the GPU can launch a block of this
+ * many threads. threads is 0 if the block size is unknown. */
 static uint32_t most_registers(uint32_t threads)
 {
-	/* Of a block, and of a thread; given out to warps in steps of 8 a thread (sm_50 to sm_120).
-	 */
+	/* Register limits of sm_50 to sm_120: per block, per thread, and the step in which the GPU
+	 * allocates registers to each thread. */
 	const uint32_t block = 65536, thread = 255, step = 8;
 	uint32_t each = block / (uint32_t)round_up(MAX(threads, 1u), 32);
 
@@ -153,7 +154,7 @@ int ptx_bounds_state_registers(struct ptx_module *m, struct ptx_func *f)
 
 	ptx_bounds_get(f, &b);
 	threads = ptx_bounds_threads(&b);
-	/* .minnctapersm counts only beside a bound on threads. */
+	/* .minnctapersm limits registers only together with a bound on the block's size. */
 	if (b.maxnreg || (b.minnctapersm && threads))
 		return 0;
 	return add_number(m, f, names[MAXNREG], most_registers(threads));

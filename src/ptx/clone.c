@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0
  * Copyright 2026 The heddle authors */
 
-/* Copies of statements and functions. A copied function keeps the numbers of its registers, so
- * operands need no translation but for the symbols that they name: those of the original function
- * become the copy's, global ones stay. */
+/* Copies statements and functions. A copied function keeps its register numbers, so register
+ * operands stay as they are. Symbol operands are translated: a symbol of the original function
+ * becomes its copy, and a global symbol stays. */
 #include "ptx/copy.h"
 
 #include <errno.h>
@@ -59,7 +59,7 @@ void ptx_map_free(struct ptx_map *map)
 	*map = (struct ptx_map){0};
 }
 
-/* The copy of a symbol of the function, made when it is first met. */
+/* Returns the copy of a symbol of the function, and creates the copy at the first call. */
 static struct ptx_sym *map_copy(
 	struct ptx_module *m, struct ptx_map *map, const struct ptx_sym *from)
 {
@@ -121,7 +121,8 @@ static bool has_symbol(const struct ptx_stmt *s)
 	return s->kind == PTX_LABEL || s->kind == PTX_DECL || (s->kind == PTX_DIRECTIVE && s->sym);
 }
 
-/* First the symbols: an operand may name a label that comes later. */
+/* Copies all symbols before any statement, because an operand can name a label that is placed
+ * later. */
 static int copy_symbols(
 	struct ptx_module *m, struct ptx_map *map, const struct ptx_func *f, struct ptx_func *to)
 {
@@ -212,7 +213,7 @@ struct ptx_func *ptx_clone_func(struct ptx_module *m, const struct ptx_func *f, 
 	to->is_entry = f->is_entry;
 	to->has_body = f->has_body;
 	to->is_noreturn = f->is_noreturn;
-	/* Nobody outside calls a specialised function. */
+	/* No code outside the module calls a specialized function, so it needs no linkage. */
 	to->linkage = sym->linkage = f->is_entry ? f->linkage : 0;
 	to->no_param_list = f->no_param_list;
 	to->attributes = f->attributes;

@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0
  * Copyright 2026 The heddle authors */
 
-/* Internals of copying and renaming functions: a map from symbols (or texts) to their copies, fresh
- * names, renaming within text, and a walk that resolves names. */
+/* Internal functions that copy and rename functions: a map from symbols or texts to their copies,
+ * fresh names, renaming within text, and a walk over a body that resolves names. */
 #ifndef HEDDLE_PTX_COPY_H
 #define HEDDLE_PTX_COPY_H
 
 #include "ptx/names.h"
 
-/* Open addressing, a power of two, at most half full. */
+/* A hash table with open addressing. Its size is a power of two, and it is at most half full. */
 struct ptx_map {
 	struct ptx_map_slot {
 		const void *from;
@@ -20,7 +20,7 @@ void *ptx_map_get(const struct ptx_map *map, const void *from); /* NULL: not in 
 int ptx_map_put(struct ptx_map *map, const void *from, void *to);
 void ptx_map_free(struct ptx_map *map);
 
-/* How operands change when they are copied. map may be NULL: symbols stay. */
+/* How to translate operands while copying them. If syms is NULL, symbols stay the same. */
 #define PTX_COPY_SAME 4
 struct ptx_copy {
 	struct ptx_module *m;
@@ -44,21 +44,23 @@ struct ptx_opd *ptx_copy_opds(const struct ptx_copy *c, const struct ptx_opd *fr
 int ptx_add_symbol(struct ptx_module *m, struct ptx_func *f, struct ptx_sym *sym);
 /* Returns a number N such that no name in the module begins with "%hd_N_". */
 uint32_t ptx_new_tag(struct ptx_module *m);
-/* Returns a fresh name for a copy of sym. A register's name does not end in a digit. So the name
- * cannot belong to a register family, and its digits cannot be split in two ways. */
+/* Returns a fresh name for a copy of sym. The name of a register does not end in a digit. Therefore
+ * it cannot be mistaken for a member of a register family ("%r" + "12"). */
 const struct ptx_name *ptx_tagged_name(
 	struct ptx_module *m, uint32_t tag, const struct ptx_sym *sym);
-/* Makes a declaration for one register of a family such as ".local .b32 x<3>", which has none of
- * its own. -ENOTSUP: its type has no name. */
+/* Gives one register of a variable family such as ".local .b32 x<3>" its own declaration, because
+ * only the family has one so far. Returns -ENOTSUP if its type has no name. */
 int ptx_own_decl(struct ptx_module *m, struct ptx_sym *sym);
 
 /* ---- edit.c ---- */
 struct ptx_sym *ptx_item_sym(const struct ptx_item *it); /* NULL: it is text */
 /* whether any item was ever called so */
 bool ptx_is_known(const struct ptx_module *m, const char *name);
-/* Replaces the directive that begins with word; text is not copied. */
+/* Replaces the module's directive that begins with `word`. The module keeps the pointer `text`
+ * without copying the characters. */
 void ptx_set_text(struct ptx_module *m, const char *word, const char *text);
-/* Raises .version to this one (90 for 9.0) if it is lower. -ENOMEM. */
+/* Raises the module's .version to `version` (90 for 9.0) if it is lower. Returns -ENOMEM if out of
+ * memory. */
 int ptx_raise_version(struct ptx_module *m, unsigned version);
 
 /* ---- walk.c ---- */
@@ -69,38 +71,43 @@ struct ptx_walk {
 	VEC(size_t) first;            /* by scope, in order of opening: its first label */
 	size_t scope;                 /* index into `first` of the scope to open next */
 	size_t depth;
-	/* called for a name that its scope already has; NULL: not wanted */
+	/* called for a symbol whose name is already declared in the same scope; NULL to skip this
+	 * check */
 	void (*twice)(void *user, const struct ptx_sym *sym);
 	void *user;
 };
-/* Opens f's outermost scope, with labels and parameters, in the name table. Closes a scope that was
- * open there. -ENOMEM; call ptx_walk_end in any case. */
+/* Opens f's outermost scope in the name table, with its labels and parameters, after closing any
+ * function scope that is still open. Returns -ENOMEM if out of memory. Call ptx_walk_end even after
+ * an error. */
 int ptx_walk_begin(struct ptx_walk *w, struct ptx_module *m, const struct ptx_func *f);
-/* Processes the next statement: afterwards names resolve as after the statement. -EINVAL: an
+/* Advances the walk past statement s: names then resolve as they do after s. Returns -EINVAL for an
  * unmatched closing brace. */
 int ptx_walk_step(struct ptx_walk *w, const struct ptx_stmt *s);
 void ptx_walk_end(struct ptx_walk *w);
-/* Calls fn for each statement of f with text that may contain names: an instruction without parsed
- * operands, an unknown instruction, or an initializer. Names resolve as at that statement. The
- * first error stops the walk. */
+/* Calls fn for each statement of f whose text can contain names: an instruction without parsed
+ * operands, an unknown instruction, or an initializer. During the call names resolve as they do at
+ * that statement. The walk stops at the first error. */
 typedef int ptx_text_fn(void *user, struct ptx_stmt *s);
 int ptx_walk_texts(struct ptx_module *m, const struct ptx_func *f, ptx_text_fn *fn, void *user);
 
-/* Returns the text with its names replaced by name_of (NULL: the name stays). reg is PTX_NO_REG
- * unless the name is a register; sym is NULL unless it is a symbol. Names resolve as in the walk,
- * or at module level outside a walk. NULL: out of memory. Returns the text itself if no name
- * changes. */
+/* Returns `text` with each name replaced by the result of name_of, or the pointer `text` itself if
+ * no name changes. name_of returns NULL to keep a name. Its argument reg is PTX_NO_REG unless the
+ * name is a register; sym is NULL unless the name is a symbol.
+ *
+ * Names resolve as in the current walk, or at module level if no walk is in progress. Returns NULL
+ * if out of memory. */
 typedef const char *ptx_renamed_fn(
 	void *user, uint32_t reg, const struct ptx_sym *sym, char *buf, size_t size);
 const char *ptx_rename_text(
 	struct ptx_module *m, const char *text, ptx_renamed_fn *name_of, void *user);
-/* The same for a statement with text: returns its changed text or operands, or of a declaration the
- * changed initializer. */
+/* Does the same as ptx_rename_text for a statement that contains text. Returns the statement's
+ * changed text or operands; for a declaration, its changed initializer. */
 const void *ptx_rename_stmt(
 	struct ptx_module *m, const struct ptx_stmt *s, ptx_renamed_fn *name_of, void *user);
 
 /* ---- extract.c ---- */
-/* Calls fn for each module symbol that the text or the body names; some more than once. */
+/* These two call fn for each module symbol that a function's body, or the text s, names. They can
+ * report the same symbol more than once. */
 typedef void ptx_global_fn(void *user, const struct ptx_sym *sym);
 void ptx_visit_globals(
 	const struct ptx_module *m, const struct ptx_func *f, ptx_global_fn *fn, void *user);

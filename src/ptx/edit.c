@@ -1,9 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0
  * Copyright 2026 The heddle authors */
 
-/* Looking up, visiting, and new code from text. Between two calls of ptx_append for one function
- * its outermost scope stays open in the name table, so that a pass made of many snippets pays for
- * it once; a brace that a snippet leaves open stays open for the next. */
+/* Finds objects in a module, visits registers and operands, and parses new code from text.
+ *
+ * After ptx_append the function's outermost scope stays open in the name table until another
+ * function needs the table. So a pass that appends many snippets opens it only once. A brace that
+ * one snippet leaves open stays open for the next snippet. */
 #include "ptx/copy.h"
 #include "ptx/graft.h"
 #include "ptx/lex.h"
@@ -59,7 +61,8 @@ const char *ptx_reg_name(const struct ptx_func *f, uint32_t reg, char *buf, size
 		snprintf(buf, size, "%%bad%u", reg);
 		return buf;
 	}
-	/* By hand: ptx_validate asks for the name of every operand. */
+	/* The digits are written without printf, because ptx_validate needs the name of every
+	 * operand. */
 	for (uint32_t v = r->number; r->sym->count && (v || !n); v /= 10)
 		digits[n++] = (char)('0' + v % 10);
 	len = MIN(strlen(r->sym->name), size - 1);
@@ -80,7 +83,8 @@ static void visit_one(const struct visit *v, const struct ptx_opd *o, int role)
 {
 	switch (o->kind) {
 	case PTX_OPD_REG:
-		/* A component or a sub-word that is written leaves the rest as it was. */
+		/* A write to one component or sub-word also counts as a use, because the rest of
+		 * the register keeps its value. */
 		if (role & PTX_DEF && o->selector)
 			role |= PTX_USE;
 		v->fn(v->user, o->reg, (enum ptx_role)role, o);
@@ -164,15 +168,17 @@ static void report(struct diag_list *to, const struct diag_list *from, const cha
 	}
 }
 
-/* Raises the limit on memory for len bytes of new text, by the factor that ptx_parse uses. */
+/* Raises the module's memory limit for len bytes of new text, by the same factor (64) that
+ * ptx_parse uses. */
 static void allow_memory(struct ptx_module *m, size_t len)
 {
 	if (m->arena.limit_bytes)
 		m->arena.limit_bytes += 64 * len;
 }
 
-/* Parses text, NUL-padded, into body; a parameter when body is NULL, a variable of the module when
- * f is NULL, too. */
+/* Parses `text`, which NUL padding follows. If body is not NULL, the text is statements to append
+ * to body. If only f is given, the text is a parameter of f. If f is NULL too, it is a module
+ * variable. */
 static int parse_snippet(struct ptx_module *m, struct ptx_func *f, ptx_body *body,
 	struct diag_list *diags, const char *text, struct ptx_sym **ret_param)
 {
@@ -239,14 +245,15 @@ int ptx_raise_version(struct ptx_module *m, unsigned version)
 	return 0;
 }
 
-/* Of what new code is made of, all that is not in every PTX that can be for sm_70. None of these
- * versions takes away what the one before had. */
+/* Returns the ISA version (62 is 6.2) that an instruction of added code needs. Only the listed
+ * operations need more than 6.0, the first version with sm_70. A later version removes nothing that
+ * an earlier one has, so raising .version is safe. */
 static unsigned version_of(enum ptx_op op)
 {
 	return op == PTX_OP_nanosleep ? 63 : op == PTX_OP_activemask ? 62 : 60;
 }
 
-/* New statements, from the first one on. */
+/* Raises .version for the new statements, which begin at index `first`. */
 static int raise_for(struct ptx_module *m, const ptx_body *body, size_t first)
 {
 	int r = 0;
@@ -285,7 +292,7 @@ int ptx_append(struct ptx_module *m, struct ptx_func *f, ptx_body *body, struct 
 	return r == 0 ? raise_for(m, body, first) : r;
 }
 
-/* A name that begins with prefix and is not in use in this module. */
+/* Returns a name that begins with `prefix` and that nothing else in this module uses. */
 static struct ptx_name *fresh_name(struct ptx_module *m, const char *prefix, const char *hint)
 {
 	char buf[160];
@@ -328,7 +335,7 @@ struct ptx_sym *ptx_new_label(struct ptx_module *m, struct ptx_func *f, const ch
 	return sym;
 }
 
-/* Prototypes of a function have the parameters that its definition has. */
+/* Adds the new parameter to all prototypes of f, because a prototype must match the definition. */
 static bool add_to_prototypes(
 	const struct ptx_module *m, const struct ptx_func *f, struct ptx_sym *param)
 {
@@ -392,7 +399,7 @@ struct ptx_sym *ptx_item_sym(const struct ptx_item *it)
 	return it->kind == PTX_ITEM_VAR ? it->sym : it->func->sym;
 }
 
-/* Takes items away again, and what their names have come to mean. */
+/* Removes the module's items from index `from` on, and unbinds the names that they declared. */
 static void drop_items(struct ptx_module *m, size_t from)
 {
 	for (size_t i = from; i < m->items.len; i++) {
@@ -420,7 +427,8 @@ static void drop_items(struct ptx_module *m, size_t from)
 	}
 }
 
-/* What a text that is added must not say, since the module has said it. */
+/* Returns true for .version, .target and .address_size. Added text must not contain these
+ * directives, because the module already has them. */
 static bool is_header(const struct ptx_item *it)
 {
 	return it->kind == PTX_ITEM_TEXT &&
@@ -428,7 +436,7 @@ static bool is_header(const struct ptx_item *it)
 		       ptx_word_is(it->text, ".address_size"));
 }
 
-/* Lines of a text that nobody has would mislead. */
+/* Removes line numbers from an item: they would refer to a text that the user does not have. */
 static void forget_lines(struct ptx_item *it)
 {
 	it->line = 0;

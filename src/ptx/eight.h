@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0
  * Copyright 2026 The heddle authors */
 
-/* Handles eight characters of a text at once, as a number whose lowest byte is the first character
- * (little-endian machines only). Tests of single characters return masks with 0x80 in the matching
- * bytes. Where a function says so, only the lowest match is exact, and PTX_FIRST uses that one. The
- * caller guarantees that eight characters are readable. */
+/* Processes eight characters of a text at once, as a 64-bit number whose lowest byte is the first
+ * character (little-endian machines only). The character tests return a mask with 0x80 in each
+ * matching byte. Where a comment says so, only the lowest match of a mask is reliable; PTX_FIRST
+ * reads that one. The caller guarantees that eight characters are readable. */
 #ifndef HEDDLE_PTX_EIGHT_H
 #define HEDDLE_PTX_EIGHT_H
 
@@ -14,8 +14,8 @@
 _Static_assert(__BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__, "texts are read as little-endian words");
 
 #define PTX_EACH(byte) (0x0101010101010101u * (uint64_t)(byte))
-/* PTX_FIRST: index of the first match of a mask that is not 0. PTX_BELOW: ones in all bytes below
- * it. */
+/* PTX_FIRST is the index of the first matching byte of a mask that is not 0. PTX_BELOW is a mask
+ * with ones in all bytes below that byte. */
 #define PTX_FIRST(mask) ((unsigned)__builtin_ctzll(mask) >> 3)
 #define PTX_BELOW(mask) ((((mask) & -(mask)) >> 7) - 1)
 
@@ -27,13 +27,14 @@ static inline uint64_t ptx_eight(const char *s)
 	return w;
 }
 
-/* Blanks and control characters; only the lowest match is exact. */
+/* Finds blanks and control characters. Only the lowest match in the mask is reliable. */
 static inline uint64_t ptx_eight_gaps(uint64_t w)
 {
 	return (w - PTX_EACH(0x21)) & ~w & PTX_EACH(0x80);
 }
 
-/* Characters that cannot be part of an identifier: all but letters, digits, '_' and '$'. */
+/* Finds characters that cannot be part of an identifier: all except letters, digits, '_' and
+ * '$'. */
 static inline uint64_t ptx_eight_ends(uint64_t w)
 {
 	uint64_t c = w & PTX_EACH(0x7f), small = c | PTX_EACH(0x20);
@@ -45,7 +46,7 @@ static inline uint64_t ptx_eight_ends(uint64_t w)
 	return (~(letter | digit | ~neither) | w) & PTX_EACH(0x80);
 }
 
-/* All but digits; only the lowest match is exact. */
+/* Finds all characters except digits. Only the lowest match in the mask is reliable. */
 static inline uint64_t ptx_eight_nondigits(uint64_t w)
 {
 	uint64_t d = w ^ PTX_EACH('0');
@@ -53,7 +54,7 @@ static inline uint64_t ptx_eight_nondigits(uint64_t w)
 	return ((d + PTX_EACH(0x7f - 9)) | d) & PTX_EACH(0x80);
 }
 
-/* Value of the first n (1 to 8) characters, which must be decimal digits. */
+/* Returns the value of the first n (1 to 8) characters, which must be decimal digits. */
 static inline uint32_t ptx_eight_value(uint64_t w, unsigned n)
 {
 	w = (w ^ PTX_EACH('0')) << (64 - 8 * n);

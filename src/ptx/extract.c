@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0
  * Copyright 2026 The heddle authors */
 
-/* What code leads to; and one kernel with that, as a module of its own. What is kept is printed and
- * parsed again: the new module shares nothing with the old one. Debug sections stay behind (they
- * describe the whole file), and with them the parts of .loc that name them. */
+/* Finds the functions and variables that a kernel reaches, and extracts one kernel together with
+ * these as a new module. The extracted code is printed and parsed again, so the new module shares
+ * no memory with the old one. Debug sections are not copied, because they describe the whole file.
+ * Parts of .loc that refer to those sections are not copied either. */
 #include "ptx/copy.h"
 #include "ptx/lex.h"
 
@@ -118,7 +119,8 @@ void ptx_visit_globals(
 static void reach_body(void *user, const struct ptx_sym *sym)
 {
 	if (sym->kind == PTX_SYM_FUNC && sym->func && sym->func->has_body)
-		reach(user, sym->func->sym); /* not its alias, or it would be there twice */
+		/* the function, not its alias, or it would be in the list twice */
+		reach(user, sym->func->sym);
 }
 
 int ptx_reached(const struct ptx_module *m, const struct ptx_func *f, ptx_func_list *list)
@@ -155,7 +157,7 @@ static void reach_func(struct reach *r, const struct ptx_func *f)
 			  ptx_word_is(f->body.at[i].text, ".loc");
 }
 
-/* ".alias a, b": where a is reached, b is. */
+/* For ".alias a, b": if a is reached, b is reached too. */
 static void reach_aliases(struct reach *r, const struct ptx_sym *sym)
 {
 	for (size_t i = 0; i < r->m->items.len; i++) {
@@ -195,7 +197,8 @@ static bool has_storage(const struct ptx_sym *sym)
 	return sym->space == PTX_GLOBAL || sym->space == PTX_CONST;
 }
 
-/* .global and .const become declarations when their storage is the original module's. */
+/* Prints a module variable. Unless keep_storage is set, a .global or .const variable becomes an
+ * .extern declaration, because the original module owns the storage. */
 static void print_var(const struct ptx_sym *sym, bool keep_storage, struct strbuf *out)
 {
 	struct ptx_sym copy = *sym;
@@ -209,9 +212,10 @@ static void print_var(const struct ptx_sym *sym, bool keep_storage, struct strbu
 }
 
 struct noting {
-	ptx_lines *from;   /* from[i]: the origin of line i + 1 of the printed text. If memory runs
-			    * out, the last entries are missing. */
-	size_t at, before; /* lines that end before this place of the text */
+	/* from[i] is the original line of line i + 1 of the printed text. If memory runs out, the
+	 * last entries are missing. */
+	ptx_lines *from;
+	size_t at, before; /* before: number of lines that end before offset `at` of the text */
 };
 
 static void note_lines(struct noting *n, const struct strbuf *out, const ptx_lines *of_func)

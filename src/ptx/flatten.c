@@ -1,11 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0
  * Copyright 2026 The heddle authors */
 
-/* Inner scopes away: what they declare moves to the function's head, under names that nothing else
- * has. Inline assembly makes scopes by the thousand, so all is linear: scopes are measured once,
- * the names of their declarations are chosen, texts are translated while names still mean what they
- * meant, and then the body is written anew. The checker has the last word; when it objects, all is
- * undone. */
+/* Removes inner scopes: their declarations move to the function's head, under names that nothing
+ * else uses. Inline assembly creates thousands of scopes, so every step takes linear time:
+ * - classify each scope (does it have to keep its braces?)
+ * - choose new names for its declarations
+ * - translate statements that are text while the old names still resolve
+ * - write the new body
+ *
+ * ptx_validate checks the result. If it reports an error, all changes are undone. */
 #include "ptx/copy.h"
 #include "ptx/graft.h"
 
@@ -14,7 +17,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* A symbol that gets another name, and what it was. */
+/* A symbol that gets another name, and its old contents, for undo. */
 struct renaming {
 	struct ptx_sym *sym;
 	struct ptx_sym old;
@@ -25,10 +28,10 @@ struct flat {
 	struct ptx_module *m;
 	struct ptx_func *f;
 	struct diag_list *diags;
-	VEC(bool) kept; /* by scope, in order of opening: its braces stay */
+	VEC(bool) kept; /* for each scope, in order of opening: it keeps its braces */
 	VEC(struct renaming) renamed;
 	struct ptx_map names; /* of symbols: the new ones' texts */
-	struct ptx_map texts; /* of statements of the body: what ptx_rename_stmt made */
+	struct ptx_map texts; /* from a statement to the result of ptx_rename_stmt */
 	ptx_body body;
 	VEC(struct ptx_sym *) hoisted; /* from inner scopes */
 	uint32_t tag;
@@ -45,7 +48,7 @@ static bool is_call_param(const struct ptx_stmt *s)
 	return s->kind == PTX_DECL && s->sym->kind == PTX_SYM_VAR && s->sym->space == PTX_PARAM;
 }
 
-/* Which braces hold a call and nothing else. */
+/* Finds which pairs of braces contain only a call sequence. */
 static int measure_scopes(struct flat *c)
 {
 	const ptx_body *body = &c->f->body;
@@ -87,7 +90,8 @@ out:
 	return r;
 }
 
-/* Declarations stand first already, and nothing in braces but calls. */
+/* Returns true if the function is already flat: all declarations come first, and braces enclose
+ * only call sequences. */
 static bool is_flat(const struct flat *c)
 {
 	const ptx_body *body = &c->f->body;
@@ -118,7 +122,8 @@ static int rename_sym(struct flat *c, const struct ptx_stmt *s)
 	return 0;
 }
 
-/* Calls `each` with every statement, its depth, and whether it stands in braces that stay. */
+/* Calls `each` with every statement, its scope depth, and whether the enclosing braces are kept
+ * (those of a call sequence). */
 static int each_stmt(struct flat *c,
 	int (*each)(struct flat *c, const struct ptx_stmt *s, size_t depth, bool kept))
 {
@@ -205,7 +210,7 @@ static int put_rest(struct flat *c, const struct ptx_stmt *s, size_t depth, bool
 	return VEC_PUSH(&c->body, st) ? 0 : -ENOMEM;
 }
 
-/* From here on there is something to undo. */
+/* Gives the symbols their new names. From here on, an error has to be undone. */
 static int apply_names(struct flat *c)
 {
 	int r = 0;
@@ -244,7 +249,7 @@ static void undo(struct flat *c)
 		*c->renamed.at[i].sym = c->renamed.at[i].old;
 }
 
-/* The new body in the place of the old one, which c then has. */
+/* Exchanges the function's body with the new one in c. */
 static void swap_body(struct flat *c)
 {
 	ptx_body old = c->f->body;

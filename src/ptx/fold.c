@@ -1,9 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0
  * Copyright 2026 The heddle authors */
 
-/* Numbers and constant expressions. Integers are 64 bits wide, signed unless written with U, too
- * large for signed, or cast; that decides division, remainder, right shift and comparison. Nothing
- * here fails on a value: what has none (division by zero, a name) makes the whole unknown. */
+/* Parses numbers and folds constant expressions. Integers are 64 bits wide. An integer is signed
+ * unless it has the suffix U, is too large for a signed value, or is cast to .u64. The signedness
+ * decides how division, remainder, right shift and comparison work. A part without a value
+ * (division by zero, a name) is not an error; it makes the value of the whole expression
+ * unknown. */
 #include "ptx/lex.h"
 
 #include <stdlib.h>
@@ -130,7 +132,7 @@ static struct value number(struct fold *f)
 	struct value v = {0};
 
 	if (ch_is(*from, CH_START)) {
-		/* WARP_SZ has a value; other names are kept as they are. */
+		/* WARP_SZ has a value. Other names are skipped, and the value is unknown. */
 		f->s = ptx_ident_end(from);
 		if (ptx_word_is(from, "WARP_SZ"))
 			return (struct value){32, false};

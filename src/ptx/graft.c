@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0
  * Copyright 2026 The heddle authors */
 
-/* A guest's names in a host. Registers of the guest are one run of numbers in the host, so a number
- * is translated by adding; symbols go through a map. Statements that are kept as text are
- * translated when the graft is made, while it is known what the names in them mean. */
+/* Translates the names of a guest (the function whose code is copied) into a host (the function
+ * that receives it). The guest's registers get consecutive numbers in the host, so a register is
+ * translated by an addition. Symbols are looked up in a map. Statements stored as text are
+ * translated when the graft is created, while the names in the text still resolve in the guest. */
 #include "ptx/graft.h"
 #include "ptx/copy.h"
 
@@ -16,7 +17,7 @@ struct ptx_graft {
 	struct ptx_func *host;
 	const struct ptx_func *guest;
 	struct ptx_map syms;
-	struct ptx_map texts; /* a statement's text or operands to those in the host's terms */
+	struct ptx_map texts; /* from a statement's text or operands to their translation */
 	struct ptx_copy copy;
 	VEC(struct ptx_sym *) undeclared; /* what .reg parameters have become */
 	uint32_t tag;
@@ -32,7 +33,8 @@ static void refuse(struct ptx_graft *g, struct diag_list *diags, const struct pt
 		g->host->sym->name, why, what);
 }
 
-/* A copy under a name of its own, not yet among the host's symbols. */
+/* Copies a symbol under a fresh name, without adding the copy to the symbols of the receiving
+ * function. */
 static struct ptx_sym *own_sym(struct ptx_graft *g, const struct ptx_sym *from)
 {
 	const struct ptx_name *n = ptx_tagged_name(g->m, g->tag, from);
@@ -66,7 +68,8 @@ static int take_regs(struct ptx_graft *g)
 			if (!VEC_PUSH(&g->undeclared, to))
 				return -ENOMEM;
 		}
-		/* The guest may be the host, and its registers move. */
+		/* This can move the registers of both functions, because they can be the same
+		 * function. */
 		r = ptx_declare_regs(g->m, g->host, to);
 		if (r == 0)
 			r = ptx_add_symbol(g->m, g->host, to);
@@ -77,7 +80,7 @@ static int take_regs(struct ptx_graft *g)
 	return 0;
 }
 
-/* Whether there can be another one of it. */
+/* Returns true if a second copy of the symbol is possible. */
 static bool can_be_two(const struct ptx_sym *sym)
 {
 	return sym->kind != PTX_SYM_VAR || sym->space == PTX_SHARED ||

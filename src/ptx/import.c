@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0
  * Copyright 2026 The heddle authors */
 
-/* A kernel of one module into another. It is extracted first, with what it reaches, so there is a
- * module that may be changed; in it everything gets its new name, and what the other module has
- * already is struck out; what is left is printed and read again as part of the other. */
+/* Imports a kernel of one module into another. First ptx_extract copies the kernel and what it
+ * reaches into a temporary module, which can be changed freely. There, all symbols get their new
+ * names, and symbols that the target module already has are dropped. The rest is printed and parsed
+ * again as part of the target module. */
 #include "ptx/copy.h"
 #include "ptx/graft.h"
 #include "ptx/lex.h"
@@ -14,10 +15,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* One function or variable that comes along. */
+/* One function or variable that is imported. */
 struct guest {
 	struct ptx_sym *sym;
-	const struct ptx_sym *shared; /* into's that takes its place, or NULL */
+	const struct ptx_sym *shared; /* the symbol of `into` that replaces it, or NULL */
 	const struct ptx_name *name;  /* the new one */
 	bool is_extern;               /* defined elsewhere */
 };
@@ -27,11 +28,11 @@ struct import {
 	const char *entry, *prefix;
 	struct diag_list *diags;
 	VEC(struct guest) guests;
-	struct ptx_map by_sym;  /* of own's symbols: their place in guests, from 1 */
+	struct ptx_map by_sym;  /* from a symbol of own to its index in guests + 1 */
 	struct ptx_map by_name; /* of old names' texts: the new names */
 	uint32_t dynamic_align; /* of own's dynamic shared memory */
 	bool all_shared;        /* of what a function reaches */
-	ptx_lines lines;        /* of own's lines: those of the module that it is from */
+	ptx_lines lines;        /* for each line of own: the line of the original module */
 };
 
 static void complain(const struct import *im, const char *fmt, const char *a, const char *b)
@@ -60,12 +61,14 @@ static struct guest *guest_of(const struct import *im, const struct ptx_sym *sym
 	return at ? &im->guests.at[at - 1] : NULL;
 }
 
-/* Declared here and defined here nowhere: the name is what counts. */
+/* Returns true if the imported module declares the symbol but does not define it. Such symbols are
+ * matched by name. */
 static bool is_extern(const struct import *im, const struct ptx_sym *sym)
 {
 	if (sym->kind == PTX_SYM_FUNC)
 		return !sym->func->has_body;
-	/* A variable may be declared and then defined: two symbols, one name. */
+	/* A variable can be declared first and defined later. It then has two symbols with one
+	 * name; the name resolves to the definition. */
 	return sym->linkage & PTX_EXTERN && global_of(im->own, sym->name)->linkage & PTX_EXTERN;
 }
 
@@ -92,7 +95,7 @@ static int list_guests(struct import *im)
 	return 0;
 }
 
-/* ---- do the modules go together ---- */
+/* ---- checks whether the modules fit together ---- */
 static int check_targets(const struct import *im)
 {
 	struct ptx_target into = ptx_target_of(im->into), own = ptx_target_of(im->own), both;
@@ -105,7 +108,8 @@ static int check_targets(const struct import *im)
 				ptx_target_options[i], "");
 			return -ENOTSUP;
 		}
-	/* The code that is there already was to run on later architectures, too. */
+	/* A suffix must not be added to a plain target such as sm_90: the existing code has to keep
+	 * running on later architectures too. */
 	if (!ptx_target_join(&into, &own, &both) || (both.kind && !into.kind)) {
 		complain(im, "it is written for %.40s, the module that it goes into for %.40s",
 			from, to);
@@ -153,7 +157,8 @@ static bool is_linked(const struct ptx_sym *sym)
 	       (sym->kind == PTX_SYM_FUNC && !sym->func->has_body);
 }
 
-/* An .extern names what another module defines, which may be the one it comes into. */
+/* Shares an .extern symbol with the target module, if that module has a matching symbol of this
+ * name. Another module defines an .extern symbol, and this can be the target module. */
 static int share_extern(struct import *im, struct guest *g)
 {
 	const struct ptx_sym *there = global_of(im->into, g->sym->name);
@@ -180,8 +185,9 @@ static struct ptx_sym *dynamic_shared(const struct ptx_module *m)
 	return NULL;
 }
 
-/* Unless something within the functions has the name of into's one, too: then own's stays, which is
- * the same memory under another name. */
+/* Maps the dynamic shared array of the imported module to the target module's array. If something
+ * else inside the imported functions uses the target's name, the imported array keeps its own name.
+ * This is correct too, because both names mean the same memory. */
 static int share_dynamic(struct import *im)
 {
 	const struct ptx_sym *one = dynamic_shared(im->into), *here;
@@ -202,7 +208,7 @@ static int share_dynamic(struct import *im)
 	return 0;
 }
 
-/* Functions as text without .loc, which stays behind in own. */
+/* Prints a function without .loc, because .loc is not imported. */
 static int print_without_lines(
 	const struct ptx_module *m, const struct ptx_func *f, struct strbuf *out)
 {
@@ -245,7 +251,9 @@ static void look_at_reached(void *user, const struct ptx_sym *sym)
 	im->all_shared &= !g || g->shared;
 }
 
-/* First all that look alike, then fewer and fewer, until each reaches only what is shared. */
+/* Finds the .weak functions to share. Starts with all functions whose text is equal in both
+ * modules. Then removes a function if it reaches anything that is not shared, until nothing
+ * changes. */
 static int share_weak(struct import *im)
 {
 	bool again = true;
@@ -317,7 +325,8 @@ static int choose_name(struct import *im, struct guest *g)
 	g->name = ptx_map_get(&im->by_name, old);
 	if (g->name)
 		return 0;
-	/* Within the functions nothing may have it, either: it would be meant there. */
+	/* Nothing inside the imported functions may use the new name either, because it would hide
+	 * the renamed symbol there. */
 	taken = strcmp(text, old) != 0 && !g->shared && ptx_is_known(im->own, text);
 	if (taken || (!g->shared && global_of(im->into, text))) {
 		complain(im, "the name %.200s is taken; another prefix would do%s", text, "");
@@ -335,7 +344,7 @@ static const char *name_now(
 	return g ? g->name->text : NULL;
 }
 
-/* While names still mean what they meant. */
+/* Renames the symbols in a statement's text. This happens while the old names still resolve. */
 static int rename_text(void *user, struct ptx_stmt *s)
 {
 	struct import *im = user;
@@ -410,7 +419,7 @@ static bool goes_over(const struct import *im, const struct ptx_sym *sym)
 	return !guest_of(im, sym)->shared;
 }
 
-/* Where the module's first function with a body stands. */
+/* Returns the index of the module's first function with a body. */
 static size_t first_body(const struct ptx_module *m)
 {
 	size_t at = 0;
@@ -431,7 +440,8 @@ static bool is_declared(const struct import *im, const struct ptx_sym *shared)
 	return false;
 }
 
-/* Declarations: of functions first, for a variable's initialiser may name them. Their number. */
+/* Prints the declarations of the imported symbols and returns their number. Functions come first,
+ * because a variable's initializer can name them. */
 static size_t print_front(const struct import *im, struct strbuf *out)
 {
 	const struct ptx_module *own = im->own;
@@ -505,7 +515,7 @@ static void print_back(const struct import *im, struct strbuf *out)
 	}
 }
 
-/* n items from `from` on come ahead of the module's first body. */
+/* Moves the n items that begin at index `from` before the module's first function body. */
 static int to_front(struct ptx_module *m, size_t from, size_t n)
 {
 	size_t at;
@@ -521,7 +531,8 @@ static int to_front(struct ptx_module *m, size_t from, size_t n)
 	return 0;
 }
 
-/* The later .version, and the .target of both (check_targets). */
+/* Raises the target module's .version to the later of both, and sets its .target to the joined one
+ * (see check_targets). */
 static int raise_module(struct import *im)
 {
 	const struct ptx_module *own = im->own;
@@ -543,7 +554,8 @@ static int raise_module(struct import *im)
 	return ptx_raise_version(m, own->version);
 }
 
-/* Statements went over as text, which says nothing of where they stood. */
+/* Gives the imported statements their original line numbers. They were printed and parsed again,
+ * and the text contains no line numbers. */
 static void give_lines(const struct import *im, const struct ptx_func *f)
 {
 	const struct ptx_func *now = ptx_find_func(im->into, f->sym->name);

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  * Copyright 2026 The heddle authors */
 
-/* Character classes and everything between tokens. The lexer proper is spread over the parser,
- * which reads characters: PTX needs no token that is not known by its first one. */
+/* Character classes, and skipping of white space and comments. There is no separate tokenizer: the
+ * parser reads characters, because the first character of a PTX token tells its kind. */
 #include "ptx/lex.h"
 
 #include <string.h>
@@ -43,7 +43,7 @@ static const char *line_end(struct ptx_parser *p, const char *s)
 	return nl ? nl : p->end;
 }
 
-/* Past a block comment; one that never ends takes the rest of the text. */
+/* Skips a block comment. A comment without an end extends to the end of the text. */
 static void skip_block(struct ptx_parser *p)
 {
 	const char *from = p->s;
@@ -61,7 +61,8 @@ static void skip_block(struct ptx_parser *p)
 	ptx_error(p, from, 2, "this comment has no end");
 }
 
-/* Lines that a C preprocessor left behind (# 12 "file.cu") count as comments. */
+/* Returns true if a preprocessor line such as # 12 "file.cu" starts here. The lexer treats these
+ * lines as comments. */
 static bool at_hash_line(const struct ptx_parser *p)
 {
 	if (p->line_start > p->s) /* a piece of a line */
@@ -74,7 +75,8 @@ static bool at_hash_line(const struct ptx_parser *p)
 
 void ptx_skip_slow(struct ptx_parser *p)
 {
-	/* A piece of text that is being cleaned may end in front of a comment. */
+	/* Stops at p->end, because ptx_clean_text passes only part of the text, and a comment can
+	 * follow that part directly. */
 	while (p->s < p->end) {
 		switch (*p->s) {
 		case '\n':
@@ -156,8 +158,8 @@ static bool is_gap(char c)
 	return c == ' ' || c == '\t' || ch_is(c, CH_GAP);
 }
 
-/* Copies up to a string, a comment, a zero byte, or white space that is not one character between
- * others; returns the end of what was copied. */
+/* Copies characters and returns where copying stopped: at a string, a comment, a zero byte, or
+ * white space. A single white space character between two others is copied and does not stop it. */
 static const char *clean_run(const char *s, const char *to, char *out, size_t *ret_n)
 {
 	size_t n = *ret_n;
@@ -179,7 +181,8 @@ static const char *clean_run(const char *s, const char *to, char *out, size_t *r
 	return s;
 }
 
-/* It would end the copy, and what follows would be lost unsaid. The parser is past it. */
+/* Reports a zero byte as an error, because it would end the copy and silently lose the text after
+ * it. p->s is already past the zero byte. */
 static void refuse_zero(struct ptx_parser *p, const char *at)
 {
 	uint32_t line = p->line;
@@ -192,9 +195,10 @@ static void refuse_zero(struct ptx_parser *p, const char *at)
 			"a zero byte stands in this text");
 }
 
-/* Copies text with each comment and each run of white space made one blank, or one line break where
- * it held one. A '#' that does not begin a line here begins none in the copy: the copy is parsed
- * again, and the line would be lost as a preprocessor's. */
+/* Copies text, and replaces each comment and each run of white space by one blank, or by a line
+ * break if it contains one. If a '#' is not the first character of its line, it is never made the
+ * first one in the copy. Otherwise the parser, which reads the copy again, would skip its line as a
+ * preprocessor line. */
 const char *ptx_clean_text(struct ptx_parser *p, const char *from, const char *to)
 {
 	struct ptx_parser q = {

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  * Copyright 2026 The heddle authors */
 
-/* Character classes, and skipping of gaps. The text ends in a zero byte and padding, so no test for
- * the end is needed inside a token. */
+/* Character classes, and skipping of white space and comments. A zero byte and padding follow the
+ * text, so code that reads inside a token need not test for the end of the text. */
 #ifndef HEDDLE_PTX_LEX_H
 #define HEDDLE_PTX_LEX_H
 
@@ -41,7 +41,7 @@ static inline void ptx_skip(struct ptx_parser *p)
 		ptx_skip_slow(p);
 }
 
-/* The same, faster where line breaks are expected. */
+/* Does the same as ptx_skip, but is faster where line breaks are expected. */
 static inline void ptx_skip_lines(struct ptx_parser *p)
 {
 	const char *s = p->s;
@@ -80,7 +80,8 @@ static inline bool ptx_accept(struct ptx_parser *p, char c)
 	return true;
 }
 
-/* Whether the given word (directive without its dot, keyword) stands at s. */
+/* Returns true if the text at s is the given word (a keyword or a directive) and not a longer
+ * identifier. */
 static inline bool ptx_word_is(const char *s, const char *word)
 {
 	for (; *word; s++, word++)
@@ -89,9 +90,9 @@ static inline bool ptx_word_is(const char *s, const char *word)
 	return !ch_is(*s, CH_ID);
 }
 
-/* Reads the register at s if it belongs to a family, "%r12", or has a short name without digits,
- * "%SP". Nearly all registers do. Returns its end. NULL: not such a register; ptx_find_reg handles
- * the others. */
+/* Reads a register at s that belongs to a family ("%r12") or has a short name without digits
+ * ("%SP"), like nearly all registers. Returns the end of its name, or NULL if it is no such
+ * register. In that case ptx_find_reg has to look it up. */
 static inline const char *ptx_family_reg(
 	const struct ptx_scope *sc, const char *s, uint32_t *ret_reg)
 {
@@ -101,8 +102,8 @@ static inline const char *ptx_family_reg(
 	uint32_t number;
 	unsigned digits;
 
-	/* All characters of a prefix after the '%', except '$', have bit 0x40 set; digits do
-	 * not. */
+	/* In a prefix every character after '%', except '$', has bit 0x40 set. Digits do not, so
+	 * the lowest clear bit marks the end of the prefix. */
 	other = (~w & 0x4040404040404000u) | (uint64_t)1 << 62;
 	s += PTX_FIRST(other);
 	w &= ((uint64_t)1 << 8 * PTX_FIRST(other)) - 1;
@@ -132,9 +133,11 @@ static inline const char *ptx_family_reg(
 	return s + digits;
 }
 
-/* Reads the name at s, which begins like an identifier or a number and not with '%'. */
+/* Reads the name at s. The name begins like an identifier or a number; names that begin with '%'
+ * need another function. */
 struct ptx_name *ptx_scan_name(struct ptx_parser *p, const char *s, const char **ret_end);
-/* Skips one string, gap or character of text that is not parsed; counts lines. */
+/* Skips one string, gap (white space, comment) or character of text that is not parsed. Counts the
+ * lines that it skips. */
 void ptx_step(struct ptx_parser *p);
 
 #endif

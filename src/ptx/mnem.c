@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0
  * Copyright 2026 The heddle authors */
 
-/* Takes mnemonics apart. Runs once per distinct mnemonic of a module, so it compares strings and
- * does not hurry. What the table of operations says of an op is refined here by the parts that
- * follow it: ".volatile", ".sync", "bar.red". */
+/* Splits mnemonics into parts. This runs once per distinct mnemonic of a module, so it compares
+ * strings and is not optimized. ops.def describes each operation; the parts after the operation's
+ * name (".volatile", ".sync", the "red" of "bar.red") refine this description here. */
 #include "ptx/parse.h"
 
 #include <errno.h>
@@ -46,7 +46,8 @@ const struct ptx_op_info ptx_ops[PTX_OP_COUNT] = {
 #undef OP
 };
 
-/* By enum ptx_base_type; padded with zeros, so that eight bytes are compared at once. */
+/* Type names, indexed by enum ptx_base_type. They are padded with zeros so that one comparison
+ * covers all eight bytes. */
 static const char type_names[PTX_OTHER_TYPE][8] = {[PTX_U8] = "u8",
 	[PTX_U16] = "u16",
 	[PTX_U32] = "u32",
@@ -166,7 +167,8 @@ static bool part_is(const char *part, const char *word)
 	return part[0] == word[0] && !strcmp(part, word);
 }
 
-/* How many leading parts of a mnemonic an operation's name covers; 0: another operation. */
+/* Returns how many leading parts of the mnemonic the operation's name matches, or 0 if the mnemonic
+ * is another operation. */
 static unsigned match_op(const char *name, const char *first, const struct ptx_mnem *mn)
 {
 	const char *part = first;
@@ -250,8 +252,8 @@ static bool op_compares(unsigned op)
 	       op == PTX_OP_vset4;
 }
 
-/* `part` is the text of a struct ptx_name of the module, made by split(). The name keeps the type
- * that it spells. */
+/* Returns the type that a part of a mnemonic names, such as "u32". `part` has to be the text of a
+ * struct ptx_name of the module (split() guarantees this). That struct caches the type. */
 static uint8_t type_from_part(const char *part)
 {
 	struct ptx_name *n = CONTAINER_OF(part, struct ptx_name, text);
@@ -276,7 +278,7 @@ static void note_part(struct ptx_mnem *mn, const char *part)
 		mn->cmp = cmp_from_part(part);
 }
 
-/* What a part adds to the flags of its op. */
+/* Returns the flags that one part of a mnemonic adds to those of its op. */
 static uint32_t part_flags(unsigned op, const char *part)
 {
 	static const char *const ordered[] = {
@@ -298,7 +300,8 @@ static uint32_t part_flags(unsigned op, const char *part)
 	return 0;
 }
 
-/* Arithmetic on floats goes by their type; moving and selecting them does not. */
+/* Returns the unit that executes the instruction. The type decides for floating-point arithmetic,
+ * but not for mov and selp. */
 static uint8_t unit_of(const struct ptx_mnem *mn)
 {
 	uint8_t unit = ptx_ops[mn->op].unit;
@@ -351,7 +354,8 @@ static void refine(struct ptx_mnem *mn)
 		mn->space = PTX_TEX;
 		break;
 	case PTX_OP_ld:
-		/* Data that another thread may change while it is read must stay where it is. */
+		/* A volatile load must not be moved or removed, because other threads can change
+		 * the data. */
 		if (mn->flags & PTX_F_VOLATILE)
 			mn->flags |= SIDE;
 		break;
@@ -372,7 +376,8 @@ bool ptx_has_mod(const struct ptx_mnem *mn, const char *mod)
 	return false;
 }
 
-/* Splits at single dots; each part is a name of the module's. */
+/* Splits a mnemonic at single dots (not at "::"). Each part becomes an interned name of the
+ * module. */
 static int split(struct ptx_module *m, struct ptx_mnem *mn, const char *s, const char **ret_first)
 {
 	const char *end = s + mn->text_len;

@@ -2,8 +2,8 @@
  * Copyright 2026 The heddle authors */
 
 /* A parsed mnemonic: "setp.lt.and.s32" is op setp, comparison lt, types {s32}, parts {lt, and,
- * s32}. Each distinct text of a module is parsed once. Statements share the result, which never
- * changes, so its address may be compared. */
+ * s32}. Each distinct mnemonic of a module is parsed once, and all statements share the result. It
+ * never changes, so two mnemonics are equal if their addresses are equal. */
 #ifndef HEDDLE_PTX_MNEM_H
 #define HEDDLE_PTX_MNEM_H
 
@@ -36,8 +36,10 @@ enum ptx_cmp {
 struct ptx_mnem {
 	const char *text; /* whole, interned */
 	uint32_t text_len;
-	uint32_t flags;    /* enum ptx_insn_flag */
-	const char *shape; /* operands of this form: the op's, except for "bar.red" and the like */
+	uint32_t flags; /* enum ptx_insn_flag */
+	/* operands of this form, as in struct ptx_op_info; differs from the op's for "bar.red" and
+	 * similar */
+	const char *shape;
 	enum ptx_op op;
 	uint8_t type[4]; /* base types in text order: cvt.f32.s32 is {F32, S32} */
 	uint8_t n_types;
@@ -47,14 +49,16 @@ struct ptx_mnem {
 	uint8_t unit;     /* enum ptx_unit: the unit that executes this form */
 	uint8_t n_needed; /* least number of operands */
 	uint8_t n_mods;
-	const char *mods[16]; /* every part after the first one, interned, in order, types included
-				 ("bar.warp.sync": warp, sync) */
+	/* all parts after the first one, including types, interned, in order ("bar.warp.sync":
+	 * warp, sync) */
+	const char *mods[16];
 };
-/* Whether a part ("rn", "ftz", "wide", "sync") was written. Compares text. */
+/* Returns true if the mnemonic contains the part mod ("rn", "ftz", "wide", "sync"). Compares
+ * text. */
 bool ptx_has_mod(const struct ptx_mnem *mn, const char *mod);
 
 struct ptx_module;
-/* The mnemonic of a text, parsed if it is new. NULL: out of memory. */
+/* Returns the parsed mnemonic for a text, which is parsed if it is new. NULL if out of memory. */
 const struct ptx_mnem *ptx_get_mnem(struct ptx_module *m, const char *text);
 
 #endif

@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0
  * Copyright 2026 The heddle authors */
 
-/* The name table and the scopes. See names.h for the idea.
- * A label may be used before it is placed, and whether an outer scope's or an inner one's is meant
- * shows only when the inner scope closes: until then the name is bound to a symbol without a
- * place, which closing hands to the scope outside (ptx_scope_close). */
+/* The name table and the scopes; names.h explains the idea.
+ *
+ * Code can use a label before it is placed. Only when an inner scope closes is it known whether the
+ * label belongs to this scope or to an outer one. Until then the name is bound to a symbol that is
+ * not placed yet. ptx_scope_close hands such symbols to the enclosing scope. */
 #include "ptx/names.h"
 
 #include <errno.h>
@@ -177,7 +178,8 @@ int ptx_scope_close(struct ptx_scope *sc, struct ptx_func *f)
 				sym->link = u.hidden;
 			continue;
 		}
-		/* Not placed here: it is the outer scope's from now on. */
+		/* The label is not placed in this scope, so from now on it belongs to the outer
+		 * scope. */
 		u.name->local = sym;
 		sym->scope = ptx_scope_id(sc);
 		sc->undo.at[keep++] = u;
@@ -282,7 +284,8 @@ int ptx_bind_reg(struct ptx_module *m, struct ptx_name *n, struct ptx_sym *sym)
 	return ptx_bind(m->globals, n, sym);
 }
 
-/* The number written in digits, if it is in its canonical form and below 2^30. */
+/* Reads the decimal digits of a register number. Returns false for a leading zero or more than nine
+ * digits. */
 static bool read_index(const char *s, size_t len, uint32_t *ret)
 {
 	uint32_t v = 0;
@@ -295,7 +298,8 @@ static bool read_index(const char *s, size_t len, uint32_t *ret)
 	return true;
 }
 
-/* A smaller family hides only as many registers of an outer one as it has. */
+/* Finds the register family that has a register with this number. An inner family with fewer
+ * registers hides only that many registers of an outer family with the same prefix. */
 static const struct ptx_sym *family_at(
 	const struct ptx_name *n, const char *digits, size_t len, uint32_t *ret_number)
 {
@@ -365,7 +369,8 @@ static int ptx_bind_again(struct ptx_module *m, struct ptx_sym *sym)
 	return r == -EEXIST ? 0 : r;
 }
 
-/* Binds a name that nothing has yet in the outermost scope, below those that are open. */
+/* Binds a name in the outermost scope while inner scopes are open. The name must not be in use
+ * yet. */
 int ptx_bind_outermost(struct ptx_module *m, struct ptx_sym *sym)
 {
 	struct ptx_scope *sc = m->globals;

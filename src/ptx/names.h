@@ -1,12 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0
  * Copyright 2026 The heddle authors */
 
-/* The name table with its scopes, shared by the parser, by passes that add code, and by the
- * checker.
+/* The name table and its scopes. The parser, the passes that add code and the checker share it.
  *
- * One hash lookup an identifier: every distinct text of a module (names, numbers, mnemonics and
- * their parts) has one struct ptx_name, which holds what the text means right now. Opening a scope
- * marks the undo log, closing it restores what the scope's declarations hid. */
+ * Every distinct text of a module (names, numbers, mnemonics and their parts) has one struct
+ * ptx_name, so an identifier costs one hash lookup. The struct holds the current meaning of the
+ * text. An undo log records what each declaration hides, and closing a scope restores it. */
 #ifndef HEDDLE_PTX_NAMES_H
 #define HEDDLE_PTX_NAMES_H
 
@@ -20,12 +19,13 @@ struct ptx_name {
 	struct ptx_sym *local;  /* innermost meaning inside the function being read */
 	struct ptx_sym *global; /* meaning at module level */
 	struct ptx_sym *family; /* innermost register family with this prefix */
-	bool has_singles;       /* a single register was named so plus digits: look twice */
+	bool has_singles;       /* a single register has this name plus digits, so look it up too */
 	uint8_t number;         /* enum ptx_number_kind; value is read once per distinct text */
 	uint8_t special;        /* enum ptx_special + 1; 0: not looked up yet */
-	uint8_t type;           /* as a mnemonic's part: enum ptx_base_type + 1; 0: the same */
+	/* as part of a mnemonic: enum ptx_base_type + 1; 0: not looked up */
+	uint8_t type;
 	uint64_t value;
-	const struct ptx_mnem *mnem; /* the mnemonic of this text, once it was asked for */
+	const struct ptx_mnem *mnem; /* the mnemonic with this text; NULL: not parsed yet */
 	char text[];                 /* interned: the only copy in this module */
 };
 
@@ -35,8 +35,8 @@ struct ptx_undo {
 	bool family;
 };
 
-/* Prefixes of register families and single registers without digits are few and short: "%rd" and
- * "%SP" are found by their characters, which are the key. */
+/* One slot of a small hash table of register prefixes ("%rd") and of single registers without
+ * digits ("%SP"). These names are few and short, so their characters are the key. */
 struct ptx_prefix_slot {
 	uint64_t key;
 	struct ptx_name *name;
@@ -47,7 +47,8 @@ static inline unsigned ptx_prefix_slot(uint64_t key)
 	return (unsigned)(key * 0x9e3779b97f4a7c15u >> 58);
 }
 
-/* So are the mnemonics met so far, as far as the table of operations has them. */
+/* One slot of a small hash table of the mnemonics seen so far, keyed by their characters. It holds
+ * only mnemonics of known operations. */
 struct ptx_mnem_slot {
 	uint64_t key[2];
 	const struct ptx_mnem *mnem;
@@ -70,27 +71,31 @@ struct ptx_scope {
 	struct ptx_func *bound;       /* whose outermost scope is open */
 	struct ptx_prefix_slot prefixes[64];
 	struct ptx_mnem_slot mnems[256];
-	uint8_t op_first[PTX_OP_BUCKETS]; /* operations by how they begin: the first one's number */
-	uint8_t op_next[PTX_OP_COUNT];    /* … and the next one's, 0: none */
-	struct ptx_opd *opds;             /* where the next statement's operands will stay */
+	/* first operation in each bucket (a hash of how names begin) */
+	uint8_t op_first[PTX_OP_BUCKETS];
+	uint8_t op_next[PTX_OP_COUNT]; /* next operation in the same bucket; 0: none */
+	struct ptx_opd *opds;          /* memory for the next statement's operands */
 	size_t opds_left;
-	bool plain_families; /* a family without '%' exists: try every identifier */
-	bool knows_tags;     /* the module's `fresh` is past all tags (tag.c) that were read */
-	bool digit_families; /* a family whose prefix ends in a digit exists: try all splits */
+	/* a family without '%' exists, so every identifier can be a register */
+	bool plain_families;
+	/* `fresh` of the module is greater than every tag (tag.c) among its names */
+	bool knows_tags;
+	/* a family whose prefix ends in a digit exists, so lookups try every split */
+	bool digit_families;
 };
 
-void ptx_func_finish(struct ptx_func *f); /* frees its vectors; the rest is the arena's */
+void ptx_func_finish(struct ptx_func *f); /* frees its vectors; the arena owns the rest */
 int ptx_names_init(struct ptx_module *m);
 void ptx_ops_init(struct ptx_scope *sc); /* mnem.c */
 void ptx_names_free(struct ptx_module *m);
-/* Of these functions' texts eight bytes behind the end must be readable, as they are in the
- * parser's copy and in what the module's arena holds. */
+/* The functions below read up to eight bytes past the end of a text. Both the parser's copy of the
+ * source and the text in the module's arena have this padding. */
 static inline uint64_t ptx_hash_eight(uint64_t h, uint64_t w)
 {
 	h = (h ^ w) * 0xff51afd7ed558ccdu;
 	return h ^ h >> 32;
 }
-/* The last 0 to 7 characters are in w, below `below`. */
+/* Finishes a hash: w contains the last 0 to 7 characters, and the mask `below` selects them. */
 static inline uint32_t ptx_hash_end(uint64_t h, uint64_t w, uint64_t below, size_t len)
 {
 	return (uint32_t)(((h ^ (w & below)) + len) * 0xc4ceb9fe1a85ec53u >> 32);
@@ -118,15 +123,15 @@ static inline struct ptx_name *ptx_name_get(struct ptx_module *m, const char *s,
 	return ptx_name_hashed(m, s, len, ptx_hash(s, len));
 }
 struct ptx_name *ptx_name_from(struct ptx_module *m, const char *name); /* needs no padding */
-/* NULL: the module has no such name; looking it up does not add it. */
+/* Looks up a name without adding it. Returns NULL if the module does not contain the name. */
 struct ptx_name *ptx_name_if_known(const struct ptx_module *m, const char *s, size_t len);
 struct ptx_sym *ptx_sym_new(struct ptx_module *m, enum ptx_sym_kind kind, const struct ptx_name *n);
 int ptx_scope_open(struct ptx_scope *sc);
-/* Labels of the closed scope that have no place go to the one outside, and to f's symbols when that
- * is its outermost. */
+/* Closes the innermost scope. Labels that are not placed yet move to the enclosing scope, and into
+ * f's symbols if that is f's outermost scope. */
 int ptx_scope_close(struct ptx_scope *sc, struct ptx_func *f);
 uint32_t ptx_scope_id(const struct ptx_scope *sc);
-/* -EEXIST: the innermost scope has it already; -ENOMEM. */
+/* Binds a name in the innermost scope. Returns -EEXIST if that scope has it already, or -ENOMEM. */
 int ptx_bind(struct ptx_scope *sc, struct ptx_name *n, struct ptx_sym *sym);
 int ptx_bind_reg(struct ptx_module *m, struct ptx_name *n, struct ptx_sym *sym);
 int ptx_bind_outermost(struct ptx_module *m, struct ptx_sym *sym);

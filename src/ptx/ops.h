@@ -1,16 +1,16 @@
 /* SPDX-License-Identifier: Apache-2.0
  * Copyright 2026 The heddle authors */
 
-/* Instructions: one table (ops.def) drives parser, printer, checker and interpreter.
- * A mnemonic ("ld.relaxed.gpu.global.v2.u32") is taken apart once per module and shared by all
- * statements that have it. */
+/* Instructions. One table (ops.def) drives the parser, printer, checker and interpreter. Each
+ * distinct mnemonic of a module ("ld.relaxed.gpu.global.v2.u32") is split into its parts once, and
+ * all statements that use it share the result. */
 #ifndef HEDDLE_PTX_OPS_H
 #define HEDDLE_PTX_OPS_H
 
 #include "base/base.h"
 
 enum ptx_op {
-	PTX_OP_RAW, /* not in the table: mnemonic and operands are kept */
+	PTX_OP_RAW, /* not in ops.def: mnemonic and operands are stored as text */
 #define OP(name, ...) PTX_OP_##name,
 #include "ptx/ops.def"
 #undef OP
@@ -61,7 +61,8 @@ enum ptx_space {
 	PTX_TEX,
 };
 
-/* What a pass must know of an instruction; the op's flags from the table, plus the mnemonic's. */
+/* Properties of an instruction that passes need. They combine the op's flags from ops.def with
+ * flags from the mnemonic's other parts. */
 enum ptx_insn_flag {
 	PTX_F_BRANCH = 1 << 0, /* bra, brx */
 	PTX_F_EXIT = 1 << 1,   /* ret, exit, trap: ends the thread or the function */
@@ -69,32 +70,35 @@ enum ptx_insn_flag {
 	PTX_F_BARRIER = 1 << 3,    /* block barriers: bar*, barrier* (not bar.warp) */
 	PTX_F_CONVERGENT = 1 << 4, /* must not gain or lose control dependences */
 	PTX_F_WARP_SYNC =
-		1 << 5, /* waits for lanes: shfl.sync, vote.sync, match, bar.warp, redux … */
+		1 << 5, /* waits for other lanes: shfl.sync, vote.sync, match, bar.warp, redux … */
 	PTX_F_READS_MEM = 1 << 6,
 	PTX_F_WRITES_MEM = 1 << 7,
 	PTX_F_ATOMIC = 1 << 8,
 	PTX_F_VOLATILE =
-		1 << 9, /* volatile, relaxed, acquire, release, atomics: observed by others */
+		/* volatile, relaxed, acquire, release, atomics: other threads can observe the
+		 * access */
+	1 << 9,
 	PTX_F_FENCE = 1 << 10,
 	PTX_F_ASYNC = 1 << 11, /* cp.async, bulk copies, mbarrier */
-	PTX_F_GRID = 1 << 12, /* whole-grid or cluster meaning: griddepcontrol, barrier.cluster … */
+	/* affects the whole grid or cluster: griddepcontrol, barrier.cluster … */
+	PTX_F_GRID = 1 << 12,
 	PTX_F_NO_DEST = 1 << 13,     /* first operand is not written */
 	PTX_F_SIDE_EFFECT = 1 << 14, /* must stay even if its result is unused */
-	PTX_F_UNKNOWN = 1 << 15,   /* not in the table, or in a form the table does not describe */
+	PTX_F_UNKNOWN = 1 << 15,   /* not in ops.def, or in a form that ops.def does not describe */
 	PTX_F_READS_CC = 1 << 16,  /* addc, subc, madc: the carry flag is one more operand */
 	PTX_F_WRITES_CC = 1 << 17, /* .cc */
 };
 
-/* What executes an instruction: pipes of an SM with a rate and a latency of their own. The table
- * has the one of an op's common form, struct ptx_mnem the one of its types. */
+/* The pipe of an SM that executes an instruction; each pipe has its own rate and latency. ops.def
+ * gives the unit of an op's common form. struct ptx_mnem gives the unit for the types in use. */
 enum ptx_unit {
 	PTX_UNIT_NONE,   /* not known */
-	PTX_UNIT_ALU,    /* logic, comparisons, sums of integers, moves */
+	PTX_UNIT_ALU,    /* logic, comparisons, integer additions, moves */
 	PTX_UNIT_FMA,    /* products, sums of floats */
 	PTX_UNIT_HALF,   /* f16, bf16: by type only */
 	PTX_UNIT_DOUBLE, /* f64: by type only */
 	PTX_UNIT_SFU,    /* approximated functions */
-	PTX_UNIT_DIV,    /* no unit but a sequence: quotients, remainders */
+	PTX_UNIT_DIV,    /* not a unit but an instruction sequence: division, remainder */
 	PTX_UNIT_CVT,    /* conversions, bit counts: a quarter of the rate */
 	PTX_UNIT_VIDEO,  /* no unit but a sequence, on most */
 	PTX_UNIT_LSU,    /* memory, and exchange between lanes through its crossbar */
@@ -106,10 +110,11 @@ enum ptx_unit {
 };
 
 struct ptx_op_info {
-	const char *name;  /* "ld", "bar_warp": as in the enum */
-	const char *shape; /* operands: 'd' written, 's' read, 'b' both, 'a' address, 'l' label,
-			      'c' call tuple, 'x' other; lower-case '?' after one: optional */
-	uint8_t unit;      /* enum ptx_unit */
+	const char *name; /* "ld", "bar_warp": as in the enum */
+	/* one letter per operand: 'd' written, 's' read, 'b' both, 'a' address, 'l' label, 'c' call
+	 * tuple, 'x' other; '?' after a letter marks an optional operand */
+	const char *shape;
+	uint8_t unit; /* enum ptx_unit */
 	uint32_t flags;
 };
 extern const struct ptx_op_info ptx_ops[PTX_OP_COUNT];

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0
  * Copyright 2026 The heddle authors */
 
-/* The parser's frame: a module's items, directives that are kept as text, errors and what follows
- * them. One pass over the text; running out of memory leaves by one jump (ptx_give_up), everything
- * else is reported and read past. */
+/* The top level of the parser: the items of a module, directives stored as text, and error
+ * recovery. The parser makes one pass over the text. If memory runs out, it leaves by a longjmp
+ * (ptx_give_up). After any other error it reports the error and continues. */
 #include "ptx/lex.h"
 
 #include <errno.h>
@@ -16,7 +16,7 @@ void ptx_give_up(struct ptx_parser *p, int error)
 {
 	struct arena *a = &p->m->arena;
 
-	/* Without a reason it was the arena: full, or no memory. */
+	/* Without an error code, the arena failed: its limit is reached, or memory ran out. */
 	if (error == 0)
 		error = a->limit_bytes && a->used_bytes + (1u << 16) > a->limit_bytes ? -E2BIG
 										      : -ENOMEM;
@@ -54,8 +54,9 @@ struct ptx_name *ptx_name_at(struct ptx_parser *p, const char *s, size_t len)
 	return n;
 }
 
-/* Goes on behind the ';' of a statement in error, or at a brace that is no part of it: one that
- * closes the scope, or one that opens a scope, which shows when a ';' comes before its end. */
+/* Skips a statement that contains an error. Stops after its ';', or at a brace that does not belong
+ * to the statement. That is the '}' that closes the scope, or a '{' that opens a new scope. A '{'
+ * opens a scope if a ';' comes before its '}'. */
 void ptx_skip_statement(struct ptx_parser *p)
 {
 	struct {
@@ -115,7 +116,8 @@ static void past_word(struct ptx_parser *p)
 		p->s++;
 }
 
-/* Words, numbers and strings with commas between them, and nothing else: .file, .loc, .target. */
+/* Skips a list of words, numbers and strings separated by commas, as in .file, .loc and .target.
+ * Returns the end of the list. */
 static const char *past_list(struct ptx_parser *p)
 {
 	const char *end = p->s;
@@ -137,8 +139,9 @@ static const char *past_list(struct ptx_parser *p)
 	}
 }
 
-/* ".loc 1 2 3, function_name $L + 4, inlined_at 1 2 3": stops in front of the next statement, which
- * is known from a word that is neither a number nor one of these two. */
+/* Skips ".loc 1 2 3, function_name $L + 4, inlined_at 1 2 3" and returns its end. The next
+ * statement starts at the first word that is neither a number nor follows a comma or a plus
+ * sign. */
 static const char *past_loc(struct ptx_parser *p)
 {
 	const char *end = p->s;
@@ -179,7 +182,8 @@ static void past_plain(struct ptx_parser *p, bool lines)
 	p->s = s;
 }
 
-/* A block in braces, or up to ';'. A directive with neither ends with its line. */
+/* Skips an unknown directive: up to the end of its block in braces, or up to its ';'. A directive
+ * without braces or ';' ends with its line. */
 static const char *past_unknown(struct ptx_parser *p, bool section)
 {
 	const char *end = p->s;
@@ -263,7 +267,7 @@ static void note_directive(struct ptx_module *m, const char *text)
 	}
 }
 
-/* Past the brace that closes the one here. */
+/* Skips a block in braces, up to and including the closing brace. */
 static void skip_block(struct ptx_parser *p)
 {
 	unsigned depth = 0;
@@ -296,7 +300,8 @@ static void item(struct ptx_parser *p)
 
 	if (ptx_word_is(p->s, ".entry") || ptx_word_is(p->s, ".func")) {
 		if (!ptx_parse_func(p, linkage, line)) {
-			/* Its body goes with it: what the head declares would be missing. */
+			/* The function's body is skipped too, because the declarations of the head
+			 * would be missing in it. */
 			ptx_skip_statement(p);
 			if (*p->s == '{')
 				skip_block(p);
@@ -374,7 +379,8 @@ void ptx_module_free(struct ptx_module *m)
 			ptx_func_finish(m->items.at[i].func);
 	VEC_FREE(&m->items);
 	ptx_names_free(m);
-	/* The module itself lies in its arena. */
+	/* The module itself is allocated in its arena, so the arena is copied before it is
+	 * freed. */
 	arena = m->arena;
 	arena_finish(&arena);
 }

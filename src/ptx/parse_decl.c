@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0
  * Copyright 2026 The heddle authors */
 
-/* Declarations of registers, variables and parameters. A variable keeps its declaration as text,
- * with the place of its name, so that attributes nobody here knows survive; what passes need
- * (space, type, alignment, size) is read out of it. */
+/* Parses declarations of registers, variables and parameters. A variable keeps its declaration as
+ * text, together with the position of its name, so that unknown attributes survive. The fields that
+ * passes need (space, type, alignment, size) are parsed from the text. */
 #include "ptx/lex.h"
 
 #include <errno.h>
@@ -11,13 +11,13 @@
 
 #define MAX_VAR_FAMILY 4096
 
-/* What stands in front of the names of a declaration. */
+/* The part of a declaration before the names. */
 struct spec {
 	const char *from; /* after linkage */
 	enum ptx_space space;
 	struct ptx_type type;
 	uint32_t align;
-	bool seen_ptr; /* .ptr: the space and alignment behind it are the pointee's */
+	bool seen_ptr; /* .ptr was read: a space and alignment after it are the pointee's */
 };
 
 static bool integer(struct ptx_parser *p, uint64_t *ret)
@@ -93,7 +93,7 @@ static bool spec_word(struct ptx_parser *p, struct spec *sp, const char *w, size
 	return true;
 }
 
-/* ".shared .align 4 .b8": everything up to the first name. */
+/* Parses the part of a declaration before the first name: ".shared .align 4 .b8". */
 static bool read_spec(struct ptx_parser *p, struct spec *sp)
 {
 	*sp = (struct spec){.from = p->s, .type = {.vec = 1}};
@@ -115,7 +115,8 @@ static bool read_spec(struct ptx_parser *p, struct spec *sp)
 	}
 }
 
-/* "[4][8]" behind a name: the number of elements, 0 when it is left open. */
+/* Parses the array dimensions after a name, such as "[4][8]". *ret_elements is the number of
+ * elements, or 0 if the size is left open. */
 static bool dimensions(struct ptx_parser *p, uint64_t *ret_elements, bool *ret_array)
 {
 	uint64_t n, total = 1;
@@ -148,7 +149,8 @@ static bool family_size(struct ptx_parser *p, uint64_t *ret)
 	if (*p->s != '<')
 		return true;
 	p->s++;
-	/* Up to '>' it is a plain number: an expression would take '>' for a comparison. */
+	/* The count before '>' has to be a plain number: an expression parser would take '>' for a
+	 * comparison. */
 	ptx_skip(p);
 	for (; ch_is(*p->s, CH_DIGIT); p->s++)
 		if (*ret <= UINT32_MAX)
@@ -160,7 +162,8 @@ static bool family_size(struct ptx_parser *p, uint64_t *ret)
 	return true;
 }
 
-/* The declaration as text: what stood in front of the names, this name, what stood behind it. */
+/* Stores the declaration as text. A declaration can list several names; the stored text is the part
+ * before the names, this name, and the part after it. */
 static void keep_decl(struct ptx_parser *p, struct ptx_sym *sym, const struct spec *sp,
 	const char *spec_end, const char *name_end, const char *end)
 {
@@ -171,7 +174,8 @@ static void keep_decl(struct ptx_parser *p, struct ptx_sym *sym, const struct sp
 
 	while (n && (head[n - 1] == ' ' || head[n - 1] == '\n'))
 		n--;
-	/* Printing begins with the head, which may stand in lines above the name's. */
+	/* Printing starts with the part before the name, which can begin on an earlier line than
+	 * the name. */
 	for (size_t i = 0; i < n; i++)
 		sym->line -= head[i] == '\n';
 	decl = arena_alloc(&p->m->arena, n + sym->name_len + strlen(tail) + 2);
@@ -190,7 +194,8 @@ static void set_size(struct ptx_sym *sym, const struct spec *sp, uint64_t elemen
 {
 	uint64_t each = (uint64_t)ptx_type_bytes(sp->type.base) * sp->type.vec;
 
-	/* Handles of textures, samplers and surfaces are 64 bits wide. */
+	/* The opaque types are handles of textures, samplers and surfaces, which are 64 bits
+	 * wide. */
 	if (sp->type.base == PTX_OTHER_TYPE)
 		each = 8;
 	sym->space = sp->space;
@@ -231,8 +236,8 @@ static void bind_variable(
 	int r;
 
 	if (!p->f) {
-		/* A definition behind an .extern declaration takes its place; one that a pass adds
-		 * takes nobody's. */
+		/* A definition replaces an earlier .extern declaration of the same name. A variable
+		 * that a pass adds does not replace any. */
 		bool add = p->is_snippet ||
 			   (p->is_added && n->global && !(n->global->linkage & PTX_EXTERN));
 
@@ -249,7 +254,7 @@ static void bind_variable(
 		ptx_give_up(p, -ENOMEM);
 }
 
-/* Text of "= …" up to the ',' or ';' that ends it. */
+/* Returns the text of an initializer "= …", up to the ',' or ';' that ends it. */
 static const char *initialiser(struct ptx_parser *p)
 {
 	const char *from;
@@ -281,8 +286,9 @@ static void emit_item(struct ptx_parser *p, struct ptx_sym *sym)
 		ptx_give_up(p, -ENOMEM);
 }
 
-/* ".local .b32 x<3>" declares x0, x1 and x2. The first is printed as the family, the others as
- * nothing: taken apart they would be laid out differently. */
+/* ".local .b32 x<3>" declares x0, x1 and x2. The printer prints the whole family for the first
+ * variable and nothing for the others, because separate declarations could get another layout in
+ * memory. */
 static void var_family(struct ptx_parser *p, const struct ptx_sym *family, const struct spec *sp,
 	uint64_t count, const char *at)
 {

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  * Copyright 2026 The heddle authors */
 
-/* Functions: everything from .entry or .func to the closing brace or the ';' of a declaration. */
+/* Parses functions: everything from .entry or .func to the closing brace, or to the ';' of a
+ * declaration. */
 #include "ptx/lex.h"
 
 #include <errno.h>
@@ -15,13 +16,14 @@ static struct ptx_func *new_func(struct ptx_parser *p, unsigned linkage, uint32_
 		ptx_give_up(p, 0);
 	f->linkage = (uint16_t)linkage;
 	f->line = line;
-	/* In the module at once, so that it is freed whatever happens. */
+	/* The function is added to the module at once, so that the module frees it after an error
+	 * too. */
 	if (!VEC_PUSH(&p->m->items, (struct ptx_item){PTX_ITEM_FUNC, line, {.func = f}}))
 		ptx_give_up(p, -ENOMEM);
 	return f;
 }
 
-/* ".attribute(…)" and the like in front of the name. */
+/* Parses ".attribute(…)" and similar words before the function's name. */
 static const char *attributes(struct ptx_parser *p)
 {
 	const char *from = p->s, *end = from;
@@ -32,7 +34,8 @@ static const char *attributes(struct ptx_parser *p)
 			;
 		end = p->s;
 		ptx_skip(p);
-		/* Arguments touch the word; a list that stands apart holds results. */
+		/* The arguments of an attribute follow the word without a blank. A list after a
+		 * blank holds the function's results. */
 		while (p->s < p->end && ((*p->s == '(' && p->s == end) || depth)) {
 			depth += *p->s == '(';
 			depth -= *p->s == ')';
@@ -103,7 +106,8 @@ static bool name(struct ptx_parser *p)
 	return true;
 }
 
-/* ".maxntid 256, 1, 1": up to the next directive, the body or the end. ".pragma" takes its ';'. */
+/* Parses one directive such as ".maxntid 256, 1, 1", up to the next directive, the body or the end.
+ * The ';' after ".pragma" belongs to the directive. */
 static bool func_directive(struct ptx_parser *p)
 {
 	const char *from = p->s, *text, *end;
@@ -131,7 +135,8 @@ static bool func_directive(struct ptx_parser *p)
 	return true;
 }
 
-/* A prototype may do without its ';' (nvopencc): whatever only a module can hold ends it, too. */
+/* Returns true if s starts a module-level item. Such an item ends a prototype too, because the
+ * compiler nvopencc left out the ';' after prototypes. */
 static bool begins_item(const char *s)
 {
 	static const char *const words[] = {".func", ".entry", ".visible", ".extern", ".weak",

@@ -1,11 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0
  * Copyright 2026 The heddle authors */
 
-/* array[index] as an operand (PTX ISA, "Arrays as Operands"). The parser turns it into forms that
- * everything else knows already: a constant index becomes the address "array+bytes", as ptxas
- * treats it; an index in a register is computed by instructions in front of the statement. ptxas
- * takes 32 bits of the register, adds the constant to them and scales the unsigned sum by the size
- * of one scalar element: a vector's components and the rows of a matrix do not count. */
+/* Parses array[index] as an operand (PTX ISA, "Arrays as Operands"), and replaces it by simpler
+ * operands. A constant index becomes the address "array+bytes", as in ptxas. For an index in a
+ * register, instructions before the statement compute the address.
+ *
+ * ptxas takes 32 bits of the register and adds the constant. It then scales the unsigned sum by the
+ * size of one scalar element, even if the elements are vectors or the array has several
+ * dimensions. */
 #include "ptx/lex.h"
 
 #include <errno.h>
@@ -28,11 +30,12 @@ static void put_before(struct ptx_parser *p, const struct ptx_stmt *st)
 		ptx_give_up(p, -ENOMEM);
 }
 
-/* An instruction with n operands, to stand in front of the statement being read. */
+/* Adds an instruction with n operands to the list of statements that go before the current
+ * statement. */
 static void put_insn(struct ptx_parser *p, const char *mnem, const struct ptx_opd *opd, unsigned n)
 {
 	struct ptx_stmt st = {.kind = PTX_INSN, .n = (uint8_t)n, .guard = PTX_NO_REG};
-	char text[32] = {0}; /* eight bytes behind a name have to be readable */
+	char text[32] = {0}; /* eight bytes after a name have to be readable */
 
 	memcpy(text, mnem, strlen(mnem));
 	st.mn = ptx_mnem_for(p->m, text, strlen(mnem));
@@ -43,7 +46,7 @@ static void put_insn(struct ptx_parser *p, const char *mnem, const struct ptx_op
 	put_before(p, &st);
 }
 
-/* A register of the innermost scope, declared in front of the statement being read. */
+/* Creates a register in the innermost scope. Its declaration goes before the current statement. */
 static uint32_t new_reg(struct ptx_parser *p, enum ptx_base_type type)
 {
 	struct ptx_stmt st = {.kind = PTX_DECL, .guard = PTX_NO_REG};
@@ -74,7 +77,8 @@ static bool is_index_type(const struct ptx_type *type)
 	return ptx_is_plain_integer(type->base) && type->vec <= 1;
 }
 
-/* The register's 32 bits plus the constant; false and an error when it cannot be an index. */
+/* Computes the index: the register's low 32 bits plus the constant. Returns false and reports an
+ * error if the register's type cannot be an index. */
 static bool index_reg(
 	struct ptx_parser *p, const char *at, uint32_t from, uint64_t plus, uint32_t *ret_reg)
 {
@@ -100,7 +104,8 @@ static bool index_reg(
 	return true;
 }
 
-/* The operand becomes a register that holds the element's address. */
+/* Replaces the operand by a register that holds the element's address, computed before the
+ * statement. */
 static bool computed(struct ptx_parser *p, struct ptx_opd *o, const char *at, uint64_t plus,
 	uint32_t index, unsigned element_bytes)
 {
@@ -129,7 +134,8 @@ static bool computed(struct ptx_parser *p, struct ptx_opd *o, const char *at, ui
 	return true;
 }
 
-/* A load or a store takes the element itself, which is written as an address elsewhere. */
+/* Turns an array element into an address operand. Loads and stores accept "array[index]" directly;
+ * in all other forms an address is written in brackets. */
 static void make_address(struct ptx_parser *p, struct ptx_opd *o)
 {
 	struct ptx_opd *base = arena_alloc(&p->m->arena, sizeof(*base));

@@ -1,14 +1,16 @@
 /* SPDX-License-Identifier: Apache-2.0
  * Copyright 2026 The heddle authors */
 
-/* Statements of a body: instructions, labels, braces, directives. An instruction that is not in the
- * table is read like any other; only when its operands have no known form is it kept as text. */
+/* Parses the statements of a body: instructions, labels, braces, directives. An instruction that is
+ * not in ops.def is parsed like any other. It is stored as text only if its operands have no known
+ * form. */
 #include "ptx/lex.h"
 
 #include <errno.h>
 #include <string.h>
 
-/* Where the next statement will stand; keep_stmt makes it part of the body. */
+/* Returns the memory for the next statement. keep_stmt then makes the statement part of the
+ * body. */
 static inline struct ptx_stmt *next_stmt(struct ptx_parser *p)
 {
 	ptx_body *body = p->body;
@@ -37,7 +39,8 @@ void ptx_emit(struct ptx_parser *p, struct ptx_stmt st)
 	keep_stmt(p, at);
 }
 
-/* One field after the other: a copy of a struct just written waits for all of its writes. */
+/* The fields are written one by one. Copying a whole struct right after it was written would stall
+ * on store forwarding. */
 static inline void begin_stmt(
 	struct ptx_parser *p, struct ptx_stmt *st, enum ptx_stmt_kind kind, const char *at)
 {
@@ -68,7 +71,8 @@ static void keep_text(struct ptx_parser *p, struct ptx_stmt *st)
 		diag_add(p->diags, DIAG_ERROR, st->line, st->col, 1, "this statement has no end");
 }
 
-/* "ld .global .u32": parts may stand apart. Joined, and p->s behind the last. */
+/* Joins the parts of a mnemonic with blanks between them ("ld .global .u32") and sets p->s to the
+ * end of the last part. */
 static const char *join_parts(struct ptx_parser *p, const char *mnem, size_t *len)
 {
 	struct strbuf b = {0};
@@ -92,7 +96,7 @@ static const char *join_parts(struct ptx_parser *p, const char *mnem, size_t *le
 	return text;
 }
 
-/* Puts a mnemonic where known_mnem finds it. */
+/* Stores a mnemonic in the table in which known_mnem looks. */
 static void remember(struct ptx_scope *sc, const struct ptx_mnem *mn)
 {
 	uint64_t key[2] = {0, 0};
@@ -103,8 +107,9 @@ static void remember(struct ptx_scope *sc, const struct ptx_mnem *mn)
 	sc->mnems[ptx_mnem_slot(key)] = (struct ptx_mnem_slot){{key[0], key[1]}, mn};
 }
 
-/* The mnemonic at p->s when it was met before, as nearly all were, and a blank stands behind it;
- * p->s is then in front of the operands. NULL does not say that there is none. */
+/* Returns the mnemonic at p->s if it was seen before (nearly all were) and a blank follows it, and
+ * sets p->s to the operands. NULL means that the slow path (new_insn) has to parse it; it can still
+ * be a valid mnemonic. */
 static inline const struct ptx_mnem *known_mnem(struct ptx_parser *p)
 {
 	const char *s = p->s;
@@ -122,14 +127,14 @@ static inline const struct ptx_mnem *known_mnem(struct ptx_parser *p)
 		return NULL;
 	while (*s == ' ' || *s == '\t')
 		s++;
-	/* A label of that name, a mnemonic in pieces, a comment. */
+	/* This is a label of that name, a mnemonic with blanks between its parts, or a comment. */
 	if (*s == ':' || *s == '.' || ch_is(*s, CH_GAP))
 		return NULL;
 	p->s = s;
 	return slot->mnem;
 }
 
-/* An instruction whose mnemonic is new, or for which there is no fast way. */
+/* Parses an instruction whose mnemonic is new or that the fast path cannot handle. */
 static bool new_insn(struct ptx_parser *p, const char *mnem, size_t len, struct ptx_stmt *st)
 {
 	const struct ptx_mnem *mn;
@@ -193,7 +198,7 @@ static bool guard(struct ptx_parser *p, struct ptx_stmt *st)
 	return true;
 }
 
-/* Binds a label at its place; NULL after an error. */
+/* Places the label that is defined here, and binds its name. NULL after an error. */
 static struct ptx_sym *place_label(struct ptx_parser *p, const char *s, size_t len)
 {
 	struct ptx_name *n = ptx_name_at(p, s, len);
@@ -208,7 +213,7 @@ static struct ptx_sym *place_label(struct ptx_parser *p, const char *s, size_t l
 	return sym;
 }
 
-/* A label, or a prototype, which is a label in front of a directive. */
+/* Parses a label, or a prototype, which is written as a label before a directive. */
 static void label(struct ptx_parser *p, const char *s, size_t len)
 {
 	struct ptx_sym *sym = NULL;
@@ -264,7 +269,8 @@ static void brace(struct ptx_parser *p, bool open)
 	ptx_emit(p, st);
 }
 
-/* False at the head of another function: this one's end is missing. */
+/* Parses a directive in a body. Returns false at the head of another function, which means that the
+ * current function's closing brace is missing. */
 static bool directive(struct ptx_parser *p)
 {
 	static const char *const spaces[] = {
@@ -295,7 +301,7 @@ static bool directive(struct ptx_parser *p)
 	return true;
 }
 
-/* A label, or an instruction that known_mnem does not know. */
+/* Parses a label, or an instruction that known_mnem does not find. */
 static bool label_or_insn(struct ptx_parser *p, struct ptx_stmt *st)
 {
 	const char *from = p->s, *e = from;
@@ -327,7 +333,7 @@ static bool label_or_insn(struct ptx_parser *p, struct ptx_stmt *st)
 	return true;
 }
 
-/* An instruction or a label; a guard may stand in front. */
+/* Parses an instruction, with its guard if there is one, or a label. */
 static void instruction(struct ptx_parser *p)
 {
 	struct ptx_stmt *st = next_stmt(p);
@@ -407,7 +413,7 @@ void ptx_resolve_labels(struct ptx_parser *p, bool report)
 
 		while (to->link)
 			to = to->link;
-		/* The next one that asks finds it at once. */
+		/* Shortens the chain, so that the next lookup finds the label at once. */
 		for (struct ptx_sym *s = o->sym; s->link; s = next) {
 			next = s->link;
 			s->link = to;

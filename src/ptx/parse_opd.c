@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0
  * Copyright 2026 The heddle authors */
 
-/* Operands. Those of a statement are written where they stay; a list among them (vector, tuple,
- * pair) is gathered on the parser's stack and then copied to the arena in one piece. In an
- * instruction that the table does not know, names without a declaration are kept as text; elsewhere
- * they are errors. */
+/* Parses operands. The operands of a statement are written directly to their final memory. The
+ * members of a list (vector, tuple, pair) are collected on the parser's stack and then copied to
+ * the arena in one piece. A name without a declaration is stored as text if the instruction is not
+ * in ops.def; otherwise it is an error. */
 #include "ptx/lex.h"
 
 #include <errno.h>
@@ -24,7 +24,7 @@ static struct ptx_opd *new_opds(struct ptx_parser *p, size_t n)
 	return at;
 }
 
-/* What stands on the stack from there on, in its final place. */
+/* Copies the operands on the stack from index `from` on to their final memory. */
 static struct ptx_opd *keep_opds(struct ptx_parser *p, size_t from)
 {
 	size_t n = p->stack.len - from;
@@ -38,7 +38,8 @@ static struct ptx_opd *keep_opds(struct ptx_parser *p, size_t from)
 	return at;
 }
 
-/* Where operand n of the statement in hand will stay, behind those before it. */
+/* Returns the memory for operand n of the current statement. If the memory block is full, moves the
+ * earlier operands to a new block, because all operands are adjacent. */
 static inline struct ptx_opd *next_opd(struct ptx_parser *p, size_t n)
 {
 	struct ptx_scope *sc = p->names;
@@ -60,7 +61,7 @@ static void push(struct ptx_parser *p, const struct ptx_opd *o)
 		ptx_give_up(p, -ENOMEM);
 }
 
-/* A list's members stand on the stack from there on. */
+/* Makes a list operand of the stack's entries from index `from` on. */
 static void make_list(struct ptx_parser *p, struct ptx_opd *o, enum ptx_opd_kind kind, size_t from)
 {
 	o->kind = (uint8_t)kind;
@@ -111,7 +112,7 @@ static bool components(struct ptx_parser *p, struct ptx_opd *o)
 	return true;
 }
 
-/* "%tid.x": the component belongs to the name. */
+/* Parses a special register such as "%tid.x"; the component is part of its name. */
 static bool special(struct ptx_parser *p, struct ptx_opd *o, const char *from)
 {
 	const char *e = p->s;
@@ -149,7 +150,8 @@ static const char *past_comment(const char *s, const char *e)
 	return s + (line ? 1 : 2);
 }
 
-/* The first name in the text of an expression, WARP_SZ aside; NULL: none. */
+/* Returns the first name in the text of an expression, or NULL if there is none. WARP_SZ does not
+ * count as a name. */
 static const char *name_within(const char *s, const char *e)
 {
 	while (s < e) {
@@ -169,9 +171,9 @@ static const char *name_within(const char *s, const char *e)
 	return NULL;
 }
 
-/* Expressions are kept as text, so a pass that renames a declaration does not rename it there:
- * names in them are refused. Undeclared names are never renamed, and are allowed in an instruction
- * that the table does not know. */
+/* Reports an error if an expression contains a declared name. Expressions are stored as text, so a
+ * pass that renames the declaration could not rename it there. An undeclared name is never renamed,
+ * so it is allowed in an instruction that is not in ops.def. */
 static bool may_hold(struct ptx_parser *p, const char *name)
 {
 	const char *e = ptx_ident_end(name);
@@ -184,7 +186,8 @@ static bool may_hold(struct ptx_parser *p, const char *name)
 	return false;
 }
 
-/* What follows a number or stands in its place: an expression, kept as text, with its value. */
+/* Parses an expression that begins at `from`, with or without a number first. Stores its text, and
+ * its value if known. */
 static bool expression(struct ptx_parser *p, struct ptx_opd *o, const char *from)
 {
 	const char *e = from, *at = p->s, *name;
@@ -221,7 +224,8 @@ static void read_number(struct ptx_name *n)
 		n->value ^= 1ull << 63;
 }
 
-/* A few decimal digits in front of a delimiter, as most numbers are: such need no text. */
+/* Parses a short decimal number before a delimiter, the most common form. No text is stored for
+ * such numbers. */
 static inline bool small_number(struct ptx_parser *p, struct ptx_opd *o)
 {
 	uint64_t w = ptx_eight(p->s), other = ptx_eight_nondigits(w);
@@ -249,7 +253,8 @@ static bool named_number(struct ptx_parser *p, struct ptx_opd *o, struct ptx_nam
 	return true;
 }
 
-/* A number by itself ends where a delimiter stands; everything else is an expression. */
+/* Parses a single number, which a delimiter has to follow; anything else is parsed as an
+ * expression. */
 static bool number(struct ptx_parser *p, struct ptx_opd *o)
 {
 	const char *from = p->s, *e = from;
@@ -264,7 +269,7 @@ static bool number(struct ptx_parser *p, struct ptx_opd *o)
 			return true;
 		e = from;
 	}
-	/* Plain decimal digits need no text: they print as they were. */
+	/* Plain decimal digits need no text, because they are printed from the value. */
 	for (o->value = 0; ch_is(*e, CH_DIGIT) && e - from < 18; e++)
 		o->value = o->value * 10 + (uint64_t)(*e - '0');
 	if (ch_is(*e, CH_END) && e > from && (*from != '0' || e == from + 1)) {
@@ -297,7 +302,8 @@ static bool number(struct ptx_parser *p, struct ptx_opd *o)
 	return expression(p, o, from);
 }
 
-/* "+ 4" or "- 4" behind a base; the text of what is added, a minus included. */
+/* Parses "+ 4" or "- 4" after an address base. *ret_text is the text of the offset, including a
+ * minus sign. */
 static bool offset(struct ptx_parser *p, struct ptx_opd *o, const char **ret_text)
 {
 	struct ptx_opd value = {0};
@@ -341,7 +347,8 @@ static bool symbol(struct ptx_parser *p, struct ptx_opd *o, struct ptx_name *n, 
 		return true;
 	}
 	o->sym = n->local ? n->local : n->global;
-	/* Whether an unknown operation means a label, and which scope's, nobody knows. */
+	/* For an unknown operation it is not known whether the name means a label, or the label of
+	 * which scope. So the name is kept without a symbol. */
 	if (p->is_unknown && o->sym && o->sym->kind == PTX_SYM_LABEL)
 		o->sym = NULL;
 	if (!o->sym && ptx_word_is(n->text, "WARP_SZ"))
@@ -388,7 +395,8 @@ static bool identifier(struct ptx_parser *p, struct ptx_opd *o, bool label, bool
 	p->s = e;
 	sym = n->local;
 	if (*from == '%' && !label) {
-		/* A register, or a name of the function or module that begins so. */
+		/* This is a special register, unless the function or the module declares a name
+		 * that begins with '%' like this one. */
 		if (!sym && !n->global)
 			return special(p, o, from);
 	} else if (!label && sym &&
@@ -575,7 +583,8 @@ static bool operand(struct ptx_parser *p, struct ptx_opd *o, bool label, bool tu
 	return *p->s != '|' || pair(p, o);
 }
 
-/* Labels used before they are placed, inside a nested scope, may turn out to be another scope's. */
+/* Records operands that use a label before it is placed. In a nested scope, such a label can turn
+ * out to belong to another scope; the operand's symbol is then replaced. */
 static void note_fixups(struct ptx_parser *p, struct ptx_opd *opd, size_t n)
 {
 	for (size_t i = 0; i < n; i++) {
@@ -589,7 +598,8 @@ static void note_fixups(struct ptx_parser *p, struct ptx_opd *opd, size_t n)
 	}
 }
 
-/* In a call: what stands behind the target and is no tuple names a prototype. */
+/* Returns true if operand i has to be a label. In a call, the operand after the target names a
+ * prototype unless it is a tuple of arguments. */
 static bool wants_label(const struct ptx_mnem *mn, const struct ptx_opd *first, int i)
 {
 	switch (mn->op) {
@@ -604,8 +614,8 @@ static bool wants_label(const struct ptx_mnem *mn, const struct ptx_opd *first, 
 	}
 }
 
-/* Those of an instruction, to the end behind the last; their number, or -1 after an error. Plain
- * registers are most of them, addresses most of the rest: these take the short way. */
+/* Parses the operands of an instruction up to the end of the last one. Returns their number, or -1
+ * after an error. Plain registers and addresses, the most frequent operands, take a fast path. */
 static int operands(struct ptx_parser *p, const struct ptx_mnem *mn)
 {
 	struct ptx_scope *sc = p->names;
@@ -677,7 +687,7 @@ bool ptx_parse_operands(struct ptx_parser *p, const struct ptx_mnem *mn, struct 
 	return true;
 }
 
-/* The names in ".branchtargets a, b;". */
+/* Parses the names in ".branchtargets a, b;". */
 bool ptx_parse_targets(struct ptx_parser *p, struct ptx_sym *sym, bool labels)
 {
 	p->stack.len = 0;

@@ -1,12 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0
  * Copyright 2026 The heddle authors */
 
-/* The printer. It writes through a window on the stack, so that most characters cost one store;
- * the window goes to the caller's buffer when it is full.
+/* The printer. It writes into a window on the stack, so that most characters cost one store. When
+ * the window is full, it is appended to the caller's buffer.
  *
- * A module that nobody changed is printed with every statement on the line that it came from:
- * ptxas puts line numbers into the names of shared variables and into debug sections. Statements
- * that a pass added have no line; from there on everything simply follows. */
+ * A module that nobody changed is printed with every statement on its original source line, because
+ * ptxas puts line numbers into the names of shared variables and into debug sections. A statement
+ * that a pass added has no line. In a function with such statements, each statement simply goes on
+ * the next line. */
 #include "ptx/graft.h"
 
 #include <stdio.h>
@@ -14,15 +15,17 @@
 
 #define EMIT_BYTES   (1u << 18)
 #define WINDOW_BYTES 8192
-#define SHORT_BYTES  32  /* names up to here are copied in place */
-#define SLACK_BYTES  128 /* room that put_char, numbers and short names use without asking */
+#define SHORT_BYTES  32 /* names up to here are copied in place */
+/* spare bytes at the window's end: characters, numbers and short names are written without a
+ * check */
+#define SLACK_BYTES 128
 
 struct out {
-	char *p, *end; /* end: SLACK_BYTES before the window's end */
+	char *p, *end; /* end: the window's end minus SLACK_BYTES */
 	struct strbuf *buf;
 	uint32_t line;   /* of what is written next, from 1 */
-	bool keep_lines; /* in this function, or at module level */
-	bool at_start;   /* what comes next needs nothing in front */
+	bool keep_lines; /* applies to this function, or to module level */
+	bool at_start;   /* the next item needs no separator before it */
 	ptx_lines *from; /* NULL: nobody asks */
 	char window[WINDOW_BYTES];
 };
@@ -55,7 +58,7 @@ static inline void put_char(struct out *o, char c)
 	*o->p++ = c;
 }
 
-/* Up to SHORT_BYTES, by two copies of fixed size that may overlap. */
+/* Copies len characters, at most SHORT_BYTES, by two copies of fixed size that can overlap. */
 static inline void copy_short(char *to, const char *s, size_t len)
 {
 	if (len >= 16) {
@@ -87,7 +90,8 @@ static void put_long(struct out *o, const char *s, size_t len)
 	o->p += len;
 }
 
-/* Interned text may be read up to the next multiple of eight characters (names.h). */
+/* Prints an interned name. Reading up to the next multiple of eight characters past its end is safe
+ * (names.h). */
 static inline void put_name(struct out *o, const char *s, size_t len)
 {
 	char *p;
@@ -142,7 +146,8 @@ static void newline(struct out *o)
 	o->line++;
 }
 
-/* Where memory is short lines are missing at the end. */
+/* Records the source line of the current output line. If memory runs out, the last entries are
+ * missing. */
 static void note_line(struct out *o, uint32_t line)
 {
 	while (o->from->len < o->line)
@@ -151,7 +156,7 @@ static void note_line(struct out *o, uint32_t line)
 	o->from->at[o->line - 1] = line;
 }
 
-/* Begins something that stood in this line (0: in none) of the source. */
+/* Starts printing something that was on this line of the source; 0 means that it was on no line. */
 static inline void begin_line(struct out *o, uint32_t line, bool indent)
 {
 	if (line == o->line && o->keep_lines) {
@@ -181,7 +186,8 @@ static inline void begin_line(struct out *o, uint32_t line, bool indent)
 static const char three_digits[] = HUNDREDS("0") HUNDREDS("1") HUNDREDS("2") HUNDREDS("3")
 	HUNDREDS("4") HUNDREDS("5") HUNDREDS("6") HUNDREDS("7") HUNDREDS("8") HUNDREDS("9");
 
-/* Below a thousand at p, where four bytes may be written; returns the place behind. */
+/* Prints v (below 1,000) at p and returns the end of the digits. The caller makes sure that four
+ * bytes can be written. */
 static inline char *small_at(char *p, uint32_t v)
 {
 	unsigned skip = (v < 10) + (v < 100);
@@ -221,8 +227,9 @@ static inline void put_reg(struct out *o, const struct ptx_func *f, uint32_t reg
 		put_uint(o, r->number);
 }
 
-/* A register written plainly, which nearly all operands are, at p, with as much room as a short
- * name and a number need; NULL: it is something else. */
+/* Prints a plain register operand, the most frequent kind, at p and returns its end. Returns NULL
+ * for any other operand and for a long name or number. The caller provides space for a short name
+ * and a number. */
 static inline char *plain_reg_at(char *p, const struct ptx_func *f, const struct ptx_opd *opd)
 {
 	const struct ptx_sym *sym;
@@ -404,7 +411,7 @@ static void put_linkage(struct out *o, unsigned linkage)
 		put_str(o, ".common ");
 }
 
-/* The declaration with the symbol's present name at its place. */
+/* Prints the declaration's text, with the symbol's current name in place of the original one. */
 static void put_decl(struct out *o, const struct ptx_sym *sym)
 {
 	const char *s = sym->decl;
@@ -522,7 +529,8 @@ static size_t count_breaks(const char *s)
 	return n;
 }
 
-/* Each directive in a line of its own, as far as the lines up to the brace allow. */
+/* Prints the directives of a function's head and the opening brace. Each directive gets its own
+ * line, if enough lines remain before the brace's original line. */
 static void put_head_end(struct out *o, const struct ptx_func *f)
 {
 	size_t n = f->directives.len, lines = n;

@@ -1,12 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0
  * Copyright 2026 The heddle authors */
 
-/* A PTX module in memory. Lossless: print(parse(x)) assembles to what x assembles to, whatever the
- * producer, the ISA version or the instruction: what is not understood keeps its text.
+/* A PTX module in memory. Parsing and printing a module loses nothing: print(parse(x)) assembles to
+ * the same code as x, for any producer and ISA version. Unknown instructions and directives are
+ * stored as text.
  *
- * Ownership: everything hangs on the module's arena; names are interned in its table, so equal
- * names are equal pointers. Statements are values in vectors: a pass writes a new body, it does not
- * edit in place. A module is not thread safe; different modules are independent. */
+ * Ownership: the module's arena owns all memory. Names are interned, so equal names are equal
+ * pointers. Statements are values in vectors: a pass writes a new body instead of editing the old
+ * one. A module is not thread safe; different modules are independent. */
 #ifndef HEDDLE_PTX_H
 #define HEDDLE_PTX_H
 
@@ -17,12 +18,13 @@
 
 enum ptx_stmt_kind {
 	PTX_INSN,
-	PTX_LABEL,     /* sym */
-	PTX_DECL,      /* sym: .reg, .local, .shared, .param or .global declared in a body */
-	PTX_OPEN,      /* { */
-	PTX_CLOSE,     /* } */
-	PTX_DIRECTIVE, /* .loc, .pragma, .callprototype … : text, verbatim; sym for PTX_SYM_PROTO,
-			  else NULL */
+	PTX_LABEL, /* sym */
+	PTX_DECL,  /* .reg, .local, .shared, .param or .global declared in a body; in sym */
+	PTX_OPEN,  /* { */
+	PTX_CLOSE, /* } */
+	/* .loc, .pragma, .callprototype …, verbatim in text; sym is set for PTX_SYM_PROTO, else
+	 * NULL */
+	PTX_DIRECTIVE,
 };
 
 struct ptx_stmt {
@@ -37,8 +39,9 @@ struct ptx_stmt {
 	};
 	union {
 		struct ptx_opd *opd; /* INSN */
-		const char *text;    /* DIRECTIVE; INSN of an unknown shape: n == 0 and mn->op ==
-					PTX_OP_RAW */
+		/* DIRECTIVE, or INSN of an unknown form, for which n is 0 and mn->op is
+		 * PTX_OP_RAW */
+		const char *text;
 	};
 };
 #define PTX_NO_REG UINT32_MAX
@@ -59,7 +62,7 @@ struct ptx_func {
 	VEC(struct ptx_sym *) params;
 	VEC(const char *) directives; /* ".maxntid 256, 1, 1" …, verbatim, in order */
 	VEC(struct ptx_reg) regs;     /* dense register table; grows as passes declare more */
-	VEC(struct ptx_sym *) syms;   /* all that its outermost scope declares, parameters first */
+	VEC(struct ptx_sym *) syms;   /* all symbols of its outermost scope, parameters first */
 	const char *attributes;       /* ".attribute(…)" before the name, or NULL */
 	ptx_body body;                /* without the outer braces */
 	uint32_t line, body_line, end_line; /* body_line: of the opening brace */
@@ -84,26 +87,31 @@ struct ptx_module {
 	unsigned sm;           /* 90; suffix letters are in target */
 	unsigned address_bits; /* 64 (32 is parsed, and refused by passes) */
 	VEC(struct ptx_item) items;
-	struct ptx_scope *globals; /* the table of names, and what they mean */
+	struct ptx_scope *globals; /* the name table, with the current meaning of each name */
 	unsigned fresh;            /* for names that passes ask for */
 };
 
-/* Reads text (need not be NUL-terminated). Errors go to diags, and parsing goes on at the next
- * statement. Returns 0 and the module, also when diags->errors is not 0 (then only good for tools
- * that report); -ENOMEM or -E2BIG (past limit_bytes of memory; 0: 64 times the text plus 16 MiB).
- */
+/* Parses `text`, which need not be NUL-terminated. After an error, which is added to diags, parsing
+ * continues at the next statement. Returns:
+ * - 0 and the module, even if diags->errors is not 0. Only tools that report errors may use such a
+ *   module.
+ * - -ENOMEM
+ * - -E2BIG if the module needs more than limit_bytes of memory. A limit of 0 means 64 times the
+ *   text's length plus 16 MiB. */
 int ptx_parse(const char *text, size_t len, size_t limit_bytes, struct diag_list *diags,
 	struct ptx_module **ret);
 void ptx_module_free(struct ptx_module *m);
 
 void ptx_print(const struct ptx_module *m, struct strbuf *out);
-/* The line of the source that each line of the text stood in, from the first; 0: in none, as what a
- * pass added. Of several sources, which one, from 1, is in the bits above. */
+/* For each line of printed text, from the first: the source line that it comes from, or 0 if a pass
+ * added it. If the text combines several sources, the bits above PTX_LINE_BITS contain the source's
+ * number, from 1. */
 #define PTX_LINE_BITS 28
 #define PTX_LINE_MASK ((1u << PTX_LINE_BITS) - 1)
 typedef VEC(uint32_t) ptx_lines;
 void ptx_print_lines(const struct ptx_module *m, struct strbuf *out, ptx_lines *ret);
-/* The same of a large module: whenever out holds some more, emit is to empty it. */
+/* Prints a large module in pieces: calls emit when out holds enough text, and emit must empty
+ * out. */
 void ptx_print_by(
 	const struct ptx_module *m, struct strbuf *out, void (*emit)(void *user), void *user);
 void ptx_print_func(const struct ptx_module *m, const struct ptx_func *f, struct strbuf *out);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  * Copyright 2026 The heddle authors */
 
-/* Names of the special registers. Looked up once per distinct name of a module. */
+/* The names of the special registers. Each distinct name of a module is looked up once. */
 #include "ptx/special.h"
 
 #include <stdbool.h>
@@ -31,8 +31,9 @@ static const struct {
 	{"%reserved_smem_offset_cap", PTX_SR_RESERVED_SMEM}, {"%tid.w", PTX_SR_OTHER},
 	{"%ntid.w", PTX_SR_OTHER}, {"%ctaid.w", PTX_SR_OTHER}, {"%nctaid.w", PTX_SR_OTHER}};
 
-/* Families: any suffix of digits or a component may follow. First those of which each has a meaning
- * to somebody, then those that no pass asks for by number. */
+/* Register families: digits or a component (".x") can follow the name. The families in `numbered`
+ * have their own enum values; those in `other` are all PTX_SR_OTHER, because no pass needs to
+ * distinguish them. */
 static const struct {
 	const char *name;
 	enum ptx_special sr;

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0
  * Copyright 2026 The heddle authors */
 
-/* The special registers. Those of the cluster and the performance counters have no number: they are
- * PTX_SR_OTHER, and the operand's name tells which. From PTX_SR_ENVREG on it is the name that
- * counts. */
+/* The special registers. Cluster registers and performance counters have no number of their own:
+ * they are all PTX_SR_OTHER, and the operand's name identifies the register. The name also matters
+ * for every value from PTX_SR_ENVREG on. */
 #ifndef HEDDLE_PTX_SPECIAL_H
 #define HEDDLE_PTX_SPECIAL_H
 
@@ -47,12 +47,13 @@ enum ptx_special {
 	PTX_SR_DYNAMIC_SMEM,
 	PTX_SR_TOTAL_SMEM,
 	PTX_SR_ENVREG,        /* %envreg0 … 31 */
-	PTX_SR_RESERVED_SMEM, /* %reserved_smem_offset_begin, …: the name tells which */
+	PTX_SR_RESERVED_SMEM, /* %reserved_smem_offset_begin, …: identified by the name */
 	PTX_SR_OTHER,
 	PTX_SR_COUNT
 };
 
-/* Number of "%tid.x"; PTX_SR_UNKNOWN when there is no such special register. */
+/* Returns the number of a special register such as "%tid.x", or PTX_SR_UNKNOWN if there is no such
+ * register. */
 enum ptx_special ptx_special_from_name(const char *name, size_t len);
 
 #endif

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  * Copyright 2026 The heddle authors */
 
-/* Symbols and operands. Registers are not reached through symbols but by their dense index in the
- * function (ptx_func.regs), which is what data flow wants. */
+/* Symbols and operands. An operand refers to a register by its dense index in the function
+ * (ptx_func.regs), not by a symbol, because data-flow analyses need dense indices. */
 #ifndef HEDDLE_PTX_SYM_H
 #define HEDDLE_PTX_SYM_H
 
@@ -12,20 +12,23 @@ struct ptx_func;
 
 enum ptx_sym_kind {
 	PTX_SYM_REG, /* one register, or a family %r<N> (count > 0) */
-	PTX_SYM_VAR, /* variable in a state space: .global .const .shared .local .param (in a body)
-		      */
+	/* variable in a state space: .global .const .shared .local .param (in a body) */
+	PTX_SYM_VAR,
 	PTX_SYM_PARAM, /* formal parameter or return parameter of a function */
 	PTX_SYM_LABEL,
 	PTX_SYM_FUNC,
-	PTX_SYM_PROTO, /* .callprototype, .calltargets, .branchtargets: a label with a body */
+	/* .callprototype, .calltargets or .branchtargets: a label followed by this directive */
+	PTX_SYM_PROTO,
 };
 
 struct ptx_sym {
-	const char *name; /* interned; for a register family its prefix ("%r"). Renaming a symbol
-			     renames it wherever it is printed; keep name_len right */
+	/* interned; for a register family, its prefix ("%r"). To rename a symbol everywhere, change
+	 * name and name_len. */
+	const char *name;
 	uint32_t name_len;
 	enum ptx_sym_kind kind;
-	enum ptx_space space; /* of a VAR or PARAM; .reg parameters of device functions: PTX_REG */
+	/* state space of a VAR or PARAM; PTX_REG for .reg parameters of device functions */
+	enum ptx_space space;
 	struct ptx_type type; /* element type, vector width */
 	uint32_t count;       /* REG: family size, 0 for a single one */
 	uint32_t first_reg;   /* REG: dense index of the (first) register in its function */
@@ -36,28 +39,32 @@ struct ptx_sym {
 	bool is_array;
 	bool placed;             /* LABEL, PROTO: stands in a body */
 	const char *decl;        /* VAR, PARAM: declaration as written, without linkage and ';' */
-	uint32_t name_at;        /* where the name stands in decl; 0: decl is printed as it is */
-	uint32_t decl_name_len;  /* its length there, which renaming does not change */
+	uint32_t name_at;        /* offset of the name in decl; 0: decl is printed unchanged */
+	uint32_t decl_name_len;  /* length of the name in decl, which renaming does not change */
 	const char *init;        /* initialiser text after '=', or NULL */
-	bool redeclared;         /* FUNC: a module has other items for it beside func */
+	bool redeclared;         /* FUNC: the module has more items for this function than func */
 	struct ptx_func *func;   /* FUNC: the definition or first declaration */
 	struct ptx_opd *targets; /* PROTO: operands of .branchtargets and .calltargets, else NULL */
 	uint32_t n_targets;
-	uint32_t scope;       /* the parser's: which scope it was declared in */
-	struct ptx_sym *link; /* the parser's: a label found to be an outer scope's; a register
-				 family of the same prefix that this one hides */
+	uint32_t scope; /* for the parser: the scope that declares it */
+	/* used by the parser only: for a label, the symbol of the outer scope that it really is;
+	 * for a register family, the outer family of the same prefix that it hides */
+	struct ptx_sym *link;
 };
 enum { PTX_EXTERN = 1, PTX_VISIBLE = 2, PTX_WEAK = 4, PTX_COMMON = 8 };
 
 enum ptx_opd_kind {
-	PTX_OPD_REG,     /* reg: dense index */
-	PTX_OPD_IMM,     /* integer constant or constant expression; value when it could be folded;
-			    without name the value in decimal digits */
-	PTX_OPD_FLOAT,   /* 0f…, 0d…, decimal; value holds the bits (f32 in the low half) */
-	PTX_OPD_SPECIAL, /* %tid.x …: name, with special's number in value (enum ptx_special) */
-	PTX_OPD_SYM, /* variable, parameter, function or label by name (sym may be NULL: unknown) */
-	PTX_OPD_ADDR,   /* [base + offset]: list[0] is the base (REG, SYM or IMM), value the offset;
-			   further list members are what follows inside the brackets ([a, {x, y}]) */
+	PTX_OPD_REG, /* reg: dense index */
+	/* integer constant or constant expression; value is set if it could be folded; without
+	 * name, the text is the value in decimal */
+	PTX_OPD_IMM,
+	PTX_OPD_FLOAT, /* 0f…, 0d… or decimal; value contains the bits (f32 in the low half) */
+	/* special register such as %tid.x, as name; value is its enum ptx_special */
+	PTX_OPD_SPECIAL,
+	PTX_OPD_SYM, /* variable, parameter, function or label by name (sym is NULL if unknown) */
+	/* [base + offset]: list[0] is the base (REG, SYM or IMM), value is the offset; further list
+	 * members are the other operands inside the brackets ([a, {x, y}]) */
+	PTX_OPD_ADDR,
 	PTX_OPD_VECTOR, /* {a, b, …} */
 	PTX_OPD_TUPLE,  /* (a, b): call arguments and results */
 	PTX_OPD_PAIR,   /* a|b */
@@ -66,10 +73,11 @@ enum ptx_opd_kind {
 };
 
 struct ptx_opd {
-	uint8_t kind;     /* enum ptx_opd_kind */
-	uint8_t negated;  /* '!' or '-' when written in front of a register, else 0 */
-	uint8_t selector; /* component or sub-word after a register: 0, or 'x','y','z','w' …
-			     PTX_SEL_*; PTX_SEL_TEXT: its text is in name */
+	uint8_t kind;    /* enum ptx_opd_kind */
+	uint8_t negated; /* '!' or '-' if written before a register, else 0 */
+	/* component or sub-word after a register: 0 for none, 'x', 'y', 'z', 'w', …, or PTX_SEL_*;
+	 * for PTX_SEL_TEXT, name is its text */
+	uint8_t selector;
 	uint8_t has_value;
 	uint32_t n; /* list members */
 	union {
@@ -77,9 +85,9 @@ struct ptx_opd {
 		struct ptx_sym *sym;
 		struct ptx_opd *list;
 	};
-	const char *name; /* text as written (IMM, FLOAT, SPECIAL, SYM, TEXT); ADDR: offset's text
-			     or NULL */
-	uint64_t value;   /* SYM with has_value: "name + value" */
+	/* text as written (IMM, FLOAT, SPECIAL, SYM, TEXT); ADDR: the offset's text, or NULL */
+	const char *name;
+	uint64_t value; /* SYM with has_value: "name + value" */
 };
 
 enum ptx_selector {

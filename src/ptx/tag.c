@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0
  * Copyright 2026 The heddle authors */
 
-/* Names for copies: "%r<10>" becomes "%hd_7_r<10>", where 7 is the copy's tag, a number that no
- * name of the module has at this place. A copy of a copy does not keep the older tag. */
+/* Names for copies: "%r<10>" becomes "%hd_7_r<10>". Here 7 is the copy's tag. When the
+ * tag is chosen, no name of the module has it yet. If the original name has a tag already, the new
+ * tag replaces it. */
 #include "ptx/copy.h"
 
 #include <errno.h>
@@ -23,7 +24,8 @@ static const char *past_sigil(const char *name)
 	return *name == '%' || *name == '$' ? name + 1 : name;
 }
 
-/* Behind "hd_7_", and the 7; NULL: that is not how the name begins. */
+/* Skips a prefix such as "%hd_7_", stores the tag 7 in *ret_tag, and returns the rest of the name.
+ * Returns NULL if the name has no such prefix. */
 static const char *past_tag(const char *name, unsigned long *ret_tag)
 {
 	const char *s = past_sigil(name);

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  * Copyright 2026 The heddle authors */
 
-/* Targets of modules and how they join (target.h). The families are those of the PTX ISA 9.0; a
- * later architecture that is not listed belongs to no family but its own. */
+/* Parses the targets of modules and joins them (see target.h). The families are those of PTX ISA
+ * 9.0. A later architecture that is not listed here is a family of its own. */
 #include "ptx/target.h"
 
 #include <stdlib.h>
@@ -38,7 +38,8 @@ static bool is_one_family(unsigned a, unsigned b)
 	return a == b;
 }
 
-/* Of two kinds of one architecture the narrower: 'a' knows all that 'f' does. */
+/* Joins the suffixes of two targets with the same architecture. 'a' wins over 'f', because it
+ * includes all features of 'f'. */
 static bool join_kinds(char a, char b, char *ret)
 {
 	if (a && b && a != b && (!strchr("af", a) || !strchr("af", b)))
@@ -58,7 +59,8 @@ bool ptx_target_join(const struct ptx_target *a, const struct ptx_target *b, str
 		if (!join_kinds(low->kind, high->kind, &t.kind))
 			return false;
 	} else if (low->kind) {
-		/* Later architectures know the features of a family, and none of another's own. */
+		/* The lower target has a suffix. A later architecture can run its code only if the
+		 * suffix is 'f' and both architectures belong to one family. */
 		if (low->kind != 'f' || !is_one_family(low->sm, high->sm))
 			return false;
 		t.kind = high->kind ? high->kind : 'f';

@@ -1,11 +1,15 @@
 /* SPDX-License-Identifier: Apache-2.0
  * Copyright 2026 The heddle authors */
 
-/* The target that code of two modules can be assembled for, by the PTX ISA's rules for .target:
- * a plain target (sm_90) runs on its own and all later architectures; an architecture-specific one
- * (sm_90a) on its own alone; a family-specific one (sm_100f) on its own and on later ones of its
- * family. So sm_90 and sm_90a join to sm_90a, sm_100f and sm_103 to sm_103f, and sm_90a and sm_100
- * do not join: no GPU runs both. */
+/* Finds one target for which the code of two modules can be assembled, by the PTX ISA's rules for
+ * .target:
+ * - A plain target (sm_90) runs on its own and all later architectures.
+ * - An architecture-specific target (sm_90a) runs only on its own architecture.
+ * - A family-specific target (sm_100f) runs on its own architecture and on later ones of its
+ *   family.
+ *
+ * So sm_90 and sm_90a join to sm_90a, and sm_100f and sm_103 to sm_103f. sm_90a and sm_100 do not
+ * join, because no GPU runs both. */
 #ifndef HEDDLE_PTX_TARGET_H
 #define HEDDLE_PTX_TARGET_H
 
@@ -13,16 +17,19 @@
 
 struct ptx_target {
 	unsigned sm;
-	char kind;        /* 0: plain; 'a', 'f'; or another suffix, which joins only its equal */
+	/* 0 for a plain target, 'a', 'f', or another suffix; another suffix joins only with the
+	 * same suffix or none */
+	char kind;
 	unsigned options; /* a bit for each of ptx_target_options */
 };
 
-/* Options that change what code means: modules join only if both have them. "debug" is not one. */
+/* Options that change the meaning of code. Two modules join only if both have the same options.
+ * "debug" is not one of them. */
 #define PTX_TARGET_OPTIONS 2
 extern const char *const ptx_target_options[PTX_TARGET_OPTIONS];
 
 struct ptx_target ptx_target_of(const struct ptx_module *m);
-/* False: the architectures do not go together, or the options differ. */
+/* Joins two targets. Returns false if the architectures are incompatible or the options differ. */
 bool ptx_target_join(
 	const struct ptx_target *a, const struct ptx_target *b, struct ptx_target *ret);
 /* "sm_90a, texmode_independent" */

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0
  * Copyright 2026 The heddle authors */
 
-/* What must hold of a module for its text to mean what it means: every name, read where it is
- * printed, finds the very symbol that the statement points to. So the body is walked with the name
- * table as the parser would fill it, and each register, variable and label is looked up by its
- * printed name. This is what catches a copy that captures another's names. */
+/* Checks that the module's printed text means the same as the module in memory. The checker walks
+ * each body with the name table as the parser would fill it. It looks up every register, variable
+ * and label by its printed name, and compares the result with the symbol that the statement points
+ * to. This finds a copied name that wrongly captures another one. */
 #include "ptx/copy.h"
 
 #include <errno.h>
@@ -18,8 +18,9 @@ struct check {
 	struct diag_list *diags;
 	unsigned errors;
 	struct ptx_walk walk;
-	VEC(uint32_t) found; /* by register: `names` when its name was last looked up */
-	uint32_t names;      /* how often what names mean has changed */
+	/* for each register: the value of `names` when its name was last looked up */
+	VEC(uint32_t) found;
+	uint32_t names; /* how often the meaning of names has changed */
 	bool failed, unbalanced;
 };
 
@@ -177,7 +178,8 @@ static unsigned finish(struct check *c)
 unsigned ptx_validate_func(
 	const struct ptx_module *m, const struct ptx_func *f, struct diag_list *diags)
 {
-	/* The name table is scratch space of the module; nothing else in it changes. */
+	/* The const of m is cast away because the walk uses the module's name table as scratch
+	 * space. Nothing else in the module changes. */
 	struct check c = {.m = (struct ptx_module *)m, .diags = diags};
 
 	c.walk.twice = declared_twice;

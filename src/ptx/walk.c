@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  * Copyright 2026 The heddle authors */
 
-/* A body walked with the name table as the parser would have it at each statement, so that names in
- * it can be looked up again. */
+/* Walks over a body and keeps the name table as the parser would have it at each statement, so that
+ * names in the body can be looked up again. */
 #include "ptx/copy.h"
 #include "ptx/lex.h"
 
@@ -21,7 +21,8 @@ static void place_at(struct ptx_walk *w, size_t scope, struct ptx_sym *label)
 	w->labels.at[w->first.at[scope]++] = label;
 }
 
-/* Labels are known in all of their scope: gathered by scope before the walk. */
+/* Collects the labels of each scope before the walk, because a label is known in its whole scope,
+ * also before it is placed. */
 static int gather_labels(struct ptx_walk *w)
 {
 	const ptx_body *body = &w->f->body;
@@ -31,7 +32,7 @@ static int gather_labels(struct ptx_walk *w)
 
 	if (!VEC_PUSH(&open, 0) || !VEC_PUSH(&w->first, 0))
 		goto out;
-	/* Count by scope, then turn counts into places. */
+	/* Counts the labels of each scope, then turns the counts into start indices. */
 	for (size_t i = 0; i < body->len; i++) {
 		const struct ptx_stmt *s = &body->at[i];
 
@@ -64,7 +65,8 @@ static int gather_labels(struct ptx_walk *w)
 		else if (places(s))
 			place_at(w, open.at[open.len - 1], s->sym);
 	}
-	/* Filling moved every start to its end, which is the next one's start. */
+	/* While the labels were stored, first[i] advanced from the start of scope i to its end,
+	 * which is the start of scope i + 1. Shifting the array restores the starts. */
 	memmove(w->first.at + 1, w->first.at, (scopes - 1) * sizeof(*w->first.at));
 	w->first.at[0] = 0;
 	r = 0;
@@ -157,7 +159,8 @@ void ptx_walk_end(struct ptx_walk *w)
 }
 
 /* ---- texts ---- */
-/* The end of a word at s, which is a name when *ret_name says so: a number's letters are none. */
+/* Returns the end of the word at s. *ret_name is true if the word is a name; the letters in a
+ * number are not. */
 static const char *word_end(const char *s, bool *ret_name)
 {
 	const char *e = ptx_ident_end(s);
@@ -178,7 +181,8 @@ static bool has_ident(const char *text)
 	return is_name;
 }
 
-/* An operand whose text may name something: what nobody knows, expressions, offsets. */
+/* Returns true if the operand's text can contain names: unknown operands, expressions without a
+ * known value, and offsets of addresses. */
 static bool is_text(const struct ptx_opd *o)
 {
 	if (!o->name)
@@ -272,7 +276,7 @@ const void *ptx_rename_stmt(
 static const char *renamed(struct ptx_module *m, const char *s, size_t len, ptx_renamed_fn *name_of,
 	void *user, char *buf, size_t size)
 {
-	char word[512] = {0}; /* eight bytes behind a name have to be readable */
+	char word[512] = {0}; /* eight bytes after a name have to be readable */
 	const struct ptx_name *n;
 	uint32_t reg;
 
@@ -298,7 +302,7 @@ const char *ptx_rename_text(
 		bool is_name;
 		const char *e, *to = NULL;
 
-		/* "generic", ".b32": what stands behind a dot is no name, nor is a string's. */
+		/* Words after a dot (".b32") and words in a string ("generic") are not names. */
 		if (*s == '"') {
 			e = strchr(s + 1, '"');
 			s = e ? e + 1 : s + strlen(s);

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  * Copyright 2026 The heddle authors */
 
-/* Modules: the parsed PTX, its kernels, its variables. A kernel is decoded on first use. */
+/* Modules: the parsed PTX, its kernels and its variables. A kernel is decoded when it is first
+ * used. */
 #include "code.h"
 
 #include "cfg/cfg.h"
@@ -110,7 +111,8 @@ static uint32_t threads_limit(const struct ptx_func *f)
 	return n ? MIN(n, 1024u) : 1024u;
 }
 
-/* Functions that are too large to estimate in reasonable time get the maximum. */
+/* Estimates a function's registers per thread. A function that is too large to analyze in
+ * reasonable time gets the maximum, 255. */
 static uint32_t estimate_registers(const struct ptx_func *f)
 {
 	struct arena a;
@@ -124,8 +126,10 @@ static uint32_t estimate_registers(const struct ptx_func *f)
 	return n;
 }
 
-/* The register bound of the kernel's directives: .maxnreg, and the number that leaves room on an SM
- * for the promised blocks. UINT32_MAX: no bound. No assembler uses fewer than 16. */
+/* Returns the register limit per thread that the kernel's directives imply, or UINT32_MAX if there
+ * is none. .maxnreg is such a limit. A limit on the block's size is one too, because .minnctapersm
+ * blocks of this size (or one) have to fit on an SM. The limit is at least 16, because no assembler
+ * uses fewer registers. */
 static uint32_t registers_bound(const struct ptx_func *f)
 {
 	uint32_t bound = UINT32_MAX, warps;
@@ -246,7 +250,7 @@ static int collect_items(struct vgpu_module *mod)
 		if (!VEC_PUSH(&mod->funcs, f))
 			return -ENOMEM;
 		mod->n_kernels += f->is_entry;
-		/* Variables of the module may also be declared inside functions. */
+		/* A function body can also declare variables that belong to the module. */
 		for (size_t s = 0; s < f->body.len && !r; s++)
 			if (f->body.at[s].kind == PTX_DECL &&
 				f->body.at[s].sym->kind == PTX_SYM_VAR)
@@ -255,7 +259,8 @@ static int collect_items(struct vgpu_module *mod)
 	return r;
 }
 
-/* Function addresses are never reused, so addresses of unloaded code stay invalid. */
+/* Assigns addresses to the module's functions. Addresses are never reused, so a function pointer
+ * into an unloaded module stays invalid. */
 static void place_funcs(struct vgpu_module *mod)
 {
 	static _Atomic uint64_t next = VGPU_FUNC_BASE;
@@ -405,7 +410,8 @@ void vgpu_module_reset(struct vgpu_module *mod, bool managed)
 			at = mempcpy(at, to, mod->globals.at[i].bytes);
 		memset(to, 0, mod->globals.at[i].bytes);
 	}
-	vgpu_init_globals(mod, NULL); /* which could be read when the module was loaded */
+	/* the initializers were readable when the module was loaded */
+	vgpu_init_globals(mod, NULL);
 	at = kept;
 	for (size_t i = 0; kept && i < mod->globals.len; i++) {
 		if (!is_managed(&mod->globals.at[i]))

@@ -2,11 +2,13 @@
  * Copyright 2026 The heddle authors */
 
 /* Decoded code. Each kernel has its own program: its body and every function that it can reach,
- * with shared memory laid out for this kernel. An instruction holds its handler function, chosen by
- * operation, type and host. An operand is the byte offset of 32 adjacent lanes, in the frame's
- * registers or (lowest bit set) in the function's constants. Lanes of up to 32 bits take 4 bytes,
- * wider lanes 8 (128 bits: two registers). A predicate is one word with a bit for each lane.
- * Decoded code never changes, and many threads may run it at once. */
+ * with the shared memory laid out for this kernel. An instruction contains a pointer to its handler
+ * function, which is chosen by operation, type and host CPU.
+ *
+ * An operand is a byte offset of 32 adjacent lanes, in the frame's registers or (lowest bit set) in
+ * the function's constants. Lanes of up to 32 bits take 4 bytes, wider lanes 8 (128 bits take two
+ * registers). A predicate is one 32-bit word with a bit per lane. Decoded code never changes, so
+ * many threads can execute it at once. */
 #ifndef HEDDLE_VGPU_CODE_H
 #define HEDDLE_VGPU_CODE_H
 
@@ -22,18 +24,19 @@ typedef const struct vinsn *vop_fn(struct vx *x, const struct vinsn *in);
 enum vinsn_flag {
 	VI_FTZ = 1,
 	VI_SAT = 2,
-	VI_SIGNED = 4,  /* loads: sign-extend */
-	VI_ADDR32 = 8,  /* the address register holds 32 bits */
-	VI_WIDE = 16,   /* destination lanes have 8 bytes */
-	VI_STRONG = 32, /* volatile, relaxed, acquire, release: exactly one access a lane */
+	VI_SIGNED = 4, /* loads: sign-extend */
+	VI_ADDR32 = 8, /* the address register holds 32 bits */
+	VI_WIDE = 16,  /* destination lanes have 8 bytes */
+	/* volatile, relaxed, acquire, release: exactly one memory access per lane */
+	VI_STRONG = 32,
 	VI_ACQUIRE = 64,
 	VI_RELEASE = 128,
-	VI_PSEUDO = 256, /* not in the PTX: costs nothing, counts for nothing */
+	VI_PSEUDO = 256, /* not in the PTX: costs no time and is not counted */
 	VI_UNALIGNED = 512,
 	VI_TABLE = 2048,
-	VI_FRAME = 1024,   /* the address counts from the frame's local memory */
+	VI_FRAME = 1024,   /* the address is an offset in the frame's local memory */
 	VI_LAYERED = 8192, /* textures, surfaces: the first coordinate is the layer */
-	VI_FINITE = 4096,  /* conversions: the largest number in place of what is larger */
+	VI_FINITE = 4096,  /* conversions: a number that is too large becomes the largest number */
 };
 
 struct vinsn {
@@ -41,14 +44,16 @@ struct vinsn {
 	uint32_t d, a, b, c;       /* operands */
 	uint32_t guard, guard_xor; /* mask = active & (predicate ^ xor) */
 	uint16_t flags;
-	uint8_t cost;                 /* virtual cycles to issue */
-	uint8_t round;                /* enum vround */
-	uint8_t size, vec, space, op; /* bytes an element, elements, enum ptx_space; handler's */
+	uint8_t cost;  /* virtual cycles to issue */
+	uint8_t round; /* enum vround */
+	/* bytes per element, elements, enum ptx_space; op depends on the handler */
+	uint8_t size, vec, space, op;
 	union {
 		uint64_t imm; /* address offset, mask, … */
 		const struct vinsn *target;
 	};
-	uint32_t x; /* index of further operands (func->ext), of the range cache, or of a call */
+	/* index of more operands (in func->ext), of a range cache, or of a call (in func->calls) */
+	uint32_t x;
 	uint32_t line;
 	uint32_t table; /* VI_TABLE: index in func->ext; branches: in func->waits */
 };
@@ -65,7 +70,8 @@ struct vcall {
 	const char *name;     /* of a function without a body */
 	vop_fn *builtin;
 	uint32_t n_args, n_rets;
-	/* of an indirect call, args' `to` and rets' `from` use the callee's numbering */
+	/* arguments and results; for an indirect call, `to` of args and `from` of rets use the
+	 * callee's numbering */
 	struct vcopy *args, *rets;
 };
 
@@ -83,7 +89,8 @@ struct vfunc {
 	uint8_t *consts;
 	uint32_t *ext;
 	struct vcall *calls;
-	const struct vinsn **targets, **waits; /* brx; where lanes that part wait: NULL, NULL */
+	/* of brx; convergence points of branches, in pairs of NULL-terminated lists */
+	const struct vinsn **targets, **waits;
 	struct vformal *params, *rets;
 	uint32_t n_params, n_rets;
 };
@@ -92,7 +99,7 @@ struct vprogram {
 	struct arena arena;
 	struct vfunc *funcs;                                       /* [0] is the kernel */
 	uint32_t n_funcs, n_counts, static_shared_bytes, n_ranges; /* range caches of a block */
-	bool reserved;    /* it asks where the reserved shared memory is */
+	bool reserved;    /* it reads the address of reserved shared memory */
 	uint64_t *counts; /* counts.h; NULL: nobody asks */
 };
 
@@ -100,7 +107,7 @@ struct vgpu_kernel {
 	struct vgpu_module *mod;
 	struct ptx_func *ptx;
 	struct vgpu_kernel_info info;
-	pthread_mutex_t lock; /* guards program and error while they are made */
+	pthread_mutex_t lock; /* guards program and error while the kernel is decoded */
 	struct vprogram *program;
 	int error;
 };
@@ -108,26 +115,28 @@ struct vgpu_kernel {
 struct vglobal {
 	struct ptx_sym *sym;
 	uint64_t addr, bytes;
-	bool is_shared; /* managed, and another module's (vgpu_module_share) */
+	bool is_shared; /* managed variable of another module (vgpu_module_share) */
 };
 
 struct vgpu_module {
 	struct vgpu_mem *mem;
 	struct ptx_module *ptx;
 	char *text;
-	uint32_t *lines; /* n_lines: where each line of the text stood before; or NULL */
-	uint64_t text_len, n_lines, func_base; /* no other module's functions are there */
+	uint32_t *lines; /* original line of each line of the text (n_lines), or NULL */
+	/* no other module's functions have addresses in this range */
+	uint64_t text_len, n_lines, func_base;
 	struct vgpu_kernel *kernels;
 	unsigned n_kernels;
 	enum vgpu_converge converge;
 	bool fuses_none;
-	pthread_mutex_t fusing; /* guards `fused`, and the functions' bodies until they are fused */
-	bool *fused;            /* of funcs: vgpu_fuse has been there; NULL: nowhere */
+	/* guards `fused`, and the bodies of functions that are not fused yet */
+	pthread_mutex_t fusing;
+	bool *fused; /* for each of funcs: vgpu_fuse has processed it; NULL: none */
 	VEC(struct vglobal) globals;
 	VEC(struct ptx_func *) funcs; /* a function's address: func_base + 16 * its index */
 };
 
-/* Windows of the generic address space, all above host addresses. */
+/* Windows of the generic address space. They are above all host addresses. */
 #define VGPU_SHARED_BASE 0x0001000000000000ull
 #define VGPU_LOCAL_BASE  0x0001000100000000ull
 #define VGPU_PARAM_BASE  0x0001000200000000ull
@@ -137,24 +146,26 @@ struct vgpu_module {
 int vgpu_program_of(const struct vgpu_kernel *k, struct vprogram **ret);
 int vgpu_decode(struct vgpu_kernel *k, struct vprogram **ret);
 void vgpu_program_free(struct vprogram *p);
-/* fuse.c: fuses the multiplications and additions of these functions that ptxas fuses. The caller
- * holds the module's `fusing`. */
+/* Fuses those multiplications and additions in these functions that ptxas would fuse (in fuse.c).
+ * The caller holds the lock mod->fusing. */
 int vgpu_fuse(struct vgpu_module *mod, const ptx_func_list *funcs);
 struct vglobal *vgpu_global_of(struct vgpu_module *mod, const struct ptx_sym *sym);
 uint64_t vgpu_func_addr(const struct vgpu_module *mod, const struct ptx_func *f);
 int vgpu_init_globals(struct vgpu_module *mod, struct diag_list *diags);
-/* order.c: succ lists block numbers; ret_order gets all n of them, the entry first. */
+/* Computes an order of n basic blocks, entry first, in ret_order (in order.c). succ lists the
+ * successors of all blocks. */
 int vgpu_order_blocks(uint32_t n, const uint32_t *first_succ, const uint32_t *succ, struct arena *a,
 	uint32_t *ret_order);
 
-/* A handler and its name, such as "add.u32". Each kind of host has a table. vgpu_vec_find returns
- * NULL for an unknown name. */
+/* A handler function and its name, such as "add.u32". There is one table of handlers for each kind
+ * of host CPU. vgpu_vec_find returns NULL for an unknown name. */
 struct vop_entry {
 	const char *key;
 	vop_fn *fn;
 };
 vop_fn *vgpu_vec_find(const char *key);
-/* for tests: uses only vectors that every host has; call before any module */
+/* For tests: use only the vector instructions that every host has. Call it before any module is
+ * loaded. */
 void vgpu_vec_plain(void);
 
 #endif

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  * Copyright 2026 The heddle authors */
 
-/* Initialisers of module variables: numbers, nested braces, addresses of variables and functions,
- * generic(), sums, and byte-selecting masks such as 0xFF(name). */
+/* Evaluates initializers of module variables: numbers, nested braces, addresses of variables and
+ * functions, generic(), sums, and masks that select a byte such as 0xFF(name). */
 #include "code.h"
 
 #include <errno.h>
@@ -158,7 +158,7 @@ static int parse_term(struct init *t, uint64_t *ret)
 			r = -EINVAL;
 	} else if ((*t->s >= '0' && *t->s <= '9') || *t->s == '.') {
 		r = parse_number(t, &v);
-		/* 0xFF00(name): the bytes under the mask, moved down. */
+		/* Evaluates 0xFF00(name): the bytes selected by the mask, shifted down. */
 		if (!r && v && accept_char(t, '(')) {
 			r = parse_value(t, ret);
 			*ret = (*ret & v) >> (__builtin_ctzll(v) & ~7);

@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0
  * Copyright 2026 The heddle authors */
 
-/* Fences. Thread checkers know no fences, and report accesses that only a fence orders as races.
- * For them, all fences go through one atomic word, and observed accesses are ordered themselves, as
- * host code may lack the matching fence. (weak.h finds missing fences.) */
+/* Memory fences. Thread checkers do not understand fences, so they report accesses that only a
+ * fence orders as races. In builds for a thread checker, every fence is therefore an operation on
+ * one shared atomic variable. Accesses that the program observes are ordered themselves there,
+ * because the host code may lack the matching fence. (weak.h finds missing fences.) */
 #ifndef HEDDLE_CPU_FENCE_H
 #define HEDDLE_CPU_FENCE_H
 

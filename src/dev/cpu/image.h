@@ -2,8 +2,8 @@
  * Copyright 2026 The heddle authors */
 
 /* A kernel's view of a texture or surface object. The handle is the address of this descriptor in
- * the device's constant memory, so a stale or invalid handle is detected before its use. Texels lie
- * in rows, and rows in slices; an array has the same layout. */
+ * the device's constant memory, so a stale or invalid handle is detected before its use. Texels are
+ * stored in rows, and rows in slices; an array has the same layout. */
 #ifndef HEDDLE_VGPU_IMAGE_H
 #define HEDDLE_VGPU_IMAGE_H
 
@@ -19,9 +19,9 @@ enum vgpu_image_address { VIMG_WRAP, VIMG_CLAMP, VIMG_MIRROR, VIMG_BORDER }; /* 
 struct vgpu_image {
 	uint64_t magic;
 	uint64_t base, bytes;  /* all texels */
-	uint64_t pitch, slice; /* bytes from one row to the next, from one slice to the next */
+	uint64_t pitch, slice; /* bytes between the starts of two rows, and of two slices */
 	int64_t size[3];       /* texels in x, in y, in z; at least 1 */
-	int64_t layers;        /* 0: it is not layered; slices: layers, of a cubemap six each */
+	int64_t layers;        /* layers, six per cubemap layer; 0: not layered */
 	uint8_t shape, kind;
 	uint8_t channels, channel_bytes;
 	bool is_surface;
@@ -29,7 +29,7 @@ struct vgpu_image {
 	uint8_t address[3];
 	bool linear;     /* filtered; else the nearest texel */
 	bool normalized; /* coordinates */
-	bool to_float;   /* integers of 8 and 16 bits to [0, 1] or [-1, 1] */
+	bool to_float;   /* 8- and 16-bit integers are read as floats in [0, 1] or [-1, 1] */
 	float border[4];
 };
 

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0
  * Copyright 2026 The heddle authors */
 
-/* Allocations of the virtual GPU: a sorted table under a lock. Kernels run without the lock, on
- * ranges that they looked up. Freeing increments the generation, which makes them look again.
- * Memory is zeroed, so that runs are reproducible. The latest freed ranges are kept for reports
- * only. */
+/* Allocations of the virtual GPU: a sorted table, guarded by a lock. Kernels do not take the lock;
+ * they use ranges that they looked up before. Freeing memory increments a generation number, which
+ * makes kernels look up their ranges again. Memory is zeroed, so that runs are reproducible. The
+ * table also keeps the latest freed ranges, for reports only. */
 #include "mem.h"
 
 #include <errno.h>
@@ -89,7 +89,7 @@ void vgpu_mem_destroy(struct vgpu_mem *m)
 	free(m);
 }
 
-/* Index of the first allocation above addr. */
+/* Returns the index of the first allocation above addr. */
 static size_t upper_index(const struct vgpu_mem *m, uint64_t addr)
 {
 	size_t lo = 0, hi = m->allocs.len;
@@ -184,7 +184,7 @@ static int take_out(struct vgpu_mem *m, uint64_t addr, bool is_host)
 		if (!is_host)
 			m->used_bytes -= a.bytes;
 		m->freed[m->n_freed++ % FREED_COUNT] = a;
-		/* Without room to remember it in, it is never given back. */
+		/* If `limbo` cannot grow, the storage is never freed. */
 		kept = a.holds != 0;
 		if (kept)
 			(void)VEC_PUSH(&m->limbo, a);
@@ -217,7 +217,8 @@ void vgpu_mem_drop(struct vgpu_mem *m, uint64_t base)
 	struct alloc gone = {0};
 
 	pthread_rwlock_wrlock(&m->lock);
-	/* A freed range cannot be reallocated while it is held: its storage still exists. */
+	/* `limbo` lists freed ranges that are still held. Such a range cannot be reallocated,
+	 * because its storage still exists. */
 	for (size_t i = 0; i < m->limbo.len; i++) {
 		if (m->limbo.at[i].base != base)
 			continue;

@@ -1,16 +1,18 @@
 /* SPDX-License-Identifier: Apache-2.0
  * Copyright 2026 The heddle authors */
 
-/* See thread.h. A thread inherits the signal mask of its creator, so the creator changes its mask
- * meanwhile. If the new thread blocked signals itself, it could get one before that. */
+/* Threads with blocked signals; see thread.h. A new thread inherits the signal mask of its creator,
+ * so the creator blocks the signals while it creates the thread. If the new thread blocked them
+ * itself, it could receive one before that. */
 #include "thread.h"
 
 #include <signal.h>
 
 #include "base/base.h"
 
-/* The kernel ends a program that blocks the signals of its own faults. Handlers for them (of
- * sanitizers, of managed languages) must also work in host functions. */
+/* These signals stay unblocked: the kernel kills a program in which a fault raises a blocked
+ * signal. Their handlers (of sanitizers or managed languages) must also work while the thread
+ * executes a host function. */
 static const int faults[] = {SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGTRAP, SIGSYS};
 
 int vgpu_thread_start(void *(*fn)(void *), void *arg, pthread_t *ret)

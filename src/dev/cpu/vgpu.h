@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0
  * Copyright 2026 The heddle authors */
 
-/* The virtual GPU's core: memory, code, and blocks that progress when they are stepped. It lies
- * below the driver API (drv_*.c) and beside the dispatcher (sm.c). It knows no streams, processes
- * or locks, except that several threads may step different blocks of one memory at once. Global
- * memory has host addresses, so that pinned host memory is reachable; shared and local memory have
- * windows of their own in the generic address space. */
+/* The virtual GPU's core: memory, code, and blocks, which execute when a caller steps them. The
+ * driver API (drv_*.c) and the block dispatcher (sm.c) use it. The core knows nothing about
+ * streams, processes or locks. Several threads can step different blocks in one memory at once. A
+ * global memory address is a host address, so kernels can access pinned host memory. Shared and
+ * local memory have their own windows in the generic address space. */
 #ifndef HEDDLE_VGPU_H
 #define HEDDLE_VGPU_H
 
@@ -17,66 +17,75 @@ struct vgpu_mem;
 int vgpu_mem_create(uint64_t limit_bytes, struct vgpu_mem **ret);
 void vgpu_mem_destroy(struct vgpu_mem *m);
 int vgpu_mem_alloc(struct vgpu_mem *m, uint64_t bytes, uint64_t *ret_addr); /* 256-byte aligned */
-/* Assigns the memory to a device: other devices reach it only as peers (vgpu_launch.reach). */
+/* Assigns the memory to a device. Other devices can access it only as peers (vgpu_launch.reach). */
 void vgpu_mem_belongs(struct vgpu_mem *m, uint64_t addr, unsigned device);
 int vgpu_mem_free(struct vgpu_mem *m, uint64_t addr);
-/* Holds memory that is in use outside a kernel: freeing removes it for all others, but its storage
- * stays. False: [addr, addr+bytes) is not within one allocation. */
+/* Keeps an allocation's storage while code outside kernels uses it. Freeing the allocation removes
+ * it for all other code, but its storage stays until vgpu_mem_drop. Returns false if the bytes at
+ * addr are not within one allocation. */
 bool vgpu_mem_hold(struct vgpu_mem *m, uint64_t addr, uint64_t bytes, uint64_t *ret_base);
 void vgpu_mem_drop(struct vgpu_mem *m, uint64_t base);
-/* Pinned host memory; vgpu_mem_remove_host frees it. */
+/* Allocates pinned host memory; vgpu_mem_remove_host frees it. */
 int vgpu_mem_alloc_host(struct vgpu_mem *m, uint64_t bytes, uint64_t *ret_addr);
-/* Makes host memory visible to kernels at its own address (cuMemHostAlloc, cuMemHostRegister). */
+/* Makes host memory accessible to kernels at its own address (cuMemHostAlloc,
+ * cuMemHostRegister). */
 int vgpu_mem_add_host(struct vgpu_mem *m, void *p, uint64_t bytes);
 int vgpu_mem_remove_host(struct vgpu_mem *m, void *p);
-/* The allocation that holds addr; false: none. */
+/* Finds the allocation that contains addr. Returns false if there is none. */
 bool vgpu_mem_find(struct vgpu_mem *m, uint64_t addr, uint64_t *ret_base, uint64_t *ret_bytes,
 	bool *ret_is_host);
 
 /* ---- code ---- */
 struct vgpu_module;
 struct vgpu_kernel;
-/* Decodes a whole PTX module. 0; -EINVAL with diags (syntax). Unknown instructions are no error
- * here: a launch that reaches one ends with VGPU_FAULT_INSTRUCTION. */
+/* Parses a PTX module. Returns 0, or -EINVAL for a syntax error, explained in diags. An unknown
+ * instruction is not an error here: a launch that reaches one ends with VGPU_FAULT_INSTRUCTION. */
 int vgpu_module_load(struct vgpu_mem *m, const char *ptx, size_t len, struct diag_list *diags,
 	struct vgpu_module **ret);
-/* Sets the lines that faults name in place of the text's own; 0: no source line. Copied; ignored if
- * memory is short. */
+/* Sets the line numbers that fault reports use instead of the text's own lines; 0 means no source
+ * line. The array is copied. If memory is short, the call has no effect. */
 void vgpu_module_lines(struct vgpu_module *m, const uint32_t *lines, size_t n);
-/* The source line of a line of the text; 0: none. */
+/* Returns the source line of a line of the text, or 0 if there is none. */
 uint32_t vgpu_module_line(const struct vgpu_module *m, uint32_t line);
 void vgpu_module_belongs(struct vgpu_module *mod, unsigned device); /* its variables belong to it */
-/* Call before its first launch: managed variables are those of `of`, a module of the same text that
- * must outlive the launches. */
+/* Makes mod use the managed variables of module `of`, which was loaded from the same text. Call
+ * this before mod's first launch. `of` must outlive the launches of mod. */
 void vgpu_module_share(struct vgpu_module *mod, const struct vgpu_module *of);
 void vgpu_module_free(struct vgpu_module *mod);
-/* Resets its variables to their initial values, while none of its kernels runs. managed: also those
- * that it shares with other devices. They are also reset if there is no memory to keep them. */
+/* Resets the module's variables to their initial values; none of its kernels may be running. If
+ * `managed` is set, also resets the variables that it shares with other devices. These are also
+ * reset if there is no memory to save them. */
 void vgpu_module_reset(struct vgpu_module *mod, bool managed);
-/* Where diverged lanes of a warp wait for each other, as with ptxas (converge.c). */
+/* The points where diverged lanes of a warp wait for each other, as in code from ptxas
+ * (converge.c). */
 enum vgpu_converge {
 	VC_NONE,    /* only where the PTX says so */
-	VC_POSTDOM, /* and where all paths of the branch meet again */
-	VC_JOINS,   /* and where some of these paths meet: ptxas often adds such places */
+	VC_POSTDOM, /* also where all paths of the branch meet again */
+	VC_JOINS,   /* also where some paths of the branch meet: ptxas often adds such points */
 };
-void vgpu_set_converge(enum vgpu_converge how); /* of modules that are loaded from now on */
-/* Multiplications and additions without a rounding modifier, which PTX lets an assembler fuse. */
+void vgpu_set_converge(enum vgpu_converge how); /* for modules that are loaded from now on */
+/* Which multiplications and additions are fused, if they have no rounding modifier. PTX lets an
+ * assembler decide. */
 enum vgpu_fma {
 	VF_PTXAS, /* where ptxas does so (cfg/contract.h) */
 	VF_NONE,  /* nowhere: each is rounded */
 };
-void vgpu_set_fma(enum vgpu_fma how); /* of modules that are loaded from now on */
-/* Order and length of the turns of a block's warps: random, from the seed and the block's number;
- * 0: one after another. Call before all blocks. */
+void vgpu_set_fma(enum vgpu_fma how); /* for modules that are loaded from now on */
+/* Sets how a block's warps take turns. With a seed, the order of the warps and the length of each
+ * turn are random, derived from the seed and the block's number. With 0, the warps run in order,
+ * with turns of equal length. Call it before any block is created. */
 void vgpu_set_turns(uint64_t seed);
-/* Initial content of a new block's registers, shared and local memory, as on a GPU: random, from
- * the seed and the block's number; 0: zeros in memory, and in registers zeros or values of the
- * block before it. Call before all blocks. */
+/* Sets the initial contents of a new block's registers, shared memory and local memory. With a seed
+ * they are random, as on a GPU, derived from the seed and the block's number. With 0, memory is
+ * zero, and registers are zero or have values of an earlier block. Call it before any block is
+ * created. */
 void vgpu_set_garbage(uint64_t seed);
-/* Makes global memory weak, as PTX allows: effects are drawn from the seed and the block's number;
- * 0: strong. Call before all modules. */
+/* Makes global memory weakly ordered, as PTX allows: reorderings are random, derived from the seed
+ * and the block's number. With 0, memory is strongly ordered. Call it before any module is
+ * loaded. */
 void vgpu_set_weak(uint64_t seed);
-/* Appends execution counts to a file: counts.c. "": none. Call before all modules. */
+/* Sets the file to which execution counts are appended (counts.c); "" for none. Call it before any
+ * module is loaded. */
 void vgpu_set_counts(const char *file);
 struct vgpu_kernel *vgpu_module_kernel(struct vgpu_module *mod, const char *name);
 unsigned vgpu_module_kernels(struct vgpu_module *mod, struct vgpu_kernel **ret_at, unsigned max);
@@ -90,8 +99,8 @@ struct vgpu_kernel_info {
 	const char *name;
 	uint32_t n_params, param_bytes;
 	const uint32_t *param_offset, *param_size;
-	/* an estimate (cfg_registers), within the bounds that .maxnreg, .maxntid and .minnctapersm
-	 * set; registers beyond count as spilled */
+	/* an estimate (cfg_registers), limited by .maxnreg, .maxntid and .minnctapersm; registers
+	 * above the limit count as spilled */
 	uint32_t regs_per_thread;
 	uint32_t spilled_bytes; /* part of local_bytes */
 	uint32_t static_shared_bytes, local_bytes, const_bytes;
@@ -107,9 +116,9 @@ struct vgpu_launch {
 	uint32_t dynamic_shared_bytes;
 	const void *params; /* the parameter buffer; must outlive the launch */
 	uint64_t grid_id;
-	uint64_t workspace; /* of a grid that synchronises as a whole: 64 bytes; 0: none */
+	uint64_t workspace; /* for a cooperative launch: address of 64 bytes; 0: none */
 	uint32_t n_sms;
-	uint32_t reach; /* bit mask of devices whose memory it may access; 0: all */
+	uint32_t reach; /* bit mask of devices whose memory it can access; 0: all */
 	uint64_t (*timer_ns)(void *user); /* %globaltimer; NULL: CLOCK_REALTIME */
 	void (*print)(
 		void *user, const char *text, size_t len); /* printf's output; NULL: dropped */
@@ -120,13 +129,15 @@ enum vgpu_fault_kind {
 	VGPU_FAULT_NONE,
 	VGPU_FAULT_ADDRESS, /* CUDA_ERROR_ILLEGAL_ADDRESS */
 	VGPU_FAULT_ALIGN,   /* CUDA_ERROR_MISALIGNED_ADDRESS */
-	VGPU_FAULT_TRAP,   /* CUDA_ERROR_LAUNCH_FAILED; cuda-gdb's "illegal instruction" for trap */
+	/* trap, which cuda-gdb calls "illegal instruction"; becomes CUDA_ERROR_LAUNCH_FAILED */
+	VGPU_FAULT_TRAP,
 	VGPU_FAULT_ASSERT, /* CUDA_ERROR_ASSERT */
-	VGPU_FAULT_INSTRUCTION, /* CUDA_ERROR_ILLEGAL_INSTRUCTION: unknown to the interpreter */
+	/* CUDA_ERROR_ILLEGAL_INSTRUCTION: the interpreter does not know it */
+	VGPU_FAULT_INSTRUCTION,
 	/* no warp of the block can ever continue: CUDA_ERROR_LAUNCH_TIMEOUT */
 	VGPU_FAULT_DEADLOCK,
 	VGPU_FAULT_STACK, /* call depth or local memory exhausted */
-	/* called an address that is no function of its module: CUDA_ERROR_INVALID_PC */
+	/* a call to an address that is not a function of the module: CUDA_ERROR_INVALID_PC */
 	VGPU_FAULT_PC,
 };
 struct vgpu_fault {
@@ -143,17 +154,20 @@ enum vgpu_state {
 	VGPU_RUNNING, /* used up its budget */
 	VGPU_DONE,
 	VGPU_FAULT, /* see vgpu_block_fault */
-	VGPU_IDLE,  /* every warp is in a nanosleep or polls an unchanged value: step again later */
+	/* every warp is in a nanosleep or polls an unchanged value; step the block again later */
+	VGPU_IDLE,
 };
-/* smid: the block's SM; slot: its index among that SM's blocks (for %warpid). */
+/* Creates a block. smid is its SM, and slot is its index among the blocks of that SM (for
+ * %warpid). */
 int vgpu_block_create(const struct vgpu_launch *l, uint64_t block_index, uint32_t smid,
 	uint32_t slot, struct vgpu_block **ret);
-/* Reuses the object for the next block of the same launch, which is cheap. */
+/* Reuses the block object for the next block of the same launch. This is cheaper than creating
+ * one. */
 void vgpu_block_reset(struct vgpu_block *b, uint64_t block_index);
 void vgpu_block_destroy(struct vgpu_block *b);
-/* Executes up to `budget` warp instructions, round robin over the block's warps. Adds the executed
- * thread instructions. io_clock is its SM's clock, and advances by the cycles spent. The dispatcher
- * steps the blocks of one SM in turn. */
+/* Executes up to `budget` warp instructions, round robin over the block's warps. Adds the number of
+ * executed thread instructions to *io_thread_insns. *io_clock is the clock of the block's SM; it
+ * advances by the cycles spent. The dispatcher steps the blocks of one SM in turn. */
 enum vgpu_state vgpu_block_step(
 	struct vgpu_block *b, uint64_t budget, uint64_t *io_thread_insns, uint64_t *io_clock);
 const struct vgpu_fault *vgpu_block_fault(const struct vgpu_block *b);

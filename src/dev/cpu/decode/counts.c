@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0
  * Copyright 2026 The heddle authors */
 
-/* How often warps executed each line of a module's text (HEDDLE_VGPU=count=FILE). When a module is
- * unloaded, its counts are appended to the file, as "KERNEL LINE TIMES" for each executed line.
- * Modules that are never unloaded write no counts. */
+/* Counts how often warps execute each line of a module's text (HEDDLE_VGPU=count=FILE). When a
+ * module is unloaded, its counts are appended to the file, as "KERNEL LINE TIMES" for each executed
+ * line. The counts of modules that are never unloaded are lost. */
 #include <stdio.h>
 #include <stdlib.h>
 

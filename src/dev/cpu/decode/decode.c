@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  * Copyright 2026 The heddle authors */
 
-/* From a kernel's PTX to its program: the functions that it can reach, the layout of variables, the
- * order of basic blocks, then one instruction after another. */
+/* Decodes a kernel's PTX to a program. It finds the functions that the kernel can reach, lays out
+ * the variables, orders the basic blocks, and then decodes one instruction after another. */
 #include "decode.h"
 #include "counts.h"
 
@@ -81,7 +81,8 @@ uint32_t dec_block_of(struct dec *d, const struct ptx_sym *label)
 
 /* ---- which functions ---- */
 
-/* An indirect call may reach any function whose address the module takes. */
+/* Returns true if the function contains an indirect call. Such a call can reach any function whose
+ * address the module takes. */
 static bool calls_indirectly(const struct ptx_func *f)
 {
 	for (size_t i = 0; i < f->body.len; i++) {
@@ -95,7 +96,8 @@ static bool calls_indirectly(const struct ptx_func *f)
 	return false;
 }
 
-/* A kernel whose address is taken is never called. Only the first entry is the kernel itself. */
+/* Removes kernels from the list of called functions, because a kernel is never called, even if its
+ * address is taken. The first entry is the kernel to decode, and stays. */
 static void leave_kernels(ptx_func_list *funcs)
 {
 	size_t n = 1;
@@ -142,8 +144,8 @@ static void place_shared(struct dec *d, const struct ptx_sym *sym)
 	if (vslot_get(&d->shared, sym, &known))
 		return;
 	if (sym->linkage & PTX_EXTERN && !sym->bytes) {
-		/* Dynamic shared memory follows all static shared memory, whose size is not known
-		 * yet. */
+		/* Dynamic shared memory starts after all static shared memory, whose size is not
+		 * known yet. */
 		vslot_put(d, &d->shared, sym, UINT64_MAX);
 		return;
 	}
@@ -163,7 +165,8 @@ static void place_used(struct dec *d, const struct ptx_opd *o)
 			place_used(d, &o->list[i]);
 }
 
-/* Lays out the shared memory of the whole program: all that its functions declare or name. */
+/* Lays out the shared memory of the whole program: all variables that its functions declare or
+ * name. */
 static void layout_shared(struct dec *d)
 {
 	for (uint32_t k = 0; k < d->p->n_funcs; k++) {
@@ -218,9 +221,10 @@ static void layout_function(struct dec *d)
 		d->error = -ENOMEM;
 		return;
 	}
-	d->reg_bytes = 64; /* the predicate that is always true; then the carry flag */
+	/* register space starts with the predicate that is always true and the carry flag */
+	d->reg_bytes = 64;
 	d->cc = 4;
-	/* A predicate is one word; the words first. */
+	/* A predicate is a 32-bit word. Predicates come first in the frame. */
 	for (size_t i = 0; i < f->regs.len; i++) {
 		if (f->regs.at[i].sym->type.base == PTX_PRED) {
 			d->reg_at[i] = d->reg_bytes;
@@ -301,7 +305,7 @@ static struct block *find_blocks(struct dec *d, uint32_t *ret_n)
 		}
 	}
 	b[n].end = (uint32_t)body->len;
-	/* With convergence points, the function's end is a block of its own. */
+	/* If the function has convergence points, its end is a separate block. */
 	if (d->conv.n && b[n].end > b[n].first) {
 		n++;
 		b[n].first = b[n].end = (uint32_t)body->len;
@@ -458,7 +462,7 @@ static void dec_insn(struct dec *d)
 		dec_unknown(d);
 }
 
-/* Emits the waits of lanes that arrive at a convergence point. */
+/* Emits instructions that make lanes wait when they arrive at a convergence point. */
 static void dec_meet(struct dec *d)
 {
 	const struct converge_lists *l = &d->conv.leaves;
@@ -514,7 +518,8 @@ static void dec_body(struct dec *d)
 	}
 	for (uint32_t i = 0; i < n; i++)
 		place_in[order[i]] = i;
-	/* Lanes leave a loop through the fall-through of its last branch, and wait there. */
+	/* Lanes exit a loop when they fall through its last branch. Marks the block after that
+	 * branch, where they wait for the other lanes. */
 	for (uint32_t i = 0; i + 1 < n; i++) {
 		const struct ptx_stmt *last = &d->f->body.at[b[i].end - 1];
 		uint32_t k, to;
@@ -584,7 +589,7 @@ static void finish_function(struct dec *d)
 	fn->local_bytes = (uint32_t)round_up(d->local_bytes, 16);
 }
 
-/* Formals of every function first: calls copy into them. */
+/* Decodes the parameters of every function first, because calls copy arguments into them. */
 static int dec_functions(struct dec *base)
 {
 	struct dec *all = calloc(base->p->n_funcs, sizeof(*all));

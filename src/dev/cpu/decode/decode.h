@@ -1,16 +1,16 @@
 /* SPDX-License-Identifier: Apache-2.0
  * Copyright 2026 The heddle authors */
 
-/* The decoder's state while it works on one function. A step that runs out of memory sets d->error
+/* The decoder's state while it decodes one function. A step that runs out of memory sets d->error
  * and returns harmless values. An instruction that the interpreter does not know is decoded to one
- * that faults when it is reached. */
+ * that faults when it is executed. */
 #ifndef HEDDLE_VGPU_DECODE_H
 #define HEDDLE_VGPU_DECODE_H
 
 #include "dev/cpu/exec/converge.h"
 #include "dev/cpu/exec/exec_ctl.h"
 
-struct vslot { /* where a variable of the program lies */
+struct vslot { /* the location of a variable of the program */
 	const struct ptx_sym *sym;
 	uint64_t at;
 	struct vslot *next;
@@ -33,13 +33,13 @@ struct dec {
 	struct vslots shared; /* of the whole program */
 	struct vslots local;  /* frame variables and formals; kernel: parameters too */
 	struct vslots labels; /* label -> block */
-	struct vslots consts; /* by value: sym is the value's low bits */
+	struct vslots consts; /* by value: sym holds the value's low bits */
 	VEC(struct vinsn) code;
 	VEC(uint32_t) ext;
 	VEC(struct vcall) calls;
 	VEC(uint32_t) targets; /* block numbers until the end */
-	VEC(uint32_t) waits;   /* lists of block numbers, VX_NONE behind each */
-	struct converge conv;  /* n 0: lanes do not wait where they meet */
+	VEC(uint32_t) waits;   /* lists of block numbers, each terminated by VX_NONE */
+	struct converge conv;  /* n is 0 if lanes do not wait at convergence points */
 	uint32_t block;        /* that is decoded */
 	struct strbuf const_data;
 	uint32_t reg_bytes, local_bytes;
@@ -57,47 +57,53 @@ uint32_t dec_new_reg(struct dec *d, unsigned bytes); /* a lane's bytes, 4 or 8 (
 uint32_t dec_const(struct dec *d, uint64_t value, unsigned bytes);
 unsigned dec_lane_bytes(uint8_t type); /* 4, 8 or 16 */
 unsigned dec_reg_lane_bytes(const struct dec *d, uint32_t reg);
-/* Offset of a source operand, read as `type`. Special registers and addresses are first loaded into
- * a temporary. */
+/* Returns the offset of a source operand, read as `type`. For a special register or an address,
+ * emits code that first loads it into a temporary register. */
 uint32_t dec_src(struct dec *d, const struct ptx_opd *o, uint8_t type);
-/* The number of components if the operand is a whole vector register; otherwise 0. */
+/* Returns the number of components if the operand is a whole vector register, otherwise 0. */
 uint32_t dec_vector_size(const struct dec *d, const struct ptx_opd *o);
 uint32_t dec_part(const struct dec *d, uint32_t reg, uint32_t n); /* its component n */
 /* Emits a convergence of all lanes of the warp. */
 void dec_warp_meets(struct dec *d);
 bool dec_matrix(struct dec *d);
-/* A comparison. inverse: register for the opposite result, or VX_NONE. with: predicate that is
- * combined with both results (0: none). yes: the value of true, for set. */
+/* A comparison. `inverse` is the register for the opposite result, or VX_NONE. `with` is a
+ * predicate that is combined with both results, or 0. `yes` is the value that means true, for the
+ * set instruction. */
 struct dec_cmp {
 	uint32_t src[2], dst, inverse, with, yes;
 	unsigned combine;
 	bool negated;
 };
 void dec_compare(struct dec *d, bool is_set, uint8_t type, const struct dec_cmp *c);
-/* The value that set gives for true, for one result or for each half of a pair. */
+/* Returns the value that the set instruction gives for true, for one result or for each half of a
+ * pair. */
 uint32_t dec_true_of(uint8_t type, bool pair);
 bool dec_half_compare(struct dec *d, bool is_set, uint8_t type, struct dec_cmp *c);
 /* cvt to and from pairs of 8 bits. */
 bool dec_cvt_eight(struct dec *d);
-/* A new register that holds as f32 one half of a pair (half 0, 1), or a single half (0). */
+/* Emits a conversion to f32 of one half of a pair (half is 0 or 1) or of a single half (half is 0),
+ * and returns the new register. */
 uint32_t dec_half_widen(struct dec *d, uint32_t src, uint8_t type, unsigned half);
-/* The special register that an operand names, or 0 and a constant; for %envreg also its number.
- * False: unknown. */
+/* Finds the special register that an operand names, or sets *ret_sr to 0 and *ret_constant to its
+ * constant value. For %envreg, *ret_constant is its number. Returns false if the name is
+ * unknown. */
 bool dec_special(const struct ptx_opd *o, enum ptx_special *ret_sr, uint32_t *ret_constant);
 uint32_t dec_dst(struct dec *d, const struct ptx_opd *o, uint8_t type); /* sink: a temporary */
 uint32_t dec_pred(struct dec *d, const struct ptx_opd *o, bool *ret_negated);
-/* The address of a variable: constant, or relative to the frame. */
+/* Finds the address of a variable, which is a constant or (if *ret_frame is set) an offset in the
+ * frame's local memory. */
 bool dec_sym_addr(struct dec *d, const struct ptx_sym *sym, uint64_t *ret, bool *ret_frame);
 
 /* ---- decode.c ---- */
 struct vinsn *dec_emit(struct dec *d, vop_fn *fn, unsigned cost);
 uint32_t dec_ext(struct dec *d, const uint32_t *at, unsigned n);
-/* Index of the list of places where lanes wait that diverge at the end of this block. */
+/* Finds the index of the list of convergence points at which lanes wait if they diverge at the end
+ * of the current block. */
 bool dec_waits(struct dec *d, uint32_t *ret);
 struct vfunc *dec_func(struct dec *d, const struct ptx_func *f);
 uint32_t dec_block_of(struct dec *d, const struct ptx_sym *label);
 
-/* Each returns false for an instruction that it does not know. */
+/* Each of these functions returns false for an instruction that it does not know. */
 bool dec_mods_known(const struct ptx_mnem *mn); /* of what dec_alu and dec_cvt do */
 bool dec_alu(struct dec *d);
 bool dec_cvt(struct dec *d);
@@ -107,7 +113,8 @@ bool dec_async(struct dec *d);
 bool dec_tex(struct dec *d);
 bool dec_video(struct dec *d);
 bool dec_sync(struct dec *d);
-/* Sets base register, offset and width of an address in to->a, imm, flags. */
+/* Decodes an address: sets its base register (to->a), its offset (to->imm), and its width
+ * (to->flags). */
 bool dec_address(struct dec *d, const struct ptx_opd *o, struct vinsn *to);
 bool dec_bar(struct dec *d);
 bool dec_call(struct dec *d);

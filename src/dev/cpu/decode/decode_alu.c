@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0
  * Copyright 2026 The heddle authors */
 
-/* Arithmetic. Most instructions become a key, that is their mnemonic in the form of the handlers'
- * names ("mad.lo.s32" is mad_lo_u32, as both mean the same), and one emitted handler. */
+/* Decodes arithmetic. Most mnemonics are converted to the name of a handler, and one instruction
+ * with this handler is emitted. For example, "mad.lo.s32" uses the handler mad_lo_u32, because the
+ * sign does not matter. */
 #include "decode.h"
 
 #include <stdio.h>
@@ -80,7 +81,8 @@ static void key_add(struct key *k, const char *part)
 	k->len = MIN(k->len + (size_t)MAX(n, 0), sizeof(k->text) - 1);
 }
 
-/* Virtual cycles to issue: 1 for a warp of 32 lanes on 32 units. */
+/* Returns the virtual cycles to issue the instruction: 1 for a warp of 32 lanes on 32 execution
+ * units. */
 static unsigned cost_of(const struct ptx_mnem *mn, uint8_t type)
 {
 	switch (ptx_ops[mn->op].unit) {
@@ -89,7 +91,7 @@ static unsigned cost_of(const struct ptx_mnem *mn, uint8_t type)
 	case PTX_UNIT_DIV:
 		return ptx_type_bytes(type) == 8 ? 24 : 10;
 	case PTX_UNIT_CVT:
-		/* The other counts of bits are as cheap as a sum here. */
+		/* The other bit-counting operations cost as little as an addition here. */
 		return mn->op == PTX_OP_cvt || mn->op == PTX_OP_popc ? 2 : 1;
 	default:
 		return type == PTX_F64 || (ptx_type_bytes(type) == 8 && mn->op == PTX_OP_mul) ? 2
@@ -127,7 +129,7 @@ static const struct shape shapes[] = {{PTX_OP_abs, 1, 0}, {PTX_OP_add, 2, SIGNLE
 	{PTX_OP_xor, 2, BITS}, {PTX_OP_shl, 2, 0}, {PTX_OP_shr, 2, 0}, {PTX_OP_mul, 2, 0},
 	{PTX_OP_mad, 3, 0}};
 
-/* The type as which source number i is read. */
+/* Returns the type as which source operand i is read. */
 static uint8_t source_type(const struct ptx_mnem *mn, unsigned i)
 {
 	uint8_t t = mn->type[0];
@@ -172,7 +174,8 @@ static uint8_t dest_type(const struct ptx_mnem *mn)
 	}
 }
 
-/* The integer type in the key: types share a handler if the operation ignores the sign. */
+/* Returns the type in the handler's name. Signed and unsigned types share a handler if the
+ * operation ignores the sign. */
 static uint8_t key_type(const struct ptx_mnem *mn, const struct shape *sh, uint8_t t)
 {
 	if (is_float(t) || is_half(t) || t == PTX_PRED)
@@ -207,7 +210,7 @@ static void make_key(
 
 	k->len = 0;
 	key_add(k, ptx_ops[mn->op].name);
-	/* ptxas takes it before the type and after it. */
+	/* ptxas accepts .relu before the type and after it. */
 	if (relu_anywhere)
 		key_add(k, "relu");
 	for (unsigned i = 0; i < mn->n_mods; i++) {
@@ -223,7 +226,7 @@ static void make_key(
 	}
 }
 
-/* min and max of three, which have .abs on its own. */
+/* Builds the handler name for min and max of three operands, which have their own .abs. */
 static bool key_of_three(struct key *k, const struct ptx_mnem *mn)
 {
 	if (mn->type[0] != PTX_F32 || ptx_has_mod(mn, "xorsign"))
@@ -305,7 +308,7 @@ static bool emit_pred_logic(struct dec *d)
 	return true;
 }
 
-/* add.cc and its kin; mad.cc is a product and then a sum. */
+/* Decodes add.cc and similar instructions. mad.cc becomes a product and an addition. */
 static bool emit_carry(struct dec *d)
 {
 	const struct ptx_mnem *mn = d->s->mn;
@@ -398,7 +401,7 @@ void dec_compare(struct dec *d, bool is_set, uint8_t type, const struct dec_cmp 
 	in->imm = c->yes;
 }
 
-/* Both operands flushed, when the comparison says so. */
+/* Flushes both operands if the comparison has .ftz. */
 static void flush_sources(struct dec *d, uint32_t src[2])
 {
 	struct vinsn *in = dec_emit(d, vgpu_vec_find("flush_ab"), 0);
@@ -612,7 +615,7 @@ bool dec_cvt(struct dec *d)
 	if (note.flags & VI_FINITE && (from != PTX_F32 || note.flags & VI_SAT || !is_narrow(to)))
 		return false;
 	pair = to == PTX_F16X2 || to == PTX_BF16X2;
-	/* A conversion of a half without a handler of its own goes through f32. */
+	/* Conversions from f16 and bf16 that have no handler of their own go through f32. */
 	widens = (from == PTX_F16 || from == PTX_BF16) && !vgpu_vec_find(k.text);
 	if (widens)
 		cvt_key(&k, mn, to_int ? "cvti" : "cvt", to, PTX_F32);
@@ -637,8 +640,8 @@ bool dec_cvt(struct dec *d)
 	dst = dec_dst(d, &d->s->opd[0], to);
 	if (dst == VX_NONE)
 		return false;
-	/* A 64-bit source register that is read as a narrower type, or a wide destination of a
-	 * narrower type. */
+	/* A 64-bit register can be the source of a narrower conversion, or the destination of one.
+	 * Here its lanes are narrowed first; below the result is widened. */
 	if (d->s->opd[1].kind == PTX_OPD_REG && dec_lane_bytes(from) == 4 &&
 		dec_reg_lane_bytes(d, d->s->opd[1].reg) == 8) {
 		in = dec_emit(d, vgpu_vec_find("cvt_u32_u64"), 0);
@@ -668,7 +671,8 @@ bool dec_cvt(struct dec *d)
 
 /* ---- mov ---- */
 
-/* Registers of the narrow side: {a, b, c}, or a register declared as a vector. */
+/* Finds the registers on the narrow side of a packing or unpacking mov: {a, b, c}, or the
+ * components of a vector register. */
 static bool narrow_parts(
 	struct dec *d, const struct ptx_opd *o, uint8_t type, bool written, uint32_t *part)
 {
@@ -718,7 +722,7 @@ static bool mov_vector(struct dec *d)
 	return true;
 }
 
-/* The elements of {a, b, c, d}, or of a register declared as a vector. */
+/* Finds the registers of {a, b, c, d}, or of a register declared as a vector. */
 static bool vector_parts(struct dec *d, const struct ptx_opd *o, uint32_t part[4], uint32_t *ret_n)
 {
 	*ret_n = d->s->mn->vec;
@@ -778,7 +782,8 @@ static void mov_special(struct dec *d, uint32_t dst, enum ptx_special sr, uint32
 	in->flags |= ptx_type_bytes(d->s->mn->type[0]) == 8 ? VI_WIDE : 0;
 }
 
-/* mov.v2.u32 {a, b}, {b, a}: all sources are read before the first destination is written. */
+/* Decodes a vector mov such as mov.v2.u32 {a, b}, {b, a}. It reads all sources before it writes the
+ * first destination. */
 static bool mov_parts(struct dec *d)
 {
 	const struct ptx_opd *o = d->s->opd;

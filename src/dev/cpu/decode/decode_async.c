@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  * Copyright 2026 The heddle authors */
 
-/* cp.async, bulk copies, mbarrier, and operations among the blocks of a cluster, where every block
- * is its own cluster. Tensor copies are not supported. */
+/* Decodes cp.async, bulk copies, mbarrier, and operations between the blocks of a cluster. On the
+ * virtual GPU every block is its own cluster. Tensor copies are not supported. */
 #include "decode.h"
 
 #include <string.h>
@@ -18,7 +18,8 @@ static bool dec_copy(struct dec *d)
 		return false;
 	if (o[2].value != 4 && o[2].value != 8 && o[2].value != 16)
 		return false;
-	/* The fourth operand is the source's size, or with L2::cache_hint the policy. */
+	/* The fourth operand is the size of the source, or the cache policy if the mnemonic has
+	 * L2::cache_hint. */
 	if (d->s->n == 5 || (d->s->n == 4 && !ptx_has_mod(d->s->mn, "L2::cache_hint"))) {
 		if (o[3].kind == PTX_OPD_REG && d->f->regs.at[o[3].reg].sym->type.base == PTX_PRED)
 			return false;
@@ -45,7 +46,7 @@ static bool dec_copy(struct dec *d)
 	return true;
 }
 
-/* A register with the whole address that an operand means. */
+/* Returns a register that contains the complete address of an operand. */
 static uint32_t whole_address(struct dec *d, const struct ptx_opd *o)
 {
 	struct vinsn at = {0}, *in;
@@ -62,8 +63,8 @@ static uint32_t whole_address(struct dec *d, const struct ptx_opd *o)
 	return reg;
 }
 
-/* Bulk copies between global memory and the block's shared memory. Multicast copies and byte masks
- * are not supported. */
+/* Decodes bulk copies between global memory and the block's shared memory. Multicast copies and
+ * byte masks are not supported. */
 static bool dec_bulk(struct dec *d)
 {
 	const struct ptx_mnem *mn = d->s->mn;
@@ -92,7 +93,8 @@ static bool dec_bulk(struct dec *d)
 			return false;
 		}
 	}
-	/* Copies into shared memory count bytes on a barrier; copies out of it form groups. */
+	/* A copy into shared memory counts its bytes on an mbarrier; a copy out of shared memory
+	 * belongs to a bulk group. */
 	if (n_spaces != 2 || counted == grouped || grouped != (space[0] == PTX_GLOBAL) ||
 		(grouped && space[1] != PTX_SHARED) || d->s->n != 3u + counted + hint)
 		return false;
@@ -115,7 +117,7 @@ static bool dec_bulk(struct dec *d)
 	return true;
 }
 
-/* mapa: the address as it is; getctarank: 0. */
+/* Decodes mapa, which returns the address unchanged, and getctarank, which returns 0. */
 static bool dec_rank(struct dec *d)
 {
 	const struct ptx_mnem *mn = d->s->mn;
@@ -148,7 +150,7 @@ static bool dec_rank(struct dec *d)
 	return true;
 }
 
-/* d, [a], b; without d where the form has none. */
+/* Decodes an mbarrier operation with operands d, [a], b, or without d if the form has none. */
 static bool dec_mbar(struct dec *d, vop_fn *fn, bool has_dest, uint8_t dest, uint8_t source)
 {
 	const struct ptx_opd *o = d->s->opd;
@@ -203,8 +205,9 @@ bool dec_async(struct dec *d)
 	case PTX_OP_cp_async_bulk:
 		return dec_bulk(d);
 	case PTX_OP_cp_async_mbarrier_arrive:
-		/* Copies complete at once, so this arrives. Without noinc, the increment and the
-		 * arrival cancel out. */
+		/* Copies complete at once, so this instruction arrives on the mbarrier at once.
+		 * Without noinc it also increments the pending count, so both effects cancel
+		 * out. */
 		if (ptx_has_mod(mn, "noinc"))
 			return dec_mbar(d, vop_mbar_arrive, false, 0, PTX_U32);
 		dec_emit(d, vop_nop, 1);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  * Copyright 2026 The heddle authors */
 
-/* Calls, branches through a table, barriers, and the operations among a warp's lanes. */
+/* Decodes calls, branches through a table, barriers, and operations between the lanes of a warp. */
 #include "decode.h"
 
 #include <errno.h>
@@ -272,7 +272,8 @@ static bool dec_shfl(struct dec *d)
 		: ptx_has_mod(mn, "down") ? VS_SHFL_DOWN
 		: ptx_has_mod(mn, "bfly") ? VS_SHFL_BFLY
 					  : VS_SHFL_IDX;
-	/* Without .sync (old code) the lanes present take part: only whole warps are safe. */
+	/* shfl without .sync (old code) is refused: the active lanes participate in it, so it is
+	 * safe only in a whole warp. */
 	if (d->s->n != (ptx_has_mod(mn, "sync") ? 5 : 4) || !ptx_has_mod(mn, "sync") ||
 		!dec_dests(d, &o[0], &to, PTX_B32))
 		return false;

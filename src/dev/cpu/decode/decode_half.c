@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  * Copyright 2026 The heddle authors */
 
-/* Comparisons of halves and of pairs of halves, done in f32, which represents every half.
- * Conversions of pairs of 8-bit floats. */
+/* Decodes comparisons of f16 and bf16 values and pairs; they are done in f32, which represents each
+ * such value exactly. Also decodes conversions of pairs of 8-bit floats. */
 #include "decode.h"
 
 #include <stdio.h>
@@ -58,7 +58,8 @@ static void both_of(struct dec *d, const char *op, uint32_t a, uint32_t b, uint3
 	in->d = dst;
 }
 
-/* PTX ISA, setp: for a pair, p|q are the two results; for other types, q is the opposite of p. */
+/* Decodes a comparison. In "setp p|q" of a pair, p and q are the results for the two halves. For
+ * other types q is the opposite of p (PTX ISA, setp). */
 bool dec_half_compare(struct dec *d, bool is_set, uint8_t type, struct dec_cmp *c)
 {
 	const struct ptx_mnem *mn = d->s->mn;
@@ -80,8 +81,8 @@ bool dec_half_compare(struct dec *d, bool is_set, uint8_t type, struct dec_cmp *
 			dst[i] = dec_dst(d, to[i], is_set ? mn->type[0] : PTX_PRED);
 	if (dst[0] == VX_NONE && (is_set || dst[1] == VX_NONE))
 		return false;
-	/* The results go to temporaries first: a destination may be the predicate to combine
-	 * with. */
+	/* The results go to temporary registers first, because a destination can be the predicate
+	 * that is combined with the results. */
 	for (unsigned k = 0; k < halves; k++) {
 		for (unsigned i = 0; i < 2; i++)
 			c->src[i] = dec_half_widen(d, src[i], type, k);
@@ -100,7 +101,8 @@ bool dec_half_compare(struct dec *d, bool is_set, uint8_t type, struct dec_cmp *
 	return true;
 }
 
-/* cvt.rn.satfinite{.relu}.e4m3x2.f32, and so on; the handlers define the supported ones. */
+/* Decodes conversions to and from pairs of 8-bit floats, such as
+ * cvt.rn.satfinite{.relu}.e4m3x2.f32. A conversion is supported if a handler for it exists. */
 bool dec_cvt_eight(struct dec *d)
 {
 	const struct ptx_mnem *mn = d->s->mn;
@@ -115,8 +117,8 @@ bool dec_cvt_eight(struct dec *d)
 	snprintf(key, sizeof(key), "cvt_%s%s_%s", relu ? "relu_" : "", narrows ? eight : wide,
 		narrows ? wide : eight);
 	fn = vgpu_vec_find(key);
-	/* No other modifiers are allowed: rn, satfinite for a narrow result, relu, the two
-	 * types. */
+	/* The instruction needs exactly these modifiers: rn, satfinite if the result is 8-bit, relu
+	 * if written, and the two types. Any other modifier is refused. */
 	if (!fn || !ptx_has_mod(mn, "rn") || ptx_has_mod(mn, "satfinite") != narrows ||
 		mn->n_types != 2 || mn->n_mods != 3u + narrows + relu || d->s->n != (pair ? 3 : 2))
 		return false;

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  * Copyright 2026 The heddle authors */
 
-/* Matrix operations of a warp: first all its lanes converge, then one instruction works on the
- * registers of all lanes (exec_matrix.c). */
+/* Decodes the matrix operations of a warp. First all lanes of the warp converge. Then one
+ * instruction works on the registers of all lanes (exec_matrix.c). */
 #include "decode.h"
 
 #include <string.h>
@@ -11,7 +11,7 @@
 
 #define REGS_MAX 40
 
-/* {a, b}, or one register: appended to list. */
+/* Appends the registers of {a, b}, or a single register, to the list. */
 static bool list_registers(struct dec *d, const struct ptx_opd *o, uint8_t type, unsigned n,
 	uint32_t *list, unsigned *io_n)
 {
@@ -78,7 +78,7 @@ static bool dec_movmatrix(struct dec *d)
 	return true;
 }
 
-/* The shapes of the ISA for these types. */
+/* Returns true if the PTX ISA defines this shape for these types. */
 static bool is_shape(const struct mma_shape *s, const struct mma_types *t)
 {
 	switch (t->a) {
@@ -98,7 +98,7 @@ static bool is_shape(const struct mma_shape *s, const struct mma_types *t)
 	}
 }
 
-/* Integer sums may saturate; f64 sums are rounded to nearest. */
+/* Checks the modifiers: integer sums can saturate; f64 sums are rounded to nearest. */
 static bool mods_fit(const struct ptx_mnem *mn, uint8_t factor)
 {
 	static const char *const no[] = {
@@ -158,7 +158,8 @@ static const struct wmma_shape *wmma_shape_of(const struct ptx_mnem *mn)
 	return s->name ? s : NULL;
 }
 
-/* The element types that a shape allows for A and B; C and D follow from them. */
+/* Returns true if the shape allows this element type for A and B. The types of C and D follow from
+ * it. */
 static bool wmma_factor(const struct wmma_shape *s, uint8_t type)
 {
 	if (s->k == 16)
@@ -178,7 +179,7 @@ static uint8_t register_type(uint8_t element)
 	return element == PTX_F64 ? PTX_B64 : PTX_B32;
 }
 
-/* wmma.load.a r, [p]{, stride}; wmma.store.d [p], r{, stride}. */
+/* Decodes wmma.load.a r, [p]{, stride} and wmma.store.d [p], r{, stride}. */
 static bool dec_wmma_memory(struct dec *d, bool is_load)
 {
 	const struct ptx_mnem *mn = d->s->mn;
@@ -219,7 +220,8 @@ static bool dec_wmma_memory(struct dec *d, bool is_load)
 	return true;
 }
 
-/* .f32.f16 names D and C for f16 factors; otherwise all four types are written: D, A, B, C. */
+/* Reads the element types. With f16 factors the mnemonic lists only the types of D and C
+ * (".f32.f16"). Otherwise it lists four types, in the order D, A, B, C. */
 static bool wmma_types_of(const struct ptx_mnem *mn, struct wmma_types *ret)
 {
 	const uint8_t *t = mn->type;
@@ -244,7 +246,8 @@ static bool dec_wmma(struct dec *d)
 	uint32_t list[REGS_MAX];
 	unsigned len = 0;
 
-	/* The memory layout of A and B does not matter here: fragments are the same for each. */
+	/* The memory layout of A and B does not matter here, because the fragments in registers are
+	 * the same for each layout. */
 	if (!s || d->s->n != 4 || !wmma_types_of(mn, &t) || !wmma_factor(s, t.a) ||
 		!mods_fit(mn, t.a))
 		return false;

@@ -1,15 +1,15 @@
 /* SPDX-License-Identifier: Apache-2.0
  * Copyright 2026 The heddle authors */
 
-/* Memory instructions. Kernel parameters at fixed offsets become constants of the launch. The
- * .param variables of calls and of device functions are in the frame's local memory. */
+/* Decodes memory instructions. Kernel parameters at fixed offsets become constants of the launch.
+ * The .param variables of calls and of device functions are in the frame's local memory. */
 #include "decode.h"
 #include "dev/cpu/exec/weak.h"
 
 #include <stdio.h>
 #include <string.h>
 
-/* Base register, offset and kind of an address operand. */
+/* Decodes base register, offset and kind of an address operand. */
 bool dec_address(struct dec *d, const struct ptx_opd *o, struct vinsn *to)
 {
 	const struct ptx_opd *base;
@@ -38,7 +38,9 @@ bool dec_address(struct dec *d, const struct ptx_opd *o, struct vinsn *to)
 	return true;
 }
 
-/* .param of a device function or of a call is local memory, and so is [reg] there. */
+/* Returns the state space that an access really uses. A .param variable of a device function or of
+ * a call is in local memory, and so is the target of a .param access through a register in a device
+ * function. */
 static uint8_t real_space(struct dec *d, const struct ptx_opd *o)
 {
 	const struct ptx_mnem *mn = d->s->mn;
@@ -57,7 +59,7 @@ static bool is_ordered(const struct ptx_mnem *mn)
 	       ptx_has_mod(mn, "acquire") || ptx_has_mod(mn, "release") || ptx_has_mod(mn, "mmio");
 }
 
-/* The memory ordering of an operation beyond its block. */
+/* Returns the flags for the memory ordering of an operation towards other blocks. */
 static uint16_t order_flags(const struct ptx_mnem *mn)
 {
 	bool both = ptx_has_mod(mn, "acq_rel") || ptx_has_mod(mn, "sc") || mn->op == PTX_OP_membar;
@@ -68,7 +70,7 @@ static uint16_t order_flags(const struct ptx_mnem *mn)
 			  (both || ptx_has_mod(mn, "release") ? VI_RELEASE : 0));
 }
 
-/* In place of a handler for memory that is not weak. */
+/* Replaces the handler by the one for weak memory, if memory is weak. */
 static void take_weak(const struct ptx_mnem *mn, struct vinsn *to, vop_fn *fn)
 {
 	if (!weak_on() || (to->space != PTX_GLOBAL && to->space != PTX_GENERIC) ||
@@ -79,7 +81,7 @@ static void take_weak(const struct ptx_mnem *mn, struct vinsn *to, vop_fn *fn)
 	to->flags |= order_flags(mn);
 }
 
-/* A register declared as a vector: its elements, one after another. */
+/* Adds the components of a register declared as a vector, one after another. */
 static bool dec_whole_vector(struct dec *d, const struct ptx_opd *o, struct vinsn *to)
 {
 	uint32_t n = dec_vector_size(d, o), part[8];
@@ -94,7 +96,7 @@ static bool dec_whole_vector(struct dec *d, const struct ptx_opd *o, struct vins
 	return true;
 }
 
-/* Registers of the data operand: one in in->d, several in ext. */
+/* Sets the registers of the data operand: a single one in to->d, several in func->ext. */
 static bool dec_data(struct dec *d, const struct ptx_opd *o, struct vinsn *to, bool is_load)
 {
 	uint8_t rt = to->size > 4 ? PTX_B64 : PTX_B32;
@@ -128,7 +130,7 @@ static bool dec_data(struct dec *d, const struct ptx_opd *o, struct vinsn *to, b
 		part[i] = sink ? VX_NONE : dec_src(d, &o->list[i], rt);
 		if (part[i] == VX_NONE && !(sink && is_load))
 			return false;
-		/* All elements have lanes of one width. */
+		/* All elements must have lanes of the same width. */
 		if (to->flags & VI_WIDE && o->list[i].kind == PTX_OPD_REG &&
 			dec_reg_lane_bytes(d, o->list[i].reg) != 8)
 			return false;
@@ -139,7 +141,7 @@ static bool dec_data(struct dec *d, const struct ptx_opd *o, struct vinsn *to, b
 	return true;
 }
 
-/* A kernel parameter at a fixed place. */
+/* Decodes the load of a kernel parameter at a fixed offset. */
 static bool dec_ld_param(struct dec *d, struct vinsn *to, const struct ptx_opd *addr)
 {
 	uint64_t at;
@@ -233,8 +235,8 @@ static int atom_op(const struct ptx_mnem *mn)
 	return -1;
 }
 
-/* d: result or VX_NONE; b: value (cas: the compared one); c: the new value of cas; round: the
- * type. */
+/* Decodes an atomic operation into these fields: d is the result or VX_NONE, b is the value (for
+ * cas, the value to compare with), c is the new value for cas, and round is the type. */
 static bool dec_atom(struct dec *d)
 {
 	const struct ptx_mnem *mn = d->s->mn;
@@ -365,7 +367,7 @@ bool dec_mem(struct dec *d)
 	case PTX_OP_applypriority:
 	case PTX_OP_discard:
 	case PTX_OP_pmevent:
-	case PTX_OP_griddepcontrol: /* grids come one after another here, whatever they ask for */
+	case PTX_OP_griddepcontrol: /* grids always run one after another here */
 		dec_emit(d, vop_nop, 1);
 		return true;
 	case PTX_OP_nanosleep: {

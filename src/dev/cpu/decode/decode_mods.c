@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  * Copyright 2026 The heddle authors */
 
-/* The modifiers that each arithmetic operation may have. A modifier outside this table might change
- * the instruction's meaning, so the instruction counts as unknown. */
+/* The modifiers that each arithmetic operation can have. A modifier that is not in this table might
+ * change the instruction's meaning, so the instruction counts as unknown. */
 #include "decode.h"
 
 #include <string.h>
@@ -66,7 +66,7 @@ static const struct {
 	{PTX_OP_testp, " finite infinite number notanumber normal subnormal "},
 	{PTX_OP_xor, ""},
 };
-/* Not of integers; cvt and the comparisons have other rules. */
+/* Modifiers of floating-point operations only. cvt and the comparisons have other rules. */
 #define FLOATS_ALONE ROUND " ftz NaN xorsign abs approx full "
 
 static bool is_in(const char *list, const char *mod)
@@ -93,7 +93,7 @@ static bool is_integer(uint8_t type)
 	return (type >= PTX_U8 && type <= PTX_B128) || type == PTX_OTHER_TYPE;
 }
 
-/* .sat is for sums, and for upper halves of products, of s32. */
+/* Returns true if .sat is allowed: only for s32, and for mad only together with .hi. */
 static bool may_saturate(const struct ptx_mnem *mn)
 {
 	bool mad = mn->op == PTX_OP_mad || mn->op == PTX_OP_mad24;
@@ -113,7 +113,7 @@ bool dec_mods_known(const struct ptx_mnem *mn)
 			mods = all[i].mods;
 	for (unsigned i = 0; mods && i < mn->n_mods; i++) {
 		const char *mod = mn->mods[i];
-		/* The first part of a comparison says which. */
+		/* The first part of a comparison names the comparison, and is not a modifier. */
 		if (is_type(mod) || (compares && i == 0 && mn->cmp != PTX_CMP_NONE))
 			continue;
 		if (!is_in(mods, mod) || (integers && is_in(FLOATS_ALONE, mod)) ||

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  * Copyright 2026 The heddle authors */
 
-/* Operands: registers, constants, special registers, addresses of variables. */
+/* Decodes operands: registers, constants, special registers, addresses of variables. */
 #include "decode.h"
 
 #include <errno.h>
@@ -69,7 +69,7 @@ uint32_t dec_const(struct dec *d, uint64_t value, unsigned bytes)
 
 	if (bytes <= 4)
 		key = (const void *)(uintptr_t)((uint64_t)v32 * 2);
-	/* The key of a large 64-bit value may be another's: compare. */
+	/* Another large 64-bit value can have the same key, so the value is compared. */
 	if (vslot_get(&d->consts, key, &known)) {
 		uint64_t there = 0;
 
@@ -147,7 +147,8 @@ static uint32_t src_sym(struct dec *d, const struct ptx_opd *o, unsigned bytes)
 	return in->d;
 }
 
-/* Special registers without a number of their own. Every block is a cluster of one. */
+/* Finds special registers that are all PTX_SR_OTHER, by their names. Every block is a cluster of
+ * one block, so some of these are constants. */
 static bool find_unnumbered(const char *name, enum ptx_special *ret_sr, uint32_t *ret_constant)
 {
 	static const struct {
@@ -178,7 +179,7 @@ static bool find_unnumbered(const char *name, enum ptx_special *ret_sr, uint32_t
 	return false;
 }
 
-/* In imm; false: nobody says what it is. */
+/* Finds a %reserved_smem_offset register. Returns false if its meaning is not known. */
 static bool find_reserved(const char *name, uint32_t *ret)
 {
 	static const struct {
@@ -273,8 +274,8 @@ uint32_t dec_vector_size(const struct dec *d, const struct ptx_opd *o)
 	return d->f->regs.at[o->reg].sym->type.vec > 1 ? d->f->regs.at[o->reg].sym->type.vec : 0;
 }
 
-/* A register, or a component of a vector register: .x and .r are the first. A whole vector is not a
- * source: instructions that take one call dec_vector_size. */
+/* Returns the offset of a register, or of a component of a vector register (.x and .r are the
+ * first). A whole vector is refused here: instructions that accept one call dec_vector_size. */
 static uint32_t src_reg(const struct dec *d, const struct ptx_opd *o)
 {
 	static const char names[] = "xyzwrgba";

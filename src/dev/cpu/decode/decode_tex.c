@@ -1,12 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0
  * Copyright 2026 The heddle authors */
 
-/* Textures and surfaces by handle, as nvcc emits them: [handle, {coordinates}]. Levels and
- * gradients are read and ignored, as no object has mipmaps (the driver refuses them). */
+/* Decodes textures and surfaces by handle, in the form that nvcc emits: [handle, {coordinates}].
+ * Mipmap levels and gradients are parsed and ignored, because no object has mipmaps (the driver
+ * refuses them). */
 #include "decode.h"
 #include "dev/cpu/image.h"
 
-/* The shape, and whether it is layered. */
+/* Decodes the shape of a texture, and whether it is layered. */
 static bool dec_shape(const struct ptx_mnem *mn, struct vinsn *to)
 {
 	static const struct {
@@ -27,7 +28,7 @@ static bool dec_shape(const struct ptx_mnem *mn, struct vinsn *to)
 	return false;
 }
 
-/* The parts of a vector, four at most, or a register alone. */
+/* Finds the registers of a vector (at most four) or of a single register. */
 static uint32_t dec_parts(
 	struct dec *d, const struct ptx_opd *o, uint8_t type, bool is_dst, uint32_t *ret)
 {
@@ -55,7 +56,7 @@ static uint32_t dec_parts(
 	return n;
 }
 
-/* The handle, and registers of data and coordinates. */
+/* Decodes the handle and the registers of data and coordinates. */
 static bool dec_operands(struct dec *d, const struct ptx_opd *data, uint8_t type, bool is_dst,
 	const struct ptx_opd *addr, struct vinsn *to)
 {

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  * Copyright 2026 The heddle authors */
 
-/* The video instructions that compilers emit: vabsdiff2 and vabsdiff4 of whole registers. */
+/* Decodes the video instructions that compilers emit: vabsdiff2 and vabsdiff4 of whole
+ * registers. */
 #include "decode.h"
 
 bool dec_video(struct dec *d)

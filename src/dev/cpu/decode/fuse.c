@@ -2,9 +2,9 @@
  * Copyright 2026 The heddle authors */
 
 /* Fuses multiplications and additions to fma as ptxas does, in the parsed functions, before they
- * are decoded. PTX leaves this open, and a fused pair is rounded once. So results match a GPU's in
- * the last bit only if the same pairs are fused. A function is processed when the first kernel that
- * reaches it is decoded. */
+ * are decoded. PTX leaves the choice to the assembler, and a fused pair is rounded only once. So
+ * results match a GPU's in the last bit only if the same pairs are fused. A function is processed
+ * when the first kernel that reaches it is decoded. */
 #include "dev/cpu/code.h"
 
 #include "cfg/contract.h"
@@ -12,7 +12,8 @@
 #include <errno.h>
 #include <stdlib.h>
 
-#define LONGEST 100000 /* statements; longer functions are not fused, as that would take long */
+/* statements; a longer function is not fused, because that would take too long */
+#define LONGEST 100000
 
 static int fuse_one(struct vgpu_module *mod, size_t i)
 {
@@ -29,7 +30,7 @@ static int fuse_one(struct vgpu_module *mod, size_t i)
 	r = contract_fuse(mod->ptx, f, &diags, &n);
 	arena_finish(&a);
 	mod->fused[i] = true;
-	/* Too many links of definitions and uses: it stays as it is. */
+	/* The graph of definitions and uses is too large, so this function is not fused. */
 	return r == -E2BIG ? 0 : r;
 }
 

@@ -2,9 +2,9 @@
  * Copyright 2026 The heddle authors */
 
 /* The driver API's objects on the virtual GPU. One lock, drv.lock, guards all of them. The driver
- * releases it while host functions, large copies and blocks run. Handles are looked up before use,
- * so that a stale or foreign handle gives an error code. Functions need the lock held, unless they
- * say otherwise. */
+ * releases the lock while host functions, large copies and blocks execute. Handles are looked up
+ * before use, so that a stale or foreign handle gives an error code. Callers hold the lock for all
+ * functions here, except where a comment says otherwise. */
 #ifndef HEDDLE_VGPU_DRV_H
 #define HEDDLE_VGPU_DRV_H
 
@@ -43,17 +43,19 @@ struct drv_ctx {
 	struct obj all; /* ring of its objects */
 	CUdevice dev;
 	unsigned refs, flags, api_version;
-	uint32_t peers; /* devices whose memory its kernels reach: a bit each */
+	uint32_t peers; /* devices whose memory its kernels can access; one bit each */
 	uint64_t id;
 	bool primary;
 	CUresult error; /* sticky: the code of a fault, which every later call returns */
-	bool is_unused; /* not used since its reset: inactive until its next use */
+	bool is_unused; /* not used since its reset; inactive until its next use */
 	CUfunc_cache cache;
 	CUsharedconfig shared_config;
 	size_t limit[16];                   /* by CUlimit */
 	struct drv_stream *legacy, *active; /* active: streams with work */
-	unsigned alone, local_bytes;        /* calls in drv_wait_alone; most of a thread so far */
-	struct strbuf printed;              /* of kernels; written at the next synchronisation */
+	/* calls now in drv_wait_alone; greatest local memory per thread so far */
+	unsigned alone, local_bytes;
+	/* printf output of kernels, written at the next synchronization */
+	struct strbuf printed;
 	pthread_mutex_t print_lock;
 };
 
@@ -65,7 +67,7 @@ struct drv_module {
 	unsigned n_funcs;
 };
 
-/* A kernel: its CUfunction is &obj, its CUkernel &kernel. */
+/* A kernel. Its CUfunction handle is &obj, its CUkernel handle &kernel. */
 struct drv_func {
 	struct obj obj, kernel;
 	struct drv_module *module;
@@ -81,17 +83,18 @@ struct drv_func {
 
 struct drv_library {
 	struct obj obj;
-	struct drv_module *module[SM_MAX_DEVICES]; /* by device; all but the first as needed */
+	/* one per device; all but the first are created when needed */
+	struct drv_module *module[SM_MAX_DEVICES];
 	char *ptx;
 	size_t ptx_len;
-	VEC(uint64_t) placed;     /* contexts that have its code, by their ids */
+	VEC(uint64_t) placed;     /* ids of the contexts that have its code */
 	struct drv_library *next; /* of all */
 };
 
 struct drv_array {
 	struct obj obj;
 	CUDA_ARRAY3D_DESCRIPTOR desc;
-	uint64_t addr, bytes, pitch, slice; /* rows behind each other, then slices or layers */
+	uint64_t addr, bytes, pitch, slice; /* rows are contiguous, then slices or layers */
 	unsigned channel_bytes;
 };
 
@@ -102,12 +105,14 @@ struct drv_alloc {
 	CUdevice dev; /* whose memory it takes */
 	uint64_t addr, bytes, id;
 	unsigned flags;
-	bool sync_memops, pooled, freed; /* freed: by cuMemFreeAsync, which has still to happen */
-	struct drv_stream *freed_in;     /* where; what comes behind it there is refused at once */
+	/* freed: cuMemFreeAsync was called, but the free is still queued */
+	bool sync_memops, pooled, freed;
+	/* stream of that free; later uses in this stream are refused */
+	struct drv_stream *freed_in;
 };
 
 struct drv_device {
-	/* the number on the virtual GPU; the index in drv.device is the CUdevice */
+	/* the device's number on the virtual GPU; its CUdevice is its index in drv.device */
 	unsigned number;
 	struct sm *sm;
 	struct vgpu_pool *pool;
@@ -118,29 +123,30 @@ struct drv_device {
 
 struct drv_state {
 	pthread_mutex_t lock;
-	pthread_cond_t changed; /* something that a host thread may wait for has ended */
-	int pid;                /* of the process that called cuInit; 0: nobody did */
+	pthread_cond_t changed; /* signaled when work that a host thread can wait for has ended */
+	int pid;                /* process that called cuInit; 0: none did */
 	struct sm_config config;
-	struct sm *first; /* of the virtual GPU's device 0, which may be invisible */
+	struct sm *first; /* the virtual GPU's device 0, which may be invisible */
 	struct drv_device device[SM_MAX_DEVICES];
 	unsigned n_devices; /* visible ones; at least one after cuInit */
 	struct vgpu_mem *mem;
 	struct drv_ctx *contexts[64];
 	unsigned n_contexts;
-	uint64_t next_id; /* of contexts, streams, allocations, captures */
+	uint64_t next_id; /* next id of a context, stream, allocation or capture */
 };
 extern struct drv_state drv;
 
-/* Handles. drv_get returns NULL unless h is a live object of that kind. */
+/* Functions that add, remove and look up handles. drv_get returns NULL unless h is a live object of
+ * that kind. */
 void drv_obj_add(struct obj *o, enum obj_kind kind, struct drv_ctx *ctx);
 bool drv_obj_add_at(const void *handle, struct obj *o);
 void drv_obj_remove(struct obj *o);
 void drv_obj_remove_at(const void *handle, struct obj *o);
 void *drv_get(const void *h, enum obj_kind kind);
 
-/* Locks, and returns the thread's current context. Every function that works in a context begins
- * with it. After a failure nothing is locked. DRV_ENTER returns the error from the calling
- * function. */
+/* Takes the lock and returns the thread's current context. Every function that needs a context
+ * begins with this call. After a failure the lock is not held. The macro DRV_ENTER makes the
+ * calling function return the error. */
 CUresult drv_enter(struct drv_ctx **ret);
 CUresult drv_enter_init(void); /* takes only the lock, for calls that need no context */
 CUresult drv_leave(CUresult r);
@@ -162,7 +168,7 @@ CUresult drv_leave(CUresult r);
 int drv_devices_open(void); /* 0 with n_devices 0: none is visible */
 void drv_devices_close(void);
 void drv_device_uuid(unsigned number, CUuuid *ret);
-/* NULL: no such device, or it is not visible. */
+/* Returns NULL if there is no such device or it is not visible. */
 static inline struct drv_device *drv_device_of(CUdevice dev)
 {
 	return dev >= 0 && (unsigned)dev < drv.n_devices ? &drv.device[dev] : NULL;
@@ -171,8 +177,8 @@ static inline struct drv_device *drv_device_of(CUdevice dev)
 void drv_ctx_destroy(struct drv_ctx *c);
 void drv_ctx_flush_print(struct drv_ctx *c);      /* without the lock */
 struct drv_func *drv_func_of(const void *handle); /* CUfunction or CUkernel */
-/* A library's kernel on this device; other kernels belong to one device. NULL: no memory, or no
- * kernel. */
+/* Returns the version of a library's kernel for this device. A kernel that does not belong to a
+ * library is returned as it is. NULL if out of memory, or if the handle is not a kernel. */
 struct drv_func *drv_func_on(CUdevice dev, const void *handle);
 void drv_module_destroy(struct drv_module *m);
 CUresult drv_code_of(const void *image, char **ret_ptx, size_t *ret_len);

@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0
  * Copyright 2026 The heddle authors */
 
-/* The first two directives of a PTX text, .version and .target, decide whether a driver compiles
- * the text for a device. A driver knows the PTX ISA of its own CUDA version and of older ones. A
- * device runs code for its own and lower architectures. sm_90a is for compute capability 9.0 alone,
- * and sm_100f for devices of the same major version that are not older. */
+/* Decides whether a driver would compile a PTX text for a device. The first two directives,
+ * .version and .target, decide this. A driver knows the PTX ISA of its own CUDA version and all
+ * older ones. A device runs code for its own and for lower architectures. sm_90a is only for
+ * compute capability 9.0, and sm_100f for devices of the same major version with the same or a
+ * higher minor version. */
 #include "drv_accept.h"
 
 #include "drv.h"
@@ -45,7 +46,7 @@ static void skip_gaps(struct head *h)
 	}
 }
 
-/* The directive and the gap behind it. */
+/* Reads a directive and the white space after it. */
 static bool read_directive(struct head *h, const char *name)
 {
 	size_t len = strlen(name);

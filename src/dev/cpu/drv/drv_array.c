@@ -2,7 +2,7 @@
  * Copyright 2026 The heddle authors */
 
 /* CUDA arrays: device memory with a size and a format, which kernels access only through textures
- * and surfaces. Here the rows of texels are contiguous; layers and faces are slices. */
+ * and surfaces. Here the rows of texels are contiguous, and layers and cube faces are slices. */
 #include <errno.h>
 #include <stdlib.h>
 
@@ -36,7 +36,7 @@ unsigned drv_channel_bytes(CUarray_format format)
 	return 0;
 }
 
-/* Sizes and flags that belong together; then the layout. */
+/* Checks that sizes and flags are compatible, then computes the layout. */
 static CUresult lay_out_array(struct drv_array *a)
 {
 	const CUDA_ARRAY3D_DESCRIPTOR *d = &a->desc;
@@ -128,7 +128,7 @@ CUresult cuArrayDestroy(CUarray array)
 
 	if (r == CUDA_SUCCESS)
 		r = drv_wait_alone(c);
-	/* Another thread may have been quicker. */
+	/* Another thread may have destroyed it during the wait. */
 	struct drv_array *a = drv_array_of(array);
 	if (r == CUDA_SUCCESS && a)
 		drv_array_destroy(a);
@@ -158,7 +158,7 @@ CUresult cuArrayGetDescriptor(CUDA_ARRAY_DESCRIPTOR *desc, CUarray array)
 
 /* ---- copies ---- */
 
-/* Is the box of one side of a copy inside the array? */
+/* Returns true if the box of one side of a copy is inside the array. */
 static bool is_inside(
 	const struct drv_array *a, const CUDA_MEMCPY3D *m, size_t x, size_t y, size_t z)
 {

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0
  * Copyright 2026 The heddle authors */
 
-/* Stream capture: submitted work becomes a node after the stream's latest nodes, and events carry
- * the capture from stream to stream. */
+/* Stream capture: work that is submitted to a captured stream becomes a graph node, which depends
+ * on the stream's latest nodes. Waiting for an event that was recorded in a captured stream adds
+ * another stream to the capture. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -98,8 +99,9 @@ CUresult capture_begin(struct drv_stream *s, CUstreamCaptureMode mode, struct dr
 	return CUDA_SUCCESS;
 }
 
-/* Has every forked stream been joined? Then its last nodes precede the origin's. A node follows its
- * dependencies in the list, so one walk from the end reaches all of them. */
+/* Returns true if every forked stream was joined, so that its last nodes precede the origin
+ * stream's last nodes. A node comes after its dependencies in the list, so one walk from the end of
+ * the list reaches all of them. */
 static bool all_joined(struct capture *cap)
 {
 	struct drv_graph *g = cap->graph;
@@ -225,7 +227,7 @@ CUresult capture_wait(struct drv_stream *s, struct drv_event *e)
 
 	while (cap && (cap != e->capture || cap->id != e->capture_id))
 		cap = cap->next;
-	if (!cap) /* that capture is over, or there was none */
+	if (!cap) /* the capture of that event has ended, or there was none */
 		return s->capture ? capture_invalidate(s, CUDA_ERROR_STREAM_CAPTURE_ISOLATION)
 				  : CUDA_ERROR_CAPTURED_EVENT;
 	if (cap->invalidated)

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  * Copyright 2026 The heddle authors */
 
-/* Copies and sets. Device addresses are checked at the call. Pageable host memory behaves as on a
- * GPU: a source is read, and a destination is written, before the call returns. */
+/* Copies and memsets. Device addresses are checked at the call. Pageable host memory behaves as on
+ * a GPU: a source is read, and a destination is written, before the call returns. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -10,10 +10,11 @@
 #include "drv_func.h"
 #include "drv_graph.h"
 
-/* The kind of memory that a call names for a side of a copy. */
+/* The kind of memory that a call specifies for one side of a copy. */
 enum side { SIDE_DEVICE, SIDE_HOST, SIDE_ANY };
 
-/* The byte range of a box; false: it does not fit in the address space. */
+/* Computes the number of bytes from the first to the last byte of a box. Returns false if it does
+ * not fit in the address space. */
 static bool find_extent(
 	size_t width, size_t height, size_t depth, size_t pitch, size_t plane, uint64_t *ret)
 {
@@ -43,7 +44,8 @@ static bool is_known(uint64_t addr)
 	return vgpu_mem_find(drv.mem, addr, &base, &bytes, &host);
 }
 
-/* s is NULL for a graph's node. A host side may also be memory that the device knows. */
+/* Checks one side of a copy. s is NULL for a graph node. An address for SIDE_HOST can also be
+ * memory that the device knows; *ret_known is then true. */
 static bool side_ok(
 	const struct drv_stream *s, enum side side, uint64_t addr, uint64_t bytes, bool *ret_known)
 {
@@ -171,7 +173,7 @@ CUresult cuMemcpyDtoD(CUdeviceptr dst, CUdeviceptr src, size_t bytes)
 	return copy_plain(NULL, dst, src, bytes, SIDE_DEVICE, SIDE_DEVICE, true);
 }
 
-/* A copy between contexts waits for all work of both. */
+/* Waits for all work of both contexts before a copy between them. */
 static CUresult wait_for_both(CUcontext dst, CUcontext src)
 {
 	DRV_ENTER(c);
@@ -250,7 +252,7 @@ static CUresult side_of(
 	return CUDA_ERROR_INVALID_VALUE;
 }
 
-/* To a box's corner; false: that is not in the address space. */
+/* Advances *at to a box's corner. Returns false if that is outside the address space. */
 static bool move_side(uint64_t *at, size_t x, size_t y, size_t pitch, size_t z, size_t plane)
 {
 	size_t rows, planes;
@@ -269,7 +271,7 @@ static CUresult box_of(const CUDA_MEMCPY3D *m, struct drv_copy *ret, enum side *
 		r = side_of(m->dstMemoryType, m->dstHost, m->dstDevice, dst, &d);
 	if (r != CUDA_SUCCESS)
 		return r;
-	/* 0: rows, or planes, are next to each other. */
+	/* A pitch or height of 0 means that rows or planes are contiguous. */
 	size_t sp = m->srcPitch ? m->srcPitch : m->WidthInBytes;
 	size_t dp = m->dstPitch ? m->dstPitch : m->WidthInBytes;
 	size_t splane, dplane;
@@ -393,7 +395,8 @@ bool drv_set_ok(const struct drv_set *s)
 	       find_extent(row, s->height, 1, s->pitch, 0, &bytes) && drv_in_range(s->dst, bytes);
 }
 
-/* Sets of device memory do not wait, even without Async; sets of host memory do. */
+/* Submits a memset. A memset of device memory returns without waiting, even if its name has no
+ * Async. A synchronous memset of host memory waits. */
 static CUresult set_call(CUstream stream, CUdeviceptr dst, size_t pitch, uint32_t value,
 	unsigned element, size_t width, size_t height, bool sync)
 {

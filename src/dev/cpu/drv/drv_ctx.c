@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0
  * Copyright 2026 The heddle authors */
 
-/* Contexts: creation, the current context, destruction. The primary context is one object for the
- * life of the process; while it is not retained, it counts as destroyed. */
+/* Contexts: creation, the current context, destruction. The primary context is one object that
+ * exists as long as the process. While no caller retains it, it behaves like a destroyed
+ * context. */
 #include "drv_ctx.h"
 
 #include <stdio.h>
@@ -118,7 +119,7 @@ static void destroy_object(struct obj *o)
 	}
 }
 
-/* Ends all work in the context and destroys its objects. Libraries stay, since they belong to the
+/* Ends all work in the context and destroys its objects. Libraries stay, because they belong to the
  * process. */
 static void empty_ctx(struct drv_ctx *c)
 {

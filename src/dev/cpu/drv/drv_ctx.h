@@ -7,7 +7,7 @@
 
 #include "drv.h"
 
-/* The thread's current context. Fails with CUDA_ERROR_INVALID_CONTEXT or
+/* Returns the thread's current context in *ret, or fails with CUDA_ERROR_INVALID_CONTEXT or
  * CUDA_ERROR_CONTEXT_IS_DESTROYED. */
 CUresult drv_ctx_current(struct drv_ctx **ret);
 struct drv_ctx *drv_ctx_of(CUcontext h); /* NULL: no such context, or one that is not in use */

@@ -6,7 +6,7 @@
 #include "drv_func.h"
 #include "drv_graph.h"
 
-/* The context ctx; NULL: the current one. */
+/* Returns context ctx, or the current context if ctx is NULL. */
 static CUresult named_or_current(CUcontext ctx, struct drv_ctx **ret)
 {
 	struct drv_ctx *c;
@@ -237,7 +237,7 @@ CUresult cuCtxDisablePeerAccess(CUcontext peer)
 	return drv_leave(CUDA_SUCCESS);
 }
 
-/* Meant for green contexts, which this device does not have. */
+/* These functions are for green contexts, which this device does not have. */
 CUresult cuCtxRecordEvent(CUcontext ctx, CUevent event)
 {
 	return CUDA_ERROR_NOT_SUPPORTED;

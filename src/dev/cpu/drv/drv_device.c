@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  * Copyright 2026 The heddle authors */
 
-/* Properties of devices. All devices of one virtual GPU are alike. */
+/* Properties of devices. All devices of one virtual GPU have the same properties. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -19,7 +19,7 @@ CUresult cuDriverGetVersion(int *version)
 	return CUDA_SUCCESS;
 }
 
-/* The head of every call about a device. */
+/* Checks what every call about a device needs: an initialized driver, a result, a device. */
 static CUresult check_device(const void *ret, CUdevice dev)
 {
 	CUresult r = drv_enter_init();
@@ -61,7 +61,8 @@ CUresult cuDeviceGetName(char *name, int len, CUdevice dev)
 	return r;
 }
 
-/* Depends on the instance and the device, so all processes that share it get the same. */
+/* The UUID depends on the instance and the device number, so all processes that share a device get
+ * the same UUID. */
 CUresult cuDeviceGetUuid(CUuuid *uuid, CUdevice dev)
 {
 	CUresult r = check_device(uuid, dev);
@@ -180,7 +181,7 @@ CUresult cuDeviceGetByPCIBusId(CUdevice *dev, const char *id)
 	return CUDA_ERROR_INVALID_DEVICE;
 }
 
-/* Each reaches the memory of every other one. */
+/* Each device can access the memory of every other device. */
 CUresult cuDeviceCanAccessPeer(int *can, CUdevice dev, CUdevice peer)
 {
 	CUresult r = check_device(can, dev);

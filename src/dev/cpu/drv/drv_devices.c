@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0
  * Copyright 2026 The heddle authors */
 
-/* The virtual GPU's devices. cuInit opens them, the process's end closes them, and
- * CUDA_VISIBLE_DEVICES selects and orders them. A CUdevice is the number among the visible devices.
- * All devices share one address space; each has its own SMs and workers. */
+/* The virtual GPU's devices. cuInit opens them, and the end of the process closes them.
+ * CUDA_VISIBLE_DEVICES selects and orders them; a CUdevice is an index among the visible devices.
+ * All devices share one address space, but each has its own SMs and workers. */
 #include <ctype.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -22,7 +22,7 @@ void drv_device_uuid(unsigned number, CUuuid *ret)
 
 /* ---- CUDA_VISIBLE_DEVICES ---- */
 
-/* Is the word a prefix of the UUID as text, including "GPU-" and dashes? */
+/* Returns true if the word is a prefix of the UUID's text form, including "GPU-" and dashes. */
 static bool begins_uuid(const char *word, size_t len, const CUuuid *uuid)
 {
 	char text[48] = "GPU-";
@@ -36,7 +36,8 @@ static bool begins_uuid(const char *word, size_t len, const CUuuid *uuid)
 	return len > 4 && len <= n && !strncasecmp(word, text, len);
 }
 
-/* The only device of n whose UUID has this prefix; -1: none, or several. */
+/* Returns the only device of n whose UUID has this prefix, or -1 if there is none or more than
+ * one. */
 static int named_by_uuid(const char *word, size_t len, unsigned n)
 {
 	int found = -1;
@@ -53,7 +54,8 @@ static int named_by_uuid(const char *word, size_t len, unsigned n)
 	return found;
 }
 
-/* Reads a word as the driver does: blanks, then a number with any suffix, or a UUID. */
+/* Returns the device that a word names, or -1. Parses the word as NVIDIA's driver does: blanks,
+ * then a number with any suffix, or a UUID. */
 static int named_by(const char *word, size_t len, unsigned n)
 {
 	while (len && isspace((unsigned char)*word)) {
@@ -69,8 +71,8 @@ static int named_by(const char *word, size_t len, unsigned n)
 	return named_by_uuid(word, len, n);
 }
 
-/* The devices of n that the text selects. A word that names no device ends the list, and a device
- * that is named twice empties it. */
+/* Lists the devices of n that the text selects. A word that names no device ends the list, and a
+ * device that is named twice makes the list empty. */
 static unsigned list_visible(const char *text, unsigned n, unsigned ret[SM_MAX_DEVICES])
 {
 	unsigned count = 0;

@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0
  * Copyright 2026 The heddle authors */
 
-/* The threads that serve streams. The copy thread sleeps on a condition variable while it has no
- * work. While a stream waits for a value in memory, the thread polls the value at intervals from 20
- * to 200 microseconds, since a store notifies nobody. Serial mode has no threads but one, which
- * continues when the program spins on memory for a long time without a call. */
+/* The threads that execute stream operations. The copy thread sleeps on a condition variable while
+ * it has no work. While a stream waits for a value in memory, this thread polls the value at
+ * intervals of 20 to 200 microseconds, because a store to memory notifies nobody. Serial mode has a
+ * single thread. It continues the work if the program spins on memory for a long time without a
+ * driver call. */
 #include "drv_engine.h"
 #include "drv_graph.h"
 
@@ -16,11 +17,13 @@
 
 #include "dev/cpu/thread.h"
 
-#define INLINE_BYTES 32768 /* copies up to this size run at once, in the thread that starts them */
+/* copies up to this size are done at once, in the thread that starts them */
+#define INLINE_BYTES 32768
 #define LOOK_MIN_NS  20000
 #define LOOK_MAX_NS  200000
-/* After this many sleeps without a call, serial mode continues by itself: one second in which this
- * process runs. */
+/* After this many sleeps without a driver call, the thread of serial mode continues the work by
+ * itself. The sleeps take one second in total, not counting time in which this process is
+ * stopped. */
 #define SERIAL_NAPS   20
 #define SERIAL_NAP_NS 50000000
 
@@ -29,7 +32,7 @@ static struct op_list {
 } copies, hosts, timed;
 static pthread_cond_t copy_cond = PTHREAD_COND_INITIALIZER, host_cond = PTHREAD_COND_INITIALIZER;
 static bool copy_thread_runs, host_thread_runs, kicked;
-static uint64_t activity; /* counts host threads' waits, in serial mode */
+static uint64_t activity; /* in serial mode: number of waits by host threads */
 
 static void list_push(struct op_list *l, struct drv_op *op)
 {
@@ -197,7 +200,7 @@ static struct drv_op **earliest_timed(void)
 	return best;
 }
 
-/* The device whose next step comes first, and when. */
+/* Returns the pool of the device whose next step is the earliest, and the time of that step. */
 static struct vgpu_pool *earliest_pool(uint64_t *ret_ns)
 {
 	struct vgpu_pool *best = NULL;
@@ -220,7 +223,8 @@ static void set_now(uint64_t ns)
 		vgpu_pool_set_now(drv.device[i].pool, ns);
 }
 
-/* The next event in virtual time; false: none can happen without the host. */
+/* Executes the next event in virtual time. Returns false if no event can happen unless the host
+ * does something. */
 static bool serial_step(void)
 {
 	if (hosts.first) {
@@ -353,7 +357,8 @@ void drv_engine_copy(struct drv_op *op)
 
 void drv_engine_host(struct drv_op *op)
 {
-	/* Ops of graphs, and ops that report an error, were not checked before. */
+	/* For the host functions of a graph, drv_engine_ready did not start the thread
+	 * before. */
 	if (!drv.config.serial && start_thread(&host_thread_runs, host_thread) != 0) {
 		drv_fail(op->ctx, CUDA_ERROR_OPERATING_SYSTEM);
 		drv_complete(op);
@@ -374,7 +379,8 @@ void drv_engine_wake(void)
 		return;
 	}
 	kicked = true;
-	/* Without a thread, the waiting thread polls (drv_engine_wait). */
+	/* If the copy thread cannot be started, the host thread that waits polls the values
+	 * (drv_engine_wait). */
 	if (value_waits() && start_thread(&copy_thread_runs, copy_thread) == 0)
 		pthread_cond_signal(&copy_cond);
 }

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0
  * Copyright 2026 The heddle authors */
 
-/* Executes all ops but kernels: one thread for large copies and for values that streams wait for,
- * one thread for host functions. In serial mode the waiting thread does so, in virtual time. Needs
- * drv.lock held. */
+/* Executes all operations except kernels. One thread handles large copies and values that streams
+ * wait for; another thread executes host functions. In serial mode the waiting thread does all
+ * this, in virtual time. Callers hold drv.lock. */
 #ifndef HEDDLE_VGPU_DRV_ENGINE_H
 #define HEDDLE_VGPU_DRV_ENGINE_H
 
@@ -11,17 +11,19 @@
 
 void drv_engine_copy(struct drv_op *op); /* OP_COPY, OP_SET: done now or later */
 void drv_engine_host(struct drv_op *op); /* OP_HOST, OP_CALLBACK */
-void drv_engine_wake(void);              /* something changed: look at waiting values */
+void drv_engine_wake(void);              /* checks values that streams wait for, after a change */
 void drv_engine_wait(void);              /* a host thread waits for drv.changed */
-/* Call before queueing such an op. Success: there is a thread for it. */
+/* Makes sure that a thread exists for operations of this kind. Call it before queueing such an
+ * operation. */
 CUresult drv_engine_ready(enum op_kind kind, CUdevice dev);
-void drv_engine_spend(struct drv_op *op); /* serial mode: lets the time of a copy pass */
+void drv_engine_spend(struct drv_op *op); /* serial mode: advances the time by that of a copy */
 
 /* drv_launch.c */
 void drv_kernel_start(struct drv_op *op);
 
-/* drv_init.c: lets waiting threads take the lock, which the caller holds, and takes it again. A
- * mutex alone gives a waiter no turn while another thread releases and retakes it. */
+/* Releases the lock so that waiting threads can take it, and takes it again (in drv_init.c). A
+ * plain unlock and lock is not enough: the mutex can give the lock back to the same thread while
+ * others wait. */
 void drv_let_others_in(void);
 
 #endif

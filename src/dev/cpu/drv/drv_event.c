@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  * Copyright 2026 The heddle authors */
 
-/* Events. Each recording is an object of its own, so that a wait refers to the recording that it
- * saw. */
+/* Events. Each recording of an event is a separate object, so that a wait refers to the recording
+ * that was the latest when the wait was submitted. */
 #include <stdlib.h>
 
 #include "drv_func.h"
@@ -75,7 +75,7 @@ static CUresult record_event(CUevent event, struct drv_stream *s, bool external)
 		return CUDA_ERROR_OUT_OF_MEMORY;
 	if (external) {
 		op->record->refs = 1;
-		op->event = e; /* the graph's node: a new recording each time it runs */
+		op->event = e; /* a graph node makes a new recording each time it runs */
 		return drv_submit(s, op);
 	}
 	drv_record_unref(e->record);

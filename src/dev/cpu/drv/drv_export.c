@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  * Copyright 2026 The heddle authors */
 
-/* Private tables that the CUDA runtime requests from a driver. NVIDIA documents none of them. */
+/* Private tables that the CUDA runtime requests from a driver. NVIDIA does not document any of
+ * them. */
 #include <string.h>
 
 #include "drv.h"

@@ -2,7 +2,7 @@
  * Copyright 2026 The heddle authors */
 
 /* Kernels as objects: attributes, parameters, occupancy (computed as for placing blocks on SMs),
- * and the launch calls from before CUDA 4. */
+ * and the launch functions from before CUDA 4. */
 #include "drv_func.h"
 
 #include <stdlib.h>
@@ -14,7 +14,8 @@ static CUresult get_attribute(const struct drv_func *f, CUfunction_attribute att
 {
 	switch ((int)attr) {
 	case CU_FUNC_ATTRIBUTE_MAX_THREADS_PER_BLOCK:
-		/* The register count is an estimate, and refuses no launch (drv_demand_of). */
+		/* Registers do not limit this number: their count is only an estimate, so it never
+		 * refuses a launch (drv_demand_of). */
 		*value = (int)f->info.max_threads;
 		break;
 	case CU_FUNC_ATTRIBUTE_SHARED_SIZE_BYTES:
@@ -254,8 +255,8 @@ struct sm_demand drv_demand_of(const struct drv_func *f, uint32_t threads, uint3
 	return d;
 }
 
-/* As in NVIDIA's driver (580.159, H100): occupancy is 0 for more dynamic shared memory than the
- * function's present limit. */
+/* Returns true if such a launch is possible. As in NVIDIA's driver (580.159, H100), occupancy is 0
+ * if the dynamic shared memory exceeds the function's current limit. */
 static bool launch_fits(const struct drv_func *f, uint32_t threads, size_t shared)
 {
 	return threads && threads <= f->info.max_threads && shared <= (size_t)f->max_dynamic_shared;
@@ -269,7 +270,8 @@ static uint32_t blocks_per_sm(const struct drv_func *f, uint32_t threads, size_t
 	return sm_blocks_per_sm(&drv.config, &d);
 }
 
-/* Occupancy by the estimated registers alone: the best block size must not rely on fewer. */
+/* Returns the occupancy for the estimated number of registers, without the limit of drv_demand_of.
+ * The suggested block size must not assume that the kernel uses fewer registers. */
 static uint32_t likely_blocks_per_sm(const struct drv_func *f, uint32_t threads, size_t shared)
 {
 	if (!launch_fits(f, threads, shared))
@@ -311,7 +313,7 @@ CUresult cuOccupancyMaxPotentialBlockSizeWithFlags(int *min_grid, int *threads, 
 	uint32_t max = f->info.max_threads, best = 0, best_threads = 0, best_blocks = 0;
 	if (limit && (uint32_t)limit < max)
 		max = (uint32_t)limit;
-	/* The largest of those that keep the most threads busy. */
+	/* Of the sizes that keep the most threads resident, takes the largest. */
 	for (uint32_t n = (uint32_t)round_up(max, 32); n > 0; n -= 32) {
 		uint32_t t = MIN(n, max);
 		uint32_t b = likely_blocks_per_sm(f, t, shared_of ? shared_of((int)t) : shared);
@@ -351,7 +353,7 @@ CUresult cuOccupancyAvailableDynamicSMemPerBlock(
 	return drv_leave(CUDA_SUCCESS);
 }
 
-/* There are no clusters but those of one block. */
+/* Only clusters of a single block are possible. */
 CUresult cuOccupancyMaxPotentialClusterSize(int *size, CUfunction fn, const CUlaunchConfig *config)
 {
 	DRV_ENTER(c);

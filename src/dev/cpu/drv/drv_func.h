@@ -1,49 +1,52 @@
 /* SPDX-License-Identifier: Apache-2.0
  * Copyright 2026 The heddle authors */
 
-/* Functions that files of the driver API share and that need no header of their own. drv.lock
- * held. */
+/* Functions that several files of the driver API use and that need no separate header. Callers hold
+ * drv.lock. */
 #ifndef HEDDLE_VGPU_DRV_FUNC_H
 #define HEDDLE_VGPU_DRV_FUNC_H
 
 #include "drv_queue.h"
 
-/* Makes a checked launch op, with its own copy of the parameters, not yet in a stream. */
+/* Checks a launch and creates an op for it, with its own copy of the parameters. The op is not yet
+ * in a stream. */
 CUresult drv_launch_op(struct drv_ctx *c, const struct drv_launch *shape, void **params,
 	void **extra, struct drv_op **ret);
 CUresult drv_event_record(CUevent event, struct drv_stream *s);
 void drv_event_destroy(struct drv_event *e);
 
-/* drv_array.c: the array of a handle; NULL: it is none. */
+/* Returns the array of a handle, or NULL if the handle is not an array (in drv_array.c). */
 struct drv_array *drv_array_of(CUarray array);
-/* Bytes of a channel; 0: the format is not known. */
+/* Returns the bytes per channel, or 0 if the format is unknown. */
 unsigned drv_channel_bytes(CUarray_format format);
 void drv_array_destroy(struct drv_array *a);
 struct drv_image;
 void drv_image_destroy(struct drv_image *i); /* drv_texture.c */
-/* Replaces sides that are arrays by device memory, checked against the arrays' sizes. */
+/* Checks the array sides of a copy against the sizes of the arrays, and replaces them by the
+ * arrays' device memory. */
 CUresult drv_copy_without_arrays(CUDA_MEMCPY3D *io_copy);
 
-/* drv_func.c: the resources of an SM that a block of such a launch takes. */
+/* Returns the SM resources that one block of such a launch takes (in drv_func.c). */
 struct sm_demand drv_demand_of(const struct drv_func *f, uint32_t threads, uint32_t shared);
 
-/* Checks and converts the API's structure. */
+/* These check an API structure and convert it. */
 CUresult drv_copy_of_3d(const CUDA_MEMCPY3D *from, struct drv_copy *ret);
 CUresult drv_copy_of_2d(const CUDA_MEMCPY2D *from, struct drv_copy *ret);
 bool drv_set_ok(const struct drv_set *s);
 
-/* Nonzero while the thread is in a call of the per-thread kind (drv_ptsz.c). */
+/* Nonzero while the thread is in a call of a per-thread variant such as _ptsz (drv_ptsz.c). */
 extern _Thread_local int drv_per_thread;
 
-/* drv_module.c: sets the log buffers that the options name to empty texts. */
+/* Sets the log buffers given in the options to empty texts (in drv_module.c). */
 CUresult drv_jit_silent(unsigned n, const CUjit_option *options, void **values);
-/* drv_lines.c: gives the module the line numbers that were registered for this text. */
+/* Gives module m the source line numbers that were registered for this text (in drv_lines.c). */
 void drv_lines_give(const char *text, size_t len, struct vgpu_module *m);
 
-/* drv_wait_ctx for calls during which no work can be added to the context, as with NVIDIA's driver
- * (bench/waiting.c; 580.159, H100), which holds a lock meanwhile. */
+/* Does the same as drv_wait_ctx, and no thread can add work to the context meanwhile. NVIDIA's
+ * driver behaves so too, because it holds a lock (bench/waiting.c; 580.159, H100). */
 CUresult drv_wait_alone(struct drv_ctx *c);
-/* drv_enter for calls that add work, memory or a stream: waits for drv_wait_alone first. */
+/* Does the same as drv_enter, but first waits until no drv_wait_alone is in progress. For calls
+ * that add work, memory or a stream. */
 CUresult drv_enter_adding(struct drv_ctx **ret);
 #define DRV_ENTER_ADDING(ctx)                                   \
 	struct drv_ctx *ctx;                                    \
@@ -52,11 +55,11 @@ CUresult drv_enter_adding(struct drv_ctx **ret);
 		if (enter_result != CUDA_SUCCESS)               \
 			return enter_result;                    \
 	} while (0)
-/* Loads the library's code into the context. The first time, if l is not NULL, this waits for the
- * context's work. */
+/* Loads the library's code into the context. The first time this waits for the context's work. If l
+ * is NULL, it does nothing. */
 CUresult drv_place(struct drv_ctx *c, struct drv_library *l);
-/* Removes all libraries from the context. A library that is in no context starts afresh on its next
- * use: with the initial values of its variables, and its kernels' default attributes. */
+/* Removes all libraries from the context. A library that is in no context starts anew at its next
+ * use, with the initial values of its variables and its kernels' default attributes. */
 void drv_unplace_all(struct drv_ctx *c);
 
 #endif

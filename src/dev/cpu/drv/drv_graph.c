@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  * Copyright 2026 The heddle authors */
 
-/* Graphs as data, and their execution. */
+/* Graphs: their nodes, and their execution. */
 #include "drv_graph.h"
 
 #include <stdlib.h>
@@ -78,8 +78,8 @@ struct drv_op *graph_op_copy(const struct drv_op *op)
 		memcpy(copy->launch.params, op->launch.params, bytes);
 	}
 	if (op->kind == OP_COPY && op->copy.staged) {
-		/* Captured from pageable memory: the graph reads the program's buffer when it
-		 * runs. */
+		/* The source was captured from pageable memory. The graph reads the program's
+		 * buffer when it runs, instead of the copy made at the call. */
 		copy->copy.staged = NULL;
 	}
 	if ((op->kind == OP_RECORD || op->kind == OP_WAIT_EVENT) && op->record)
@@ -171,7 +171,7 @@ static void start_node(struct graph_run *run, unsigned i)
 	op->seq = run->op->seq;
 	if (op->kind == OP_KERNEL && run->op->stream)
 		op->launch.priority = run->op->stream->priority;
-	/* A graph's event nodes use the event as it is when they run. */
+	/* An event node uses the event in the state it has when the node runs. */
 	if (op->event && !drv_get(op->event, OBJ_EVENT) &&
 		(op->kind == OP_RECORD || op->kind == OP_WAIT_EVENT))
 		op->event = NULL; /* destroyed since */

@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0
  * Copyright 2026 The heddle authors */
 
-/* Graphs. A node is an op template with the nodes that it depends on. An executable graph is a copy
- * of the nodes. A launch is one op of a stream that ends when the ops of all nodes have ended.
- * Capture turns the work that is submitted to streams into nodes. Needs drv.lock held. */
+/* Graphs. A node is an op used as a template, together with the nodes that it depends on. An
+ * executable graph is a copy of the nodes. A graph launch is one op of a stream; it ends when the
+ * ops of all nodes have ended. Capture turns work that is submitted to streams into nodes. Callers
+ * hold drv.lock. */
 #ifndef HEDDLE_VGPU_DRV_GRAPH_H
 #define HEDDLE_VGPU_DRV_GRAPH_H
 
@@ -28,12 +29,13 @@ struct exec_node {
 	unsigned *next; /* those that come after it */
 };
 
-/* Shared by the handle and by launches in flight. */
+/* An executable graph, shared by its handle and by launches in flight. */
 struct graph_exec {
 	struct obj obj;
 	unsigned refs, n;
 	struct exec_node *nodes;
-	struct graph_node **of; /* for updates: the node each one was made of */
+	/* for updates: the graph node that each of `nodes` was copied from */
+	struct graph_node **of;
 	uint64_t flags;
 };
 
@@ -49,7 +51,7 @@ struct graph_run {
 
 struct capture {
 	struct drv_graph *graph;
-	bool own_graph; /* made for it, not given (cuStreamBeginCaptureToGraph) */
+	bool own_graph; /* created for this capture (not by cuStreamBeginCaptureToGraph) */
 	struct drv_stream *origin;
 	pthread_t thread;
 	CUstreamCaptureMode mode;
@@ -61,7 +63,8 @@ struct capture {
 
 struct drv_graph *graph_new(struct drv_ctx *c);
 void graph_destroy(struct drv_graph *g);
-/* Takes over op. NULL: out of memory, or a dependency in another graph. */
+/* Adds a node to a graph and takes ownership of op. Returns NULL if out of memory, or if a
+ * dependency belongs to another graph. */
 struct graph_node *graph_add(
 	struct drv_graph *g, struct drv_op *op, struct graph_node *const *deps, size_t n_deps);
 struct drv_op *graph_op_copy(const struct drv_op *op);
@@ -69,7 +72,7 @@ struct graph_exec *graph_instantiate(struct drv_graph *g);
 void graph_exec_unref(struct graph_exec *e);
 void graph_start(struct drv_op *op);
 void graph_node_done(struct graph_run *run, unsigned node);
-bool graph_kick(void); /* held nodes whose condition is met; true: some started */
+bool graph_kick(void); /* starts held nodes whose condition is met; true if any started */
 bool graph_waits_for_value(void);
 void graph_cancel(struct drv_ctx *c);
 
@@ -84,10 +87,10 @@ void capture_leave(struct drv_stream *s); /* a stream goes while it is captured 
 /* Events in captures. */
 CUresult capture_record(struct drv_stream *s, struct drv_event *e);
 CUresult capture_wait(struct drv_stream *s, struct drv_event *e);
-/* For a call that is not allowed while this thread (in global mode: any thread) captures:
- * invalidates the captures, and returns the error. */
+/* Reports a call that is not allowed while this thread (in global mode: any thread) captures a
+ * stream: invalidates the captures and returns the error. */
 CUresult capture_unsafe(struct drv_ctx *c);
-/* For work in the legacy stream while a blocking stream is captured. */
+/* Reports work in the legacy stream while a blocking stream is captured, which is an error. */
 CUresult capture_implicit(struct drv_stream *s);
 CUresult capture_invalidate(struct drv_stream *s, CUresult why);
 

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  * Copyright 2026 The heddle authors */
 
-/* The calls for graphs and capture, as far as programs need them that capture streams, or build
- * graphs of kernels, copies, sets, host functions and events. */
+/* The API functions for graphs and capture. They cover programs that capture streams, or that build
+ * graphs of kernels, copies, memsets, host functions and events. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -25,7 +25,7 @@ CUresult cuGraphDestroy(CUgraph graph)
 	DRV_ENTER(c);
 	struct drv_graph *g = drv_get(graph, OBJ_GRAPH);
 
-	/* A graph under capture belongs to the capture until that ends. */
+	/* A graph that is being captured belongs to the capture until the capture ends. */
 	if (!g || capture_fills(g))
 		return drv_leave(CUDA_ERROR_INVALID_VALUE);
 	graph_destroy(g);
@@ -57,7 +57,7 @@ CUresult cuGraphClone(CUgraph *clone, CUgraph graph)
 	return drv_leave(ok ? CUDA_SUCCESS : CUDA_ERROR_OUT_OF_MEMORY);
 }
 
-/* Checks graph and dependencies, and adds the op. Takes over the op. */
+/* Checks the graph and the dependencies, and adds the op as a node. Takes ownership of op. */
 static CUresult add_node(CUgraphNode *node, CUgraph graph, const CUgraphNode *deps, size_t n,
 	struct drv_ctx *c, struct drv_op *op)
 {
@@ -303,7 +303,8 @@ CUresult cuGraphKernelNodeSetParams(CUgraphNode node, const CUDA_KERNEL_NODE_PAR
 	return drv_leave(n ? set_kernel(c, n->op, params) : CUDA_ERROR_INVALID_VALUE);
 }
 
-/* Returns the parameters as one buffer in `extra`; pointers to each are not kept. */
+/* Returns the parameters as one buffer in `extra`, because the pointers to the single parameters
+ * are not stored. */
 CUresult cuGraphKernelNodeGetParams(CUgraphNode node, CUDA_KERNEL_NODE_PARAMS *params)
 {
 	DRV_ENTER(c);
@@ -419,7 +420,8 @@ CUresult cuGraphExecGetFlags(CUgraphExec exec, uint64_t *flags)
 	return drv_leave(CUDA_SUCCESS);
 }
 
-/* Only for a graph of the same shape; a launch in flight keeps its nodes. */
+/* Updates an executable graph from a graph of the same shape. A launch in flight keeps the old
+ * nodes. */
 CUresult cuGraphExecUpdate(CUgraphExec exec, CUgraph graph, CUgraphExecUpdateResultInfo *result)
 {
 	DRV_ENTER(c);

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  * Copyright 2026 The heddle authors */
 
-/* The driver's state, its handles, entry and exit of every call, and the process's end, when its
- * blocks leave the shared SMs before its memory is freed. */
+/* The driver's state, its handles, the entry and exit of every call, and the end of the process. At
+ * that end, the process's blocks leave the shared SMs before its memory is freed. */
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
@@ -20,7 +20,7 @@ struct drv_state drv = {
 	.changed = PTHREAD_COND_INITIALIZER,
 };
 
-/* Loaders tell this library from a GPU's driver by this symbol (dev/dev.h). */
+/* A symbol by which loaders tell this library from a GPU's driver (dev/dev.h). */
 __attribute__((visibility("default"))) extern const int heddle_cpu_marker;
 const int heddle_cpu_marker = 1;
 
@@ -83,7 +83,7 @@ void drv_obj_remove_at(const void *handle, struct obj *o)
 		return;
 	n_handles--;
 	handles[i].at = NULL;
-	/* Those behind it that would not be found any more move up. */
+	/* Moves up the following entries, which lookups would no longer find otherwise. */
 	for (size_t k = (i + 1) & (cap_handles - 1); handles[k].at;
 		k = (k + 1) & (cap_handles - 1)) {
 		struct handle h = handles[k];
@@ -125,8 +125,8 @@ void *drv_get(const void *h, enum obj_kind kind)
 
 /* ---- in and out ---- */
 
-/* Cancellation is off in here, as a cancelled thread would leave the lock held. The state from
- * before entry, to be restored at exit. */
+/* The thread's cancellation state before it entered the driver. The exit restores it. Cancellation
+ * is disabled inside the driver, because a cancelled thread would keep the lock. */
 static _Thread_local int cancel_state;
 static unsigned outside; /* threads that wait to enter */
 static uint64_t came_in; /* number of entries, under the lock */
@@ -209,9 +209,9 @@ CUresult drv_leave(CUresult r)
 
 /* ---- beginning and end ---- */
 
-/* A child of fork has none of the threads, so for it the driver is not initialised and cannot be.
- * Another thread may have held the lock in the middle of a change; the child never reads that
- * state. */
+/* Makes the driver uninitialized in a child after fork, because the child has none of the driver's
+ * threads. The child cannot initialize it either. Another thread may have held the lock in the
+ * middle of a change, but the child never reads the driver's state. */
 static void forget_in_child(void)
 {
 	if (drv.pid > 0)
@@ -296,8 +296,8 @@ __attribute__((destructor)) static void leave(void)
 
 	if (drv.pid != getpid())
 		return;
-	/* The exiting thread may be inside a call (a signal handler), so this wait has a
-	 * timeout. */
+	/* The exiting thread can be inside a driver call itself (if a signal handler exits), so
+	 * this wait has a timeout. */
 	clock_gettime(CLOCK_REALTIME, &ts);
 	ts.tv_sec += 2;
 	if (pthread_mutex_timedlock(&drv.lock, &ts) == 0) {

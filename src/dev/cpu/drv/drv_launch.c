@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  * Copyright 2026 The heddle authors */
 
-/* Launches: does the checks that the driver does at the call, copies the parameters, and passes the
- * blocks to the pool when the launch is first in its stream. */
+/* Launches: checks the arguments as a GPU's driver does at the call, copies the parameters, and
+ * passes the blocks to the pool when the launch is first in its stream. */
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
@@ -14,7 +14,7 @@
 struct kernel_run {
 	struct vgpu_run run;
 	struct drv_op *op;
-	uint32_t workspace[16]; /* of a cooperative launch: its size, and its barrier */
+	uint32_t workspace[16]; /* for a cooperative launch: the workspace's size and its barrier */
 };
 
 static CUresult result_of_error(int error)
@@ -95,11 +95,11 @@ static uint64_t serial_timer(void *user)
 void drv_kernel_start(struct drv_op *op)
 {
 	const struct drv_launch *l = &op->launch;
-	/* A graph may have outlived its kernel's module. */
+	/* A graph can outlive the module of its kernel. */
 	bool gone = !drv_get(l->func, OBJ_FUNC);
 	struct kernel_run *k = gone ? NULL : calloc(1, sizeof(*k));
 
-	/* A graph's kernel was not looked at before. */
+	/* For a kernel in a graph, this was not checked before. */
 	CUresult r = drv_engine_ready(OP_KERNEL, op->ctx->dev);
 	if (gone)
 		r = CUDA_ERROR_INVALID_HANDLE;
@@ -248,7 +248,7 @@ struct launch_extras {
 	CUevent done_event;
 };
 
-/* Attributes that are hints, or that state the default, are accepted and ignored. */
+/* Reads the launch attributes. Hints, and attributes that only repeat the default, are ignored. */
 static CUresult take_attributes(
 	const CUlaunchConfig *config, struct drv_launch *l, struct launch_extras *x)
 {
@@ -284,7 +284,8 @@ static CUresult take_attributes(
 	return CUDA_SUCCESS;
 }
 
-/* A first launch waits to load a library's code, or to get more local memory. */
+/* Prepares the context for the kernel. The first launch waits for the context's work if it has to
+ * load a library's code or needs more local memory. */
 static CUresult make_ready(struct drv_ctx *c, const struct drv_func *f)
 {
 	uint32_t local = (uint32_t)MIN(f->info.local_bytes, UINT32_MAX);
@@ -385,7 +386,7 @@ CUresult cuLaunchHostFunc(CUstream stream, CUhostFn fn, void *user)
 	return drv_leave(drv_submit(s, op));
 }
 
-/* mode: how the calling thread waits for it, which does not matter here. */
+/* The virtual GPU ignores mode, which tells how the calling thread waits for the function. */
 CUresult cuLaunchHostFunc_v2(CUstream stream, CUhostFn fn, void *user, unsigned int mode)
 {
 	return mode <= 1 ? cuLaunchHostFunc(stream, fn, user) : CUDA_ERROR_INVALID_VALUE;

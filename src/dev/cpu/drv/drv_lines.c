@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0
  * Copyright 2026 The heddle authors */
 
-/* Source lines of texts that a pass made. A program registers them before it loads such a text
- * (dev_tell_lines), once for the process. The text itself does not hold them, so the key is its
- * digest. The oldest of many entries are dropped; then reports name the text's own lines. */
+/* Source lines of PTX texts that a pass wrote. A program registers the lines with dev_tell_lines
+ * before it loads such a text, once per process. The text itself does not contain them, so they are
+ * looked up by the text's hash. If there are too many entries, the oldest are dropped; reports then
+ * name the text's own lines. */
 #include <pthread.h>
 #include <stdlib.h>
 #include <string.h>

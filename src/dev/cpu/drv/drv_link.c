@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  * Copyright 2026 The heddle authors */
 
-/* cuLink*: returns its one PTX input unchanged, which suffices for programs that compile at run
- * time. Several inputs would have to become one module, and are refused. */
+/* cuLink*: returns its only PTX input unchanged, which is enough for programs that compile at run
+ * time. Several inputs would have to be linked into one module, so they are refused. */
 #include <stdlib.h>
 #include <string.h>
 

@@ -2,7 +2,7 @@
  * Copyright 2026 The heddle authors */
 
 /* Device and host memory. Device addresses are host addresses, so managed and pinned memory need no
- * mapping. Freeing waits for the context's work, as a GPU's driver does. */
+ * mapping. As with a GPU's driver, freeing memory waits for the context's work. */
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
@@ -47,7 +47,9 @@ bool drv_in_range(uint64_t addr, uint64_t bytes)
 	       bytes <= len - (addr - base);
 }
 
-/* Work in another stream may still precede the free; that is checked when it begins. */
+/* Returns true if work that is queued now in stream s can use this memory. It cannot if s itself
+ * has queued the free. Work in another stream can still execute before the free, so this is checked
+ * when that work starts. */
 bool drv_usable(const struct drv_stream *s, uint64_t addr, uint64_t bytes)
 {
 	const struct drv_alloc *a = drv_alloc_of(addr);
@@ -69,7 +71,7 @@ static CUresult add_alloc(struct drv_ctx *c, CUdevice dev, enum alloc_kind kind,
 	a->flags = flags;
 	a->id = ++drv.next_id;
 	drv_obj_add(&a->obj, OBJ_ALLOC, c);
-	/* Found by its address, not by its object's. */
+	/* An allocation is looked up by its memory address, not by its object's address. */
 	drv_obj_remove_at(a, &a->obj);
 	drv_obj_add_at((void *)(uintptr_t)addr, &a->obj);
 	return CUDA_SUCCESS;
@@ -197,7 +199,7 @@ CUresult cuMemAllocManaged(CUdeviceptr *ptr, size_t bytes, unsigned int flags)
 	return drv_leave(r);
 }
 
-/* An allocation that begins at addr and that may be freed by this call. */
+/* Returns the allocation that begins at addr if this kind of call may free it, else NULL. */
 static struct drv_alloc *find_freeable(uint64_t addr, bool host)
 {
 	struct drv_alloc *a = drv_get((void *)(uintptr_t)addr, OBJ_ALLOC);
@@ -217,7 +219,7 @@ static CUresult free_after_work(uint64_t addr, bool host, bool registered)
 	CUresult r = capture_unsafe(c);
 	if (r == CUDA_SUCCESS)
 		r = drv_wait_alone(c);
-	/* Another thread may have been quicker. */
+	/* Another thread may have freed it during the wait. */
 	a = find_freeable(addr, host);
 	if (r == CUDA_SUCCESS && a)
 		drv_alloc_destroy(a);
@@ -333,7 +335,7 @@ CUresult cuMemHostGetFlags(unsigned int *flags, void *p)
 	return drv_leave(CUDA_SUCCESS);
 }
 
-/* ---- hints about managed memory, which has only one place here ---- */
+/* ---- hints about managed memory, which are ignored because it never moves here ---- */
 
 static CUresult check_hint(CUdeviceptr ptr, size_t count)
 {
@@ -387,7 +389,7 @@ CUresult cuMemRangeGetAttribute(
 	return drv_leave(CUDA_SUCCESS);
 }
 
-/* ---- other processes' memory: there is no way to it ---- */
+/* ---- other processes' memory, which cannot be accessed here ---- */
 
 CUresult cuIpcGetMemHandle(CUipcMemHandle *handle, CUdeviceptr ptr)
 {

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  * Copyright 2026 The heddle authors */
 
-/* Modules and libraries. A library has one module a device, shared by all contexts there, until it
- * is unloaded. Code is decoded without the lock. */
+/* Modules and libraries. A library has one module per device. All contexts on the device share it
+ * until the library is unloaded. Code is decoded without holding the lock. */
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
@@ -61,7 +61,7 @@ CUresult drv_code_of(const void *image, char **ret_ptx, size_t *ret_len)
 	}
 }
 
-/* ---- JIT options: only the logs mean anything here ---- */
+/* ---- JIT options: only the log buffers have an effect ---- */
 
 struct jit_log {
 	char *error, *info;
@@ -122,7 +122,7 @@ CUresult drv_jit_silent(unsigned n, const CUjit_option *options, void **values)
 	return CUDA_SUCCESS;
 }
 
-/* This text, before; from now on it has. */
+/* Returns true if this text crashed the compiler before, and records that it does so now. */
 static bool has_crashed(const char *path)
 {
 	char mark[600];
@@ -137,8 +137,9 @@ static bool has_crashed(const char *path)
 	return false;
 }
 
-/* Simulates a compiler that takes the configured time, or fails as configured, but once for each
- * text: a file in the driver's cache, with the text in it, marks a compiled text. */
+/* Simulates a PTX compiler that takes the configured time, or crashes or hangs as configured. Each
+ * text is compiled once: a file in the driver's cache folder that contains the text marks it as
+ * compiled. */
 static void play_compiler(const char *ptx, size_t len)
 {
 	const struct sm_config *c = &drv.config;
@@ -168,7 +169,7 @@ static void play_compiler(const char *ptx, size_t len)
 	}
 }
 
-/* ret_ptx: NULL, or for the text, which the caller frees. */
+/* Decodes an image. If ret_ptx is not NULL, *ret_ptx is its PTX, which the caller frees. */
 static CUresult decode_image(const void *image, struct jit_log *log, struct vgpu_module **ret,
 	char **ret_ptx, size_t *ret_len)
 {
@@ -387,7 +388,7 @@ static CUresult read_file(const char *path, char **ret)
 			break;
 	}
 	fclose(f);
-	memset(buf + len, 0, 64); /* PTX ends at a NUL; headers may be read whole */
+	memset(buf + len, 0, 64); /* PTX ends at a NUL, and headers can be read as a whole */
 	*ret = buf;
 	return CUDA_SUCCESS;
 }
@@ -508,7 +509,8 @@ static void library_destroy(struct drv_library *l)
 	free(l);
 }
 
-/* The library's module on a device. Its variables are per device, except managed ones. */
+/* Returns the library's module on a device. Each device has its own variables, except managed
+ * ones. */
 static struct drv_module *library_on(struct drv_library *l, CUdevice dev)
 {
 	struct vgpu_module *code = NULL;
@@ -562,8 +564,8 @@ CUresult drv_place(struct drv_ctx *c, struct drv_library *l)
 	return drv_wait_alone(c);
 }
 
-/* Removes the library from a context. True: the context had its code, and no other context on the
- * device has it. */
+/* Removes the library from a context. Returns true if the context had the library's code and no
+ * other context on this device has it. */
 static bool unplace_library(struct drv_library *l, const struct drv_ctx *c)
 {
 	size_t kept = 0;

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0
  * Copyright 2026 The heddle authors */
 
-/* Stream-ordered allocation: memory is allocated at the call, and freed in stream order. Pools
- * keep no memory back, so their attributes are stored and have no effect. Also queries about
- * pointers. */
+/* Stream-ordered allocation: memory is allocated at the call and freed in stream order. Pools do
+ * not keep freed memory, so their attributes are stored but have no effect. This file also has the
+ * queries about pointers. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -273,7 +273,8 @@ CUresult cuPointerGetAttribute(void *data, CUpointer_attribute attr, CUdeviceptr
 	return drv_leave(data ? pointer_attribute(data, attr, ptr) : CUDA_ERROR_INVALID_VALUE);
 }
 
-/* Unlike cuPointerGetAttribute, unknown pointers are no error: all answers are zero. */
+/* Unlike for cuPointerGetAttribute, an unknown pointer is not an error: all attributes are then
+ * zero. */
 CUresult cuPointerGetAttributes(
 	unsigned int n, CUpointer_attribute *attrs, void **data, CUdeviceptr ptr)
 {

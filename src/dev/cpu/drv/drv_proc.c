@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  * Copyright 2026 The heddle authors */
 
-/* cuGetProcAddress: the newest variant of a function that the given CUDA version has; and the names
- * of results. */
+/* cuGetProcAddress, which returns the newest variant of a function that the given CUDA version has,
+ * and the names of result codes. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -18,7 +18,7 @@
 #undef SHAPE_CU_PTSZ
 #undef SHAPE_CU_PTDS
 
-/* One form of a function; base_len: its name without _vN. */
+/* One variant of a function; base_len is the length of its name without _vN. */
 static const struct form {
 	const char *symbol;
 	unsigned since;
@@ -76,7 +76,7 @@ static CUresult look_up(const char *symbol, void **fn, int version, uint64_t fla
 	return find_function(symbol, (unsigned)version, flags, fn, ret_status);
 }
 
-/* A name that is not found is reported by the status and by *fn, not by an error. */
+/* A name that is not found is not an error: the status reports it, and *fn is NULL. */
 CUresult cuGetProcAddress(const char *symbol, void **fn, int version, uint64_t flags,
 	CUdriverProcAddressQueryResult *status)
 {

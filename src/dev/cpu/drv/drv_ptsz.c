@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  * Copyright 2026 The heddle authors */
 
-/* The _ptsz and _ptds variants: the same functions, with the thread's own stream as the default
- * one. */
+/* The _ptsz and _ptds variants: they call the same functions, but their default stream is the
+ * thread's own. */
 #include "drv_func.h"
 
 #define SHAPE_0(name, symbol, params, args)

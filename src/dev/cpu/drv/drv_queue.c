@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  * Copyright 2026 The heddle authors */
 
-/* The order of ops: within a stream, against the legacy default stream, and after events and values
- * in memory. */
+/* The execution order of ops (operations): within a stream, relative to the legacy default stream,
+ * and after events and values in memory. */
 #include "drv_func.h"
 
 #include <stdlib.h>
@@ -61,7 +61,8 @@ void drv_op_free(struct drv_op *op)
 
 /* ---- when may an op start ---- */
 
-/* The legacy stream waits for all blocking streams, and they wait for the legacy stream. */
+/* Returns true if the legacy stream's rule lets the op start. The legacy stream waits for earlier
+ * work of all blocking streams, and blocking streams wait for earlier work of the legacy stream. */
 static bool legacy_allows(const struct drv_op *op)
 {
 	const struct drv_stream *s = op->stream;
@@ -101,7 +102,7 @@ static bool is_met(const struct drv_value *v)
 	}
 }
 
-/* The memory may have been freed since the op was queued. */
+/* Returns true unless the memory was freed since the op was queued. */
 static bool value_there(const struct drv_value *v)
 {
 	return drv_in_range(v->addr, v->wide ? 8 : 4);
@@ -113,7 +114,8 @@ bool drv_value_met(const struct drv_value *v)
 		return true; /* ends it, with an error */
 	if (!is_met(v))
 		return false;
-	vgpu_fence(__ATOMIC_ACQUIRE); /* what was fenced off from the value is seen behind it */
+	/* later ops see stores that a fence ordered before the value */
+	vgpu_fence(__ATOMIC_ACQUIRE);
 	return true;
 }
 
@@ -138,7 +140,7 @@ static void activate_stream(struct drv_stream *s)
 		return;
 	s->is_active = true;
 	struct drv_stream **at = &s->obj.ctx->active;
-	while (*at) /* in order of arrival, so that serial mode is fair */
+	while (*at) /* appends, so that serial mode is fair */
 		at = &(*at)->next_active;
 	s->next_active = NULL;
 	*at = s;
@@ -194,7 +196,8 @@ void drv_complete(struct drv_op *op)
 	pthread_cond_broadcast(&drv.changed);
 }
 
-/* Effects that must happen even if the context has failed, since other objects rely on them. */
+/* Ends an op of a failed context without executing it. Frees and callbacks still happen, because
+ * other objects rely on them. */
 static void skip_op(struct drv_op *op)
 {
 	if (op->kind == OP_FREE)
@@ -216,8 +219,8 @@ static void fail_freed(struct drv_op *op, uint64_t addr)
 	drv_fail(op->ctx, CUDA_ERROR_ILLEGAL_ADDRESS);
 }
 
-/* Before a copy or set: checks that its memory still exists, and holds the memory until
- * drv_complete. False: the context has failed. */
+/* Checks, before a copy or memset, that its memory still exists, and keeps that memory until
+ * drv_complete. Returns false after making the context fail. */
 static bool drv_copy_begin(struct drv_op *op)
 {
 	struct part {
@@ -302,7 +305,8 @@ void drv_start(struct drv_op *op)
 	}
 }
 
-/* Starts all ops of one context that can start. An op may end at once and so let others start. */
+/* Starts all ops of one context that can start, and returns true if it started any. An op can end
+ * at once and so allow others to start. */
 static bool kick_ctx(struct drv_ctx *c)
 {
 	bool any = false;
@@ -329,7 +333,8 @@ void drv_kick(void)
 {
 	static bool busy, again;
 
-	/* Ending an op can call this function again: loop once more instead of recursing. */
+	/* An op that ends can call this function again. Then the outer call loops once more instead
+	 * of recursing. */
 	if (busy) {
 		again = true;
 		return;
@@ -408,7 +413,8 @@ CUresult drv_wait_stream(struct drv_stream *s)
 	uint64_t seq = drv_last_seq();
 	struct drv_ctx *c = s->obj.ctx;
 
-	/* The stream object may be destroyed during the wait, so look it up again each time. */
+	/* The stream object can be destroyed during the wait, so its handle is looked up again each
+	 * time. */
 	while (drv_get(s, OBJ_STREAM) == s && !drv_stream_idle(s, seq))
 		drv_engine_wait();
 	return c->error;

@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0
  * Copyright 2026 The heddle authors */
 
-/* Streams and their ops. An op starts when it is the first of its stream, and the legacy stream's
- * rule and its own condition are met. Host functions, large copies and kernels end later; other ops
- * end at once. Graph nodes are ops without a stream. All functions need drv.lock held. */
+/* Streams and their ops (operations). An op starts when it is the first of its stream, the legacy
+ * stream's rule allows it, and its own condition is met. Host functions, large copies and kernels
+ * end later; other ops end at once. Graph nodes are ops without a stream. Callers hold drv.lock for
+ * all functions. */
 #ifndef HEDDLE_VGPU_DRV_QUEUE_H
 #define HEDDLE_VGPU_DRV_QUEUE_H
 
@@ -11,7 +12,8 @@
 
 #define DRV_GREATEST_PRIORITY (-5) /* the API: lower is more urgent; 0 is the least */
 
-/* One recording of an event: shared by the event, the recording op, and ops that wait for it. */
+/* One recording of an event. The event, the op that records it, and the ops that wait for it share
+ * this object. */
 struct drv_record {
 	unsigned refs;
 	bool done;
@@ -33,12 +35,12 @@ enum op_kind {
 	OP_EMPTY,
 };
 
-/* Rows of bytes, planes of rows; a plain copy has one row. Addresses are host addresses. */
+/* A copy of planes of rows of bytes; a plain copy has one row. Addresses are host addresses. */
 struct drv_copy {
 	uint64_t dst, src;
 	size_t dst_pitch, src_pitch, dst_plane, src_plane, width, height, depth;
 	void *staged; /* freed with the op */
-	/* device memory, or known to the device; false: the program's own */
+	/* true for device memory and memory that the device knows; false for the program's own */
 	bool dst_known, src_known;
 };
 struct drv_set {
@@ -66,10 +68,10 @@ struct drv_op {
 	struct drv_ctx *ctx;
 	struct drv_stream *stream; /* NULL: a graph's node */
 	struct drv_op *next, *engine_next;
-	uint64_t seq, due_ns; /* due: serial mode, the virtual time of its end */
+	uint64_t seq, due_ns; /* due: serial mode, the virtual time when it ends */
 	bool started, done;
-	uint64_t hold[2]; /* memory of a copy or set that is held while it runs (vgpu_mem_hold) */
-	bool by_caller;   /* the waiting thread executes and frees it */
+	uint64_t hold[2]; /* memory that a copy or memset keeps while it runs (vgpu_mem_hold) */
+	bool by_caller;   /* the waiting thread executes and frees the op */
 	struct graph_run *graph_run;
 	unsigned node;
 	union {
@@ -104,41 +106,45 @@ struct drv_stream {
 	struct drv_stream *next_active;
 	uint64_t last_ns; /* end of the last op */
 	struct capture *capture;
-	struct graph_node **deps; /* of the capture: what the next node comes after */
+	struct graph_node **deps; /* while captured: nodes on which the next node depends */
 	unsigned n_deps;
 	CUsynchronizationPolicy sync_policy;
 };
 
 struct drv_op *drv_op_new(enum op_kind kind, struct drv_stream *s);
 void drv_op_free(struct drv_op *op);
-/* Takes over op, and appends it; while s is captured, makes a node of it. */
+/* Takes ownership of op and appends it to stream s. If s is being captured, adds op as a graph node
+ * instead. */
 CUresult drv_submit(struct drv_stream *s, struct drv_op *op);
-/* Appends op, waits for its turn, executes it in this thread and frees it. */
+/* Appends op, waits until it can start, executes it in this thread and frees it. */
 CUresult drv_do(struct drv_stream *s, struct drv_op *op);
 void drv_start(struct drv_op *op);    /* its turn has come */
 void drv_complete(struct drv_op *op); /* it has ended */
 void drv_kick(void);                  /* starts whatever can start */
 uint64_t drv_last_seq(void);
 
-/* Waits of the host. They release the lock. The result is the context's sticky error. */
+/* Host functions that wait for work to end. They release the lock while they wait, and return the
+ * context's sticky error. */
 CUresult drv_wait_stream(struct drv_stream *s);
 CUresult drv_wait_ctx(struct drv_ctx *c);
 CUresult drv_wait_record(struct drv_ctx *c, struct drv_record *r);
 bool drv_stream_idle(const struct drv_stream *s, uint64_t up_to_seq);
 void drv_poll(void); /* serial mode: a query lets virtual time pass */
-/* The context has failed: all its ops end without being executed. */
+/* Marks the context as failed. All its ops then end without being executed. */
 void drv_fail(struct drv_ctx *c, CUresult error);
 
 struct drv_stream *drv_stream_new(struct drv_ctx *c, unsigned flags, int priority);
 void drv_stream_release(struct drv_stream *s);
-/* 0, 1 and 2 are the default streams; NULL: invalid, or of another context. */
+/* Returns the stream of a handle. The handles 0, 1 and 2 are the default streams. NULL if the
+ * handle is invalid or belongs to another context. */
 struct drv_stream *drv_stream_of(struct drv_ctx *c, CUstream h);
-/* A stream of any context, for calls that are allowed while another context is current: copies,
- * sets, waits, frees. */
+/* Returns a stream of any context, for calls that are allowed while another context is current:
+ * copies, memsets, waits, frees. */
 struct drv_stream *drv_stream_any(struct drv_ctx *c, CUstream h);
 void drv_record_unref(struct drv_record *r);
 bool drv_value_met(const struct drv_value *v);
-/* drv_copy.c: bytes from the first to the last of a box that fits in the address space. */
+/* Returns the number of bytes from the first to the last byte of a box that fits in the address
+ * space (in drv_copy.c). */
 uint64_t drv_extent(size_t width, size_t height, size_t depth, size_t pitch, size_t plane);
 void drv_copy_run(const struct drv_copy *c);
 void drv_set_run(const struct drv_set *s);

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0
  * Copyright 2026 The heddle authors */
 
-/* Reports why a kernel failed, where HEDDLE_VGPU's report= says. The default is stderr, since users
- * of a virtual GPU look for the reason, and a program's own output has only a number. */
+/* Reports why a kernel failed, to the destination that HEDDLE_VGPU's report= names. The default is
+ * stderr, because users of a virtual GPU want the reason, and a program's own output usually has
+ * only an error code. */
 #include <errno.h>
 #include <fcntl.h>
 #include <stdarg.h>
@@ -38,7 +39,7 @@ void drv_report(const char *fmt, ...)
 			return;
 	}
 	ssize_t done = write(fd, line, (size_t)n);
-	(void)done; /* nowhere to say that it could not be said */
+	(void)done; /* an error cannot be reported anywhere */
 	if (fd != STDERR_FILENO)
 		close(fd);
 }

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  * Copyright 2026 The heddle authors */
 
-/* Streams: creation, queries, waits; values in memory that streams wait for or write. */
+/* Streams: creation, queries, waits, and values in memory that streams wait for or write. */
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
@@ -12,7 +12,7 @@
 
 _Thread_local int drv_per_thread;
 
-/* The calling thread's default streams, one a context; released when the thread ends. */
+/* A default stream of the calling thread, one per context. It is released when the thread ends. */
 struct own_stream {
 	uint64_t ctx_id;
 	struct drv_stream *stream;
@@ -95,7 +95,7 @@ struct drv_stream *drv_stream_new(struct drv_ctx *c, unsigned flags, int priorit
 	return s;
 }
 
-/* Its work goes on; the object goes when that has ended. */
+/* Destroys a stream. Its queued work continues; the object is freed when that work has ended. */
 void drv_stream_release(struct drv_stream *s)
 {
 	if (!s->destroyed) {
@@ -137,7 +137,7 @@ CUresult cuStreamDestroy(CUstream stream)
 	return drv_leave(CUDA_SUCCESS);
 }
 
-/* Every call on a stream begins with it: locks, and finds the stream. */
+/* Takes the lock and finds the stream. Every call on a stream begins with this function. */
 static CUresult enter_stream(CUstream h, struct drv_ctx **ret_c, struct drv_stream **ret_s)
 {
 	CUresult r = drv_enter(ret_c);
@@ -389,7 +389,8 @@ static CUresult batch_one(struct drv_stream *s, const CUstreamBatchMemOpParams *
 			p->writeValue.flags, true);
 	case CU_STREAM_MEM_OP_FLUSH_REMOTE_WRITES:
 	case CU_STREAM_MEM_OP_BARRIER:
-		return CUDA_SUCCESS; /* every op here is visible when the next one starts */
+		/* the effects of every op are visible before the next op starts */
+		return CUDA_SUCCESS;
 	}
 	return CUDA_ERROR_INVALID_VALUE;
 }

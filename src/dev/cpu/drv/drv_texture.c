@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0
  * Copyright 2026 The heddle authors */
 
-/* Texture and surface objects. The driver checks them here, and writes a descriptor to the device's
- * constant memory, whose address is the handle (image.h). Mipmaps, views of other formats and sRGB
- * are refused. */
+/* Texture and surface objects. The driver checks them here and writes a descriptor (image.h) to the
+ * device's constant memory; the descriptor's address is the handle. Mipmaps, views with another
+ * format, and sRGB are refused. */
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -63,7 +63,7 @@ static CUresult of_memory(struct vgpu_image *im, const CUDA_RESOURCE_DESC *from)
 	size_t width = from->res.pitch2D.width, height = from->res.pitch2D.height, element;
 	size_t rows;
 
-	/* Both begin with the address, the format and the channels. */
+	/* Both kinds of resource begin with the address, the format and the channels. */
 	if (!image_format(im, from->res.linear.format, from->res.linear.numChannels))
 		return CUDA_ERROR_INVALID_VALUE;
 	element = (size_t)im->channels * im->channel_bytes;
@@ -128,7 +128,7 @@ static CUresult image_texture(struct vgpu_image *im, const CUDA_TEXTURE_DESC *d)
 	im->to_float = integer && im->channel_bytes < 4 && !(d->flags & CU_TRSF_READ_AS_INTEGER);
 	im->normalized = d->flags & CU_TRSF_NORMALIZED_COORDINATES || im->shape == VIMG_CUBE;
 	im->linear = d->filterMode == CU_TR_FILTER_MODE_LINEAR;
-	/* Linear filtering computes values between texels, so the reads must return floats. */
+	/* Linear filtering computes values between texels, so reads must return floats. */
 	if ((unsigned)d->filterMode > CU_TR_FILTER_MODE_LINEAR ||
 		(im->linear && integer && !im->to_float))
 		return CUDA_ERROR_INVALID_VALUE;
@@ -163,7 +163,7 @@ static CUresult image_make(struct drv_ctx *c, const CUDA_RESOURCE_DESC *resource
 	if (desc)
 		i->desc = *desc;
 	drv_obj_add(&i->obj, OBJ_IMAGE, c);
-	/* Found by its handle, not by its object's address. */
+	/* An image is looked up by its handle, not by its object's address. */
 	drv_obj_remove_at(i, &i->obj);
 	drv_obj_add_at((void *)(uintptr_t)at, &i->obj);
 	*ret = at;

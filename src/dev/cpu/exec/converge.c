@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0
  * Copyright 2026 The heddle authors */
 
-/* Where ptxas makes the lanes of a warp wait for each other. The hardware has convergence barriers:
- * BSSY B, L records the lanes that execute it. At L, BSYNC B holds each lane until all recorded
- * lanes have arrived or exited. BREAK B removes a lane that leaves by another path. A lane that
- * waits at a BSYNC does not reach a block barrier. */
+/* Finds the points where code from ptxas makes the lanes of a warp wait for each other. The
+ * hardware has convergence barriers. BSSY B, L records the lanes that execute it. At L, BSYNC B
+ * holds each lane until all recorded lanes have arrived or exited. BREAK B removes a lane that
+ * leaves by another path. A lane that waits at a BSYNC does not reach a block barrier. */
 #include "converge.h"
 
 #include "cfg/cfg.h"
@@ -13,50 +13,59 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* The rule, derived from SASS (ptxas 13.0, sm_90; the control flow graphs are those of
+/* The rules, derived from SASS (ptxas 13.0, sm_90; control flow graphs of
  * tests/dev/cpu/cases/converge.ptx and answer.ptx, and some fifty more):
- * 1. A branch has its BSSY before it, and its BSYNC where all its paths meet again: its immediate
- *    post-dominator. Branches with the same post-dominator share the barrier. A loop's BSSY is
- *    before the loop. Spinning on an atomic makes no difference: `while (atomicCAS(l, 0, 1));` is
- *    "BSSY B0, L; loop: YIELD; ATOMG.CAS; @P0 BRA loop; BSYNC B0; L:". So a lane that has the lock
- *    waits for the lanes that want it; with the critical section inside the loop the lock works.
- *    Branches on kernel parameters have a BSSY, too. The branches without one (loops on a value
- *    that all lanes load from one address) never diverge.
+ *
+ * 1. A branch has a BSSY before it, and a BSYNC at its immediate post-dominator, where all its
+ * paths meet again. Branches with the same post-dominator share the barrier. The BSSY of a loop is
+ * before the loop. A spin loop on an atomic is no exception: `while (atomicCAS(l, 0, 1));` is "BSSY
+ * B0, L; loop: YIELD; ATOMG.CAS; @P0 BRA loop; BSYNC B0; L:". So a lane that has the lock waits for
+ * the lanes that want it. If the critical section is inside the loop, the lock works. Branches on
+ * kernel parameters have a BSSY too. Branches without a BSSY never diverge: they are loops on a
+ * value that all lanes load from one address.
+ *
  * 2. Paths that end the thread do not count. An early return has no BSYNC: lanes that took another
- *    path meet as if the return were not there, and do not wait for lanes that exit after it. This
- *    also holds for paths that do something before they exit: in `if (a) goto out; …; if (b) goto
- *    out; …; return; out: …; return;`, the label out has the BSYNC.
- * 3. A function's lanes meet before its one RET. A call through a pointer has a BSSY before it and
- *    a BSYNC after it.
- * 4. A branch on which an aligned barrier (bar.sync) directly depends is assumed uniform, and has
- *    no BSSY. A barrier without .aligned counts as aligned if it is the function's only barrier
- *    that can run after a branch. If other branches meet at the same place, their BSSY is at that
- *    place's immediate dominator, and so also holds lanes that diverge at the first branch.
- * 5. Where only some paths meet (the target of two branches that is no post-dominator: shared code
- *    of two early exits, or the end of a loop's body that has a `continue` and a `break`), there is
- *    often a barrier of its own. Its BSSY is at the nearest common dominator of the paths that
- *    meet, with a BREAK on each path that bypasses it. It is not known when ptxas makes one. Of two
- *    such places whose paths cross it makes at most one.
- *    For a loop's back edges only this counts: all of them lead to one place, where the lanes that
- *    repeat the loop meet. The places that these lanes reach in a later round do not count.
- * 6. A loop that ends with its back branch has its BSYNC at that branch's fall-through, and a BREAK
- *    on its other exits. If the last branch is unconditional, the loop has no such barrier.
+ * path meet as they would without the return, and do not wait for lanes that exit after it. This
+ * also holds for paths that do something before they exit: in `if (a) goto out; …; if (b) goto out;
+ * …; return; out: …; return;`, the label out has the BSYNC.
  *
- * VC_POSTDOM is 1 to 4. VC_JOINS adds 5 and 6 at every such place, so it may hold lanes where ptxas
- * does not; lanes that would wait there in a circle are released. For a loop with two exits into
- * different code that ends the thread, ptxas chose one exit for a barrier, or none; here neither
- * has one. Barriers in callees make no call uniform.
+ * 3. The lanes of a function meet before its single RET. A call through a pointer has a BSSY before
+ * it and a BSYNC after it.
  *
- * Compared with the SASS of 400 random graphs of five to eight blocks: in nine of ten, VC_JOINS
- * has every block that has a BSYNC, and VC_POSTDOM has only such blocks. The rest are loops with
- * several entries or without an end, and pieces of code that each end the thread.
+ * 4. If an aligned barrier (bar.sync) directly depends on a branch, ptxas assumes that the branch
+ * is uniform, and it has no BSSY. A barrier without .aligned counts as aligned if it is the
+ * function's only barrier that can run after a branch. If other branches meet at the same point,
+ * their BSSY is at the immediate dominator of that point. So it also holds lanes that diverge at
+ * the first branch.
+ *
+ * 5. Where only some paths meet, there is often a separate barrier. Such a point is the target of
+ * two branches but not a post-dominator: code that two early exits share, or the end of a loop body
+ * with a `continue` and a `break`. Its BSSY is at the nearest common dominator of the paths that
+ * meet, with a BREAK on each path that bypasses it. It is not known when ptxas creates one. If the
+ * paths to two such points cross, ptxas creates at most one of the two barriers. For the back edges
+ * of a loop only this rule counts: all back edges lead to one point, where the lanes that repeat
+ * the loop meet. Points that these lanes reach in a later iteration do not count.
+ *
+ * 6. A loop that ends with its backward branch has a BSYNC where that branch falls through, and a
+ * BREAK on its other exits. If the last branch is unconditional, the loop has no such barrier.
+ *
+ * VC_POSTDOM applies rules 1 to 4. VC_JOINS adds rules 5 and 6 at every such point, so it can hold
+ * lanes where ptxas does not. Lanes that would wait for each other in a cycle there are released.
+ * For a loop with two exits into different code that ends the thread, ptxas chose one exit for a
+ * barrier, or none; here neither exit has one. A barrier in a callee does not make the call
+ * uniform.
+ *
+ * Compared with the SASS of 400 random graphs of five to eight blocks: in nine of ten graphs,
+ * VC_JOINS includes every block with a BSYNC, and VC_POSTDOM includes only such blocks. The other
+ * graphs have loops with several entries or without an end, or pieces of code that each end the
+ * thread.
  *
  * Not confirmed on hardware: that a BSYNC never releases lanes for another reason, including locks
- * and chains within a warp. A warp with some lanes at a BSYNC and the others at a block barrier is
- * a deadlock here. On the H200 the old shapes of answer.ptx showed all three outcomes: a hang
- * (old_barrier), wrong counts (old_count) and, with a single barrier, the right result. In the SASS
- * the barrier of a diverged warp is WARPSYNC.COLLECTIVE.ALL, which seems to include all lanes, with
- * whatever their registers hold. */
+ * and chains within a warp. Here it is a deadlock if some lanes of a warp are at a BSYNC and the
+ * others at a block barrier. On the H200, earlier versions of answer.ptx showed all three outcomes:
+ * a hang (old_barrier), wrong counts (old_count), and the right result if there was only one
+ * barrier. In the SASS the barrier of a diverged warp is WARPSYNC.COLLECTIVE.ALL, which seems to
+ * include all lanes with their current register contents. */
 
 struct pair {
 	uint32_t block, at;
@@ -70,14 +79,15 @@ struct finder {
 	uint8_t *seen;       /* scratch, of each block */
 	uint8_t *reached;
 	uint32_t *stack;
-	uint8_t *uniform; /* branches that are taken not to part anybody */
-	uint32_t *meet;   /* of each branch: where all its ways meet */
+	uint8_t *uniform; /* branches that are assumed uniform */
+	uint32_t *meet;   /* for each branch: where all its paths meet */
 	uint8_t *is_meet;
 	pairs parts, some, leaves;
 	bool failed;
 };
 
-/* The block where lanes really wait: lanes that repeat a loop wait at its header. */
+/* Returns the block where lanes really wait: for a block that stands for back edges, this is the
+ * loop's header. */
 static uint32_t real_block(const struct finder *w, uint32_t b)
 {
 	return b > w->g->exit ? w->header_of[b] : b;
@@ -93,8 +103,8 @@ static void add_pair(struct finder *w, pairs *to, uint32_t block, uint32_t at)
 
 /* ---- where all ways meet ---- */
 
-/* Counts, for each block, from how many of the starts it is reachable within one round of each
- * loop. */
+/* Counts, for each block, from how many of the start blocks it can be reached (at most 2 are
+ * counted), within one iteration of each loop. */
 static void count_ways(struct finder *w, const uint32_t *start, uint32_t n)
 {
 	const struct cfg *g = w->g;
@@ -124,7 +134,8 @@ static void count_ways(struct finder *w, const uint32_t *start, uint32_t n)
 	}
 }
 
-/* The block where the paths that do not end the thread meet, if no block is on all paths. */
+/* Returns the block where the paths of the branch that do not end the thread meet. This is for
+ * branches without a block that is on all paths. */
 static uint32_t meet_before_exit(struct finder *w, uint32_t branch)
 {
 	const struct cfg *g = w->g;
@@ -172,7 +183,8 @@ static void find_postdoms(struct finder *w)
 		w->meet[b] = at;
 		w->is_meet[at] = 1;
 	}
-	/* Lanes that diverge in spite of a branch that is assumed uniform. */
+	/* Rule 4: adds the branches that are assumed uniform to a later meeting point, for lanes
+	 * that diverge at them anyway. */
 	for (uint32_t b = 0; b < g->exit; b++) {
 		uint32_t at = w->uniform[b] ? g->at[b].ipdom : CFG_NONE;
 
@@ -183,9 +195,10 @@ static void find_postdoms(struct finder *w)
 	}
 }
 
-/* ---- branches that are taken to be uniform ---- */
+/* ---- branches that are assumed to be uniform ---- */
 
-/* 0: no block barrier; 1: a barrier that diverged lanes may reach; 2: an aligned one. */
+/* Returns 0 if the block contains no block barrier, 1 for a barrier that diverged lanes can
+ * execute, 2 for an aligned barrier. */
 static int barrier_kind(const struct finder *w, uint32_t b)
 {
 	int kind = 0;
@@ -224,7 +237,7 @@ static uint32_t push_succ(struct finder *w, uint32_t b, uint32_t depth)
 	return depth;
 }
 
-/* Marks in seen what can run after lanes have parted. */
+/* Marks in `seen` the blocks that can run after a branch where lanes may diverge. */
 static void mark_after_branches(struct finder *w)
 {
 	uint32_t depth = 0;
@@ -239,7 +252,7 @@ static void mark_after_branches(struct finder *w)
 	}
 }
 
-/* Marks the branches on which this block's barrier directly depends. */
+/* Marks the branches on which the barrier in this block directly depends as uniform. */
 static void take_uniform(struct finder *w, uint32_t barrier)
 {
 	const struct cfg *g = w->g;
@@ -288,7 +301,8 @@ static uint32_t common_dominator(const struct cfg *g, uint32_t a, uint32_t b)
 	return a;
 }
 
-/* The branch whose paths meet in `join`; CFG_NONE: fewer than two paths do. */
+/* Returns the branch whose paths meet in block `join`, or CFG_NONE if fewer than two paths meet
+ * there. */
 static uint32_t head_of(const struct cfg *g, uint32_t join)
 {
 	uint32_t head = CFG_NONE, n = 0;
@@ -303,7 +317,8 @@ static uint32_t head_of(const struct cfg *g, uint32_t join)
 	return n > 1 ? head : CFG_NONE;
 }
 
-/* Marks in `seen` the blocks between head and at, without those after join. */
+/* Marks in `seen` the blocks on paths from head to at. Blocks that `join` dominates are not
+ * marked. */
 static void mark_between(struct finder *w, uint32_t head, uint32_t at, uint32_t join)
 {
 	const struct cfg *g = w->g;
@@ -328,8 +343,8 @@ static void mark_between(struct finder *w, uint32_t head, uint32_t at, uint32_t 
 	}
 }
 
-/* Can lanes return from the join to a block before it, other than through the head? Then the loop
- * has several entries, and two such joins would wait for each other. */
+/* Returns true if lanes can get from the join back to a block before it without passing the head.
+ * Then the loop has several entries, and two such joins would wait for each other. */
 static bool comes_back(struct finder *w, uint32_t head, uint32_t join)
 {
 	const struct cfg *g = w->g;
@@ -385,8 +400,8 @@ static void find_joins(struct finder *w)
 
 /* ---- the last exit of a loop ---- */
 
-/* The block that stands for the back edge of the loop that only this branch closes; CFG_NONE: it
- * closes none. */
+/* Returns the block that stands for a loop's back edges if this branch is the only one that closes
+ * the loop, else CFG_NONE. *ret_out is the branch's other successor. */
 static uint32_t closed_loop(const struct cfg *g, uint32_t b, uint32_t *ret_out)
 {
 	for (uint32_t i = 0; g->at[b].n_succ == 2 && i < 2; i++) {
@@ -402,7 +417,7 @@ static uint32_t closed_loop(const struct cfg *g, uint32_t b, uint32_t *ret_out)
 	return CFG_NONE;
 }
 
-/* Whether lanes come to a block from this one only. */
+/* Returns true if block `from` is the only one that leads to the block. */
 static bool only_from(const struct cfg *g, uint32_t block, uint32_t from)
 {
 	for (uint32_t i = 0; i < g->at[block].n_pred; i++)

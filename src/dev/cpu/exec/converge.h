@@ -1,35 +1,36 @@
 /* SPDX-License-Identifier: Apache-2.0
  * Copyright 2026 The heddle authors */
 
-/* Where lanes that diverge at a branch wait for each other, as with ptxas. converge.c describes the
- * rule and its source. */
+/* Finds the points where lanes that diverge at a branch wait for each other, as in code from ptxas.
+ * converge.c describes the rules and how they were found. */
 #ifndef HEDDLE_VGPU_CONVERGE_H
 #define HEDDLE_VGPU_CONVERGE_H
 
 #include "dev/cpu/vgpu.h"
 #include "ptx/ptx.h"
 
-/* Lists of blocks, one for each block. */
+/* A list of blocks for each block. */
 struct converge_lists {
 	uint32_t *first, *at; /* block b: at[first[b]] up to at[first[b + 1]] */
 };
-/* Blocks as in src/cfg; block n - 1 is the end of the function, where lanes wait before they
- * return. */
+/* The convergence points of a function. Blocks are numbered as in src/cfg. Block n - 1 is the end
+ * of the function, where lanes wait before they return. */
 struct converge {
 	uint32_t n;
-	uint8_t *meets;               /* of each block: lanes wait before it */
-	struct converge_lists parts;  /* where lanes that diverge at a block's end will wait */
-	struct converge_lists some;   /* the same, for places where only some of the paths meet */
-	struct converge_lists leaves; /* what lanes that come to a block do not wait for any more */
+	uint8_t *meets;              /* of each block: lanes wait before it */
+	struct converge_lists parts; /* where lanes that diverge at a block's end will wait */
+	struct converge_lists some;  /* the same for points where only some of the paths meet */
+	/* points that lanes can no longer reach once they are in a block */
+	struct converge_lists leaves;
 };
 int vgpu_find_converge(struct arena *a, const struct ptx_func *f, bool joins, struct converge *ret);
 
 /* ---- converge_graph.c ---- */
 struct cfg;
-/* Blocks after the exit stand for back edges to the header in ret_header_of. */
+/* Builds the graph that converge.c analyzes. A block after the exit block stands for the back edges
+ * to the loop header (*ret_header_of)[block]. */
 int vgpu_converge_graph(
 	struct arena *a, const struct ptx_func *f, struct cfg **ret, uint32_t **ret_header_of);
-bool vgpu_only_ends(
-	const struct cfg *g, uint32_t b); /* the block does nothing but end the thread */
+bool vgpu_only_ends(const struct cfg *g, uint32_t b); /* true if the block only ends the thread */
 
 #endif

@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0
  * Copyright 2026 The heddle authors */
 
-/* The graph in which converge.c finds where lanes meet: a function's control flow without paths
- * that only end the thread, and with loops opened. All back edges to a loop's header lead to an
- * extra block instead, and every exit of the loop follows from that block: lanes that repeat the
- * loop may leave by any exit, but do not reach another block of this round. */
+/* Builds the graph in which converge.c finds meeting points: the control flow of a function without
+ * paths that only end the thread, and without cycles. All back edges of a loop lead to an extra
+ * block instead of the loop's header. From that block an edge leads to every exit of the loop. So
+ * lanes that repeat the loop can leave it by any exit, but do not reach another block of the
+ * current iteration. */
 #include "converge.h"
 
 #include "cfg/cfg.h"
@@ -26,7 +27,7 @@ struct maker {
 
 /* ---- the ends of threads ---- */
 
-/* Whether leaving the function here ends the thread. */
+/* Returns true if leaving the function at this block ends the thread. */
 static bool ends_thread(const struct cfg *g, uint32_t b)
 {
 	const struct cfg_block *blk = &g->at[b];
@@ -72,7 +73,7 @@ static uint32_t push_unseen(struct maker *w, const uint32_t *at, uint32_t n, uin
 	return depth;
 }
 
-/* Restores exit edges of blocks that could not reach the end without them. */
+/* Restores the dropped exit edges of blocks that cannot reach the end without them. */
 static void restore_exits(struct maker *w)
 {
 	struct cfg *g = w->g;
@@ -118,7 +119,8 @@ static bool drop_from(struct maker *w, uint32_t b)
 	return true;
 }
 
-/* A kernel's last exits stay, since otherwise the graph would have no end for post-dominators. */
+/* Drops edges to blocks that only end the thread. A kernel's last exits stay, because otherwise the
+ * graph would have no end, and post-dominators would not exist. */
 static int drop_exits(struct maker *w)
 {
 	struct cfg *g = w->g;
@@ -141,7 +143,8 @@ static bool goes_back(const struct cfg *g, uint32_t from, uint32_t header)
 	return g->at[from].order != CFG_NONE && cfg_dominates(g, header, from);
 }
 
-/* Marks the loop's blocks. False: this block has no back edge. */
+/* Marks the blocks of the loop with this header. Returns false if no back edge leads to the
+ * block. */
 static bool mark_loop(struct maker *w, uint32_t header)
 {
 	const struct cfg *g = w->g;
@@ -224,7 +227,8 @@ static int count_preds(struct arena *a, struct cfg *g)
 	return 0;
 }
 
-/* header_of: for each block that is added, its loop's header. */
+/* Adds a block for the back edges of each loop. header_of maps each added block to its loop's
+ * header. */
 static int open_loops(struct maker *w, struct arena *a, uint32_t *header_of)
 {
 	struct cfg *g = w->g, t = *g;
@@ -245,7 +249,7 @@ static int open_loops(struct maker *w, struct arena *a, uint32_t *header_of)
 	if (r)
 		return r;
 	memcpy(t.at, g->at, g->n * sizeof(*t.at));
-	/* Back edges of the loop itself, and of inner loops in it. */
+	/* Redirects the back edges of the loop itself, and those of inner loops to its header. */
 	for (uint32_t k = g->n; k < t.n; k++)
 		for (uint32_t b = 0; b < t.n; b++)
 			if (goes_back(g, b < g->n ? b : header_of[b], header_of[k]) && b != k)

@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0
  * Copyright 2026 The heddle authors */
 
-/* Blocks, warps and their fragments. The next fragment to run is the one in the deepest call, and
- * among these the first in code order, so that the others can be caught up with and merged. When it
- * loops for long while others could run, one of the others gets a time slice, the longest waiting
- * first, so that lanes of one warp may wait for each other. The order of execution depends only on
- * the executed code, the given budgets, and the seed of vgpu_set_turns. */
+/* Executes blocks, warps and their fragments (groups of lanes at one point of the code). Of a
+ * warp's fragments, the one in the deepest call runs next, and among these the one that is first in
+ * code order. This way it reaches the others and merges with them. If it loops for long while other
+ * fragments could run, the fragment that has waited longest gets a time slice. So lanes of one warp
+ * can wait for each other. The order of execution depends only on the executed code, the given
+ * budgets, and the seed of vgpu_set_turns. */
 #include "exec_ctl.h"
 
 #include <errno.h>
@@ -15,7 +16,7 @@
 
 #include "weak.h"
 
-#define QUANTUM 500 /* warp instructions before the next warp has its turn */
+#define QUANTUM 500 /* warp instructions per turn of a warp */
 
 static uint64_t turns_seed;
 
@@ -45,7 +46,7 @@ static void fill_memory(struct vgpu_block *b, void *at, size_t bytes)
 
 /* ---- frames ---- */
 
-/* The initial content of a frame's registers and local memory. */
+/* Fills a frame's registers and local memory with their initial contents (see vgpu_set_garbage). */
 static void fill_frame(struct vgpu_block *b, struct vframe *f)
 {
 	uint32_t fixed = sizeof(uint32_t); /* the predicate that is always true */
@@ -107,7 +108,7 @@ struct vfrag *vx_split(struct vx *x, uint32_t lanes, const struct vinsn *pc)
 	return n;
 }
 
-/* The last fragment moves into the gap. */
+/* Removes a fragment (a group of lanes); the last fragment of the warp moves into its slot. */
 void vx_remove(struct vx *x, struct vfrag *f)
 {
 	struct vwarp *w = x->w;
@@ -147,7 +148,8 @@ const struct vinsn *vx_goto(struct vx *x, const struct vinsn *pc)
 	return pc;
 }
 
-/* Merges fragments that wait at the same place, after they were released. */
+/* Merges fragments (groups of lanes) that are ready at the same instruction in the same frame,
+ * after they were released. */
 void vx_merge_equal(struct vwarp *w, struct vfrag **running)
 {
 	struct vfrag *now = running ? *running : NULL;
@@ -163,7 +165,7 @@ void vx_merge_equal(struct vwarp *w, struct vfrag **running)
 			*b = w->frag[--w->n];
 			if (now == &w->frag[w->n])
 				*running = now = b;
-			/* The fragment that moved here was already compared. */
+			/* The fragment that moved into this slot was compared already. */
 		}
 	}
 }
@@ -187,7 +189,8 @@ static struct vfrag *pick_fragment(struct vwarp *w)
 
 /* ---- running ---- */
 
-/* False: the fragment cannot go on. True: the quantum ended. */
+/* Returns false if the fragment (the running group of lanes) cannot continue, and true if the
+ * turn's instructions are used up. */
 static inline bool run_counted(struct vx *x, uint64_t *counts)
 {
 	const struct vinsn *in = x->f->pc;
@@ -215,7 +218,7 @@ static bool run_fragment(struct vx *x)
 	return counts ? run_counted(x, counts) : run_counted(x, NULL);
 }
 
-/* Until the quantum ends, or nothing in the warp can go on. */
+/* Runs a warp until its turn ends or none of its fragments can continue. */
 static void run_warp(struct vx *x, struct vwarp *w)
 {
 	x->w = w;
@@ -246,7 +249,8 @@ static bool can_run(const struct vwarp *w)
 	return false;
 }
 
-/* Lanes wait at a convergence point, and the lanes that they wait for need them. */
+/* Reports a fault if lanes of the warp wait at a convergence point for lanes that wait for them at
+ * a barrier or a warp operation. Returns true in that case. */
 static bool converge_deadlock(struct vgpu_block *b, struct vwarp *w)
 {
 	const struct vfrag *held = NULL, *other = NULL;
@@ -289,8 +293,9 @@ static void fault_deadlock(struct vgpu_block *b)
 	}
 }
 
-/* Chooses a warp that can run, and a number of instructions: mostly few, so that warps are spread
- * anywhere between two barriers, and sometimes many. */
+/* Chooses a random warp that can run, and the number of instructions that it executes. The number
+ * is usually small, so that warps are at very different points between two barriers, and sometimes
+ * large. */
 static uint64_t random_turn(struct vgpu_block *b)
 {
 	uint64_t z = random_bits(b->random, b->n_turns++);
@@ -390,7 +395,7 @@ void vgpu_block_reset(struct vgpu_block *b, uint64_t block_index)
 		for (uint32_t i = 0; i < w->n; i++) {
 			struct vframe *g = w->frag[i].frame, *parent;
 
-			/* Left over after a fault: callees' frames go back. */
+			/* Frees the frames of callees that remain after a fault. */
 			for (; g != f && g->lanes; g = parent) {
 				parent = g->parent;
 				g->lanes = 0;
@@ -464,7 +469,7 @@ int vgpu_block_create(const struct vgpu_launch *l, uint64_t block_index, uint32_
 	b->own_shared_bytes =
 		(uint32_t)round_up(p->static_shared_bytes, 16) + l->dynamic_shared_bytes;
 	b->shared_bytes = b->own_shared_bytes;
-	if (p->reserved) /* or nobody may touch it: what lies behind its own is a fault */
+	if (p->reserved) /* else accesses after the block's own shared memory are faults */
 		b->shared_bytes = vgpu_reserved_begin(b) + VGPU_SHARED_RESERVED;
 	b->shared = aligned_alloc(128, round_up(b->shared_bytes + 1u, 128));
 	b->warps = aligned_alloc(64, round_up(b->n_warps * sizeof(*b->warps), 64));

@@ -1,12 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0
  * Copyright 2026 The heddle authors */
 
-/* State of running blocks. A warp's lanes are grouped in fragments: lanes of one fragment have
- * the same place in the code and the same chain of frames. Fragments split at branches, and
- * merge where two of them meet at the head of a basic block. A handler executes one instruction
- * for the lanes of x->mask, and returns the next instruction. It returns NULL, with the state
- * stored, if the fragment cannot continue here: the fragment has ended, waits, or must let
- * another one run first. */
+/* The state of executing blocks. The lanes of a warp are grouped in fragments: the lanes of one
+ * fragment are at the same instruction and have the same chain of call frames. A fragment splits at
+ * a branch. Two fragments merge if they meet at the start of a basic block.
+ *
+ * A handler executes one instruction for the lanes in x->mask and returns the next instruction. It
+ * stores the state and returns NULL if the fragment cannot continue: it has ended, it waits, or
+ * another fragment has to run first. */
 #ifndef HEDDLE_VGPU_EXEC_H
 #define HEDDLE_VGPU_EXEC_H
 
@@ -15,7 +16,7 @@
 
 #define LANES         32
 #define VGPU_BARRIERS 16
-#define VX_CLUSTER    VGPU_BARRIERS /* the barrier of a cluster, which is one block */
+#define VX_CLUSTER    VGPU_BARRIERS /* the barrier of a cluster (a single block here) */
 #define VX_SPIN_LIMIT 20000
 #define MAX_DEPTH     2000
 #define MAX_STACK     (512u << 10) /* local memory a thread, bytes */
@@ -23,16 +24,17 @@
 struct vframe {
 	struct vframe *parent; /* or the next one of the free list */
 	const struct vfunc *fn;
-	const struct vinsn *call;    /* the caller's call instruction */
-	uint32_t lanes;              /* lanes that have not returned */
-	uint32_t depth, local_start; /* where this frame's local memory begins in a lane's */
+	const struct vinsn *call; /* the caller's call instruction */
+	uint32_t lanes;           /* lanes that have not returned */
+	/* local_start: offset of this frame in a lane's local memory */
+	uint32_t depth, local_start;
 	char *regs, *local;
 };
 
 enum vfrag_state {
 	VF_READY,
 	VF_BARRIER,  /* at a block barrier */
-	VF_SYNC,     /* at an operation that waits for other lanes of the warp */
+	VF_SYNC,     /* waits for other lanes of the warp at an operation */
 	VF_CONVERGE, /* where lanes that parted meet again */
 };
 
@@ -41,26 +43,26 @@ struct vfrag {
 	uint8_t state, barrier;
 	const struct vinsn *pc;
 	struct vframe *frame;
-	uint64_t ran; /* when it last ran, in turns of the warp */
+	uint64_t ran; /* turn of the warp in which it last ran */
 };
 
-struct vconv { /* lanes that parted, and where they wait for each other */
+struct vconv { /* lanes that diverged, and the point where they wait for each other */
 	const struct vinsn *at;
 	const struct vframe *frame;
-	uint32_t mask; /* less those that have exited or went elsewhere */
+	uint32_t mask; /* without those that exited or cannot reach this point */
 	bool some;     /* only some of the ways meet there */
 };
 
 enum vwarp_turn {
-	VW_IN_ORDER,   /* the fragment that is first in the code runs */
-	VW_NEXT_SLICE, /* the one that waits longest, whatever its place */
-	VW_SAME_SLICE, /* the one that ran last goes on with its slice */
+	VW_IN_ORDER,   /* the fragment that is first in code order runs */
+	VW_NEXT_SLICE, /* the fragment that has waited longest runs */
+	VW_SAME_SLICE, /* the fragment that ran last continues its time slice */
 };
 
 struct vwarp {
 	uint32_t index, existing, live;
 	uint32_t n, waiting; /* fragments; those in VF_SYNC */
-	uint32_t cluster;    /* lanes that wait, or will, at the cluster's barrier */
+	uint32_t cluster;    /* lanes that arrived at the cluster's barrier */
 	bool asleep;         /* gave the rest of this step away */
 	bool progress;
 	uint8_t slicing; /* enum vwarp_turn */
@@ -74,9 +76,9 @@ struct vwarp {
 };
 
 struct vbarrier {
-	uint32_t expected; /* threads; 0: all that have not exited */
+	uint32_t expected; /* threads; 0: all threads that have not exited */
 	uint32_t arrived;
-	bool in_use, aligned; /* all who came did so by the aligned form */
+	bool in_use, aligned; /* aligned: all arrivals so far used the aligned form */
 	uint32_t popc, and_all, or_any;
 };
 
@@ -87,8 +89,9 @@ struct vgpu_block {
 	uint64_t index;
 	uint32_t ctaid[3], smid, slot;
 	uint32_t n_warps, n_threads, live_threads, shared_bytes, own_shared_bytes;
-	uint32_t turn;                     /* the warp that runs next */
-	uint64_t random, n_turns, garbage; /* seeds of turns and contents (0: none); turns so far */
+	uint32_t turn; /* the warp that runs next */
+	/* random, garbage: seeds of turns and of contents, 0: none */
+	uint64_t random, n_turns, garbage;
 	char *shared;
 	struct vwarp *warps;
 	struct vgpu_range *ranges;
@@ -105,7 +108,7 @@ struct vx {
 	struct vgpu_block *b;
 	struct vwarp *w;
 	struct vfrag *f;
-	uint64_t quantum, left; /* warp instructions of this turn, and until it ends */
+	uint64_t quantum, left; /* warp instructions of this turn, and how many are left */
 	uint64_t unused;        /* given away by warps that wait */
 	uint64_t threads;       /* executed by threads */
 	uint64_t cycles;
@@ -136,11 +139,11 @@ void vx_fault_thread(struct vgpu_block *b, struct vwarp *w, unsigned lane, uint3
 void vx_barrier_check(struct vx *x, unsigned id);
 void vx_sync_check(struct vx *x, struct vwarp *w);
 
-/* ---- exec_conv.c: lanes that will not reach `at` (NULL: any place, as they have exited) ---- */
+/* ---- exec_conv.c: stops waiting for lanes that cannot reach `at` (NULL: exited lanes) ---- */
 void vx_conv_drop(struct vx *x, struct vwarp *w, uint32_t lanes, const struct vinsn *at,
 	const struct vframe *frame);
 
-/* ---- exec_addr.c: the host address of a lane's access; NULL after a fault ---- */
+/* ---- exec_addr.c: the host address of a lane's access, or NULL after a fault ---- */
 void *vx_resolve(struct vx *x, const struct vinsn *in, unsigned lane, uint64_t addr, uint32_t bytes,
 	bool write);
 /* For the active lanes. */

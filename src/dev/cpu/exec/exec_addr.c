@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0
  * Copyright 2026 The heddle authors */
 
-/* The host address of an access. Every byte is checked against the exact bounds of its allocation,
- * the block's shared memory, the frame's local memory, or the parameters. In the usual case all
- * lanes are in the range that the instruction found last time, which takes a few vector operations.
- * All other cases go lane by lane. */
+/* Finds the host address of an access. Every byte is checked against the exact bounds of its
+ * allocation, the block's shared memory, the frame's local memory, or the parameters. Usually all
+ * lanes access the range that the instruction found last time, which takes a few vector operations
+ * to check. All other cases are handled lane by lane. */
 #include "exec.h"
 
 #include <inttypes.h>

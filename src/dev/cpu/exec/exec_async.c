@@ -1,10 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0
  * Copyright 2026 The heddle authors */
 
-/* Asynchronous copies, small and bulk, and mbarriers in shared memory. Copies are done at once,
- * since a copy may complete at any time, so groups have nothing to wait for. An mbarrier is one
- * word of 64 bits, opaque to programs. Here it holds pending and expected arrivals (20 bits each),
- * pending bytes (23, biased), and in the top bit the parity of the current phase. */
+/* Asynchronous copies, small and bulk, and mbarriers in shared memory. A copy may complete at any
+ * time, so it is done at once, and waiting for a group of copies does nothing.
+ *
+ * An mbarrier is a 64-bit value that is opaque to programs. Here its bits are, from the lowest: 20
+ * bits of pending arrivals, 20 bits of expected arrivals, 23 bits of pending bytes (biased), and
+ * the parity of the current phase. */
 #include "exec_ctl.h"
 
 #include <string.h>
@@ -14,8 +16,9 @@
 #define TX_MASK    0x7fffffull
 #define PHASE      (1ull << 63)
 
-/* a: destination; b: source (global); c: bytes to read, or VX_NONE; the rest is zeroed. vec: bytes
- * to write; x and x + 1: range caches. */
+/* Executes cp.async. a is the destination address and b the source address (global memory). c is
+ * the number of bytes to read, or VX_NONE for all. vec is the number of bytes to write; bytes that
+ * are not read become zero. x and x + 1 are the range caches. */
 const struct vinsn *vop_cp_async(struct vx *x, const struct vinsn *in)
 {
 	struct vinsn from = *in;
@@ -74,7 +77,7 @@ static uint64_t tx_of(uint64_t w)
 	return w >> 40 & TX_MASK;
 }
 
-/* The next phase begins when nothing is awaited any more. */
+/* Starts the next phase if no arrivals and no bytes are pending. */
 static uint64_t settle_phase(uint64_t w)
 {
 	if (pending_of(w) || tx_of(w) != TX_BIAS)
@@ -82,7 +85,8 @@ static uint64_t settle_phase(uint64_t w)
 	return make_word(expected_of(w), expected_of(w), TX_BIAS, (w ^ PHASE) & PHASE);
 }
 
-/* The addresses of the active lanes' barriers, before a change. False: a fault. */
+/* Finds the host addresses of the active lanes' mbarriers, which the caller is about to change.
+ * Returns false after a fault. */
 static bool find_barriers(struct vx *x, const struct vinsn *in, void *ret_p[LANES])
 {
 	if (!x->mask)
@@ -93,7 +97,7 @@ static bool find_barriers(struct vx *x, const struct vinsn *in, void *ret_p[LANE
 	return true;
 }
 
-/* One lane's bytes arrived at its barrier. */
+/* Completes one lane's bytes on its mbarrier. */
 static bool complete_bytes(struct vx *x, const struct vinsn *in, unsigned lane, uint32_t bytes)
 {
 	struct vinsn at = *in;
@@ -109,7 +113,7 @@ static bool complete_bytes(struct vx *x, const struct vinsn *in, unsigned lane, 
 	return true;
 }
 
-/* Each lane makes a copy of its own; usually only one lane is active. */
+/* Executes a bulk copy for each active lane; usually there is only one. */
 const struct vinsn *vop_bulk(struct vx *x, const struct vinsn *in)
 {
 	vx_weak_sync(x);
@@ -182,7 +186,8 @@ const struct vinsn *vop_mbar_inval(struct vx *x, const struct vinsn *in)
 	return in + 1;
 }
 
-/* b: number of arrivals; op 1: they also drop out for good; op 2: b is the bytes to expect
+/* Arrives at an mbarrier. b is the number of arrivals. If op is 1, these arrivals also leave the
+ * barrier for good. If op is 2, there is one arrival, and b is the number of bytes to expect
  * first. */
 const struct vinsn *vop_mbar_arrive(struct vx *x, const struct vinsn *in)
 {
@@ -210,7 +215,7 @@ const struct vinsn *vop_mbar_arrive(struct vx *x, const struct vinsn *in)
 	return in + 1;
 }
 
-/* b: bytes, expected (op 0) or done (op 1). */
+/* Changes the pending bytes by b: more bytes are expected (op 0) or complete (op 1). */
 const struct vinsn *vop_mbar_expect(struct vx *x, const struct vinsn *in)
 {
 	void *p[LANES];
@@ -227,7 +232,8 @@ const struct vinsn *vop_mbar_expect(struct vx *x, const struct vinsn *in)
 	return in + 1;
 }
 
-/* d: predicate; b: the state that arrive returned, or (op 1) a parity. */
+/* Tests whether a phase of an mbarrier has completed, and sets predicate d. b is the state that the
+ * arrival returned, or a phase parity if op is 1. */
 const struct vinsn *vop_mbar_wait(struct vx *x, const struct vinsn *in)
 {
 	uint32_t m = x->mask, done = 0;

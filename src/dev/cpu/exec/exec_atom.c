@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0
  * Copyright 2026 The heddle authors */
 
-/* Atomic operations, one lane after another. Blocks run on several threads and in several
- * processes, so each operation is atomic on the host: a compare-and-exchange loop around the new
- * value, which serves every operation and type. All are sequentially consistent, which is more than
- * PTX requires. */
+/* Atomic operations, executed one lane after another. Blocks run in several threads and processes,
+ * so each operation has to be atomic on the host. It is a compare-and-exchange loop around the new
+ * value, which works for every operation and type. All are sequentially consistent, which is more
+ * than PTX requires. */
 #include "exec_ctl.h"
 
 #include "half.h"
@@ -135,8 +135,8 @@ UPDATE(update16, uint16_t)
 UPDATE(update32, uint32_t)
 UPDATE(update64, uint64_t)
 
-/* Exchange and compare-and-swap of 128 bits: under a lock of this process, since not all hosts have
- * such an instruction. */
+/* A lock for 128-bit exchange and compare-and-swap, because not all hosts have such an instruction.
+ * It covers only this process. */
 static int lock128;
 
 static void update128(struct vx *x, const struct vinsn *in, unsigned i, void *p, bool *io_changed)

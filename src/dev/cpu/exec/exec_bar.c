@@ -1,14 +1,15 @@
 /* SPDX-License-Identifier: Apache-2.0
  * Copyright 2026 The heddle authors */
 
-/* Barriers of a block, and of a cluster, which is one block here. Arrivals are counted in threads.
- * A barrier without a count waits for all threads that have not exited. A barrier with a count
- * waits for that many. A warp whose lanes have all arrived, together or in parts, counts for 32,
- * even if the block ends within the warp, or some of its lanes have exited. */
+/* Barriers of a block, and of a cluster (a single block on the virtual GPU). Arrivals are counted
+ * in threads. A barrier without a count waits for all threads that have not exited. A barrier with
+ * a count waits for that many threads. For such a barrier, a warp whose live lanes have all
+ * arrived, at once or in several steps, counts as 32 threads. This holds even if the warp has fewer
+ * lanes or some have exited. */
 #include "exec_ctl.h"
 
-/* The threads that these arriving lanes count for, given the lanes of the warp that wait
- * already. */
+/* Returns the number of threads that the newly arriving lanes count as. Lanes of the warp that wait
+ * at the barrier already are taken into account. */
 static uint32_t count_arrivals(const struct vwarp *w, uint32_t lanes, unsigned id, bool counted)
 {
 	uint32_t n = (uint32_t)__builtin_popcount(lanes), all = lanes;
@@ -93,9 +94,10 @@ static uint32_t lanes_in(const struct vwarp *w, enum vfrag_state state)
 	return lanes;
 }
 
-/* If some lanes of a warp reach an aligned barrier, the whole warp counts: lanes that are held at a
- * convergence point are included. (Seen on an H200: clang's pt_nested of kernels/forms, plain, ends
- * there, with lanes at a BSYNC while the others execute WARPSYNC.ALL and BAR.SYNC.) */
+/* Releases aligned barriers that only wait for lanes held at a convergence point. If some lanes of
+ * a warp reach an aligned barrier, the whole warp counts as arrived, including its held lanes. This
+ * was seen on an H200: clang's pt_nested of kernels/forms (the original kernel) ends, although some
+ * lanes are at a BSYNC while the others execute WARPSYNC.ALL and BAR.SYNC. */
 bool vx_barriers_take_held(struct vx *x)
 {
 	struct vgpu_block *b = x->b;
@@ -118,7 +120,7 @@ bool vx_barriers_take_held(struct vx *x)
 	return any;
 }
 
-/* True: all lanes of the mask name the same value, in *ret. */
+/* Returns true, with the value in *ret, if all lanes of the mask have the same value. */
 static bool is_uniform(struct vx *x, uint32_t off, uint32_t *ret)
 {
 	const uint32_t *v = VX_U32(x, off);
@@ -131,7 +133,8 @@ static bool is_uniform(struct vx *x, uint32_t off, uint32_t *ret)
 	return true;
 }
 
-/* Moves lanes that differ from the first in id or count to a fragment of their own. */
+/* Moves the lanes whose barrier id or count differs from that of the first lane into a separate
+ * fragment (a group of lanes that execute together). */
 static void keep_alike(struct vx *x, const struct vinsn *in, uint32_t id, uint32_t count)
 {
 	const uint32_t *ids = VX_U32(x, in->a);
@@ -202,7 +205,7 @@ const struct vinsn *vop_bar(struct vx *x, const struct vinsn *in)
 	return arrive_at(x, in, &x->b->barrier[id], id, count);
 }
 
-/* ---- the cluster's: arriving and waiting are apart ---- */
+/* ---- cluster barrier: arrival and wait are separate instructions ---- */
 
 const struct vinsn *vop_cluster_arrive(struct vx *x, const struct vinsn *in)
 {
@@ -222,8 +225,8 @@ const struct vinsn *vop_cluster_arrive(struct vx *x, const struct vinsn *in)
 	return in + 1;
 }
 
-/* Lanes whose arrival is still recorded wait for others. (release continues after this
- * instruction.) */
+/* Waits at the cluster barrier. Only lanes whose arrival is still recorded have to wait.
+ * release_barrier lets them continue after this instruction. */
 const struct vinsn *vop_cluster_wait(struct vx *x, const struct vinsn *in)
 {
 	uint32_t lanes = x->mask & x->w->cluster;

@@ -1,15 +1,15 @@
 /* SPDX-License-Identifier: Apache-2.0
  * Copyright 2026 The heddle authors */
 
-/* Lanes that wait for each other where their diverged paths meet (converge.c says where). When a
- * branch splits a fragment, the fragment's lanes are recorded once for each meeting place of the
- * branch. Lanes that arrive at such a place wait for the other lanes of all records that name them
- * there. */
+/* Makes lanes wait for each other where their diverged paths meet (converge.c finds these points).
+ * When a branch splits a fragment (a group of lanes that execute together), the fragment's lanes
+ * are recorded once for each convergence point of the branch. Lanes that arrive at such a point
+ * wait for all other lanes in their records for that point. */
 #include "exec_ctl.h"
 
 #include <stdlib.h>
 
-/* Lanes that have come to a place and wait there. */
+/* Returns the lanes that wait at a convergence point. */
 static uint32_t waiting_at(const struct vwarp *w, const struct vconv *c)
 {
 	uint32_t lanes = 0;
@@ -31,8 +31,8 @@ static uint32_t held_at(const struct vwarp *w, const struct vinsn *at, const str
 	return lanes;
 }
 
-/* Drops one record with stuck lanes: of a place where only some paths meet, or (any) of any
- * place. */
+/* Drops one record that contains stuck lanes. Only records of points where some paths meet are
+ * dropped, unless `any` is set. Returns true if a record was dropped. */
 static bool give_up(struct vwarp *w, uint32_t stuck, bool any)
 {
 	for (uint32_t i = 0; i < w->n_conv; i++) {
@@ -45,8 +45,8 @@ static bool give_up(struct vwarp *w, uint32_t stuck, bool any)
 	return false;
 }
 
-/* Lanes that wait only for each other, at places that they cannot all reach: usually places where
- * only some paths meet. One record is dropped. */
+/* Finds lanes that wait only for each other, at points that they cannot all reach (usually where
+ * only some paths meet), and drops one of their records. Returns true if a record was dropped. */
 static bool break_circle(struct vwarp *w)
 {
 	uint32_t held = 0, all = 0, fine = 0, before;
@@ -69,7 +69,7 @@ static bool break_circle(struct vwarp *w)
 	       (give_up(w, held & ~fine, false) || (held == all && give_up(w, held, true)));
 }
 
-/* Releases lanes whose convergence is complete. */
+/* Releases lanes if all lanes that they wait for have arrived. */
 static void check_held(struct vx *x, struct vwarp *w)
 {
 	bool any = false;
@@ -139,8 +139,9 @@ static const struct vinsn *no_memory(struct vx *x, const struct vinsn *in)
 		"no memory for lanes that wait for each other");
 }
 
-/* in->table: where lanes that diverge here will wait: first where all paths meet, then where some
- * do. */
+/* Records the active lanes for all convergence points of this branch. in->table is the index of two
+ * NULL-terminated lists: first the points where all paths meet, then the points where some paths
+ * meet. */
 static bool note_all(struct vx *x, const struct vinsn *in)
 {
 	const struct vinsn *const *at = x->f->frame->fn->waits + in->table;
@@ -173,7 +174,8 @@ const struct vinsn *vop_part_brx(struct vx *x, const struct vinsn *in)
 	return vop_brx(x, in);
 }
 
-/* Lanes that call different functions, or none, meet after the call. */
+/* Executes a call. If the lanes call different functions, or some do not call, they meet after the
+ * call. */
 const struct vinsn *vop_part_call(struct vx *x, const struct vinsn *in)
 {
 	const struct vcall *c = &x->f->frame->fn->calls[in->x];
@@ -187,7 +189,8 @@ const struct vinsn *vop_part_call(struct vx *x, const struct vinsn *in)
 	return vop_call(x, in);
 }
 
-/* Lanes that come here will not come to in->target any more. */
+/* Lanes that execute this will not reach in->target any more, so other lanes need not wait for
+ * them. */
 const struct vinsn *vop_leave(struct vx *x, const struct vinsn *in)
 {
 	if (x->w->n_conv)
@@ -200,7 +203,8 @@ const struct vinsn *vop_meet(struct vx *x, const struct vinsn *in)
 	struct vwarp *w = x->w;
 	uint32_t held;
 
-	/* Other lanes that have just arrived here are held, or continue with the running lanes. */
+	/* Other ready lanes at this instruction join the running lanes first. They are then held,
+	 * or continue, together. */
 	vop_join(x, in);
 	held = w->n_conv ? held_at(w, in, x->f->frame) & x->active : 0;
 	if (!held)

@@ -1,13 +1,15 @@
 /* SPDX-License-Identifier: Apache-2.0
  * Copyright 2026 The heddle authors */
 
-/* Branches, calls and exits: where fragments split and merge. Every block that a branch can reach
- * begins with op_join, so fragments always wait there, and merge. */
+/* Branches, calls and exits, where fragments (groups of lanes that execute together) split and
+ * merge. Every block that a branch can reach begins with op_join, so fragments wait there and
+ * merge. */
 #include "exec_ctl.h"
 
 #include <string.h>
 
-/* Lanes that wait at this very place join the running ones. */
+/* Merges fragments (groups of lanes) that are ready at this instruction into the running
+ * fragment. */
 const struct vinsn *vop_join(struct vx *x, const struct vinsn *in)
 {
 	struct vwarp *w = x->w;
@@ -51,7 +53,8 @@ const struct vinsn *vop_bra(struct vx *x, const struct vinsn *in)
 		vx_split(x, taken, target);
 		return in + 1;
 	}
-	/* A backward branch: the lanes that take it are first in code order. */
+	/* At a backward branch, the lanes that take the branch are first in code order, so they run
+	 * first. */
 	vx_split(x, x->active & ~taken, in + 1);
 	return branch_to(x, in, target);
 }
@@ -93,7 +96,7 @@ static void vx_exit_lanes(struct vx *x, uint32_t lanes)
 	w->spin = 0;
 	w->progress = true;
 	x->b->live_threads -= (uint32_t)__builtin_popcount(lanes);
-	/* Before any frame goes: frames are used again. */
+	/* This happens before any frame is freed, because frames are reused. */
 	for (uint32_t i = 0; i < w->n_conv; i++)
 		w->conv[i].mask &= ~lanes;
 	for (struct vframe *f = x->f->frame, *parent; f->parent; f = parent) {
@@ -101,7 +104,8 @@ static void vx_exit_lanes(struct vx *x, uint32_t lanes)
 		f->lanes &= ~lanes;
 		if (f->lanes)
 			continue;
-		/* No lane is left to return from it, and no other fragment can be in it. */
+		/* No lane remains that could return from this frame, so no other fragment uses it
+		 * and it can be freed. */
 		if (f == x->f->frame && x->f->mask & ~lanes)
 			continue;
 		x->f->frame = x->f->frame == f ? parent : x->f->frame;
@@ -182,7 +186,8 @@ static void copy_pred(
 	*dst = (*dst & ~lanes) | (src & lanes);
 }
 
-/* Do the call's arguments match the function's parameters, at least in kind? */
+/* Returns true if the arguments and results of the call match those of the function, at least in
+ * number and kind. */
 static bool same_kinds(const struct vcall *c, const struct vfunc *fn)
 {
 	if (fn->n_params < c->n_args || fn->n_rets < c->n_rets)
@@ -196,7 +201,7 @@ static bool same_kinds(const struct vcall *c, const struct vfunc *fn)
 	return true;
 }
 
-/* The function of this program's module at the address; NULL: none. */
+/* Returns the function of this program at an address, or NULL if there is none. */
 static const struct vfunc *func_at(struct vx *x, uint64_t addr)
 {
 	const struct vprogram *p = x->b->program;
@@ -269,7 +274,7 @@ const struct vinsn *vop_call(struct vx *x, const struct vinsn *in)
 	for (uint32_t l = lanes; l; l &= l - 1)
 		if (addr[__builtin_ctz(l)] == addr[first])
 			same |= l & -l;
-	/* Lanes that call something else come back here. */
+	/* Lanes that call another function execute this instruction again later. */
 	if (lanes & ~same)
 		vx_split(x, lanes & ~same, in);
 	return enter_function(x, in, c, fn, same);

@@ -1,14 +1,16 @@
 /* SPDX-License-Identifier: Apache-2.0
  * Copyright 2026 The heddle authors */
 
-/* Handlers that the decoder names directly: all but arithmetic, which it finds by key. */
+/* Handlers that the decoder names directly. These are all except arithmetic, which the decoder
+ * looks up by name (key). */
 #ifndef HEDDLE_VGPU_EXEC_CTL_H
 #define HEDDLE_VGPU_EXEC_CTL_H
 
 #include "exec.h"
 
-/* Reserved shared memory follows the block's own here. The special registers give an offset from
- * its begin, or its size; _1 is where cooperative groups keep some 288 bytes. */
+/* Reserved shared memory; on the virtual GPU it follows the block's own shared memory. The special
+ * registers %reserved_smem_offset_* return an offset from its start, or its size. Cooperative
+ * groups use some 288 bytes at %reserved_smem_offset_1. */
 #define VR_RESERVED_1   512u
 #define VR_RESERVED_CAP ~0u
 static inline uint32_t vgpu_reserved_begin(const struct vgpu_block *b)
@@ -18,9 +20,11 @@ static inline uint32_t vgpu_reserved_begin(const struct vgpu_block *b)
 
 /* exec_ctl.c */
 vop_fn vop_join, vop_bra, vop_brx, vop_exit, vop_trap, vop_unknown, vop_call, vop_ret;
-/* exec_conv.c: table: index in func->waits (branches); target: a vop_meet (vop_leave) */
+/* Handlers in exec_conv.c. For branches, table is an index in func->waits. For vop_leave, target is
+ * a vop_meet instruction. */
 vop_fn vop_part_bra, vop_part_brx, vop_part_call, vop_leave, vop_meet;
-/* exec_bar.c: a: id, b: count or VX_NONE, c: predicate; d: result; op: enum vbar_op */
+/* Handlers in exec_bar.c. a: barrier id; b: thread count or VX_NONE; c: predicate; d: result; op:
+ * enum vbar_op. */
 enum vbar_op { VBAR_SYNC, VBAR_ARRIVE, VBAR_POPC, VBAR_AND, VBAR_OR };
 vop_fn vop_bar, vop_cluster_arrive, vop_cluster_wait;
 bool vx_barriers_take_held(struct vx *x); /* when nothing else can run */
@@ -49,9 +53,10 @@ enum vsync_op {
 	VS_MATRIX, /* ldmatrix, mma …: in->c says which */
 };
 vop_fn vop_sync, vop_activemask;
-/* The source lane of each lane, then the mask of lanes whose source is in range. */
+/* Computes the source lane of each lane of a shuffle, followed by the mask of lanes whose source is
+ * in range. */
 void vx_shfl_table(unsigned op, uint32_t b, uint32_t c, uint32_t ret[LANES + 1]);
-/* exec_misc.c: special registers (op: enum ptx_special), packing, time, fences */
+/* Handlers in exec_misc.c: special registers (op: enum ptx_special), packing, time, fences. */
 vop_fn vop_special, vop_nanosleep, vop_fence, vop_nop, vop_pack, vop_unpack, vop_isspacep, vop_cvta,
 	vop_fns, vop_pmevent;
 /* exec_atom.c: op: enum vatom_op */
@@ -68,30 +73,33 @@ enum vatom_op {
 	VA_CAS,
 };
 vop_fn vop_atom;
-/* exec_weak.c: in place of others, where memory is weak */
+/* Handlers in exec_weak.c, which replace the normal ones if memory is weak. */
 vop_fn vop_ld_weak, vop_st_weak, vop_atom_weak, vop_fence_weak;
-/* release and acquire, before accesses that go straight to memory */
+/* Performs a release and an acquire if memory is weak, before accesses that go directly to
+ * memory. */
 void vx_weak_all(struct vx *x);
 static inline void vx_weak_sync(struct vx *x)
 {
 	if (x->b->weak)
 		vx_weak_all(x);
 }
-/* exec_async.c: copies at once, barriers in memory */
+/* Handlers in exec_async.c: copies, which are done at once, and mbarriers. */
 vop_fn vop_cp_async, vop_mbar_init, vop_mbar_inval, vop_mbar_arrive, vop_mbar_wait, vop_mbar_expect,
 	vop_mbar_pending;
-/* b: source (space op), c: bytes, table: the barrier that they complete, or VX_NONE */
+/* Bulk copy. b: source address (op: its state space); c: bytes; table: the mbarrier on which the
+ * bytes complete, or VX_NONE. */
 vop_fn vop_bulk;
 /* b: rank */
 vop_fn vop_mapa;
-/* exec_tex.c: op: enum vtex_op; surfaces: c: enum vtex_outside; gathers: size: the channel */
+/* Handlers in exec_tex.c. op: enum vtex_op; c of surface operations: enum vtex_outside; size of
+ * gathers: the channel. */
 enum vtex_op { VT_SAMPLE, VT_FETCH, VT_GATHER, VT_LOAD, VT_STORE };
 enum vtex_outside { VT_TRAP, VT_CLAMP, VT_ZERO };
 vop_fn vop_tex, vop_surf;
 /* exec_video.c: op: enum vvideo_op */
 enum vvideo_op { VV_PACKED, VV_SATURATED, VV_ADDED };
 vop_fn vop_absdiff;
-/* exec_print.c: functions that the driver provides */
+/* Handlers in exec_print.c: functions that the driver provides. */
 vop_fn vop_vprintf, vop_assertfail, vop_malloc, vop_free;
 
 #endif

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  * Copyright 2026 The heddle authors */
 
-/* The description of a fault: kernel, block, thread, line of the PTX and its text. Only the first
- * fault of a block is kept. */
+/* Describes a fault: kernel, block, thread, PTX line and its text. Only the first fault of a block
+ * is kept. */
 #include "exec.h"
 
 #include <stdarg.h>

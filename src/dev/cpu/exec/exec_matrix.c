@@ -1,18 +1,19 @@
 /* SPDX-License-Identifier: Apache-2.0
  * Copyright 2026 The heddle authors */
 
-/* Matrices in a warp's registers: loads, stores, transposition, products. All lanes take part (the
- * decoder makes them converge first). One rule for all shapes gives the element of each lane (PTX
- * ISA, "Matrix Fragments for mma"). Let g = lane / 4, t = lane % 4, with p elements in 32 bits.
- * Element e of register r is
- * - of A in row g + 8 * (r & 1) and column 4p * (r / 2) + p * t + e
- *   (with 8 rows: in row g and column 4p * r + p * t + e),
- * - of B in row 4p * r + p * t + e and column g.
- * Register r (with 32 bits and more) of C and D is in row g + 8 * (r / 2), column 2t + (r & 1).
+/* Matrices in a warp's registers: loads, stores, transposition, products. All lanes participate
+ * (the decoder makes them converge first). The same formula gives the elements of each lane for all
+ * shapes (PTX ISA, "Matrix Fragments for mma"). Let g = lane / 4 and t = lane % 4, with p elements
+ * per 32 bits. Element e of register r is
+ * - for A, in row g + 8 * (r & 1) and column 4p * (r / 2) + p * t + e (with 8 rows: in row g and
+ *   column 4p * r + p * t + e)
+ * - for B, in row 4p * r + p * t + e and column g
  *
- * A sum is computed in double, in rising order, and rounded once; an f64 sum by fused steps. The
- * hardware's order and precision are not documented: results may differ in the last bits.
- * tests/dev/cpu/exact/sums.h bounds the difference. */
+ * For C and D, register r (of 32 bits or more) is in row g + 8 * (r / 2) and column 2t + (r & 1).
+ *
+ * A sum is computed in double, in ascending order of k, and rounded once; an f64 sum uses fused
+ * multiply-adds. The hardware's order and precision are not documented, so results can differ in
+ * the last bits. tests/dev/cpu/exact/sums.h bounds the difference. */
 #include "exec_ctl.h"
 
 #include <math.h>
@@ -40,7 +41,7 @@ static const uint32_t *registers_of(const struct vx *x, const struct vinsn *in)
 
 /* ---- loads, stores, turning ---- */
 
-/* Addresses of the rows, from the first lanes of the warp. */
+/* Finds the addresses of the rows, which the first lanes of the warp provide. */
 static bool row_addresses(struct vx *x, const struct vinsn *in, bool write, void *ret_p[LANES])
 {
 	uint32_t all = x->mask;
@@ -52,7 +53,8 @@ static bool row_addresses(struct vx *x, const struct vinsn *in, bool write, void
 	return ok;
 }
 
-/* The row and column of a lane's element e in a matrix of 8 by 8, maybe transposed. */
+/* Computes the row and column of a lane's element e in an 8 by 8 matrix, which can be
+ * transposed. */
 static void place_element(
 	const struct vinsn *in, unsigned lane, unsigned e, unsigned *ret_row, unsigned *ret_col)
 {
@@ -137,7 +139,7 @@ double matrix_element(uint8_t type, uint64_t v, unsigned e)
 	case PTX_F64:
 		memcpy(&f64, &v, 8);
 		return f64;
-	default: /* f32; of tf32 what is below its bits is not looked at */
+	default: /* f32, or tf32, whose lowest 13 bits are ignored */
 		u = (uint32_t)v & (type == PTX_TF32 ? 0xffffe000u : ~0u);
 		memcpy(&f32, &u, 4);
 		return (double)f32;
@@ -153,7 +155,7 @@ static uint64_t of_f32(double v)
 	return f == f ? u : 0x7fffffffu;
 }
 
-/* Sums of products of bytes fit in a double many times over. */
+/* A double holds such sums of byte products exactly. */
 static uint64_t of_s32(double v, bool saturates)
 {
 	if (saturates)

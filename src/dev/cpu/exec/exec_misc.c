@@ -2,8 +2,9 @@
  * Copyright 2026 The heddle authors */
 
 /* Special registers, packing of small values into large ones, address spaces, fences and time. The
- * clock is the SM's virtual clock. nanosleep ends the warp's turn until the next step, and counts
- * the time in between. This satisfies the instruction's promise (between 0 and twice the time). */
+ * clock is the SM's virtual clock. nanosleep ends the warp's turn until the block's next step; the
+ * time in between counts as sleep. This satisfies the PTX definition (a sleep of 0 to 2 times the
+ * given time). */
 #include "exec_ctl.h"
 
 #include <string.h>
@@ -22,7 +23,7 @@ static uint64_t timer_ns(const struct vx *x)
 	return (uint64_t)ts.tv_sec * 1000000000u + (uint64_t)ts.tv_nsec;
 }
 
-/* Those that are the same in all lanes. */
+/* Returns the value of a special register that is the same in all lanes. */
 static uint64_t uniform_value(const struct vx *x, const struct vinsn *in)
 {
 	unsigned sr = in->op;
@@ -66,7 +67,7 @@ static uint64_t uniform_value(const struct vx *x, const struct vinsn *in)
 		return l->dynamic_shared_bytes;
 	case PTX_SR_TOTAL_SMEM:
 		return b->own_shared_bytes;
-	case PTX_SR_ENVREG: /* as cooperative_groups reads them: 1 and 2 are the workspace */
+	case PTX_SR_ENVREG: /* as cooperative_groups uses them: 1 and 2 are the workspace address */
 		return in->imm == 1   ? l->workspace >> 32
 		       : in->imm == 2 ? (uint32_t)l->workspace
 				      : 0;
@@ -115,7 +116,7 @@ const struct vinsn *vop_special(struct vx *x, const struct vinsn *in)
 	if (!m)
 		return in + 1;
 	v = lanes ? 0 : uniform_value(x, in);
-	/* A loop that reads the time waits for it. */
+	/* A loop that reads the time usually waits, so it counts as polling. */
 	if (in->op >= PTX_SR_GLOBALTIMER && in->op <= PTX_SR_GLOBALTIMER_HI)
 		vx_poll(x, 0);
 	for (unsigned i = 0; i < LANES; i++) {
@@ -131,16 +132,16 @@ const struct vinsn *vop_special(struct vx *x, const struct vinsn *in)
 	return in + 1;
 }
 
-/* Ends the warp's quantum; the unused rest does not count as used. */
+/* Ends the warp's turn. The unused instructions of the turn do not count as executed. */
 static void vx_yield(struct vx *x)
 {
 	x->unused += x->left;
 	x->left = 0;
 }
 
-/* Ends the warp's turn if it repeatedly reads the same values. Stores, synchronisation and changed
- * values are progress. A warp that already rests is checked for one round only, so that thousands
- * of waiting warps cost little. */
+/* Ends the warp's turn if the warp repeatedly reads the same values. Stores, synchronization and
+ * changed values count as progress. If the warp was already resting, reading all of its polled
+ * values once again without a change is enough, so that thousands of waiting warps cost little. */
 void vx_poll(struct vx *x, uint64_t hash)
 {
 	struct vwarp *w = x->w;
@@ -170,8 +171,8 @@ void vx_poll(struct vx *x, uint64_t hash)
 		vx_yield(x);
 		return;
 	}
-	/* The oldest entry is overwritten, so that a warp that polls several words in turn also
-	 * rests. */
+	/* A new value replaces the oldest entry, so that a warp that polls several addresses in
+	 * turn also rests. */
 	p->hash[p->misses++ % VX_WATCHED] = hash;
 	w->progress = true;
 	p->resting = false;
@@ -209,8 +210,10 @@ const struct vinsn *vop_nop(struct vx *x, const struct vinsn *in)
 }
 
 /* ---- mov between one wide register and several narrow ones ----
- * in->size: bytes of a part; in->vec: number of parts; in->x: their offsets in func->ext. The wide
- * value has 4 or 8 bytes a lane, or 16 (two adjacent registers of 8). */
+ *
+ * in->size is the number of bytes of a part, in->vec the number of parts, in->x the index of their
+ * offsets in func->ext. The wide value has 4 or 8 bytes per lane, or 16 bytes in two adjacent
+ * registers of 8. */
 static char *wide_at(struct vx *x, uint32_t off, unsigned total, unsigned lane, unsigned byte)
 {
 	if (total <= 4)
@@ -293,8 +296,8 @@ const struct vinsn *vop_isspacep(struct vx *x, const struct vinsn *in)
 	return in + 1;
 }
 
-/* Converts between 64-bit addresses by adding in->imm, the base of the window. 32-bit addresses are
- * widened. */
+/* Converts an address between a state space and the generic space by adding in->imm, the base of
+ * the space's window or its negative. 32-bit addresses are extended. */
 const struct vinsn *vop_cvta(struct vx *x, const struct vinsn *in)
 {
 	const uint64_t *a64 = VX_U64(x, in->a);
@@ -315,8 +318,9 @@ const struct vinsn *vop_cvta(struct vx *x, const struct vinsn *in)
 	return in + 1;
 }
 
-/* The n-th set bit from a base: n > 0 upwards, n < 0 downwards, 0 the base itself if set. As on the
- * hardware, a base outside the word finds nothing, and INT32_MIN finds bit 0, set or not. */
+/* Finds the n-th set bit from bit `base`: upwards if n > 0, downwards if n < 0; if n is 0, the bit
+ * at base itself if it is set. As on the hardware, a base above 31 finds nothing, and n = INT32_MIN
+ * returns bit 0, set or not. */
 static uint32_t find_nth(uint32_t mask, uint32_t base, int32_t n)
 {
 	int step = n < 0 ? -1 : 1;

@@ -10,7 +10,7 @@
 
 #define MAX_TEXT 1024
 
-/* Argument k of a call, as the lane passes it. */
+/* Returns argument k of a call, as this lane passes it. */
 static uint64_t get_argument(const struct vx *x, const struct vcall *c, uint32_t k, unsigned lane)
 {
 	const struct vframe *f = x->f->frame;
@@ -45,7 +45,7 @@ static void set_result(struct vx *x, const struct vcall *c, unsigned lane, uint6
 	memcpy(p, &v, MIN(r->bytes, 8u));
 }
 
-/* Reads generic memory at any alignment. False after a fault. */
+/* Reads generic memory at any alignment. Returns false after a fault. */
 static bool read_generic(struct vx *x, const struct vinsn *in, unsigned lane, uint64_t addr,
 	uint32_t bytes, void *ret)
 {
@@ -94,7 +94,8 @@ static bool next_arg(struct print *p, unsigned bytes, void *ret)
 	return true;
 }
 
-/* Formats one conversion such as "%-8.3lld"; spec is its text without the length letters. */
+/* Formats one conversion such as "%-8.3lld". spec is the conversion's text without the length
+ * letters. */
 static bool format_one(struct print *p, const char *spec, char kind, bool is_long)
 {
 	char fmt[48], text[MAX_TEXT];
@@ -143,7 +144,7 @@ static bool format_one(struct print *p, const char *spec, char kind, bool is_lon
 	}
 }
 
-/* '*' takes an argument and leaves its digits. */
+/* Replaces '*' by the decimal digits of the next argument. */
 static bool format_star(struct print *p, char *spec, size_t size)
 {
 	size_t n = strlen(spec);

@@ -1,15 +1,16 @@
 /* SPDX-License-Identifier: Apache-2.0
  * Copyright 2026 The heddle authors */
 
-/* Operations among the lanes of a warp: shuffles, votes, matches, reductions, the warp barrier.
+/* Operations between the lanes of a warp: shuffles, votes, matches, reductions, the warp barrier.
  * Each operation waits until every lane of its member mask has reached an operation of the same
- * kind with the same mask, or has exited. Lanes usually arrive together, as one fragment. Otherwise
- * the lanes that have arrived wait, each with its own place and registers. */
+ * kind with the same mask, or has exited. Lanes usually arrive together, as one fragment (a group
+ * of lanes that execute together). Otherwise the lanes that have arrived wait, each at its own
+ * instruction and with its own registers. */
 #include "exec_ctl.h"
 
 #include <string.h>
 
-/* Operands and results of the lanes, copied from their registers. */
+/* Operands and results of the participating lanes, copied from and to their registers. */
 struct lanes {
 	uint32_t mask; /* who takes part */
 	uint32_t a[LANES], b[LANES], c[LANES];
@@ -170,7 +171,8 @@ static char *at(const struct vframe *f, uint32_t off)
 	return (off & 1 ? (char *)f->fn->consts - 1 : f->regs) + off;
 }
 
-/* in->vec: eighths of the bits of operand a; in->size: 1 if d is a predicate. */
+/* Copies the operands of the lanes in mask. in->vec is the number of bytes of operand a; in->size
+ * is 1 if d is a predicate. */
 static void gather_operands(
 	const struct vfrag *f, const struct vinsn *in, uint32_t mask, struct lanes *l)
 {
@@ -197,7 +199,7 @@ static void gather_operands(
 	}
 }
 
-/* in->x: the second destination, a predicate, or VX_NONE. */
+/* Writes the results. in->x is the second destination, a predicate, or VX_NONE. */
 static void scatter_results(
 	const struct vfrag *f, const struct vinsn *in, uint32_t mask, const struct lanes *l)
 {
@@ -219,7 +221,7 @@ static void scatter_results(
 	}
 }
 
-/* Which lanes the operation waits for, as this lane says. */
+/* Returns the member mask that this lane passes: the lanes that the operation waits for. */
 static uint32_t member_mask(const struct vfrag *f, const struct vinsn *in, unsigned lane)
 {
 	return ((uint32_t *)at(f->frame, (uint32_t)in->imm))[lane];
@@ -230,7 +232,7 @@ static bool same_kind(const struct vinsn *a, const struct vinsn *b)
 	return a == b || (a->fn == b->fn && a->op == b->op && a->vec == b->vec);
 }
 
-/* Releases lanes whose operation is complete. */
+/* Releases lanes if all lanes of their operation have arrived. */
 void vx_sync_check(struct vx *x, struct vwarp *w)
 {
 	bool again = true;
@@ -276,7 +278,8 @@ void vx_sync_check(struct vx *x, struct vwarp *w)
 	}
 }
 
-/* The fragment's lanes do not complete each other's masks: each group with one mask waits
+/* Makes the fragment (the group of lanes that executes this) wait, because not all lanes of its
+ * member masks are here. The lanes are split by their member mask, and each group waits
  * separately. */
 static const struct vinsn *wait_for_others(struct vx *x, const struct vinsn *in)
 {
@@ -306,8 +309,8 @@ static const struct vinsn *wait_for_others(struct vx *x, const struct vinsn *in)
 	return NULL;
 }
 
-/* A shuffle of the whole warp with constant operands: the table has the source of each of the 32
- * lanes, and then a mask of the lanes whose source is in range. */
+/* Shuffles the whole warp with constant operands. The table contains the source lane of each of the
+ * 32 lanes, followed by the mask of lanes whose source is in range. */
 static const struct vinsn *shfl_table(struct vx *x, const struct vinsn *in)
 {
 	const uint32_t *a = VX_U32(x, in->a), *table = x->f->frame->fn->ext + in->table;
@@ -337,7 +340,8 @@ void vx_shfl_table(unsigned op, uint32_t b, uint32_t c, uint32_t ret[LANES + 1])
 	}
 }
 
-/* Lanes with one mask that are all here: in one go. */
+/* Executes the operation at once if all lanes have the same member mask and all its lanes are
+ * here. */
 const struct vinsn *vop_sync(struct vx *x, const struct vinsn *in)
 {
 	const uint32_t *member = VX_U32(x, (uint32_t)in->imm);

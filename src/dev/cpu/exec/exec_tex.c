@@ -2,13 +2,15 @@
  * Copyright 2026 The heddle authors */
 
 /* Textures and surfaces: tex, tld4, suld, sust on objects without mipmaps. Filter weights have 8
- * bits of fraction, as in the CUDA C++ Programming Guide. Details that the guide leaves open are as
- * measured by tests/hw/textures.cu on an H100 (driver 580.159). Accesses that PTX leaves undefined
- * (an object of another shape than the instruction's, a freed array) are faults here.
- * in->a: the handle; in->op: enum vtex_op; in->round: enum vgpu_image_shape;
- * in->x: index in func->ext: first the data registers (in->vec; VX_NONE: not wanted), then the
- * coordinates, with the layer first; in->imm: two range caches; in->size: bytes an element
- * (surfaces). */
+ * bits of fraction, as in the CUDA C++ Programming Guide. Details that the guide leaves open follow
+ * measurements with tests/hw/textures.cu on an H100 (driver 580.159). Accesses that PTX leaves
+ * undefined (an object of another shape than the instruction's, a freed array) are faults here.
+ *
+ * Fields of an instruction:
+ * - a: the handle; op: enum vtex_op; round: enum vgpu_image_shape
+ * - x: index in func->ext of vec data registers (VX_NONE if not wanted), then the coordinates, with
+ *   the layer first
+ * - imm: index of two range caches; size: bytes per element (surfaces) */
 #include "exec_ctl.h"
 
 #include <inttypes.h>
@@ -20,7 +22,7 @@
 #include "vec.h"
 
 struct point {
-	int64_t at[3]; /* texel; in a cubemap the last is the face */
+	int64_t at[3]; /* texel coordinates; for a cubemap the last one is the face */
 	int64_t layer;
 };
 
@@ -38,7 +40,7 @@ static bool range_find(struct vx *x, struct vgpu_range *cache, uint64_t addr, ui
 	return bytes <= cache->end - addr;
 }
 
-/* The object of a lane, or NULL after a fault. */
+/* Returns the object of a lane, or NULL after a fault. */
 static const struct vgpu_image *image_of(
 	struct vx *x, const struct vinsn *in, unsigned lane, uint64_t handle)
 {
@@ -92,7 +94,7 @@ static char *texel_at(const struct vgpu_image *im, const struct point *p)
 
 /* ---- textures ---- */
 
-/* A texel's coordinate in [0, n); -1: in the border. */
+/* Returns a texel's coordinate in [0, n), or -1 if it is in the border. */
 static int64_t texel_coordinate(const struct vgpu_image *im, unsigned axis, int64_t v)
 {
 	int64_t n = im->size[axis], w;
@@ -113,7 +115,7 @@ static int64_t texel_coordinate(const struct vgpu_image *im, unsigned axis, int6
 	}
 }
 
-/* One channel as the instruction returns it. */
+/* Returns one channel in the form in which the instruction returns it. */
 static uint32_t read_channel(const struct vgpu_image *im, const char *p)
 {
 	bool is_signed = im->kind == VIMG_SIGNED;
@@ -155,7 +157,8 @@ static void read_texel(const struct vgpu_image *im, const struct point *p, uint3
 					  : 1;
 }
 
-/* From coordinates to the lower texel, with its upper neighbour's weight in 1/256. */
+/* Converts coordinates to the lower texel on each axis, and to the weight of its upper neighbor in
+ * units of 1/256. */
 static void place_point(const struct vgpu_image *im, unsigned n, const float c[3], bool between,
 	struct point *ret, int weight[3])
 {
@@ -172,8 +175,9 @@ static void place_point(const struct vgpu_image *im, unsigned n, const float c[3
 	}
 }
 
-/* The corners' weights in 1/256, as on an H100: the sums over each side and edge are products of
- * the axes' weights, rounded once. Bit k of a corner: the upper neighbour in axis k. */
+/* Computes the weights of the corners in units of 1/256, as on an H100. There, the sum over each
+ * side and edge is a product of the axes' weights, rounded once. Bit k of a corner's number means
+ * the upper neighbor on axis k. */
 static void corner_weights(unsigned n, const int weight[3], int ret[8])
 {
 	for (unsigned corner = 0; corner < 1u << n; corner++) {
@@ -190,7 +194,8 @@ static void corner_weights(unsigned n, const int weight[3], int ret[8])
 				ret[corner] -= ret[corner | 1u << a];
 }
 
-/* An H100 filters integer-coded fractions in 16 bits, whatever their size. */
+/* Returns the number of steps of an integer-coded fraction. An H100 filters such texels in 16 bits,
+ * whatever their size. */
 static float fraction_steps(const struct vgpu_image *im)
 {
 	return im->kind == VIMG_SIGNED ? 32767.f : 65535.f;
@@ -235,7 +240,7 @@ static void sample_image(const struct vgpu_image *im, unsigned n, const float c[
 	}
 }
 
-/* The face of a cube that a direction points to, and the position in the face. */
+/* Returns the face of a cube that a direction vector points to, and the position in that face. */
 static int64_t face_of(const float d[3], float ret[2])
 {
 	float ax = fabsf(d[0]), ay = fabsf(d[1]), az = fabsf(d[2]), m, s, t;
@@ -262,7 +267,7 @@ static int64_t face_of(const float d[3], float ret[2])
 	return face;
 }
 
-/* One channel of each of the four texels that a filter would read. */
+/* Reads one channel of each of the four texels that a linear filter would read. */
 static void gather_texels(const struct vgpu_image *im, const float c[3], int64_t layer,
 	unsigned which, uint32_t ret[4])
 {
@@ -282,7 +287,8 @@ static void gather_texels(const struct vgpu_image *im, const float c[3], int64_t
 	}
 }
 
-/* An integer coordinate names a texel. Outside linear memory, the value is zero. */
+/* Reads the texel at integer coordinates. For a texture in linear memory, a coordinate out of range
+ * gives zero. */
 static void fetch_texel(
 	const struct vgpu_image *im, const uint32_t *c, unsigned n, int64_t layer, uint32_t ret[4])
 {
@@ -313,7 +319,8 @@ static void lane_tex(
 	}
 	for (unsigned a = 0; a < n; a++)
 		v[a] = bits_f32(c[a]);
-	/* An H100 reads a line as the first row of a plane, with its upper edge at 0. */
+	/* An H100 reads a 1D texture as the first row of a 2D texture, at v = 0. So with the border
+	 * address mode, the filter also reads the border above that row. */
 	if (in->round == VIMG_1D && im->linear && im->address[1] == VIMG_BORDER)
 		n = 2;
 	if (in->round == VIMG_CUBE) {
@@ -352,8 +359,8 @@ const struct vinsn *vop_tex(struct vx *x, const struct vinsn *in)
 
 /* ---- surfaces ---- */
 
-/* The address of an access whose first coordinate counts bytes. NULL: no access; *ret_fault: the
- * block ends. */
+/* Returns the host address of a surface access, whose first coordinate is in bytes. Returns NULL if
+ * there is nothing to access; if *ret_fault is then true, the block ends with a fault. */
 static char *surface_at(struct vx *x, const struct vinsn *in, unsigned lane,
 	const struct vgpu_image *im, const uint32_t *c, bool *ret_fault)
 {

@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0
  * Copyright 2026 The heddle authors */
 
-/* vabsdiff2, vabsdiff4: absolute differences of two halves or four bytes, which nvcc emits for
- * __vabsdiffu4, __vsadu4 and similar. in->d, a, b, c: registers; in->size: bytes of an element;
- * in->op: enum vvideo_op; in->vec: bits 0, 1, 2: whether d, a, b are signed. */
+/* vabsdiff2 and vabsdiff4: absolute differences of two halves or four bytes, which nvcc emits for
+ * __vabsdiffu4, __vsadu4 and similar functions. in->d, a, b, c are registers, in->size is the
+ * number of bytes of an element, and in->op is an enum vvideo_op. Bits 0, 1 and 2 of in->vec tell
+ * whether d, a and b are signed. */
 #include "exec_ctl.h"
 
 static int64_t get_element(uint32_t v, unsigned k, unsigned bits, bool is_signed)

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  * Copyright 2026 The heddle authors */
 
-/* Accesses to memory that may be global, with weak memory (weak.h): the decoder uses these handlers
- * in place of the others. Shared, local and parameter memory stay strong. */
+/* Accesses to memory that may be global, when memory is weak (weak.h). The decoder then uses these
+ * handlers instead of the normal ones. Shared, local and parameter memory stay strong. */
 #include "exec_ctl.h"
 
 #include <string.h>
@@ -10,8 +10,8 @@
 #include "dev/cpu/fence.h"
 #include "weak.h"
 
-/* The lanes whose access is to global memory, where the host address is the address. Call before a
- * load, which may overwrite its address register. */
+/* Returns the lanes that access global memory: there, the host address equals the address in the
+ * register. Call this before a load, because the load can overwrite its address register. */
 static uint32_t global_lanes(struct vx *x, const struct vinsn *in, void *const p[LANES])
 {
 	uint32_t lanes = 0;

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0
  * Copyright 2026 The heddle authors */
 
-/* wmma: matrices that a warp loads, multiplies and stores as a whole. The PTX ISA leaves open which
- * lane holds which element. Here a matrix of R rows and C columns lies in its fragments row by row:
- * element (S * lane + i) mod (R * C) is the i-th of a lane's S elements, in the order of its
- * registers and from the lower bits up. If the fragments have more room than the matrix has
- * elements (A and B of f16), each element is there several times, and the first counts. Sums are
- * those of mma (exec_matrix.c). */
+/* wmma: matrices that a warp loads, multiplies and stores as a whole. The PTX ISA does not define
+ * which lane holds which element. Here a matrix of R rows and C columns is stored in its fragments
+ * row by row. The i-th of a lane's S elements is element (S * lane + i) mod (R * C), in the order
+ * of its registers and from the lower bits up. If the fragments have more space than the matrix has
+ * elements (A and B of f16), each element is stored several times, and the first copy counts. Sums
+ * are computed as in mma (exec_matrix.c). */
 #include <math.h>
 #include <string.h>
 
@@ -25,7 +25,7 @@ static uint64_t get_bits(const void *p, unsigned bytes)
 	return v;
 }
 
-/* Where each row (in->op: column) begins, as lane 0 says. */
+/* Finds the address of each row (in->op: of each column), from the address in lane 0. */
 static bool line_addresses(struct vx *x, const struct vinsn *in, const struct wmma_place *at,
 	bool write, void *ret_p[SIDE_MAX])
 {
@@ -91,7 +91,7 @@ static void gather_matrix(struct vx *x, const uint32_t *regs, unsigned n, uint8_
 	}
 }
 
-/* Rounds to f32 towards zero, as hardware does between two instructions. An overflow stays
+/* Rounds to f32 towards zero, as the hardware does between two instructions. An overflow stays
  * infinite. */
 static double cut_off(double v)
 {
@@ -100,7 +100,8 @@ static double cut_off(double v)
 	return (double)(fabs(v) < 0x1p128 && fabs((double)f) > fabs(v) ? nextafterf(f, 0) : f);
 }
 
-/* ptxas splits a tf32 operation into two instructions, each with half the columns of A. */
+/* Executes wmma.mma. ptxas splits a tf32 operation into two instructions, each for half the columns
+ * of A, so a tf32 sum is rounded in the middle. */
 const struct vinsn *vop_wmma(struct vx *x, const struct vinsn *in)
 {
 	const struct wmma_shape *s = &wmma_shapes[in->op];

@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0
  * Copyright 2026 The heddle authors */
 
-/* Narrow floating-point formats by their bits, the same on every host. Conversion from double
- * rounds once, in any direction. So one double operation gives the right result if the narrow
- * format's precision fits in a double twice. */
+/* Narrow floating-point formats, by their bits, with the same results on every host. Conversion
+ * from double rounds once, in any direction. A double has more than twice the precision of these
+ * formats. So an operation in double followed by this conversion gives the correctly rounded
+ * result. */
 #ifndef HEDDLE_VGPU_HALF_H
 #define HEDDLE_VGPU_HALF_H
 
@@ -13,7 +14,8 @@
 
 struct half_format {
 	unsigned exp_bits, frac_bits;
-	/* false: the largest exponent also holds numbers, and all ones is NaN (e4m3) */
+	/* false if the largest exponent is also used for numbers, and only all ones is NaN
+	 * (e4m3) */
 	bool has_inf;
 };
 static const struct half_format HALF_F16 = {5, 10, true}, HALF_BF16 = {8, 7, true},
@@ -57,7 +59,8 @@ static inline float half_to_f32(uint32_t h, struct half_format f)
 	return sign ? -v : v;
 }
 
-/* Round up a value with `rest` below the last kept bit (`half` is one half)? */
+/* Returns true if a value is rounded up (away from zero). `rest` is the part below the last kept
+ * bit, and `half` is one half of that bit's unit. */
 static inline bool half_round_up(unsigned round, bool sign, bool odd, uint64_t rest, uint64_t half)
 {
 	switch (round) {
@@ -74,8 +77,10 @@ static inline bool half_round_up(unsigned round, bool sign, bool odd, uint64_t r
 	}
 }
 
-/* Bits of v in a format. Overflow gives infinity, or the largest number if rounding is towards zero
- * or the format has no infinity. */
+/* Returns the bits of v in a format. If `saturate` is set or rounding is towards zero, overflow
+ * gives the largest number. Otherwise it gives infinity, or NaN if the format has no infinity. An
+ * infinite v stays infinite, or gives the largest number if saturate is set or the format has no
+ * infinity. */
 static inline uint32_t half_bits(double v, struct half_format f, unsigned round, bool saturate)
 {
 	int bias = (1 << (f.exp_bits - 1)) - 1, e;
@@ -110,7 +115,7 @@ static inline uint32_t half_bits(double v, struct half_format f, unsigned round,
 	}
 	if (half_round_up(round, sign != 0, r & 1, rest, half))
 		r++;
-	/* The implicit bit carries into the exponent by itself. */
+	/* A carry out of the fraction increments the exponent, as it should. */
 	if (e > 1 - bias || r >> f.frac_bits)
 		r += (uint32_t)(e + bias - 1) << f.frac_bits;
 	if (r > max) {

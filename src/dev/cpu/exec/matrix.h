@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  * Copyright 2026 The heddle authors */
 
-/* Shared by decoding and execution of matrix operations (exec_matrix.c, exec_wmma.c). */
+/* Declarations that the decoding and the execution of matrix operations share (exec_matrix.c,
+ * exec_wmma.c). */
 #ifndef HEDDLE_VGPU_MATRIX_H
 #define HEDDLE_VGPU_MATRIX_H
 
@@ -9,23 +10,23 @@
 
 enum vmatrix { VM_PLAIN, VM_TURNED };
 
-/* mma: m rows, 8 columns, sums of k products. */
+/* A shape of mma: m rows, 8 columns, and sums of k products. */
 struct mma_shape {
 	const char *name;
 	uint8_t m, k;
 };
 extern const struct mma_shape mma_shapes[]; /* up to one without a name */
 
-/* Of its matrices (enum ptx_type), in an instruction's imm. */
+/* The types of an mma's matrices (enum ptx_type), stored in the instruction's imm. */
 struct mma_types {
 	uint8_t d, a, b;
 };
-/* Registers a lane, of A, of B, and of each of C and D. */
+/* Registers per lane of A, of B, and of each of C and D. */
 struct mma_counts {
 	unsigned a, b, c;
 };
 
-/* Elements in 32 bits, or in the 64 of f64. */
+/* Returns the number of elements per 32-bit register (per 64 bits for f64). */
 static inline unsigned mma_per_word(uint8_t type)
 {
 	return type == PTX_S8 || type == PTX_U8 ? 4 : type == PTX_F16 || type == PTX_BF16 ? 2 : 1;
@@ -39,7 +40,7 @@ static inline struct mma_counts mma_count(const struct mma_shape *s, const struc
 		s->m * 8u / 32u / (t->d == PTX_F16 ? 2u : 1u)};
 }
 
-/* wmma: rows of A, columns of B, products a sum. */
+/* A shape of wmma: m rows of A, n columns of B, and sums of k products. */
 struct wmma_shape {
 	const char *name;
 	uint8_t m, n, k;
@@ -48,7 +49,8 @@ extern const struct wmma_shape wmma_shapes[]; /* up to one without a name */
 struct wmma_types {                           /* in imm */
 	uint8_t d, c, a, b;
 };
-struct wmma_place { /* of a matrix in memory, in c; op: its columns are contiguous */
+/* a matrix in memory, in c of the instruction; op is set if columns are contiguous */
+struct wmma_place {
 	uint8_t rows, cols, type;
 };
 
@@ -57,23 +59,25 @@ static inline unsigned wmma_bytes(uint8_t type)
 	return type == PTX_F64 ? 8 : 4 / mma_per_word(type);
 }
 
-/* Registers a lane. factor: for A or B, which always have eight for f16. */
+/* Returns the number of registers per lane of a matrix fragment. `factor` is set for A and B, which
+ * always have eight registers for f16. */
 static inline unsigned wmma_registers(unsigned elements, uint8_t type, bool factor)
 {
 	return factor && type == PTX_F16 ? 8 : elements / LANES / mma_per_word(type);
 }
 
-/* Element e of a register's bits; what a sum becomes. */
+/* These convert element e of a register's bits to a double, and a sum to the bits of a result. */
 double matrix_element(uint8_t type, uint64_t bits, unsigned e);
 uint64_t matrix_bits(uint8_t type, double sum, bool saturates);
-/* The fault of a warp of which lanes are missing. */
+/* Reports a fault, because not all lanes of the warp execute the instruction. */
 const struct vinsn *matrix_not_whole(struct vx *x, const struct vinsn *in);
 
 /* ldmatrix; in->size: stmatrix. */
 const struct vinsn *vop_matrix_rows(struct vx *x, const struct vinsn *in);
 const struct vinsn *vop_movmatrix(struct vx *x, const struct vinsn *in);
 const struct vinsn *vop_mma(struct vx *x, const struct vinsn *in);
-/* in->size: a store; vec: registers; b: elements from line to line, or VX_NONE. */
+/* Loads or stores a wmma matrix. in->size is set for a store; vec: number of registers; b: elements
+ * between the starts of two rows (or columns) in memory, or VX_NONE. */
 const struct vinsn *vop_wmma_memory(struct vx *x, const struct vinsn *in);
 const struct vinsn *vop_wmma(struct vx *x, const struct vinsn *in);
 

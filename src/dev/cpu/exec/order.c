@@ -2,14 +2,14 @@
  * Copyright 2026 The heddle authors */
 
 /* The order of basic blocks in decoded code: Bourdoncle's weak topological order. A block comes
- * before all its successors, except along the back edge to a loop's head, and a loop's blocks stay
- * together, nested loops inside. Running the lanes that are first in this order lets the others be
- * caught up with, so diverged lanes meet again as early as possible. */
+ * before all its successors, except for the back edge to a loop's header. The blocks of a loop are
+ * contiguous, with nested loops inside. The lanes that are first in this order run first, so they
+ * reach the others and merge with them. Thus diverged lanes meet again as early as possible. */
 #include "dev/cpu/code.h"
 
 #include <errno.h>
 
-#define MAX_BLOCKS 20000 /* beyond: as written. Bounds the recursion */
+#define MAX_BLOCKS 20000 /* larger functions keep their order; this bounds the recursion */
 #define DONE       UINT32_MAX
 
 struct order {

@@ -1,29 +1,31 @@
 /* SPDX-License-Identifier: Apache-2.0
  * Copyright 2026 The heddle authors */
 
-/* Warps that wait by polling memory. They are recognised, so that they end their turns early, and a
- * block rests if all its warps do. */
+/* Detects warps that wait by polling memory, so that they end their turns early. If all warps of a
+ * block poll, the block rests. */
 #ifndef HEDDLE_VGPU_POLL_H
 #define HEDDLE_VGPU_POLL_H
 
 #include "base/base.h"
 
 #define VX_SPIN_POLL   500
-#define VX_POLLS       64 /* in vain, before a warp gives its turn away */
-#define VX_WATCHED     8  /* different words that a polling warp may read in turn */
-#define VX_POLL_INSNS  64 /* at most between two reads, in a loop that only polls */
+#define VX_POLLS       64 /* reads without news before a warp ends its turn */
+#define VX_WATCHED     8  /* different addresses that a polling warp can read in turn */
+#define VX_POLL_INSNS  64 /* most instructions between two reads of a loop that only polls */
 #define VX_POLL_CYCLES 200
 
 struct vpolls {
-	uint32_t vain, misses; /* looks that saw what was known, and what was new */
+	uint32_t vain, misses; /* reads that found a known value, and a new value */
 	uint32_t first;        /* which of them was seen first */
-	bool resting;          /* fell asleep so, and nothing was new or stored since */
-	uint64_t issued;       /* the warp's instructions in turns that ended */
-	uint64_t since;        /* … and those before the first look in vain */
+	/* the warp rests: since then no value was new and nothing was stored */
+	bool resting;
+	uint64_t issued; /* instructions of the warp in finished turns */
+	uint64_t since;  /* the same count at the first of the reads without news */
 	uint64_t hash[VX_WATCHED];
 };
 
 struct vx;
-void vx_poll(struct vx *x, uint64_t hash); /* a strong load or a failed atomic saw this */
+/* call it with the value that a strong load or failed atomic read */
+void vx_poll(struct vx *x, uint64_t hash);
 
 #endif

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0
  * Copyright 2026 The heddle authors */
 
-/* Operations on 32 lanes, one line each, with a, b, c as the operands of a lane. Files that include
- * this are compiled once for each kind of host (VEC_ISA), and the compiler turns each loop into
- * vector instructions. Lanes outside the mask keep their destination, but are computed all the
- * same, so an expression must not trap whatever its operands. */
+/* Operations on 32 lanes, one line each, where a, b, c are the operands of one lane. Files that
+ * include this header are compiled once for each kind of host CPU (VEC_ISA), and the compiler turns
+ * each loop into vector instructions. Lanes outside the mask keep their destination, but their
+ * values are computed too, so an expression must not trap for any operands. */
 #ifndef HEDDLE_VGPU_VEC_H
 #define HEDDLE_VGPU_VEC_H
 
@@ -28,7 +28,8 @@
 #define INLINE   static inline __attribute__((always_inline))
 #define ALIGN(p) __builtin_assume_aligned(p, 64)
 
-/* S, D: storage types of source and destination; T: the type in which a, b, c are read. */
+/* Defines a handler. S and D are the storage types of source and destination. T is the type in
+ * which the expression reads a, b and c. */
 #define VOP(name, D, S, T, LOADS, expr)                                            \
 	static const struct vinsn *op_##name(struct vx *x, const struct vinsn *in) \
 	{                                                                          \
@@ -128,8 +129,8 @@ INLINE f64 sat64(f64 f)
 	return f < 1.0 ? f : 1.0;
 }
 
-/* Sets another rounding mode than to nearest before the instruction's loop; round_end restores
- * it. */
+/* Sets the host's rounding mode before the instruction's loop, unless it is round-to-nearest.
+ * round_end restores round-to-nearest. */
 INLINE void round_begin(const struct vinsn *in)
 {
 	static const int modes[] = {

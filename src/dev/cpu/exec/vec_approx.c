@@ -1,12 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0
  * Copyright 2026 The heddle authors */
 
-/* The approximate functions. The hardware's results are only specified up to an error bound. The
- * results here are computed in double precision and rounded once. So they are within half a unit in
- * the last place, and the same on every host: they use no library function and no contraction.
- *   ex2: 2^n * P(f), f in [-1/2, 1/2];  lg2: exponent + odd series in (m-1)/(m+1);
- *   sin, cos: two-part reduction by pi/2, exact enough up to 2^30, then polynomials;
- *   tanh: (e - 1) / (e + 1), e = ex2(2x log2 e), and a series where x is small. */
+/* The approximate functions, for which the hardware only guarantees an error bound. Here results
+ * are computed in double precision and rounded once, so the error is at most half a unit in the
+ * last place. They are the same on every host, because the code uses no library function and no
+ * contraction.
+ * - ex2: 2^n * P(f), f in [-1/2, 1/2]
+ * - lg2: exponent + odd series in (m-1)/(m+1)
+ * - sin, cos: two-part reduction by pi/2, exact enough up to 2^30, then polynomials
+ * - tanh: (e - 1) / (e + 1), e = ex2(2x log2 e), and a series where x is small */
 #include "vec.h"
 
 INLINE f64 pow2(s32 n)
@@ -14,7 +16,7 @@ INLINE f64 pow2(s32 n)
 	return bits_f64((u64)(1023 + n) << 52);
 }
 
-/* To the nearest integer, ties to even; |v| < 2^51. */
+/* Rounds to the nearest integer, ties to even; |v| < 2^51. */
 INLINE f64 nearest(f64 v)
 {
 	return (v + 0x1.8p52) - 0x1.8p52;
@@ -110,8 +112,8 @@ INLINE f32 sine(f32 a, s32 quarter)
 	r = k & 2 ? -r : r;
 	if (a != a || a - a != 0.0f)
 		return NAN;
-	/* A zero keeps its sign. Very large arguments, for which no bound is promised, count as
-	 * 0. */
+	/* sin of zero is zero with the same sign. Very large arguments, for which PTX guarantees no
+	 * error bound, are treated as 0. */
 	return a == 0.0f && !quarter ? a : (f32)r;
 }
 

@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0
  * Copyright 2026 The heddle authors */
 
-/* Comparisons and selections. setp: d and (in->x) its complement, both combined with predicate c by
- * and, or, xor (in->op: 0 none, 1, 2, 3; 4 more: c negated). set: d gets all ones or 1.0. Halves
- * are compared as f32. */
+/* Comparisons and selections. f16 and bf16 values are compared as f32.
+ * - setp writes the result to d and its complement to in->x. Both are combined with predicate c as
+ *   in->op says: 0 none, 1 and, 2 or, 3 xor; 4 is added if c is negated.
+ * - set writes all ones or 1.0 to d for true. */
 #include "vec.h"
 
 INLINE u32 combine(struct vx *x, const struct vinsn *in, u32 r)
@@ -34,7 +35,7 @@ INLINE const struct vinsn *put_preds(struct vx *x, const struct vinsn *in, u32 r
 	return in + 1;
 }
 
-/* set: in->imm is what true looks like. */
+/* Stores the result of set: in->imm is the value that means true. */
 INLINE const struct vinsn *put_words(struct vx *x, const struct vinsn *in, u32 r)
 {
 	u32 *d = ALIGN(VX_PTR(x, in->d)), m = x->mask, yes = (u32)in->imm;
@@ -96,7 +97,7 @@ INLINE const struct vinsn *put_words(struct vx *x, const struct vinsn *in, u32 r
 	SIX(X, u32, s32) SIX(X, u64, u64) SIX(X, u64, s64) FLOATS(X, f32) FLOATS(X, f64)
 ALL(COMPARE)
 
-/* f32 with .ftz: flushed copies are compared. */
+/* Copies and flushes both operands, before a comparison with .ftz. */
 static const struct vinsn *op_flush_ab(struct vx *x, const struct vinsn *in)
 {
 	const f32 *a = ALIGN(VX_PTR(x, in->a)), *b = ALIGN(VX_PTR(x, in->b));
@@ -149,7 +150,7 @@ SLCT(slct_b32_f32, u32, f32)
 SLCT(slct_b64_s32, u64, s32)
 SLCT(slct_b64_f32, u64, f32)
 
-/* Logic on predicates; a and b may be negated (in->op: 1, 2). */
+/* Defines logic on predicates. Bits 1 and 2 of in->op negate a and b. */
 #define PRED(name, expr)                                                           \
 	static const struct vinsn *op_##name(struct vx *x, const struct vinsn *in) \
 	{                                                                          \
@@ -167,7 +168,8 @@ PRED(xor_pred, a ^ b)
 PRED(not_pred, ~a)
 PRED(mov_pred, a)
 
-/* testp works on the bits, and so does not depend on the host. */
+/* testp examines the bits of a value, so the result does not depend on the host's floating-point
+ * settings. */
 INLINE u32 class32(f32 f)
 {
 	u32 e = f32_bits(f) >> 23 & 0xff, frac = f32_bits(f) & 0x7fffff;
@@ -180,7 +182,8 @@ INLINE u32 class64(f64 f)
 
 	return e == 0x7ff ? (frac ? 2 : 1) : e ? 4 : 8 | (frac ? 0 : 16);
 }
-/* in->size: the classes that give true. 1 infinite, 2 NaN, 4 normal, 8 subnormal, 16 zero. */
+/* in->size is the set of classes for which testp gives true: 1 infinite, 2 NaN, 4 normal, 8
+ * subnormal, 16 zero. */
 #define TESTP(name, S, fn)                                                         \
 	static const struct vinsn *op_##name(struct vx *x, const struct vinsn *in) \
 	{                                                                          \

@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0
  * Copyright 2026 The heddle authors */
 
-/* Conversions among integers, f32 and f64. Integers narrower than 32 bits are stored extended, by
- * sign or zeros as their type says. Float to integer rounds by in->round, then clamps. Narrow
- * floats are in vec_half.c. */
+/* Conversions between integers, f32 and f64. Integers narrower than 32 bits are stored sign- or
+ * zero-extended, according to their type. A conversion from float to integer rounds as in->round
+ * says, then clamps. Narrow floats are in vec_half.c. */
 #include "vec.h"
 
-/* One loop for full and partial masks: there are many conversions, and few run often. begin and end
- * enclose the loop. */
+/* Defines a conversion with one loop for full and partial masks, because there are many conversions
+ * and few run often. `begin` and `end` are statements before and after the loop. */
 #define LOOP(name, D, S, T, expr, begin, end)                                      \
 	static const struct vinsn *op_##name(struct vx *x, const struct vinsn *in) \
 	{                                                                          \
@@ -46,7 +46,7 @@
 	INT_TO(X, u32, u32) INT_TO(X, u32, s32) INT_TO(X, u64, u64) INT_TO(X, u64, s64)
 INTS(ONE_LOOP)
 
-/* Saturation: every source is compared as s64 or u64. */
+/* Clamp a value for a saturating conversion, compared as s64 or u64. */
 #define CLAMP_S(a, lo, hi) ((s64)(a) < (lo) ? (lo) : (s64)(a) > (hi) ? (hi) : (s64)(a))
 #define CLAMP_U(a, lo, hi) ((u64)(a) > (u64)(hi) ? (s64)(hi) : (s64)(a))
 #define SAT_TO(X, S, T, CLAMP)                                              \
@@ -82,8 +82,8 @@ INLINE f32 out32(f32 r, bool fz, bool st)
 FROM_INTS(ROUNDED, TO_F32)
 FROM_INTS(ROUNDED, TO_F64)
 
-/* u64 in two halves if the top bit is set. The lowest lost bit is or'ed in, so every rounding
- * direction is right. */
+/* Convert u64 to a float. If the top bit is set, the value is halved first. The lost lowest bit is
+ * or'ed in, so that every rounding direction gives the right result. */
 INLINE f32 u64_to_f32(u64 a)
 {
 	return a >> 63 ? (f32)(s64)(a >> 1 | (a & 1)) * 2.0f : (f32)(s64)a;
@@ -111,7 +111,8 @@ INLINE f64 integral(f64 a, unsigned round)
 		f = __builtin_fabs(a - t);
 		return f >= 0.5 ? t + __builtin_copysign(1.0, a) : t;
 	default:
-		/* Adding and subtracting 2^52 rounds to nearest even; larger numbers are whole. */
+		/* Adding and subtracting 2^52 rounds to nearest even. Numbers of 2^52 and above are
+		 * already integers. */
 		f = __builtin_fabs(a);
 		f = f < 0x1p52 ? (f + 0x1p52) - 0x1p52 : f;
 		return __builtin_copysign(f, a);
@@ -138,14 +139,15 @@ INLINE f64 integral(f64 a, unsigned round)
 		}                                                                    \
 		return in + 1;                                                       \
 	}
-/* Without a modifier it only moves bits, NaNs' as well. */
+/* Without a modifier this conversion copies the bits, also those of a NaN. */
 ONE_LOOP(cvt_f32_f32, f32, f32, f32,
 	fz || st ? out32(canon32(fz ? flush32(a) : a), fz, st) : bits_f32(f32_bits(a)))
 PLAIN(cvt_f64_f64, f64, f64, a)
 PLAIN(cvt_f64_f32, f64, f32, a)
 PLAIN(cvti_f32_f32, f32, f32, integral(a, round))
 PLAIN(cvti_f64_f64, f64, f64, integral(a, round))
-/* A NaN keeps its sign and the upper bits of its fraction, and becomes quiet. */
+/* Converts f64 to f32. A NaN keeps its sign and the upper bits of its fraction, and becomes
+ * quiet. */
 INLINE f32 f64_to_f32(f64 a)
 {
 	u64 u = f64_bits(a);
@@ -181,10 +183,11 @@ ROUNDED(cvt_f32_f64, f32, f64, f64, out32(f64_to_f32(a), fz, st))
 			FTOI_LOOP(D, S, in->round, conv)                           \
 		return in + 1;                                                     \
 	}
-/* The result for NaN (PTX ISA, cvt): 0 from f32 to at most 32 bits, else the destination's highest
- * bit alone. */
+/* The result of converting NaN to an integer (PTX ISA, cvt): 0 from f32 to at most 32 bits;
+ * otherwise only the highest bit of the destination is set. */
 #define NAN_TO(T, bits) (sizeof(T) == 8 || (bits) == 64 ? 1ull << ((bits)-1) : 0)
-/* v is whole or NaN; comparisons replace values outside the limits. */
+/* Converts v, which is an integer value or NaN, and replaces values outside the limits by the
+ * limits. */
 #define FIT(v, lo, hi, T, S, bits) \
 	(v != v ? (T)NAN_TO(S, bits) : v <= (lo) ? (T)(lo) : v >= (hi) ? (T)(hi) : (T)v)
 INLINE u64 fit_u64(f64 v)

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0
  * Copyright 2026 The heddle authors */
 
-/* Floating-point arithmetic on 32 lanes: IEEE results in the instruction's rounding, with one
- * rounding for fma. .ftz flushes operands and results; .sat clamps to [0, 1]. Result NaNs are the
- * hardware's. */
+/* Floating-point arithmetic on 32 lanes. Results are those of IEEE 754 in the instruction's
+ * rounding mode; fma rounds once. .ftz flushes operands and results; .sat clamps to [0, 1]. NaN
+ * results have the same bits as on the hardware. */
 #include "vec.h"
 
-/* fz, st: constants within each copy of the loop. */
+/* fz (flush) and st (saturate) are constants in each copy of the loop. */
 #define F32_LOOP(LOADS, fz, st, expr)                       \
 	do {                                                \
 		if (m == ~0u)                               \
@@ -87,7 +87,7 @@
 #define F64_2(fz) f64 a = pa[i], b = pb[i]
 #define F64_3(fz) f64 a = pa[i], b = pb[i], c = pc[i]
 
-/* The number where one operand is NaN; -0 is less than +0. */
+/* If one operand is NaN, returns the other; -0 is less than +0. */
 INLINE f32 min_f32(f32 a, f32 b)
 {
 	f32 r = a < b ? a : b < a ? b : bits_f32(f32_bits(a) | f32_bits(b));
@@ -165,9 +165,11 @@ INLINE f32 abs_f32(f32 a)
 	X(min_f64, F64_2, min_f64(a, b))                         \
 	X(max_f64, F64_2, max_f64(a, b))
 
-/* .ftz of products tests the number rounded with unbounded exponent: a result that reaches the
- * smallest normal number only through a subnormal's fewer bits becomes zero. scaled: the same
- * expression times 2^64, where nothing is subnormal; few lanes ever need it. */
+/* Products with .ftz. .ftz flushes a result that would be below the smallest normal number if it
+ * were rounded with unlimited exponent range. But a subnormal has fewer bits, so rounding can raise
+ * such a result to the smallest normal number. Therefore a result that equals it is checked again
+ * with `scaled`, the same expression times 2^64, where nothing is subnormal. Few lanes ever need
+ * this check. */
 #define SMALLEST(r) ((f32_bits(r) & 0x7fffffffu) == 0x00800000u)
 #define F32_FLUSHED(LOADS, st, expr, scaled)                                       \
 	do {                                                                       \
@@ -215,7 +217,9 @@ INLINE f32 abs_f32(f32 a)
 		return in + 1;                                                     \
 	}
 
-/* If the sum may be that small, both factors and the summand are far from overflow. */
+/* Computes (a * b + c) * 2^64. The caller uses the result only if a * b + c is the smallest normal
+ * number. Then c and the smaller factor are small enough that scaling them by 2^64 cannot
+ * overflow. */
 INLINE f32 fma_scaled(f32 a, f32 b, f32 c)
 {
 	bool first = abs_f32(a) < abs_f32(b);

@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0
  * Copyright 2026 The heddle authors */
 
-/* Arithmetic and conversions of f16, bf16 and their pairs. Each operation is done once in double
- * precision and rounded once. An inexact sum of an fma is first rounded to odd, so that the second
- * rounding is right. */
+/* Arithmetic and conversions of f16, bf16 and their pairs. Each operation is computed once in
+ * double precision and rounded once to the format. If the double sum of an fma is inexact, it is
+ * rounded to odd, so that the second rounding is right. */
 #include "vec.h"
 
 #include "half.h"
 
-/* a * b + c, exact or rounded to odd. The product is exact in a double. */
+/* Returns a * b + c, exact or rounded to odd. The product alone is exact in a double. */
 INLINE f64 fma_odd(f64 a, f64 b, f64 c)
 {
 	f64 p = a * b, s = p + c, t = s - p, err;
@@ -31,9 +31,10 @@ INLINE f64 relu(f64 v)
 	return v > 0.0 || v != v ? v : 0.0;
 }
 
-/* .ftz tests the number rounded with unbounded exponent: a result that reaches the smallest normal
- * number only through a subnormal's fewer bits becomes zero. Times four, no such number is
- * subnormal. */
+/* Flushes a result for .ftz. .ftz flushes a result that would be below the smallest normal number
+ * if it were rounded with unlimited exponent range. But a subnormal has fewer bits, so rounding can
+ * raise such a result to the smallest normal number. Therefore a result that equals it is checked
+ * again with 4 * v, which is not subnormal. */
 INLINE u32 flushed(const struct vinsn *in, u32 r, f64 v, struct half_format f)
 {
 	u32 sign = 1u << (f.exp_bits + f.frac_bits), least = 1u << f.frac_bits;
@@ -70,7 +71,8 @@ INLINE u32 narrowed(const struct vinsn *in, f64 v, struct half_format f)
 	return half_bits(v, f, in->round, in->flags & VI_FINITE);
 }
 
-/* A NaN keeps its sign and the upper bits of its fraction, and becomes quiet. */
+/* Converts f64 to a narrow format. A NaN keeps its sign and the upper bits of its fraction, and
+ * becomes quiet. */
 INLINE u32 narrowed64(const struct vinsn *in, f64 v, struct half_format f)
 {
 	u64 u = f64_bits(v), kept = (u & 0xfffffffffffffull) >> (52 - f.frac_bits);
@@ -81,8 +83,8 @@ INLINE u32 narrowed64(const struct vinsn *in, f64 v, struct half_format f)
 	       1u << (f.frac_bits - 1) | (u32)kept;
 }
 
-/* In the upper bits of a word. .rna is an addition: a NaN keeps the bits above the cut, and
- * .satfinite subtracts one unit. */
+/* Converts to tf32, in the upper bits of a 32-bit word. The hardware implements .rna as an integer
+ * addition. So a NaN keeps the bits above the cut, and .satfinite subtracts one unit from it. */
 INLINE u32 tf32(const struct vinsn *in, f32 v)
 {
 	if (v != v && in->round == VR_RNA)
@@ -95,7 +97,7 @@ INLINE f32 maybe_flushed(const struct vinsn *in, f32 v)
 	return in->flags & VI_FTZ ? flush32(v) : v;
 }
 
-/* bf16 without .ftz is only moved up, NaNs as well. */
+/* Widens a half to f32. A bf16 without .ftz and .sat is only shifted up, also if it is a NaN. */
 INLINE f32 wide(const struct vinsn *in, u32 h, struct half_format f)
 {
 	f32 v = half_to_f32(h, f);
@@ -119,7 +121,8 @@ INLINE f64 max_num(f64 a, f64 b, bool nan)
 	return a > b || (a == b && !__builtin_signbit(a)) ? a : b;
 }
 
-/* The sign of the product; signs: xor of both, at the position of a half's sign. */
+/* Returns v with the sign of a product of two halves. `signs` is the xor of the two halves' bits,
+ * so bit 15 is that sign. */
 INLINE f64 xorsign(f64 v, u32 signs)
 {
 	return v != v ? v : __builtin_copysign(v, signs & 0x8000 ? -1.0 : 1.0);
@@ -171,7 +174,7 @@ INLINE f64 xorsign(f64 v, u32 signs)
 	OPS(X, bf16, HALF_BF16, 1) OPS(X, f16x2, HALF_F16, 2) OPS(X, bf16x2, HALF_BF16, 2)
 ALL(HALF_OP)
 
-/* ---- to f32, also for comparisons; a bf16 may give a subnormal, which ftz flushes ---- */
+/* ---- to f32, also for comparisons; a bf16 can give a subnormal f32, which .ftz flushes ---- */
 #define WIDEN(name, FORMAT)                                                        \
 	static const struct vinsn *op_##name(struct vx *x, const struct vinsn *in) \
 	{                                                                          \
@@ -186,8 +189,8 @@ ALL(HALF_OP)
 WIDEN(cvt_f32_f16, HALF_F16)
 WIDEN(cvt_f32_bf16, HALF_BF16)
 
-/* One half of a pair, in->size bits up, or a single half, for operations in f32: ftz flushes the
- * half. */
+/* Widens one half of a pair, which starts at bit in->size, or a single half, for operations in f32.
+ * .ftz flushes the half. */
 #define PICK(name, FORMAT)                                                            \
 	static const struct vinsn *op_##name(struct vx *x, const struct vinsn *in)    \
 	{                                                                             \
@@ -201,8 +204,8 @@ WIDEN(cvt_f32_bf16, HALF_BF16)
 PICK(half_f16, HALF_F16)
 PICK(half_bf16, HALF_BF16)
 
-/* 64-bit integers as doubles that round to every half format as the integer does: lost bits are
- * or'ed into the lowest bit. */
+/* Converts a 64-bit integer to a double that rounds to every narrow format as the integer itself
+ * would: the lost bits are or'ed into the lowest bit. */
 INLINE f64 odd_u64(u64 a)
 {
 	unsigned more = a >> 53 ? 11 - (unsigned)__builtin_clzll(a) : 0;
@@ -230,8 +233,8 @@ INLINE f64 odd_s64(s64 a)
 				pd[i] = (u32)(expr);                               \
 		return in + 1;                                                     \
 	}
-/* .ftz flushes f32 (PTX ISA, cvt). The hardware does not flush if the result is f16. ptxas accepts
- * .ftz with bf16, but with neither pairs nor tf32. */
+/* .ftz flushes f32 operands (PTX ISA, cvt). The hardware does not flush if the result is f16. ptxas
+ * accepts .ftz for bf16, but not for pairs or tf32. */
 #define FROM(v, F)    narrowed(in, (f64)(v), F)
 #define FROM_UP(v, F) narrowed(in, relu((f64)(v)), F)
 #define CVTS(X)                                                                                  \

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  * Copyright 2026 The heddle authors */
 
-/* Integer and logic operations on 32 lanes. 16-bit registers are stored in 32 bits, whose upper
- * half is undefined; every reader masks it. */
+/* Integer and logic operations on 32 lanes. 16-bit registers are stored in 32 bits whose upper half
+ * is undefined; every operation that reads one masks it. */
 #include "vec.h"
 
 INLINE u32 shl32(u32 a, u32 n)
@@ -32,7 +32,8 @@ INLINE u32 clz64(u64 a)
 {
 	return a ? (u32)__builtin_clzll(a) : 64;
 }
-/* Position of the highest set bit, ~0 for none; shift: the shift that brings it to the top. */
+/* Return the position of the highest set bit, or with `shift` the left shift that moves it to the
+ * top. ~0 if no bit is set. */
 INLINE u32 find32(u32 a, bool shift)
 {
 	return !a ? ~0u : shift ? clz32(a) : 31 - clz32(a);
@@ -41,8 +42,9 @@ INLINE u32 find64(u64 a, bool shift)
 {
 	return !a ? ~0u : shift ? clz64(a) : 63 - clz64(a);
 }
-/* Position or length of a bit field: for 32 bits modulo 256, as in the PTX ISA; for 64 bits the
- * hardware uses all of it. More than 64 works as 64. */
+/* Returns the position or length of a bit field as the hardware uses it. For 32-bit fields this is
+ * v modulo 256, as in the PTX ISA. For 64-bit fields the hardware uses all bits of v, and a value
+ * above 64 works like 64. */
 INLINE u32 in_field(u32 v, unsigned width)
 {
 	return width == 64 ? MIN(v, 64u) : v & 0xff;
@@ -183,8 +185,8 @@ INLINE s32 sat_s32(s64 v)
 {
 	return v > INT32_MAX ? INT32_MAX : v < INT32_MIN ? INT32_MIN : (s32)v;
 }
-/* Results that the instruction set leaves open, as on the hardware: division by zero and its
- * remainder give all ones; the smallest number divided by -1 gives itself. */
+/* Division results that the PTX ISA leaves undefined, as on the hardware: the quotient and the
+ * remainder of a division by zero are all ones. The smallest number divided by -1 is itself. */
 #define DIVIDE(T, U)                                                    \
 	INLINE T div_##T(T a, T b)                                      \
 	{                                                               \
@@ -216,7 +218,7 @@ DIVIDE_U(u64)
 #define MAX_UP(x, y) MAX(MAX(x, y), 0)
 #define PAIR(T, OP)  ((u16)OP((T)a, (T)b) | (u32)(u16)OP((T)(a >> 16), (T)(b >> 16)) << 16)
 
-/* name, destination's and source's storage, type, expression */
+/* name, storage types of destination and source, type of the operands, expression */
 #define OPS(X1, X2, X3)                                                                            \
 	X2(add_u16, u32, u32, u16, a + b)                                                          \
 	X2(add_u32, u32, u32, u32, a + b)                                                          \
@@ -371,7 +373,7 @@ DIVIDE_U(u64)
 
 OPS(VOP1, VOP2, VOP3)
 
-/* Operands of unlike widths: written out over pa, pb, pc. */
+/* Operands of different widths, so the expressions use the arrays pa, pb, pc. */
 #define MIXED(X)                                                                    \
 	X(shl_b16, u32, u32, u32, (pb[i] < 16 ? pa[i] << pb[i] : 0))                \
 	X(shl_b32, u32, u32, u32, shl32(pa[i], pb[i]))                              \
@@ -408,7 +410,8 @@ OPS(VOP1, VOP2, VOP3)
 	}
 MIXED(MIXED_OP)
 
-/* d = b with the low in->x bits of a inserted at c: four sources. */
+/* Copies b to d and inserts the low in->x bits of a at bit c. (Four sources: in->x is a register
+ * too.) */
 static const struct vinsn *op_bfi_b32(struct vx *x, const struct vinsn *in)
 {
 	const u32 *a = VX_PTR(x, in->a), *b = VX_PTR(x, in->b), *c = VX_PTR(x, in->c);
@@ -430,10 +433,10 @@ static const struct vinsn *op_bfi_b64(struct vx *x, const struct vinsn *in)
 	return in + 1;
 }
 
-/* Carry chains: in->x is the carry flag's predicate; in->op says whether the flag is read and
- * written, and whether b is subtracted. Subtraction adds the complement and one, so the flag is set
- * if there was no borrow: an addition after a subtraction sees it so, as in nvcc's division of 128
- * bits. */
+/* Additions and subtractions with a carry chain. in->x is the predicate register of the carry flag.
+ * Bits of in->op: 1 reads the flag, 2 writes it, 4 subtracts b. A subtraction adds the complement
+ * of b and one, so the flag is set if there was no borrow. An addition after a subtraction sees
+ * this flag, as in nvcc's 128-bit division. */
 #define CARRY(name, T, WIDER)                                                      \
 	static const struct vinsn *op_##name(struct vx *x, const struct vinsn *in) \
 	{                                                                          \

@@ -1,10 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0
  * Copyright 2026 The heddle authors */
 
-/* Loads and stores in three ways, fastest first: all 32 lanes contiguous in the range that the
- * instruction found last time (one check, one copy); all lanes in that range; lane by lane.
- * Races between kernels' plain accesses are the program's own, so thread checkers skip these
- * functions. */
+/* Loads and stores, in three ways, the fastest first:
+ * - all 32 lanes are contiguous in the range that the instruction found last time (one check, one
+ *   copy)
+ * - all lanes are in that range
+ * - lane by lane
+ *
+ * Races between plain accesses of kernels are bugs of the program, not of the virtual GPU, so
+ * thread checkers skip these functions. */
 #include "dev/cpu/fence.h"
 #include "vec.h"
 
@@ -20,8 +24,8 @@
 
 enum shape { SHAPE_BAD, SHAPE_LINE, SHAPE_SAME, SHAPE_MIXED };
 
-/* Checks all 32 addresses at once. LINE: they rise by step. MIXED: all lie in [base, base + limit].
- * BAD: anything else. */
+/* Checks all 32 addresses at once. LINE: each address is `step` above the one before. SAME: all are
+ * equal. MIXED: all are in [base, base + limit]. BAD: anything else. */
 INLINE enum shape look(const u64 *a, u64 offset, u64 base, u64 limit, u64 step, u64 align)
 {
 	u64 first = a[0] + offset, odd = 0, off_line = 0, outside = 0, low = 0;
@@ -58,7 +62,7 @@ INLINE enum shape look_range(struct vx *x, const struct vinsn *in, u64 bytes, u6
 		MIN(bytes, 16) - 1);
 }
 
-/* Shared memory: 32-bit offsets in either register width. */
+/* Checks all 32 addresses of an access to shared memory, in registers of 32 or 64 bits. */
 INLINE enum shape look_shared(struct vx *x, const struct vinsn *in, u64 bytes, u64 tmp[LANES])
 {
 	if (x->b->shared_bytes < bytes)
@@ -80,7 +84,7 @@ INLINE enum shape look_shared(struct vx *x, const struct vinsn *in, u64 bytes, u
 
 /* ---- moving the data ---- */
 
-/* One element at p to lane i of the register at off. */
+/* Loads one element at p into lane i of the register at offset off. */
 INLINE void put(struct vx *x, const struct vinsn *in, u32 off, unsigned i, const char *p)
 {
 	u64 v = 0;
@@ -125,7 +129,8 @@ INLINE void get(struct vx *x, const struct vinsn *in, u32 off, unsigned i, char 
 	}
 }
 
-/* The register of element k: one register in d or c, several in func->ext from in->c. */
+/* Returns the register of element k. A single register is in->d; several are listed in func->ext
+ * from index in->c. */
 INLINE u32 reg_of(struct vx *x, const struct vinsn *in, unsigned k)
 {
 	return in->vec == 1 ? in->d : x->f->frame->fn->ext[in->c + k];
@@ -176,7 +181,8 @@ RACY static const struct vinsn *store_lanes(struct vx *x, const struct vinsn *in
 	return in + 1;
 }
 
-/* All lanes load 4 (or 8) bytes into registers of that width. base: start of the space. */
+/* Load or store 4 (or 8) bytes per lane, for all lanes, in registers of that width. `base` is the
+ * start of the state space. */
 #define LOAD(T)                                                                         \
 	INLINE void load_##T(                                                           \
 		struct vx *x, u32 off, enum shape s, u64 base, const u64 *a, u64 shift) \
@@ -249,7 +255,7 @@ ACCESS(u64, global, IN_RANGE)
 ACCESS(u32, shared, IN_SHARED)
 ACCESS(u64, shared, IN_SHARED)
 
-/* Vectors, bytes, half-words: one check for all lanes, then element by element. */
+/* Accesses of vectors, bytes and half-words: one check for all lanes, then element by element. */
 #define ANY(SPACE, SHAPE)                                                                         \
 	RACY static const struct vinsn *op_ld_##SPACE##_any(struct vx *x, const struct vinsn *in) \
 	{                                                                                         \
@@ -316,7 +322,7 @@ INLINE void load_any(struct vx *x, const struct vinsn *in, const char *const p[L
 ANY(global, IN_RANGE)
 ANY(shared, IN_SHARED)
 
-/* A kernel parameter, the same for all lanes. Decoding checked its offset. */
+/* Loads a kernel parameter, which is the same for all lanes. The decoder checked its offset. */
 static const struct vinsn *op_ld_param(struct vx *x, const struct vinsn *in)
 {
 	const char *from = (const char *)x->b->launch->params + in->imm;
@@ -349,7 +355,8 @@ static const struct vinsn *op_ld_param(struct vx *x, const struct vinsn *in)
 	return in + 1;
 }
 
-/* Accesses that other threads observe: one atomic access an element, in the order of the lanes. */
+/* Accesses that other threads can observe: one atomic access per element, in the order of the
+ * lanes. */
 INLINE u64 load_atomic(const void *p, unsigned size)
 {
 	switch (size) {
@@ -364,8 +371,9 @@ INLINE u64 load_atomic(const void *p, unsigned size)
 	}
 }
 
-/* A GPU reads and writes an aligned vector of 8 or 16 bytes as a whole, and programs rely on this:
- * a value and its flag in one vector. Hosts with 16-byte registers do the same. */
+/* A vector of 16 bytes that is read or written as a whole. A GPU does this for aligned vectors of 8
+ * or 16 bytes, and programs rely on it: they put a value and its flag in one vector. Hosts with
+ * 16-byte registers do the same. */
 typedef u32 whole_vec __attribute__((vector_size(16), may_alias));
 
 static bool is_whole(const struct vinsn *in)

@@ -1,12 +1,16 @@
 /* SPDX-License-Identifier: Apache-2.0
  * Copyright 2026 The heddle authors */
 
-/* See weak.h. Three things make memory weak. First, a store buffer a block. Second, units that a
- * block has read, which its plain loads use until an acquire (its L1 cache). Third, a table of
- * earlier contents of changed units, shared by all blocks. A plain load of a block without an
- * acquire since then may return such an old content. Hardware has the first two; the third models
- * loads that are executed early. A buffer never writes to memory that was freed meanwhile: a
- * program may free memory whose data it saw arrive. */
+/* The implementation of weak memory (weak.h). Three things make memory weak:
+ * - Each block has a buffer of stores that are not yet in memory.
+ * - Each block keeps units that it has read, like an L1 cache; its plain loads use them until the
+ *   next acquire.
+ * - All blocks share a table of earlier contents of changed units. A plain load can return such an
+ *   old content if the block has not done an acquire since the change.
+ *
+ * Hardware has the first two; the third models loads that are executed early. A buffered store is
+ * dropped if its memory was freed meanwhile, because a program may free memory after it saw the
+ * data arrive. */
 #include "weak.h"
 
 #include <pthread.h>
@@ -39,7 +43,7 @@ struct store {
 
 struct weak {
 	struct vgpu_mem *mem;
-	uint64_t random, acquired; /* when it last did, by the clock of changes */
+	uint64_t random, acquired; /* acquired: value of `changes` at the block's last acquire */
 	uint32_t n;
 	struct store store[STORES];
 	struct {
@@ -68,7 +72,8 @@ static uint64_t in_memory(const uint64_t *at)
 	return __atomic_load_n(at, __ATOMIC_RELAXED);
 }
 
-/* Records the unit's content, which becomes the old content once the change is done. */
+/* Records the unit's present contents as its old contents. The caller is about to change the
+ * unit. */
 static void note_past(const struct weak *w, const uint64_t *at)
 {
 	struct past *p = &past[place_of(at, PAST)];
@@ -114,7 +119,7 @@ void weak_reset(struct weak *w, uint64_t block_index)
 {
 	w->random = random_bits(weak_seed, block_index) | 1;
 	w->n = 0;
-	weak_acquire(w); /* a kernel sees what was there when it began */
+	weak_acquire(w); /* a kernel sees the contents at its beginning */
 }
 
 void weak_destroy(struct weak *w)
@@ -122,7 +127,8 @@ void weak_destroy(struct weak *w)
 	free(w);
 }
 
-/* Writes the bytes of the mask in as few stores as possible; a strong store is never torn. */
+/* Writes the bytes selected by mask with as few stores as possible, so that a strong store is never
+ * split. */
 static void write_bytes(uint64_t *at, uint64_t v, uint64_t mask)
 {
 	char *p = (char *)at;
@@ -189,8 +195,8 @@ static struct store *find_store(struct weak *w, const uint64_t *at)
 	return NULL;
 }
 
-/* The content that a plain load sees. One load in 64 reads memory, so that a program that wrongly
- * waits with plain loads still ends. */
+/* Returns the unit's contents as a plain load sees them. One in 64 loads of a unit that was read
+ * before reads memory again. So a program that wrongly waits with plain loads still ends. */
 static uint64_t plain_view(struct weak *w, const uint64_t *at)
 {
 	size_t k = place_of(at, READ);
@@ -205,7 +211,7 @@ static uint64_t plain_view(struct weak *w, const uint64_t *at)
 	return v;
 }
 
-/* Plain loads behind it see nothing older. */
+/* Returns the unit's contents in memory. Later plain loads see nothing older. */
 static uint64_t strong_view(struct weak *w, const uint64_t *at)
 {
 	size_t k = place_of(at, READ);

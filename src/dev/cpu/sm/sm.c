@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0
  * Copyright 2026 The heddle authors */
 
-/* Joining and leaving the shared table, and a process's operations on it. Every operation first
- * checks that the process still has its place (sm_lost), as the place may belong to another process
- * by now. */
+/* Joins and leaves the shared table, and performs a process's operations on it. Every operation
+ * first checks that the process still owns its table entry (sm_lost), because another process may
+ * have been given that entry. */
 #include "sm_table.h"
 
 #include <errno.h>
@@ -136,7 +136,7 @@ int sm_launch(struct sm *s, const struct sm_demand *d, uint64_t n_blocks, int pr
 	return 0;
 }
 
-/* The entry is given up when nothing of it is left. */
+/* Frees the launch's entry if all its blocks were placed and have ended. */
 static void maybe_free(struct sm_table *t, uint16_t id)
 {
 	struct sm_launch_entry *l = &t->launch[id];

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  * Copyright 2026 The heddle authors */
 
-/* The virtual GPU's configuration: defaults scaled down from sm_90, changed by HEDDLE_VGPU; and the
- * resources of an SM that a block takes. */
+/* The virtual GPU's configuration: defaults scaled down from sm_90, which HEDDLE_VGPU can change.
+ * Also computes how much of an SM's resources a block takes. */
 #include "dev/cpu/vgpu.h"
 #include "sm.h"
 
@@ -12,7 +12,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#define WARP_REGS   256 /* registers are given to a warp in units of this */
+#define WARP_REGS   256 /* registers are allocated to a warp in multiples of this */
 #define LEAST_REGS  16  /* no assembler uses fewer a thread */
 #define SHARED_UNIT 128
 
@@ -33,7 +33,7 @@ static void set_defaults(struct sm_config *c)
 	};
 }
 
-/* A number with an optional K, M or G. */
+/* Parses a number with an optional K, M or G. */
 static bool parse_number(const char *text, uint64_t min, uint64_t max, uint64_t *ret)
 {
 	char *end;
@@ -87,7 +87,7 @@ static bool set_number(struct sm_config *c, const char *key, const char *value)
 	return true;
 }
 
-/* The number of a name in a list that NULL ends. */
+/* Sets *to to the index of a name in a NULL-terminated list. Returns false if it is not there. */
 static bool set_name(uint8_t *to, const char *const *names, const char *value)
 {
 	for (uint8_t i = 0; names[i]; i++) {

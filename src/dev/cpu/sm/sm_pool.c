@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0
  * Copyright 2026 The heddle authors */
 
-/* Runs and tasks: a task is a block slot in use by this process, a run is a launch. This file has
- * the common part of both ways of stepping; the threads are in sm_worker.c, the virtual clock in
- * sm_serial.c. Locks are taken in this order: big, the pool's, the shared table's. */
+/* Runs and tasks: a run is a launch, and a task is a block slot in use by this process. This file
+ * contains the code that both stepping modes share. The threads are in sm_worker.c, the virtual
+ * clock in sm_serial.c. Locks are taken in this order: big, the pool's lock, the shared table's
+ * lock. */
 #include "sm_task.h"
 
 #include <errno.h>
@@ -37,7 +38,7 @@ struct vgpu_task *task_pop(struct task_list *l)
 	return t;
 }
 
-/* Appends to one of the pool's two lists of runs. */
+/* Appends a run to one of the pool's lists of pending and ended runs. */
 static void run_append(struct vgpu_run **list, struct vgpu_run *r)
 {
 	while (*list)
@@ -128,8 +129,8 @@ bool pool_take(struct vgpu_pool *p, void (*put)(struct vgpu_pool *p, struct vgpu
 	return any;
 }
 
-/* Makes the block here, outside the pool's lock; the block enters the run's list when the step
- * ends. */
+/* Executes one step of the task's block. The block is created here, without the pool's lock. It
+ * enters the run's list when the block ends. */
 enum vgpu_state task_step(struct vgpu_task *t, uint64_t budget, uint64_t *io_cycles)
 {
 	struct vgpu_run *r = t->run;
@@ -150,7 +151,8 @@ enum vgpu_state task_step(struct vgpu_task *t, uint64_t budget, uint64_t *io_cyc
 	return s;
 }
 
-/* Adds the task to its run's list of tasks with a block, unless it is there. */
+/* Adds the task to its run's list of tasks that have a block object, unless it is in the list
+ * already. */
 static void link_block(struct vgpu_task *t)
 {
 	if (!t->block || t->linked)
@@ -203,7 +205,7 @@ void pool_fault(struct vgpu_pool *p, struct vgpu_task *t, int error)
 		else if (f)
 			r->error = -ENOMEM;
 	}
-	/* This block still counts as resident, so pool_stop_run cannot end the run. */
+	/* This block is not counted as finished yet, so pool_stop_run cannot end the run. */
 	pool_stop_run(p, r);
 	pool_end_block(p, t);
 }
@@ -218,7 +220,7 @@ void pool_lose(struct vgpu_pool *p)
 		pool_stop_run(p, r);
 		if (r->state == RUN_ENDED)
 			continue;
-		/* Others may have been placed and never be heard of. */
+		/* More blocks may have been placed, but this process will never get them. */
 		r->n_blocks = r->finished + r->held;
 		if (r->held == 0)
 			run_end(p, r);
@@ -265,8 +267,9 @@ int vgpu_pool_create(
 	return 0;
 }
 
-/* Threads start with the first launch, since most programs that only ask for attributes need none.
- * One thread is enough for progress; each launch tries to start more. */
+/* Starts the worker threads. This happens at the first launch, because programs that only query
+ * attributes need no threads. One thread is enough for progress; each launch tries to start the
+ * missing ones. */
 static int start_threads(struct vgpu_pool *p)
 {
 	int r = 0;
@@ -321,8 +324,9 @@ void vgpu_pool_submit(struct vgpu_pool *p, struct vgpu_run *r)
 	r->start_ns = vgpu_clock_ns(p);
 	run_append(&p->pending, r);
 	pool_retry(p);
-	/* Threads sleep until a block is placed. If the owners of the slots die, no placing wakes
-	 * them, so one thread must check from now on. */
+	/* Threads sleep until a block is placed. If the owners of the slots die, nothing is placed,
+	 * so nothing wakes the threads. Therefore one thread has to check for dead processes from
+	 * now on. */
 	if (!p->config.serial && !sm_has_grants(p->sm))
 		sm_wake(p->sm, 1);
 	pthread_mutex_unlock(&p->lock);

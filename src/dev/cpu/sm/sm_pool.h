@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0
  * Copyright 2026 The heddle authors */
 
-/* Steps this process's resident blocks: threads take them in turn with small budgets; in serial
- * mode the waiting thread steps them, on a virtual clock. A run is one launch from submission to
- * its end. */
+/* Steps (executes) this process's resident blocks. Worker threads take them in turn with small
+ * budgets. In serial mode the thread that waits for the result steps them, on a virtual clock. A
+ * run is one launch from submission to its end. */
 #ifndef HEDDLE_VGPU_SM_POOL_H
 #define HEDDLE_VGPU_SM_POOL_H
 
@@ -20,45 +20,49 @@ struct vgpu_run {
 	uint64_t n_blocks;
 	int priority; /* higher first */
 	bool cooperative;
-	/* Called once, with the big lock held, when the run has no block left. */
+	/* called once when the run has no block left, with the big lock held */
 	void (*done)(struct vgpu_run *r);
 	/* The outcome. */
 	struct vgpu_fault *fault; /* freed by vgpu_run_finish; NULL: none */
-	/* -ENOMEM: a block could not be made; -EAGAIN: no thread for stepping could be made;
-	 * -ESTALE: the process lost its place on the device (sm_lost). */
+	/* -ENOMEM: a block could not be created; -EAGAIN: no worker thread could be created;
+	 * -ESTALE: the process lost its table entry on the device (sm_lost) */
 	int error;
 	uint64_t end_ns;
 	uint64_t thread_insns;
 	/* The pool's. */
 	uint64_t finished, start_ns;
-	uint64_t held; /* blocks of it that were taken and have not ended */
+	uint64_t held; /* blocks of this run that were taken and have not ended */
 	uint32_t id;
 	enum { RUN_NEW, RUN_PENDING, RUN_QUEUED, RUN_ENDED } state;
 	bool cancelled;
-	struct vgpu_task *cached; /* tasks that hold a block object of it */
+	struct vgpu_task *cached; /* tasks that keep a block object of this run */
 	struct vgpu_run *next;
 	struct vgpu_run *live_next; /* of all that have not ended */
 };
 void vgpu_run_finish(struct vgpu_run *r);
 
 struct vgpu_pool;
-/* big: the lock that is held during `done`. Callers of all functions below hold it. */
+/* Creates a pool. `big` is the lock that is held while `done` runs. Callers hold it for all
+ * functions below, except where a comment says otherwise. */
 int vgpu_pool_create(
 	const struct sm_config *c, struct sm *s, pthread_mutex_t *big, struct vgpu_pool **ret);
-/* Stops the threads between two steps. Called without the big lock. */
+/* Stops the threads after their current step. Called without the big lock. */
 void vgpu_pool_destroy(struct vgpu_pool *p);
-/* Makes sure that at least one thread serves submitted runs: 0 or a negative errno. */
+/* Makes sure that at least one worker thread executes submitted runs. Returns 0 or a negative
+ * errno. */
 int vgpu_pool_prepare(struct vgpu_pool *p);
 void vgpu_pool_submit(struct vgpu_pool *p, struct vgpu_run *r);
-/* Drops the rest of the run; another thread calls `done` soon. */
+/* Drops the run's remaining blocks. Another thread calls `done` soon afterwards. */
 void vgpu_pool_cancel(struct vgpu_pool *p, struct vgpu_run *r);
-/* CLOCK_MONOTONIC, or the virtual clock. */
+/* Returns the time by CLOCK_MONOTONIC, or by the virtual clock in serial mode. */
 uint64_t vgpu_clock_ns(struct vgpu_pool *p);
 
-/* Serial mode only. The virtual time of the next step; UINT64_MAX: no block to step. */
+/* Returns the virtual time of the next step, or UINT64_MAX if there is no block to step. Serial
+ * mode only. */
 uint64_t vgpu_pool_next_ns(struct vgpu_pool *p);
 void vgpu_pool_set_now(struct vgpu_pool *p, uint64_t now_ns);
-/* One step; may call `done`. False: every block waits for an outside event. */
+/* Executes one step; this can call `done`. Returns false if every block waits for an outside
+ * event. */
 bool vgpu_pool_step(struct vgpu_pool *p);
 
 #endif

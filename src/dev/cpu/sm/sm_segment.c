@@ -1,12 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0
  * Copyright 2026 The heddle authors */
 
-/* The file of a device's table: /dev/shm/heddle-vgpuLAYOUT-UID[-NAME], for one user; device N of
- * several appends +N. Versions with another layout have a device of their own. Processes join and
- * leave under the file's lock, so that the last one to leave can remove it. The descriptor is not
- * kept, since the program may close any number, and a child would keep the lock. A file without
- * live users, or of another layout, is replaced and never written to, so that processes that still
- * map it are not disturbed. */
+/* The shared-memory file of a device's table: /dev/shm/heddle-vgpuLAYOUT-UID[-NAME], for one user.
+ * Device N of several appends +N. heddle versions with different table layouts use different files.
+ *
+ * Processes join and leave while they lock the file, so that the last one to leave can remove it.
+ * The file descriptor is closed after that, because the program may close any descriptor, and a
+ * child would keep the lock. A file without live users, or with another layout, is replaced by a
+ * new file and never overwritten, so that processes that still map the old file are not
+ * disturbed. */
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
@@ -54,7 +56,8 @@ void sm_table_init(struct sm_table *t, const struct sm_config *c, bool shared)
 	t->magic = SM_MAGIC;
 }
 
-/* No other user may open the file, as a writer could also lock it. */
+/* Returns true if only this user can open the file. Another user who could open it could also lock
+ * it. */
 static bool is_ours(int fd, struct stat *ret)
 {
 	return fstat(fd, ret) == 0 && ret->st_uid == geteuid() && S_ISREG(ret->st_mode) &&
@@ -81,7 +84,7 @@ void sm_segment_unlock(int fd)
 	close(fd);
 }
 
-/* Opens and locks a file of this user that is not being removed. */
+/* Opens and locks a file of this user, unless another process is removing the file. */
 static int open_locked(const char *path, int flags, int tries, struct stat *ret)
 {
 	for (;;) {
@@ -116,7 +119,7 @@ static bool anybody_lives(struct sm_table *t)
 	return false;
 }
 
-/* A table of this layout; an unfinished one has no magic yet. */
+/* Returns true for a complete table of this layout. An unfinished one has no magic number yet. */
 static bool is_table(const struct sm_table *t)
 {
 	return t->magic == SM_MAGIC && t->bytes == sizeof(*t);
@@ -137,8 +140,8 @@ static void remove_dead(const char *path)
 	sm_segment_unlock(fd);
 }
 
-/* Removes other instances' files whose processes are dead. Errors are ignored, since these files do
- * no harm. */
+/* Removes files of other instances whose processes are all dead. Errors are ignored, because
+ * leftover files do no harm. */
 static void sweep_files(const char *own)
 {
 	char prefix[40], path[sizeof(FOLDER) + 256];
@@ -172,7 +175,7 @@ static int map_new(struct sm *s, int fd, const struct sm_config *c)
 	return 0;
 }
 
-/* 0; -EAGAIN: it was of no use, and is gone. */
+/* Uses an opened file. Returns -EAGAIN if the file was useless and was removed. */
 static int use_file(struct sm *s, int fd, const struct stat *st, const struct sm_config *c)
 {
 	if (st->st_size == 0)

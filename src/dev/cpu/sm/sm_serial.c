@@ -2,20 +2,22 @@
  * Copyright 2026 The heddle authors */
 
 /* Serial mode: every SM has its own clock, in cycles of one nanosecond. The SM with the earliest
- * clock steps next, its blocks in turn. So the same launches always take the same times. */
+ * clock executes the next step, and its blocks take turns. So the same launches always take the
+ * same time. */
 #include "sm_task.h"
 
 #include <errno.h>
 
-#define BUDGET         256
-#define IDLE_CYCLES    500
-#define LAUNCH_COST_NS 2000 /* from a stream's reaching a kernel to its first instruction */
+#define BUDGET      256
+#define IDLE_CYCLES 500
+/* from the time a kernel is first in its stream to its first instruction */
+#define LAUNCH_COST_NS 2000
 
 static void put_on_sm(struct vgpu_pool *p, struct vgpu_task *t)
 {
 	uint64_t start = t->run->start_ns + LAUNCH_COST_NS;
 
-	/* The clock of an idle SM moves up to now; a busy SM keeps its own time. */
+	/* The clock of an idle SM advances to the current time; a busy SM keeps its own clock. */
 	if (!p->on_sm[t->sm].n)
 		p->clock_ns[t->sm] = MAX(p->clock_ns[t->sm], MAX(start, p->now_ns));
 	task_push(&p->on_sm[t->sm], t);

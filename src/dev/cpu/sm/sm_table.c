@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  * Copyright 2026 The heddle authors */
 
-/* The shared table's rules: placing blocks, noticing dead processes, and repairing the table after
- * a process died with the lock held. Every function needs the lock held. */
+/* The operations on the shared table: place blocks, detect dead processes, and repair the table
+ * after a process died while it held the lock. The caller of each function holds the lock. */
 #include "sm_table.h"
 
 #include <errno.h>
@@ -44,7 +44,8 @@ static void grant_append(struct sm_table *t, uint16_t slot)
 	atomic_fetch_add(&p->grants, 1);
 }
 
-/* The emptiest SM with room, so that a grid spreads over all SMs. */
+/* Returns the SM with the most free threads on which the block fits, so that a grid spreads over
+ * all SMs. Returns -1 if it fits on none. */
 static int pick_unit(const struct sm_table *t, const struct sm_demand *d)
 {
 	int best = -1;
@@ -70,7 +71,7 @@ static bool place_one(struct sm_table *t, uint16_t id)
 	s->launch = id;
 	s->taken = 0;
 	atomic_signal_fence(memory_order_seq_cst);
-	s->proc = l->proc; /* from here on it is taken, whatever happens to us */
+	s->proc = l->proc; /* from here on the slot is taken, even if this process dies */
 	atomic_signal_fence(memory_order_seq_cst);
 	l->next_block++;
 	l->resident++;
@@ -207,7 +208,8 @@ int sm_join(struct sm *s)
 	sm_reap(s);
 	for (uint16_t i = 0; i < SM_MAX_PROCS; i++) {
 		struct sm_proc *p = &t->proc[i];
-		/* A process that was taken for dead but lives still keeps its place from others. */
+		/* A process that was considered dead but is alive still holds its mutex. Its entry
+		 * is not reused. */
 		if (atomic_load(&p->pid) || (s->shared && sm_life_lasts(&p->life)))
 			continue;
 		int r = s->shared ? sm_life_begin(&s->keeper, &p->life) : 0;
@@ -228,7 +230,7 @@ void sm_lock(struct sm *s)
 {
 	if (pthread_mutex_lock(&s->t->lock) != EOWNERDEAD)
 		return;
-	/* Its owner died in the middle of something. */
+	/* The owner of the lock died in the middle of a change. */
 	pthread_mutex_consistent(&s->t->lock);
 	sm_rebuild(s->t);
 	sm_reap(s);

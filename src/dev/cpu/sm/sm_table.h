@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0
  * Copyright 2026 The heddle authors */
 
-/* The layout of the shared segment. Procs, launches and slots are authoritative, each made valid by
- * its last store (pid, used, proc). All else is derived from them, and rebuilt when a process died
- * while it held the lock. sm_life.h tells which processes live. */
+/* The layout of the shared segment. The arrays proc, launch and slot are authoritative; the last
+ * store to an entry (pid, used or proc) makes the entry valid. Everything else is derived from
+ * these arrays, and is rebuilt when a process died while it held the lock. sm_life.h tells which
+ * processes are alive. */
 #ifndef HEDDLE_VGPU_SM_TABLE_H
 #define HEDDLE_VGPU_SM_TABLE_H
 
@@ -13,7 +14,7 @@
 #include "sm.h"
 #include "sm_life.h"
 
-#define SM_LAYOUT     3u /* grows with every change of what is below */
+#define SM_LAYOUT     3u /* incremented with every change of the layout below */
 #define SM_MAGIC      (0x75677030u + SM_LAYOUT)
 #define SM_MAX_LAUNCH 1024
 #define SM_NONE       0xffffu
@@ -25,7 +26,7 @@ struct sm_proc {
 	_Atomic uint32_t grants; /* placed and not yet taken (derived) */
 	uint16_t first, last;    /* list of those slots (derived) */
 	uint64_t memory_bytes;
-	_Atomic uint64_t generation; /* another one whenever the place is taken or given up */
+	_Atomic uint64_t generation; /* changes whenever a process takes or gives up this entry */
 };
 
 struct sm_launch_entry {
@@ -39,7 +40,7 @@ struct sm_launch_entry {
 	uint32_t resident; /* (derived) */
 };
 
-/* A block's place: proc != SM_NONE means that it is taken. */
+/* A slot for a block. It is taken if proc is not SM_NONE. */
 struct sm_slot {
 	uint64_t block;
 	uint16_t proc, launch;
@@ -59,7 +60,8 @@ struct sm_table {
 	uint64_t next_seq;
 	uint32_t n_queued; /* (derived) */
 	uint16_t
-		queue[SM_MAX_LAUNCH]; /* launches with blocks to place, first one first (derived) */
+		/* launches with blocks to place, in placement order (derived) */
+		queue[SM_MAX_LAUNCH];
 	struct sm_proc proc[SM_MAX_PROCS];
 	struct sm_launch_entry launch[SM_MAX_LAUNCH];
 	struct sm_unit unit[SM_MAX_SMS];
@@ -78,12 +80,14 @@ struct sm {
 	_Atomic uint64_t next_reap_ns;
 };
 
-/* The segment's file (sm_segment.c). Sets s->t, and returns the file's descriptor with its lock
- * held: close it when s is in the table. Makes a new file if the last users are dead. */
+/* Opens the segment's file (sm_segment.c), or creates a new one if its users are all dead, and sets
+ * s->t. *ret_fd is the file's descriptor, which holds the file lock; close it with
+ * sm_segment_unlock when s is in the table. */
 int sm_segment_open(struct sm *s, const struct sm_config *c, int *ret_fd);
-/* Unmaps, and removes the file if no process uses it. */
+/* Unmaps the segment, and removes the file if no process uses it. */
 void sm_segment_close(struct sm *s);
-/* Releases the file lock, also in children that were forked meanwhile. */
+/* Releases the file lock, also if a child that was forked meanwhile has a copy of the
+ * descriptor. */
 void sm_segment_unlock(int fd);
 void sm_table_init(struct sm_table *t, const struct sm_config *c, bool shared);
 
@@ -93,7 +97,7 @@ void sm_unlock(struct sm *s);
 void sm_place(struct sm_table *t);   /* as many blocks as fit, in order */
 void sm_rebuild(struct sm_table *t); /* everything derived */
 void sm_forget_proc(struct sm_table *t, uint16_t proc);
-bool sm_reap(struct sm *s); /* dead processes; true: there were some */
+bool sm_reap(struct sm *s); /* frees slots of dead processes; true if there were any */
 int sm_join(struct sm *s);
 void sm_poke(struct sm_proc *p, int threads);
 

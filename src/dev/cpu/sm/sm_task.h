@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0
  * Copyright 2026 The heddle authors */
 
-/* Shared by the threaded and the serial way of stepping blocks. */
+/* Definitions that the threaded mode and the serial mode of stepping blocks share. */
 #ifndef HEDDLE_VGPU_SM_TASK_H
 #define HEDDLE_VGPU_SM_TASK_H
 
 #include "sm_pool.h"
 
-/* One block slot of one SM in this process. Keeps its last block object for the next block of the
- * same run. */
+/* A block slot of an SM that this process uses. The task keeps its last block object for the next
+ * block of the same run. */
 struct vgpu_task {
 	struct vgpu_run *run; /* whose block it is, or was */
 	struct vgpu_block *block;
@@ -19,7 +19,7 @@ struct vgpu_task {
 	uint32_t backoff_ns;
 	uint16_t sm, slot;
 	bool linked; /* in the run's list */
-	bool fresh;  /* the block has to be made or reset before the next step */
+	bool fresh;  /* the block has to be created or reset before the next step */
 };
 
 struct task_list {
@@ -34,7 +34,7 @@ struct vgpu_pool {
 	pthread_mutex_t lock; /* everything below; taken inside big */
 	struct vgpu_task *tasks;
 	struct task_list ready, idle;
-	struct vgpu_run *pending; /* not in the shared queue yet, in order */
+	struct vgpu_run *pending; /* not in the shared queue yet, in launch order */
 	struct vgpu_run *ended;   /* done is still to be called */
 	struct vgpu_run *live;    /* all others */
 	uint64_t unplaced;        /* runs that may have blocks to place */
@@ -54,15 +54,15 @@ struct vgpu_task *task_pop(struct task_list *l);
 void pool_retry(struct vgpu_pool *p); /* pending runs into the shared queue */
 bool pool_take(struct vgpu_pool *p,
 	void (*put)(struct vgpu_pool *p, struct vgpu_task *t)); /* newly placed blocks */
-/* The task's block is over: its slot is free. */
+/* Ends the task's block and frees its slot. */
 void pool_end_block(struct vgpu_pool *p, struct vgpu_task *t);
 void pool_fault(struct vgpu_pool *p, struct vgpu_task *t, int error);
-/* The process has lost its place on the device: every run ends with an error, as soon as its blocks
- * in a step allow. */
+/* Ends every run with an error because the process has lost its table entry on the device. A run
+ * with blocks that are being stepped ends after these steps. */
 void pool_lose(struct vgpu_pool *p);
 struct vgpu_run *pool_pop_ended(struct vgpu_pool *p);
 
-/* Call without the lock: one step of the task's block. */
+/* Executes one step of the task's block. Called without the lock. */
 enum vgpu_state task_step(struct vgpu_task *t, uint64_t budget, uint64_t *io_cycles);
 
 void *pool_worker(void *arg);

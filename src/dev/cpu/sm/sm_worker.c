@@ -1,26 +1,27 @@
 /* SPDX-License-Identifier: Apache-2.0
  * Copyright 2026 The heddle authors */
 
-/* A worker thread: steps the resident blocks in turn, and sleeps if there is none. Blocks that only
- * wait (in a nanosleep, or polling a value) are checked now and then, so that a waiting kernel
- * costs little. */
+/* A worker thread: steps the resident blocks in turn, and sleeps if there are none. Blocks that
+ * only wait (in a nanosleep, or polling a value) are stepped less and less often, so that a waiting
+ * kernel costs little. */
 #include "sm_task.h"
 
 #include <errno.h>
 
-/* Warp instructions a turn: enough to use the caches, few enough for blocks that wait for each
- * other. */
+/* Warp instructions per turn: enough to use the caches well, and few enough for blocks that wait
+ * for each other. */
 #define BUDGET         2000
 #define BACKOFF_MIN_NS 20000
 #define BACKOFF_MAX_NS 500000
-#define LOOK_AGAIN_NS  20000000 /* with blocks to place: the owners of the slots may have died */
+#define LOOK_AGAIN_NS  20000000 /* while blocks wait for a slot: the slots' owners may have died */
 
 static void put_ready(struct vgpu_pool *p, struct vgpu_task *t)
 {
 	task_push(&p->ready, t);
 }
 
-/* Moves idle tasks that are due to the ready list; returns when the next one is due. */
+/* Moves idle tasks whose waiting time is over to the ready list. Returns the time when the next
+ * idle task is due. */
 static uint64_t wake_idle(struct vgpu_pool *p)
 {
 	struct task_list keep = {0};
@@ -123,8 +124,8 @@ void *pool_worker(void *arg)
 		else if (!t)
 			rest_worker(p, word, due, unplaced);
 		if (t) {
-			/* Other blocks of the SM may run meanwhile: each continues from the latest
-			 * clock. */
+			/* Other threads may step blocks of the same SM meanwhile. So each step
+			 * starts from the SM's latest clock, and the clock only moves forward. */
 			uint64_t *at = &p->clock_ns[t->sm], was, clock;
 
 			clock = was = __atomic_load_n(at, __ATOMIC_RELAXED);
