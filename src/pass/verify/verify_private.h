@@ -22,7 +22,7 @@ struct verify_place {
 	const struct ptx_sym *plain;
 	uint64_t at, bytes;
 };
-/* Findings about a kernel that hold in all of its functions, collected during the check. */
+/* What the check finds out about a kernel. It holds in all of the kernel's functions. */
 struct verify_guest {
 	const struct pass_guest *from;
 	const struct ptx_func *f; /* plain */
@@ -48,7 +48,7 @@ struct verify_pair {
 	bool leaves;       /* exits are real, as in the plain kernel */
 	bool again;        /* a block may follow another */
 	uint32_t entry_at; /* the first instruction of p */
-	uint32_t *of;      /* per statement of q: the plain statement that it implements, or NONE */
+	uint32_t *of;      /* by statement of q: the statement of p that it implements, or NONE */
 	uint32_t *reg;     /* by register of p: q's, or NONE */
 	uint32_t *back;    /* the other way round */
 };
@@ -66,7 +66,8 @@ struct verify {
 	bool failed; /* out of memory */
 };
 
-/* Reports a finding. at: statement of p->q, or NONE; plain: of p->p, or NONE. */
+/* Reports a finding. `at` is a statement of p->q, and `plain` is a statement of p->p; each of them
+ * may be NONE. */
 void verify_tell(struct verify_pair *p, enum pass_rule rule, uint32_t at, uint32_t plain,
 	const char *fmt, ...) HD_PRINTF(5, 6);
 /* Adds a pair for a called function, unless there is one. */
@@ -77,12 +78,12 @@ const char *verify_text(struct verify_pair *p, const struct ptx_func *f, uint32_
 
 /* verify_flow.c: checks the paths between instructions. */
 void verify_flow(struct verify_pair *p);
-/* Whether a branch of q depends on ctl_args.never, so that it is never taken. */
+/* Returns whether a branch of q is never taken, because its guard depends on ctl_args.never. */
 bool verify_is_never(const struct verify_pair *p, uint32_t at);
-/* The last statement before `at` in its block that writes a register, or NULL. */
+/* Returns the last statement before `at` in its basic block that writes register reg, or NULL. */
 const struct ptx_stmt *verify_written(const struct cfg *g, uint32_t at, uint32_t reg);
 
-/* verify_code.c: checks that statements [from, end) of q implement one instruction. */
+/* verify_code.c: checks that statements [from, end) of q implement one instruction of p. */
 void verify_code(struct verify_pair *p, uint32_t from, uint32_t end);
 bool verify_reg(struct verify_pair *p, uint32_t plain, uint32_t now, uint32_t at);
 bool verify_operand(
@@ -94,7 +95,8 @@ bool verify_name(struct verify_pair *p, const struct ptx_sym *plain, uint64_t pl
 void verify_places(struct verify *v);
 /* Whether two kernels share some shared memory. */
 bool verify_share_places(const struct verify_guest *a, const struct verify_guest *b);
-/* The offset of a parameter in the result's buffer; NONE: not a parameter. */
+/* Returns the offset of a parameter in the result's parameter buffer; NONE if sym is no
+ * parameter. */
 uint32_t verify_param_at(const struct ptx_func *f, const struct ptx_sym *sym);
 
 /* verify_sync.c */

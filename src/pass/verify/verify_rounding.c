@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0
  * Copyright 2026 The heddle authors */
 
-/* Checks products and sums without a rounding modifier: ptxas must be able to contract those that
- * it contracts in the plain kernel, and no others (contract.h). */
+/* Checks multiplications and additions without a rounding modifier. ptxas must be able to contract
+ * the same pairs to an fma as in the plain kernel, and no others (contract.h). */
 #include "cfg/contract.h"
 #include "pass/verify/verify_private.h"
 
-/* Whether a statement of q ends a basic block for ptxas, unlike the statement that it
- * implements. */
+/* Returns whether statement `at` of q ends a basic block for ptxas, although the statement that it
+ * implements does not. */
 static bool splits(const struct verify_pair *p, uint32_t at)
 {
 	uint32_t plain = p->of[at];
