@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  * Copyright 2026 The heddle authors */
 
-/* Collects the facts of a kernel and its callees (body.h). The order of the checks matters: a
- * verdict names the first trait found. */
+/* Collects the facts of a kernel and its callees (body.h). The order of the checks matters, because
+ * a verdict names the first trait that was found. */
 #include "pass/analysis/callees.h"
 #include "pass/analysis/find.h"
 #include "pass/analysis/params.h"

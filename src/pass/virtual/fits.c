@@ -24,8 +24,8 @@ bool pass_needs_copy(const struct pass_place *at, const struct pass_callee *c)
 
 /* ---- conditions that forbid a place ---- */
 
-/* True everywhere, for kernels that cannot run in a launch of other kernels and cannot be
- * rewritten. */
+/* The condition for kernels that cannot run in a launch of other kernels and cannot be rewritten at
+ * all. They fit no place. */
 static bool is_always_forbidden(const struct pass_place *at)
 {
 	(void)at;

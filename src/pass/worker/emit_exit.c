@@ -227,10 +227,11 @@ void pass_emit_exit(struct pass_writer *w)
 	pass_put(w, DRAINED);
 }
 
-/* ---- the relay: the first warp of the hardware block that won the election, all lanes together
- * ---- Lanes synchronize with vote and shfl. A bar.warp.sync in this code would make ptxas treat
- * every warp of the kernel as divergent. Each lane executes its fence before the vote. The store
- * that publishes the quotas comes after the vote. */
+/* ---- the relay: the first warp of the hardware block that became the relay ----
+ *
+ * All lanes run this code together. Lanes synchronize with vote and shfl. A bar.warp.sync in this
+ * code would make ptxas treat every warp of the kernel as divergent. Each lane executes its fence
+ * before the vote. The store that publishes the quotas comes after the vote. */
 /* Registers of the relay. A control word is a sequence number and the quotas that the host stored
  * before it.
  * - %hd_r6: lane; %hd_r7: number of lanes; %hd_r8: mask of these lanes
