@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  * Copyright 2026 The heddle authors */
 
-/* The table of legal transitions, and the one function that changes a state. */
+/* The table of legal transitions, and the one function that changes a launch's state. */
 #include "launch_state.h"
 
 /*

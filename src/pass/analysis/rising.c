@@ -345,7 +345,7 @@ static void follow_use(void *user, uint32_t reg, enum ptx_role role, const struc
 	}
 }
 
-/* Whether a register's new value in the loop depends on its old one. */
+/* Returns whether a register's new value in the loop depends on its old one. */
 static bool depends_on_itself(struct search *s, uint32_t reg)
 {
 	struct reach r = {s, reg, 0, false};
@@ -371,7 +371,7 @@ static void note_use(void *user, uint32_t reg, enum ptx_role role, const struct 
 	*uses |= (role & PTX_USE) != 0;
 }
 
-/* Whether the loop writes a single constant to the register, once. */
+/* Returns whether the loop writes a single constant to the register, once. */
 static bool is_set_once(const struct search *s, uint32_t reg)
 {
 	unsigned n = 0;
@@ -469,7 +469,7 @@ static bool mark_progress(struct search *s)
 	return any;
 }
 
-/* Whether control can return to a block within the loop without making progress. */
+/* Returns whether control can return to a block within the loop without making progress. */
 static bool goes_round(struct search *s, uint32_t block)
 {
 	uint32_t depth = 0;
