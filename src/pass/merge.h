@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0
  * Copyright 2026 The heddle authors */
 
-/* Runs several kernels as one launch (KernelMerge, section 2): each worker takes blocks of any of
+/* Runs several kernels as one launch (KernelMerge, section 2): each worker runs blocks of any of
  * the kernels. Each kernel keeps its own arguments and control block (control.h). Its tickets,
- * finished blocks, quotas and gate work as when it runs alone, so code that counts or steers a
- * kernel need not know that it is merged. */
+ * finished blocks, quotas and gate work as when it runs alone. So code that counts or steers a
+ * kernel's blocks is the same for merged kernels. */
 #ifndef HEDDLE_MERGE_H
 #define HEDDLE_MERGE_H
 

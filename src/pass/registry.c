@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  * Copyright 2026 The heddle authors */
 
-/* The table of passes, and the checks before and after each (registry.h). */
+/* The table of passes, and the checks before and after each pass (registry.h). */
 #include "pass/registry.h"
 #include "pass/fuse/guests.h"
 #include "pass/fuse/predicate.h"

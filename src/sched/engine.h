@@ -93,9 +93,10 @@ struct sched_tenant {
 	bool continues;    /* its unmanaged work has ended, and the program did not wait for that */
 	uint64_t burst_ns; /* start of the present burst of opaque work */
 	bool busy, worked; /* it has work now; it has had work */
-	bool late;         /* a submitted launch did not arrive in time, and no launch has since */
-	bool pinned;       /* heddled takes nothing from its launches, */
-	bool kept;         /* nor from launches that begin now */
+	/* a submitted launch did not arrive in time, and none has arrived since */
+	bool late;
+	bool pinned; /* heddled takes nothing from its launches, */
+	bool kept;   /* nor from launches that begin now */
 	/* Under MPS %smid does not identify an SM (seen on an H200). The SMs of a program that
 	 * starts work are numbered from 0, TPC by TPC, and keep these numbers until the program has
 	 * no work left. They are the physical numbers only if the device was empty. This flag marks

@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0
  * Copyright 2026 The heddle authors */
 
-/* Finds the functions that a kernel reaches, and computes for each what it and its callees read and
- * do. A call through a pointer may reach every function whose address one of these functions takes.
- * pointers.c rejects kernels that may call any other function. */
+/* Finds the functions that a kernel reaches, and computes for each function which ids it and its
+ * callees read, and which barriers and warp operations they have. A call through a pointer may
+ * reach every function whose address one of these functions takes. pointers.c rejects kernels that
+ * may call any other function. */
 #include "pass/analysis/callees.h"
 #include "pass/analysis/find.h"
 #include "pass/analysis/warps.h"

@@ -14,13 +14,13 @@ int pass_callees_find(
 /* pointers.c: notes kernels that may pass function addresses to other kernels or receive function
  * addresses from them. */
 int pass_check_pointers(struct pass_facts *facts);
-/* warps.c: notes traits of barriers and warp operations under divergent control flow. */
+/* warps.c: notes traits of barriers and warp operations that diverged lanes may reach. */
 int pass_check_sync(struct pass_facts *facts);
 /* tails.c: finds the paths from code that may still reach a barrier implemented as a round
  * (rounds.c) to code that cannot. */
 int pass_find_tails(struct pass_facts *facts);
-/* rising.c: finds loops that wait for memory that another block may write, and loops that spin,
- * i.e. hold an atomic or volatile access. */
+/* rising.c: finds loops that wait for memory that another block may write, and loops that spin
+ * (contain an atomic or volatile access). */
 int pass_find_rising(struct pass_facts *facts);
 void pass_check_spins(struct pass_facts *facts); /* warps.c, once that is known */
 /* parting.c: returns the early return after which the body is duplicated: one copy for warps that

@@ -16,15 +16,16 @@ struct pass_origin {
 	uint32_t insn;  /* index of the instruction (PTX_INSN) in the plain function */
 };
 
-/* The origins of a result function's statements. Missing entries at the end are PASS_OURS. */
+/* The origins of a result function's statements. Statements beyond the end of the array are
+ * PASS_OURS (added by a pass). */
 struct pass_recorded {
 	const struct ptx_func *f;
 	VEC(struct pass_origin) of;
 };
 
 struct pass_record {
-	/* The entry, and callees that a pass rewrote. Callees that are not listed were copied
-	 * unchanged. */
+	/* the functions of the result: the entry, and callees that a pass rewrote. Other callees
+	 * were copied unchanged */
 	VEC(struct pass_recorded) funcs;
 	uint32_t guest; /* kernel whose code is being written */
 	/* number of leading instructions of the body that the plain function does not have */

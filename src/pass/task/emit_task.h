@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  * Copyright 2026 The heddle authors */
 
-/* The code around the bodies of tasks in one entry (emit_task.c). */
+/* The code that surrounds the bodies of tasks in one entry (emit_task.c). */
 #ifndef HEDDLE_EMIT_TASK_H
 #define HEDDLE_EMIT_TASK_H
 

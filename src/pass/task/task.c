@@ -23,7 +23,7 @@
 
 /* ---- conditions beside those of fits.c ---- */
 
-/* Returns the name as in the user's module, without the prefix of kernel k. */
+/* Returns the function's name in the user's module, without the prefix of kernel k. */
 static const char *own_name(unsigned k, const char *name)
 {
 	char prefix[16];

@@ -13,7 +13,7 @@
 
 struct verify;
 
-/* A symbol of a plain module and its counterpart in the result. */
+/* A symbol of a plain kernel's module, and the symbol of the result that stands for it. */
 struct verify_sym {
 	const struct ptx_sym *plain, *now;
 };

@@ -16,7 +16,9 @@ static bool splits(const struct verify_pair *p, uint32_t at)
 	       (plain == NONE || !contract_splits(&p->p->body.at[plain]));
 }
 
-/* Searches backwards from a sum to the first product that was in its block. */
+/* Checks that ptxas can still contract the sum `at` with the product `from` of the plain kernel.
+ * Both must be in one basic block of the result, with nothing in between that ends a basic block
+ * for ptxas. */
 static void check_product_before(struct verify_pair *p, uint32_t at, uint32_t from)
 {
 	uint32_t first = p->qg->at[p->qg->block_of[at]].first;

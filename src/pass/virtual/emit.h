@@ -42,17 +42,18 @@
  * | hd_tx .. hd_tz | the thread's id in its block             | the body's head | the body's end |
  * | hd_given       | address of its parameters (harness.c)    | the body's head | the body's end | */
 
-/* The slot in shared memory. It is declared first, so ptxas places it before all of the kernel's
- * variables. An out-of-bounds store can reach it only from below the kernel's first array, and
- * would first hit the end of the slot, which is unused. Its size of 128 bytes preserves the
- * distances between arrays and the alignment of their addresses.
+/* The slot, an array in shared memory for the worker's own data. It is declared first, so ptxas
+ * places it before all of the kernel's variables. An out-of-bounds store can reach the slot only
+ * from below the kernel's first array, and would first hit the end of the slot, which is unused.
+ * The size of 128 bytes preserves the distances between arrays and the alignment of their
+ * addresses.
  *
- * After the first body the slot may hold any data, because the body may have overwritten it. So
- * every word is checked before use: a corrupt word ends the launch with an error (FAIL_IF_P1).
- * Kernels without shared memory of their own need no checks.
+ * After the first body the slot may hold any data, because the body may have overwritten it. So the
+ * worker checks each 32-bit word before use: a corrupt word ends the launch with an error
+ * (FAIL_IF_P1). Kernels without shared memory of their own need no checks.
  *
- * Layout: two claims {x, y, z, blocks} of 16 bytes, each with a check word, and the leader's
- * notes. */
+ * Layout: two claims {x, y, z, blocks} of 16 bytes, each with a check word, and then the leader's
+ * other data. */
 #define SLOT_DECL       ".shared .align 16 .b8 hd_slot[128];\n"
 #define PASS_SLOT_BYTES 128 /* static shared memory that emitted code adds */
 /* the last ticket claimed; used only to size the next claim */

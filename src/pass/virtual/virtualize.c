@@ -155,7 +155,8 @@ static bool virtual_id(struct virt *x, const struct ptx_stmt *s)
 }
 
 /* ---- barriers ---- */
-/* Sets the barrier's number, and its thread count if the hardware block has more threads. */
+/* Sets the barrier's number for this place. If the hardware block has more threads than the body,
+ * also adds the body's thread count. */
 static void place_barrier(struct virt *x, struct ptx_stmt *s)
 {
 	unsigned behind = ptx_has_mod(s->mn, "red") ? 1 : 0, at = behind;
