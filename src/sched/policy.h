@@ -29,8 +29,8 @@ struct sched_kernel {
 	uint64_t id;    /* number of the launch within its tenant */
 	uint64_t order; /* of arrival: the earlier launch has the smaller number */
 	int priority;   /* the tenant's; the larger goes first */
-	/* Number of stream priorities of the tenant's active streams that are higher than that of
-	 * this launch's stream. */
+	/* how far the priority of its stream is below the highest stream priority among its
+	 * tenant's arrived launches */
 	uint32_t depth;
 	/* Queue position among tenants of the same priority; the smaller one goes first (turns.c).
 	 * SCHED_NO_TURN: the kernel has nothing to do now, and goes last. */

@@ -34,7 +34,7 @@
  * | hd_cur, hd_last  | current row, or -1; the row that was current before             |
  * | hd_rec           | record of the block that is being placed                        |
  * | hd_want, hd_put  | number of its warps without and with an executor                |
- * | hd_any, hd_turn  | not 0: this iteration did something; count of iterations        |
+ * | hd_any, hd_turn  | not 0: this iteration did something; times that it was blocked  |
  * | hd_leave         | not 0: begin nothing. Bit 0: TASK_PARK; bit 1: no host beats    |
  * | hd_nap, hd_looks | polls in a row without result; polls, bit 31: some found rows   |
  * | hd_beat, hd_t0   | the host's last beat, and the time when it was read             |

@@ -168,9 +168,10 @@ static const char count_in[] = SM_ADDRESS "mov.u32 %hd_r2, 1;\n"
 	"@%%hd_p1 bra $hd_out_%s;\n"
 
 /* Jumps to $hd_no_<site> if the quota requires the worker to exit; the worker is then off its SM's
- * count. If another worker exits between the two steps, the test fails and this worker stays. It
- * tests once more here, and then at its next claim. A loop here would make ptxas treat the whole
- * worker as divergent. Uses %hd_r1 to %hd_r5. */
+ * count. If it need not exit, it adds itself to the count again. If another worker has come in
+ * between, the sum may exceed the quota. So the worker tests once more here, and then at its next
+ * claim. A loop here would make ptxas treat the whole worker as divergent. Uses %hd_r1 to
+ * %hd_r5. */
 static void emit_quota(struct pass_writer *w, const struct pass_place *at, const char *site)
 {
 	pass_put(w, SM_ADDRESS "ld.volatile.global.u32 %hd_r2, [%hd_d1" B_QUOTA ";\n"
