@@ -50,8 +50,8 @@ struct pass_woven {
 	unsigned which;
 };
 
-/* How a host launches the form: with blocks of shape `block` and with shared_bytes of dynamic
- * shared memory. */
+/* How a host launches the merged or fused kernel: with blocks of shape `block` and with
+ * shared_bytes of dynamic shared memory. */
 struct pass_merged {
 	uint32_t block[3], shared_bytes;
 	uint32_t param_bytes;  /* of the whole buffer */
@@ -83,8 +83,8 @@ pass_merge_fn pass_merge;
 /* ---- kernels fused block by block, without a scheduler (baselines of GoPTX, section IV-B) ----
  *
  * Block i of the launch runs block i of each guest that has one. The launch has as many blocks as
- * the guest with the most blocks, all in x. The form reads only total, grid and inverse of each
- * guest's struct ctl_args. There is no struct ctl_merge. */
+ * the guest with the most blocks, all in x. The fused kernel reads only total, grid and inverse of
+ * each guest's struct ctl_args. There is no struct ctl_merge. */
 pass_merge_fn pass_fuse_vertical; /* the same threads run one guest's block after another's */
 /* The guests run side by side: each guest has its own warps and its own shared memory. */
 pass_merge_fn pass_fuse_horizontal;

@@ -50,8 +50,8 @@ struct pass_kernel_info {
 	/* The kernel has no barriers and no shared memory, so warps of a block may run ahead of
 	 * each other. */
 	bool block_local;
-	/* The form is correct only for blocks of one dimension. A host must run other launches
-	 * unchanged. */
+	/* The rewritten kernel is correct only for blocks of one dimension. A host must run other
+	 * launches unchanged. */
 	bool one_dimensional;
 	bool reads_shared_size; /* of its block: added dynamic shared memory would be visible */
 	bool keeps_masks;       /* exited lanes are removed from its member masks */
@@ -72,21 +72,21 @@ struct pass_wait {
 void pass_classify(struct ptx_module *m, const struct ptx_func *f, struct pass_verdict *ret,
 	struct pass_wait *ret_wait);
 
-/* Rewrites entry `name` of m into its preemptible form, in place and under the same name. The form
- * has struct ctl_args as an additional last parameter (FLEP, section 4.1, figure 4 (c), with
- * heddle's control block). A managed kernel becomes a loop of workers; a guard kernel checks the
- * quota on entry. Returns 0; -ENOTSUP with verdict->reason if the kernel must run unchanged;
- * -EINVAL with diags (a bug). */
+/* Rewrites entry `name` of m into its preemptible form, in place and under the same name. The
+ * rewritten kernel has struct ctl_args as an additional last parameter (FLEP, section 4.1, figure 4
+ * (c), with heddle's control block). A managed kernel becomes a loop of workers; a guard kernel
+ * checks the quota on entry. Returns 0; -ENOTSUP with verdict->reason if the kernel must run
+ * unchanged; -EINVAL with diags (a bug). */
 int pass_preempt(struct ptx_module *m, const char *name, struct diag_list *diags,
 	struct pass_verdict *ret_verdict, struct pass_kernel_info *ret_info);
 
 /* Does the same as pass_preempt, with options that a host can choose well only after it has
- * compiled the plain form. */
+ * compiled the original kernel. */
 struct pass_record;
 struct pass_options {
 	bool no_pull_ahead; /* CTL_PULL_AHEAD gets no effect; saves one register */
-	/* register limit (.maxnreg) that keeps the plain form's occupancy; 0: as many registers as
-	 * the kernel's largest block allows */
+	/* register limit (.maxnreg) that keeps the original kernel's occupancy; 0: as many
+	 * registers as the kernel's largest block allows */
 	uint32_t max_registers;
 	/* The requested order of blocks. A kernel gets row order instead if its blocks may wait for
 	 * blocks with lower numbers, or if it does not read both x and y of %ctaid. */
@@ -97,10 +97,10 @@ int pass_preempt_with(struct ptx_module *m, const char *name, const struct pass_
 	struct diag_list *diags, struct pass_verdict *ret_verdict,
 	struct pass_kernel_info *ret_info);
 
-/* Rewrites entry `name` of m into its sliced form, in place and under the same name. The form has
- * an additional parameter of four 32-bit words: the number of the launch's first block in the whole
- * grid, and the grid's x, y and z. A host launches slices with blocks in x only. Returns 0;
- * -ENOTSUP with ret_verdict->reason; -EINVAL with diags (a bug); -ENOENT; -ENOMEM. */
+/* Rewrites entry `name` of m into its sliced form, in place and under the same name. The rewritten
+ * kernel has an additional parameter of four 32-bit words: the number of the launch's first block
+ * in the whole grid, and the grid's x, y and z. A host launches slices with blocks in x only.
+ * Returns 0; -ENOTSUP with ret_verdict->reason; -EINVAL with diags (a bug); -ENOENT; -ENOMEM. */
 #define PASS_SLICE_PARAM "hd_slice"
 #define PASS_SLICE_BYTES 16u
 int pass_slice(struct ptx_module *m, const char *name, struct diag_list *diags,

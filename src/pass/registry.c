@@ -134,10 +134,11 @@ static int look_at_input(const struct pass_row *row, const struct pass_request *
 	return 0;
 }
 
-/* Verifies the form against the input. Returns -EAGAIN for a woven form in which lanes do not
- * reconverge. For some passes nothing is verified here, and tests check their forms: verify_tool
- * checks preemptible forms, and the results of `virtual`, which only tests use, are compared. The
- * verifier does not support parameters in memory, or blocks that are only part of a launch. */
+/* Verifies the rewritten kernel against the input. Returns -EAGAIN for a woven form in which lanes
+ * do not reconverge. For some passes nothing is verified here, and tests check their forms:
+ * verify_tool checks preemptible forms, and the results of `virtual`, which only tests use, are
+ * compared. The verifier does not support parameters in memory, or blocks that are only part of a
+ * launch. */
 static int verify(const struct pass_row *row, const struct pass_request *rq,
 	const struct pass_form *form, const struct ptx_func *f, const struct pass_record *record,
 	struct diag_list *diags)
@@ -210,7 +211,7 @@ static int run_vertical(
 }
 
 /* Runs the pass on predicated copies of the kernels (predicate.h). predicate_check has compared the
- * copies with the originals, so the form is verified against the copies. */
+ * copies with the originals, so the rewritten kernel is verified against the copies. */
 static int run_predicated(const struct pass_row *row, const struct pass_request *rq,
 	struct diag_list *diags, struct pass_form *ret, bool *ret_any)
 {

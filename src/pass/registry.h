@@ -11,12 +11,12 @@
 
 enum pass_wants {
 	/* The pass needs the block shape and dynamic shared memory of each kernel, because they are
-	 * part of the form. The form is a new module. A pass without this flag rewrites the kernel
-	 * in its own module, under its own name. */
+	 * part of the rewritten kernel, which is in a new module. A pass without this flag rewrites
+	 * the kernel in its own module, under its own name. */
 	PASS_WANTS_BLOCK = 1,
 	PASS_WANTS_GRID = 2, /* its grid, too */
 	/* A property, not a need: the pass records the origin of each statement, and pass_run
-	 * verifies the form (verify.h). */
+	 * verifies the rewritten kernel (verify.h). */
 	PASS_IS_VERIFIED = 4,
 	PASS_TAKES_PREDICATED = 8, /* nor this: short regions are put under guards before */
 	PASS_TAKES_ORDER = 16,     /* nor this: options.order counts */
@@ -29,8 +29,8 @@ struct pass_request {
 	struct pass_options options; /* preempt */
 	uint32_t fields;             /* virtual */
 	struct pass_weave_options weave;
-	/* Callback for debugging. It gets each input module (`when` is "in") and the form ("out").
-	 * NULL: none. */
+	/* Callback for debugging. It gets each input module (`when` is "in") and the rewritten
+	 * module ("out"). NULL: none. */
 	void (*dump)(void *user, const char *pass, const char *kernel, const char *when,
 		const struct ptx_module *m);
 	void *user;
@@ -60,8 +60,8 @@ struct pass_row {
 const struct pass_row *pass_find(const char *name); /* NULL: no such pass */
 
 /* Runs a pass; nothing else calls row->run. Checks the input, runs the pass, then checks and
- * verifies the form. Returns 0; -ENOTSUP with ret->verdict and ret->which if the pass cannot
- * transform these kernels; -EINVAL with diags (invalid PTX, or a bug); -ENOENT; -ENOMEM. */
+ * verifies the rewritten kernel. Returns 0; -ENOTSUP with ret->verdict and ret->which if the pass
+ * cannot transform these kernels; -EINVAL with diags (invalid PTX, or a bug); -ENOENT; -ENOMEM. */
 int pass_run(const struct pass_row *row, const struct pass_request *rq, struct diag_list *diags,
 	struct pass_form *ret);
 

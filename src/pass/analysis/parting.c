@@ -10,8 +10,8 @@
  * stay, and unchanged for the others. A vote chooses between the copies, and ptxas knows that the
  * result of a vote is uniform. The pass makes the copy only if no barrier follows, and at most once
  * per kernel. (Example: in kmeans the only barrier precedes the branch. With the copy its loops
- * compile as in the plain kernel. As divergent code they had two registers more, and four loads in
- * flight instead of ten.) */
+ * compile as in the original kernel. As divergent code they had two registers more, and four loads
+ * in flight instead of ten.) */
 #include "pass/analysis/parting.h"
 #include "pass/analysis/callees.h"
 #include "pass/analysis/find.h"

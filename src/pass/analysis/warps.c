@@ -620,7 +620,7 @@ int pass_check_sync(struct pass_facts *facts)
 /* Notes kernels that call a function that spins. After such a call ptxas wrongly assumes whole
  * warps (emit.h). The worker's own barriers have a remedy. The kernel's warp operations, and
  * barriers in callees, stay unchanged; in the guard form they are right if they are right in the
- * plain kernel. */
+ * original kernel. */
 void pass_check_spins(struct pass_facts *facts)
 {
 	for (size_t i = 0; facts->calls_spin && i < facts->callees.len; i++) {

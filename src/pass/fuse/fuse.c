@@ -3,9 +3,9 @@
 
 /* Code shared by all kinds of fusion (fuse.h). It maps the launch's block number to the ids of a
  * kernel's block and places the kernel's body there. There is no scheduler and no control block.
- * The form reads only total, grid and inverse of struct ctl_args. (A launch has less than 2^31
- * blocks, so there always is an inverse.) As in a worker, other code surrounds the body: its exits
- * lead to its end, and its barriers count its own threads. */
+ * The fused kernel reads only total, grid and inverse of struct ctl_args. (A launch has less than
+ * 2^31 blocks, so there always is an inverse.) As in a worker, other code surrounds the body: its
+ * exits lead to its end, and its barriers count its own threads. */
 #include "pass/fuse/fuse.h"
 #include "pass/virtual/emit.h"
 

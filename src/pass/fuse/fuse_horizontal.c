@@ -3,7 +3,7 @@
 
 /* Horizontal fusion: kernels run side by side in one block. Each kernel has its own warps, its own
  * part of shared memory, and its own barrier numbers. So its threads may really exit, as in the
- * plain kernel, if no later barrier counts them. */
+ * original kernel, if no later barrier counts them. */
 #include "pass/fuse/fuse.h"
 #include "pass/virtual/emit.h"
 

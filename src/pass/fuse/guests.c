@@ -92,8 +92,9 @@ static int make_module(struct guests *x, const struct pass_guest *from, const ch
 	return text ? ptx_parse(text, strlen(text), 0, x->diags, &x->m) : -ENOMEM;
 }
 
-/* Adds the kernel's number to the line numbers of the functions imported with it. The form's text
- * keeps these line numbers for reports of faults (ptx_lines). A single kernel needs no number. */
+/* Adds the kernel's number to the line numbers of the functions imported with it. The text of the
+ * merged kernel keeps these line numbers for reports of faults (ptx_lines). A single kernel needs
+ * no number. */
 static void number_lines(struct guests *x, unsigned k)
 {
 	for (size_t i = 0; x->n > 1 && i < x->m->items.len; i++) {

@@ -89,8 +89,8 @@ void guests_put_barrier(struct guests *x, struct pass_writer *w);
 /* Adds all kernels' parameters to the host, with struct ctl_args before those of each kernel, and
  * then the parameter `last`. */
 int guests_params(struct guests *x, const char *last, struct pass_merged *ret);
-/* For a form of one kernel: adds the kernel's own parameters unchanged, and then struct
- * ctl_args. */
+/* For a rewritten kernel that stands alone: adds the kernel's own parameters unchanged, and then
+ * struct ctl_args. */
 int guests_harness_params(struct guests *x);
 /* Adds struct ctl_args as a parameter of the kernel's own function, so that code there can use
  * it. */

@@ -115,7 +115,7 @@ static void fill_form(struct harness *h)
 /* ---- the body, in terms of its own function ---- */
 enum { PIECE_DECLARE, PIECE_RUN, PIECES };
 
-/* Computes %hd_x, %hd_y and %hd_z with constants, because the form is made for one grid. */
+/* Computes %hd_x, %hd_y and %hd_z with constants, because the code is made for one grid. */
 static void put_ids(struct harness *h, struct pass_writer *w)
 {
 	const uint32_t *grid = h->from->grid;

@@ -34,8 +34,8 @@ enum pass_field {
 };
 extern const char *const pass_field_names[PASS_N_FIELDS];
 
-/* How to launch the form. Its parameters are those of the kernel, followed by a struct ctl_args
- * that is all zero. */
+/* How to launch the new kernel. Its parameters are those of the kernel, followed by a struct
+ * ctl_args that is all zero. */
 struct pass_harness {
 	uint32_t grid[3], block[3], shared_bytes;
 	uint32_t fields; /* with those that the requested fields need */

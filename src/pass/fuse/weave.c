@@ -4,7 +4,7 @@
 /* Weaving (GoPTX): interleaves the instructions of two kernels, so that one kernel proceeds while
  * the other waits for a result. The same threads run a block of each kernel, as in vertical fusion,
  * but neither kernel comes first. Each kernel has its own shared memory and barriers. Kernels that
- * cannot be woven are fused vertically, and the form says why. */
+ * cannot be woven are fused vertically, and struct pass_woven says why. */
 #include "pass/fuse/weave.h"
 #include "pass/fuse/fuse.h"
 #include "pass/virtual/emit.h"

@@ -63,7 +63,7 @@ struct weave_flow {
 	unsigned k; /* the guest's number */
 	struct cfg *cfg;
 	struct cfg_uniformity *u;
-	/* By instruction of the plain kernel: its statement, and whether it is a warp-uniform
+	/* By instruction of the original kernel: its statement, and whether it is a warp-uniform
 	 * branch. */
 	const struct ptx_stmt **plain;
 	uint8_t *whole;

@@ -244,9 +244,9 @@ static void find_tails(struct weave_flow *f)
 	}
 }
 
-/* Finds the warp-uniform branches in the plain kernel, as the verifier does. A register with one
- * definition in the plain kernel can have several in the rewritten body, where the analysis would
- * find less. */
+/* Finds the warp-uniform branches in the original kernel, as the verifier does. A register with one
+ * definition in the original kernel can have several in the rewritten body, where the analysis
+ * would find less. */
 static int find_whole(struct arena *a, const struct pass_guest *from, struct weave_flow *f)
 {
 	const struct ptx_func *plain = ptx_find_func(from->m, from->name);

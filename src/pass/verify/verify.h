@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0
  * Copyright 2026 The heddle authors */
 
-/* Checks that a result still does what the plain kernels do. The verifier does not know how passes
- * emit code. It compares the control-flow graphs of the plain kernels and of the result. A record
- * says which statement of the result implements which instruction, and the verifier checks the
- * record, too: the statement must be that instruction, and the same instructions must follow on all
- * paths.
+/* Checks that rewritten code still does what the original kernels do. The verifier does not know
+ * how passes emit code. It compares the control-flow graphs of the original kernels and of the
+ * rewritten code. A record says which statement of the rewritten code implements which instruction,
+ * and the verifier checks the record, too: the statement must be that instruction, and the same
+ * instructions must follow on all paths.
  *
- * Code of the result that implements no instruction is called silent. It must not write a kernel's
+ * Rewritten code that implements no instruction is called silent. It must not write a kernel's
  * registers, contain barriers between a kernel's instructions, or touch the carry flag between
  * instructions that use it.
  *
@@ -21,8 +21,8 @@
 
 /* The property that a finding violates. The message begins with the name of the property. */
 enum pass_rule {
-	PASS_RULE_FLOW, /* instructions follow each other as in the plain kernel */
-	PASS_RULE_CODE, /* instructions and their registers are as in the plain kernel */
+	PASS_RULE_FLOW, /* instructions follow each other as in the original kernel */
+	PASS_RULE_CODE, /* instructions and their registers are as in the original kernel */
 	PASS_RULE_IDS,  /* ids are those of the kernel's own block */
 	/* all paths meet the same barriers with the right thread counts, and no two kernels that
 	 * run side by side use the same barrier number */
@@ -43,7 +43,7 @@ struct pass_result {
 	const struct ptx_module *m;
 	const struct ptx_func *f; /* the entry that was made */
 	unsigned n;
-	const struct pass_guest *guests; /* the plain kernels, each in its own module */
+	const struct pass_guest *guests; /* the original kernels, each in its own module */
 	const struct pass_record *record;
 	const struct pass_merged *form; /* NULL: one kernel, under its own name (pass_preempt) */
 	/* If not NULL, *apart becomes true if lanes of a woven form may still be diverged at a
@@ -52,9 +52,9 @@ struct pass_result {
 	bool *apart;
 };
 
-/* Returns true if there are no findings. Findings are errors in diags, with the line in the result
- * as ptx_print prints it, and the line in the kernel's file. Running out of memory is a finding,
- * too. Changes nothing. */
+/* Returns true if there are no findings. Findings are errors in diags, with the line in the
+ * rewritten code as ptx_print prints it, and the line in the kernel's file. Running out of memory
+ * is a finding, too. Changes nothing. */
 bool pass_verify(const struct pass_result *r, struct diag_list *diags);
 
 #endif

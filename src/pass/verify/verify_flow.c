@@ -3,11 +3,11 @@
 
 /* Checks the paths between instructions. Each path from a statement that implements a kernel's
  * instruction must lead, through silent code only, to the statement that implements the next
- * instruction of the plain kernel on that path. Where the plain kernel ends, the path must lead to
- * the kernel's beginning (for another block) or to the end of the entry. So all paths meet barriers
- * in the same order, and no instruction has a new path to it.
+ * instruction of the original kernel on that path. Where the original kernel ends, the path must
+ * lead to the kernel's beginning (for another block) or to the end of the entry. So all paths meet
+ * barriers in the same order, and no instruction has a new path to it.
  *
- * Two kinds of the plain kernel's statements count as silent: those that passes leave out, and
+ * Two kinds of the original kernel's statements count as silent: those that passes leave out, and
  * those that only direct control flow (a bra or a ret without a guard). */
 #include "pass/verify/verify_private.h"
 
@@ -125,7 +125,7 @@ static uint32_t plain_next(const struct verify_pair *p, uint32_t at, struct edge
 	return plain_from(p, at + 1);
 }
 
-/* ---- the result ---- */
+/* ---- the rewritten code ---- */
 struct walk {
 	struct verify_pair *p;
 	uint32_t *seen, mark; /* twice by statement: outside of the instruction, and within */
@@ -178,7 +178,7 @@ bool verify_is_never(const struct verify_pair *p, uint32_t at)
 	return reads_never(p, verify_written(p->qg, (uint32_t)(w - p->q->body.at), w->opd[1].reg));
 }
 
-/* Returns the value of a guard of the result on the current path: 1 or 0, or -1 if both are
+/* Returns the value of a guard of the rewritten code on the current path: 1 or 0, or -1 if both are
  * possible. */
 static int guard_value(const struct walk *w, uint32_t at, bool within)
 {

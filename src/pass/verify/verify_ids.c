@@ -3,8 +3,8 @@
 
 /* Checks reads of block and thread ids. A block id is in a register that no kernel code writes, and
  * it is the same register everywhere. The grid's size is in the kernel's own struct ctl_args. If
- * the result has more threads than the kernel, thread ids are in registers and the block's size is
- * a constant. */
+ * the rewritten code has more threads than the kernel, thread ids are in registers and the block's
+ * size is a constant. */
 #include "pass/verify/verify_private.h"
 
 #include <string.h>
@@ -84,8 +84,8 @@ static uint32_t written_reg(const struct ptx_stmt *s)
 										 : NONE;
 }
 
-/* Returns whether s reads an id with the width that the plain kernel's statement has: 32 bits, or
- * truncated to 16. */
+/* Returns whether s reads an id with the width that the original kernel's statement has: 32 bits,
+ * or truncated to 16. */
 static bool is_form(const struct ptx_stmt *plain, const struct ptx_stmt *s)
 {
 	bool narrow = plain->mn->n_types && ptx_type_bytes(plain->mn->type[0]) == 2;
@@ -137,8 +137,8 @@ static bool next_dest(const struct ptx_stmt *plain, bool all, uint32_t *i, struc
 	return true;
 }
 
-/* Returns whether the result may read the hardware's special register. It may do so for a thread id
- * if the entry's blocks have the kernel's shape. */
+/* Returns whether the rewritten code may read the hardware's special register. It may do so for a
+ * thread id if the entry's blocks have the kernel's shape. */
 static bool may_stay(const struct verify_pair *p, unsigned id)
 {
 	const struct pass_merged *form = p->v->r->form;

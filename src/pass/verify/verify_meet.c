@@ -54,7 +54,7 @@ static void find_together(struct meeting *m)
 	}
 }
 
-/* Returns what is uniform in the plain kernel. The analysis runs at the first use only, because
+/* Returns what is uniform in the original kernel. The analysis runs at the first use only, because
  * most forms do not need it: their lanes can reconverge everywhere. */
 static const struct cfg_uniformity *uniformity_of_guest(struct meeting *m, struct verify_pair *p)
 {
@@ -72,7 +72,7 @@ static bool is_uniform(const struct cfg_uniformity *u, uint32_t block, uint32_t 
 }
 
 /* Returns whether lanes of a warp may have different values of the guard of statement `at`. They
- * have the same value at a branch that is warp-uniform in the plain kernel. */
+ * have the same value at a branch that is warp-uniform in the original kernel. */
 static bool may_part(struct meeting *m, uint32_t block, uint32_t at)
 {
 	const struct ptx_stmt *s = &m->g->f->body.at[at], *w, *own;

@@ -3,7 +3,8 @@
 
 /* Checks the names in operands. Parameters must have the offsets of the kernel's own parameters,
  * module variables must be the same objects, and shared memory must be where the kernel has it. The
- * first use of a name decides its counterpart in the result, and all later uses must agree. */
+ * first use of a name decides its counterpart in the rewritten code, and all later uses must
+ * agree. */
 #include "pass/verify/verify_private.h"
 
 #include <inttypes.h>
@@ -153,7 +154,7 @@ static bool is_of_each_call(const struct verify_pair *p, const struct ptx_sym *n
 	return !p->q->is_entry && (now->space == PTX_LOCAL || now->space == PTX_PARAM);
 }
 
-/* Returns the other plain symbol that `now` already stands for, or NULL if `now` may stand for
+/* Returns the other original symbol that `now` already stands for, or NULL if `now` may stand for
  * `plain`. Two kernels may share only external variables, functions, and the variables of functions
  * that they share. */
 static const struct ptx_sym *taken_by(

@@ -13,7 +13,8 @@
 
 struct verify;
 
-/* A symbol of a plain kernel's module, and the symbol of the result that stands for it. */
+/* A symbol of an original kernel's module, and the symbol of the rewritten code that stands for
+ * it. */
 struct verify_sym {
 	const struct ptx_sym *plain, *now;
 };
@@ -28,24 +29,24 @@ struct verify_guest {
 	const struct ptx_func *f; /* plain */
 	uint32_t threads;         /* of its block, in whole warps */
 	uint32_t first, end;      /* the range of the entry's threads that reach its code */
-	struct cfg_uniformity *u; /* of the plain kernel; NULL: not computed yet */
+	struct cfg_uniformity *u; /* of the original kernel; NULL: not computed yet */
 	bool in_parts;            /* it has several entry points, each for some of these threads */
 	bool has_code, has_shared, has_barriers;
 	VEC(struct verify_sym) syms;
 	VEC(struct verify_place) places;
-	uint8_t barrier[16];       /* barrier numbers in the result; 255: not known yet */
+	uint8_t barrier[16];       /* barrier numbers in the rewritten code; 255: not known yet */
 	uint32_t id_reg[PASS_IDS]; /* registers that hold its ids, or NONE */
 };
 
-/* A plain function and its counterpart in the result. */
+/* An original function and its counterpart in the rewritten code. */
 struct verify_pair {
 	struct verify *v;
 	unsigned k; /* whose */
 	struct verify_guest *g;
-	const struct ptx_func *p, *q; /* plain, and in the result */
+	const struct ptx_func *p, *q; /* original, and rewritten */
 	struct cfg *pg, *qg;
 	bool entry;
-	bool leaves;       /* exits are real, as in the plain kernel */
+	bool leaves;       /* exits are real, as in the original kernel */
 	bool again;        /* a block may follow another */
 	uint32_t entry_at; /* the first instruction of p */
 	uint32_t *of;      /* by statement of q: the statement of p that it implements, or NONE */
@@ -95,7 +96,7 @@ bool verify_name(struct verify_pair *p, const struct ptx_sym *plain, uint64_t pl
 void verify_places(struct verify *v);
 /* Whether two kernels share some shared memory. */
 bool verify_share_places(const struct verify_guest *a, const struct verify_guest *b);
-/* Returns the offset of a parameter in the result's parameter buffer; NONE if sym is no
+/* Returns the offset of a parameter in the rewritten code's parameter buffer; NONE if sym is no
  * parameter. */
 uint32_t verify_param_at(const struct ptx_func *f, const struct ptx_sym *sym);
 

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  * Copyright 2026 The heddle authors */
 
-/* Checks barriers: their numbers and thread counts in the result, and which threads reach them.
- * verify_flow.c checks that barriers come in the order of the plain kernel. */
+/* Checks barriers: their numbers and thread counts in the rewritten code, and which threads reach
+ * them. verify_flow.c checks that barriers come in the order of the original kernel. */
 #include "pass/verify/verify_private.h"
 
 #include <stdlib.h>
@@ -65,7 +65,8 @@ static void same_number(
 			wrong(p, at, "two barriers of the kernel have one number");
 }
 
-/* Returns whether the result has extra lanes that fill up the last warp of the kernel's block. */
+/* Returns whether the rewritten code has extra lanes that fill up the last warp of the kernel's
+ * block. */
 static bool has_fillers(const struct verify_pair *p)
 {
 	const uint32_t *b = p->g->from->block;
@@ -218,7 +219,7 @@ static bool ends_as_it_did(const struct verify_pair *p)
 
 /* Reports aligned barriers at which lanes of a warp may arrive separately. This can happen if the
  * kernel's code stands among other code. It cannot happen if the body runs once and ends as in the
- * plain kernel. */
+ * original kernel. */
 void verify_forms(struct verify_pair *p)
 {
 	if (!p->entry || p->leaves || (!p->v->r->form && !p->again) ||

@@ -7,7 +7,7 @@
  * Lanes that diverge at a branch reconverge where the paths of the branch join. So a kernel's
  * barrier or warp operation must not stand between a branch at which lanes may diverge and the
  * place where its paths join, if the branch is heddle's or another kernel's. A kernel's own
- * branches still have the paths of the plain kernel, which verify_flow.c checks. */
+ * branches still have the paths of the original kernel, which verify_flow.c checks. */
 #include "cfg/chains.h"
 #include "cfg/effects.h"
 #include "pass/verify/verify_private.h"
@@ -76,7 +76,7 @@ static bool reads_carry(const struct ptx_stmt *s)
 }
 
 /* Checks that each statement that may set the carry flag for `at` implements one that may set it in
- * the plain kernel. */
+ * the original kernel. */
 static void look_at_carry(struct carry *c, uint32_t at)
 {
 	struct verify_pair *p = c->p;
@@ -166,8 +166,9 @@ static bool reads_lane(const struct ptx_stmt *s)
 
 enum result { RESULT_SAME, RESULT_AS_READ, RESULT_DIFFERS };
 
-/* Says whether a statement writes the same value in all lanes of a warp: always (RESULT_SAME), if
- * it reads the same values in all lanes (RESULT_AS_READ), or perhaps never (RESULT_DIFFERS). */
+/* Says whether a statement writes the same value in all lanes of a warp: always (RESULT_SAME),
+ * if it reads the same values in all lanes (RESULT_AS_READ), or not for certain
+ * (RESULT_DIFFERS). */
 static enum result result_of(const struct lanes *l, const struct ptx_stmt *s)
 {
 	if (s->mn->op == PTX_OP_vote && ptx_has_mod(s->mn, "sync"))
@@ -305,9 +306,9 @@ static bool is_filling(struct lanes *l, const struct verify_pair *p, uint32_t bl
 	       (leads_out(l, p, blk->succ[0]) || leads_out(l, p, blk->succ[1]));
 }
 
-/* Returns whether all lanes of a warp take this branch together in the plain kernel. If so, they
- * also do in the result, wherever and however often the branch runs: warps consist of the same
- * threads, and registers hold the same values. */
+/* Returns whether all lanes of a warp take this branch together in the original kernel. If so, they
+ * also do in the rewritten code, wherever and however often the branch runs: warps consist of the
+ * same threads, and registers hold the same values. */
 static bool is_whole_in_plain(struct lanes *l, const struct verify_pair *owner, uint32_t at)
 {
 	const uint32_t *b = owner->g->from->block;

@@ -3,7 +3,7 @@
 
 /* Makes the preemptible form of a kernel: virtualizes the body and puts it into a worker or a guard
  * (FLEP, section 4.1, figure 4 (c); control.h has the protocol). Requires an entry with a body. The
- * form has the kernel's name and one more parameter. */
+ * rewritten kernel has the kernel's name and one more parameter. */
 #include "pass/worker/worker.h"
 #include "ptx/graft.h"
 
