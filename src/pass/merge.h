@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0
  * Copyright 2026 The heddle authors */
 
-/* Runs several kernels as one launch (KernelMerge, section 2): each worker takes blocks of any of
+/* Runs several kernels as one launch (KernelMerge, section 2): each worker runs blocks of any of
  * the kernels. Each kernel keeps its own arguments and control block (control.h). Its tickets,
- * finished blocks, quotas and gate work as when it runs alone, so code that counts or steers a
- * kernel need not know that it is merged. */
+ * finished blocks, quotas and gate work as when it runs alone. So code that counts or steers a
+ * kernel's blocks is the same for merged kernels. */
 #ifndef HEDDLE_MERGE_H
 #define HEDDLE_MERGE_H
 
@@ -20,8 +20,9 @@ struct pass_guest {
 	uint32_t block[3];      /* of its launch: part of the form */
 	uint32_t dynamic_bytes; /* dynamic shared memory of its launch; part of the form */
 	uint32_t grid[3];       /* harness.h; else not looked at */
-	/* blocks of the kernel that fit on an SM when it runs alone; 0: unknown. If all are known,
-	 * a worker's registers are limited so that as many threads as the least of them fit */
+	/* number of the kernel's blocks that fit on an SM when it runs alone; 0: unknown. If the
+	 * number is known for all kernels, the pass limits a worker's registers so that as many
+	 * threads fit on an SM as of the kernel with the lowest occupancy */
 	uint32_t fits;
 	const char *file; /* that the module is from, for messages; NULL: not known */
 };
@@ -34,20 +35,23 @@ struct pass_apart { /* something of a kernel that runs alone */
 };
 struct pass_woven {
 	struct {
-		/* kernel instructions except branches, and how many of them are woven */
+		/* number of the kernel's instructions without branches, and how many of them are
+		 * woven */
 		uint32_t instructions, woven;
 	} of[2];
-	/* enum weave_reach: how much was given up because the product was too large */
+	/* enum weave_reach: how much of the weaving was given up because the product of the two
+	 * kernels was too large */
 	uint32_t reach;
 	struct pass_apart apart[24]; /* the first ones */
 	unsigned n_apart;
-	/* reason NULL: woven; else fused vertically because of kernel `which` */
+	/* why.reason is NULL if the kernels are woven. Otherwise they are fused vertically because
+	 * of kernel `which`, and why.reason says why */
 	struct pass_verdict why;
 	unsigned which;
 };
 
-/* How to launch the form: in blocks of `block` threads, with shared_bytes of dynamic shared
- * memory. */
+/* How a host launches the merged or fused kernel: with blocks of shape `block` and with
+ * shared_bytes of dynamic shared memory. */
 struct pass_merged {
 	uint32_t block[3], shared_bytes;
 	uint32_t param_bytes;  /* of the whole buffer */
@@ -61,28 +65,33 @@ struct pass_merged {
 	struct pass_woven woven; /* pass_weave */
 };
 
-/* Common to merging and fusing: makes a new module with the entry CTL_MERGE_ENTRY that runs n (1 to
- * CTL_MAX_MERGED) guests. A single guest shows the cost of the scheduler (section 2.4). record must
- * be empty; it gets the origin of the code, and the caller finishes it in any case; NULL: not
- * wanted. The result is not verified here: use pass_run for that (registry.h). Returns 0; -ENOTSUP
- * with ret_verdict->reason (in the arena of diags) if guest *ret_which cannot be merged; -EINVAL
- * with diags (a bug); -ENOMEM. */
+/* The common signature of merging and fusing. Makes a new module with the entry CTL_MERGE_ENTRY
+ * that runs n guests (1 to CTL_MAX_MERGED). A single guest shows the cost of the scheduler (section
+ * 2.4).
+ *
+ * record must be empty or NULL. It gets the origin of each statement, and the caller finishes it in
+ * any case. The function does not verify the result: use pass_run for that (registry.h).
+ *
+ * Returns 0; -ENOTSUP with ret_verdict->reason (in the arena of diags) if guest *ret_which cannot
+ * be merged; -EINVAL with diags (a bug); -ENOMEM. */
 struct pass_record;
 typedef int pass_merge_fn(const struct pass_guest *guests, unsigned n, struct diag_list *diags,
 	struct ptx_module **ret_m, struct pass_merged *ret, struct pass_verdict *ret_verdict,
 	unsigned *ret_which, struct pass_record *record);
 pass_merge_fn pass_merge;
 
-/* ---- kernels fused block by block: no scheduler; what GoPTX (section IV-B) compares with ----
- * Block i of the launch runs block i of each guest that has one: the grid is the largest, in x
- * alone. struct ctl_args of each: total, grid and inverse are read, no more; there is no struct
- * ctl_merge. */
+/* ---- kernels fused block by block, without a scheduler (baselines of GoPTX, section IV-B) ----
+ *
+ * Block i of the launch runs block i of each guest that has one. The launch has as many blocks as
+ * the guest with the most blocks, all in x. The fused kernel reads only total, grid and inverse of
+ * each guest's struct ctl_args. There is no struct ctl_merge. */
 pass_merge_fn pass_fuse_vertical; /* the same threads run one guest's block after another's */
-/* side by side: each guest has its own warps and shared memory */
+/* The guests run side by side: each guest has its own warps and its own shared memory. */
 pass_merge_fn pass_fuse_horizontal;
 
-/* Weaves two guests' instructions (GoPTX, section III): the same threads run both, each with its
- * own shared memory. Guests that cannot be woven are fused vertically: ret->woven says why. */
+/* Weaves the instructions of two guests (GoPTX, section III): the same threads run both guests, and
+ * each guest has its own shared memory. Guests that cannot be woven are fused vertically, and
+ * ret->woven says why. */
 struct pass_weave_options {
 	uint32_t max_registers; /* register limit (GoPTX, section III-D); 0: none */
 	bool unsliced;          /* long blocks stay whole */

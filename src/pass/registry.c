@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  * Copyright 2026 The heddle authors */
 
-/* The table of passes, and the checks before and after each (registry.h). */
+/* The table of passes, and the checks before and after each pass (registry.h). */
 #include "pass/registry.h"
 #include "pass/fuse/guests.h"
 #include "pass/fuse/predicate.h"
@@ -101,8 +101,8 @@ static int refuse(
 	return r;
 }
 
-/* Checks only the requested kernels: a module may have thousands of others, and those stay
- * unchanged. */
+/* Checks only the kernels of the request. A module may have thousands of other kernels, and the
+ * pass does not change those. */
 static int look_at_input(const struct pass_row *row, const struct pass_request *rq,
 	struct diag_list *diags, struct pass_form *ret)
 {
@@ -134,10 +134,11 @@ static int look_at_input(const struct pass_row *row, const struct pass_request *
 	return 0;
 }
 
-/* Verifies the form against the input. -EAGAIN: a woven form that does not reconverge lanes. Forms
- * of passes that are not verified here are checked in tests: preemptible ones by verify_tool, and
- * those of `virtual`, which only tests use, by their results. The verifier does not support
- * parameters in memory, or blocks that are only part of a launch. */
+/* Verifies the rewritten kernel against the input. Returns -EAGAIN for a woven form in which lanes
+ * do not reconverge. For some passes nothing is verified here, and tests check their forms:
+ * verify_tool checks preemptible forms, and the results of `virtual`, which only tests use, are
+ * compared. The verifier does not support parameters in memory, or blocks that are only part of a
+ * launch. */
 static int verify(const struct pass_row *row, const struct pass_request *rq,
 	const struct pass_form *form, const struct ptx_func *f, const struct pass_record *record,
 	struct diag_list *diags)
@@ -170,7 +171,8 @@ static int look_at_form(const struct pass_row *row, const struct pass_request *r
 		rq->dump(rq->user, row->name, rq->kernels[0].name, "out", form->m);
 	if (!f)
 		return -EINVAL;
-	/* A pass that rewrites in place has validated the functions that it wrote (preempt.c). */
+	/* A pass that rewrites in place has already validated the functions that it wrote
+	 * (preempt.c), so only new modules are validated here. */
 	errors = form->m == rq->in ? 0 : ptx_validate(form->m, diags);
 	return errors ? -EINVAL : verify(row, rq, form, f, record, diags);
 }
@@ -196,7 +198,7 @@ static int run_once(const struct pass_row *row, const struct pass_request *rq,
 	return r;
 }
 
-/* Fuses vertically instead of a woven form that ptxas would compile wrongly. */
+/* Fuses the kernels vertically, because ptxas would compile the woven form wrongly. */
 static int run_vertical(
 	const struct pass_request *rq, struct diag_list *diags, struct pass_form *ret)
 {
@@ -208,8 +210,8 @@ static int run_vertical(
 	return r;
 }
 
-/* Runs the pass on predicated kernels (predicate.h). predicate_check has compared those with the
- * originals, so the form is verified against the predicated kernels. */
+/* Runs the pass on predicated copies of the kernels (predicate.h). predicate_check has compared the
+ * copies with the originals, so the rewritten kernel is verified against the copies. */
 static int run_predicated(const struct pass_row *row, const struct pass_request *rq,
 	struct diag_list *diags, struct pass_form *ret, bool *ret_any)
 {

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  * Copyright 2026 The heddle authors */
 
-/* The registry of passes: one row of passes.def per pass, and one entry point to all of them. */
+/* The registry of passes: one entry of passes.def per pass, and one function that runs any of
+ * them. */
 #ifndef HEDDLE_REGISTRY_H
 #define HEDDLE_REGISTRY_H
 
@@ -9,12 +10,14 @@
 #include "pass/merge.h"
 
 enum pass_wants {
-	PASS_WANTS_BLOCK = 1, /* shape and dynamic shared memory of each kernel's blocks: part of
-				 the form, which is a module of its own. Else the kernel is
-				 rewritten in its module, under its name */
-	PASS_WANTS_GRID = 2,  /* its grid, too */
-	PASS_IS_VERIFIED = 4, /* not a wish: it records what comes from where, and the door has the
-				 form verified (verify.h) */
+	/* The pass needs the block shape and dynamic shared memory of each kernel, because they are
+	 * part of the rewritten kernel, which is in a new module. A pass without this flag rewrites
+	 * the kernel in its own module, under its own name. */
+	PASS_WANTS_BLOCK = 1,
+	PASS_WANTS_GRID = 2, /* its grid, too */
+	/* A property, not a need: the pass records the origin of each statement, and pass_run
+	 * verifies the rewritten kernel (verify.h). */
+	PASS_IS_VERIFIED = 4,
 	PASS_TAKES_PREDICATED = 8, /* nor this: short regions are put under guards before */
 	PASS_TAKES_ORDER = 16,     /* nor this: options.order counts */
 };
@@ -26,8 +29,8 @@ struct pass_request {
 	struct pass_options options; /* preempt */
 	uint32_t fields;             /* virtual */
 	struct pass_weave_options weave;
-	/* Called with each module as it comes ("in") and the form ("out"); NULL: nobody wants it.
-	 */
+	/* Callback for debugging. It gets each input module (`when` is "in") and the rewritten
+	 * module ("out"). NULL: none. */
 	void (*dump)(void *user, const char *pass, const char *kernel, const char *when,
 		const struct ptx_module *m);
 	void *user;
@@ -56,9 +59,9 @@ struct pass_row {
 };
 const struct pass_row *pass_find(const char *name); /* NULL: no such pass */
 
-/* Looks at what comes, runs the pass, looks at the form and verifies it: the only caller of run.
- * Returns 0; -ENOTSUP with ret->verdict and which, where these kernels cannot be put so; -EINVAL
- * with diags (PTX that is no good, or a bug); -ENOENT; -ENOMEM. */
+/* Runs a pass; nothing else calls row->run. Checks the input, runs the pass, then checks and
+ * verifies the rewritten kernel. Returns 0; -ENOTSUP with ret->verdict and ret->which if the pass
+ * cannot transform these kernels; -EINVAL with diags (invalid PTX, or a bug); -ENOENT; -ENOMEM. */
 int pass_run(const struct pass_row *row, const struct pass_request *rq, struct diag_list *diags,
 	struct pass_form *ret);
 

@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0
  * Copyright 2026 The heddle authors */
 
-/* Accounting: the service of tenants, and for each launch how long it waited, ran, and will
- * still run (FLEP, section 5.1). */
+/* Accounting: the service of tenants, and for each launch how long it waited, how long it ran, and
+ * how long it will still run (FLEP, section 5.1). */
 #include "engine.h"
 
-/* The tenant's service since served_ns, while no launch is leaving. Unmanaged work that was
- * submitted while its tenant was held is waiting, so it is no service. The time from a grant to the
- * first block is charged to no tenant: otherwise tenants with short turns would pay most for
- * changes. */
+/* Returns the tenant's service since served_ns, for times when no preempted launch is leaving.
+ * Unmanaged work that was submitted while its tenant was held is waiting, so it does not count as
+ * service. The time from a grant of SMs to the first block is charged to no tenant. Otherwise
+ * tenants with short time slices would pay most for changes. */
 static uint64_t compute_service(
 	const struct sched *s, const struct sched_tenant *t, uint64_t now_ns)
 {
@@ -70,12 +70,13 @@ static uint64_t sms_used(const struct sched_launch *l)
 	return (l->k.total + l->k.workers_per_sm - 1) / l->k.workers_per_sm;
 }
 
-/* Converts to time on the whole device: time on half of the SMs that the launch could use counts
- * half. */
+/* Converts a launch's time on its SMs to time on the whole device. Time on half of the SMs that the
+ * launch could use counts half. */
 static uint64_t scale_to_device(const struct sched_launch *l, uint64_t passed)
 {
 	uint64_t can_use = sms_used(l);
-	/* Fractions of an SM count by the workers that may stay on it. */
+	/* A quota below workers_per_sm gives the launch a fraction of an SM: the part of the
+	 * workers that may stay there. */
 	double has = (double)quota_workers(&l->allowed, l->k.workers_per_sm) / l->k.workers_per_sm;
 
 	if (launch_is(l->state, LAUNCH_LEAVES) || has >= (double)MIN(can_use, l->device_sms))

@@ -1,18 +1,22 @@
 /* SPDX-License-Identifier: Apache-2.0
  * Copyright 2026 The heddle authors */
 
-/* Measures both orders of a pair of launches. Makes the older one leave, or the younger one
- * wait, if that pays. */
+/* Measures a pair of launches in both orders of their ages (ages.h). Makes the older launch leave,
+ * or the younger one wait, if that saves time. */
 #include "ages.h"
 
 #include <string.h>
 
-#define SETTLE_NS  1000000u  /* wait before measuring, after both launches have blocks on SMs */
-#define WINDOW_NS  4000000u  /* length of a measurement, */
-#define LONGEST_NS 20000000u /* or up to this, until each SM has ended a block of both launches */
-#define LATE_NS    5000000u  /* a launch that got no SM in this time gets none in this order */
-#define LOOK_NS    200000u   /* interval of checks for that */
-/* shortest remaining time of both for which an unknown order is tried, */
+/* delay between the time when both launches have blocks on SMs and the start of measuring */
+#define SETTLE_NS 1000000u
+#define WINDOW_NS 4000000u /* length of a measurement, */
+/* maximum length of a measurement; it ends earlier once each SM has ended a block of both
+ * launches */
+#define LONGEST_NS 20000000u
+/* if a launch has got no SM after this time, it gets none in this order */
+#define LATE_NS 5000000u
+#define LOOK_NS 200000u /* interval of checks for that */
+/* minimum remaining time of both launches for which an unmeasured order is tried */
 #define TRY_NS   20000000.0
 #define TRY_PART 0.1  /* and the greatest part of that time that leaving may cost */
 #define MARGIN   0.05 /* smaller relative differences of rates do not count */
@@ -43,7 +47,8 @@ static uint64_t age_of(const struct ages *a, const struct age_launch *l)
 	return age ? age->seq : UINT64_MAX;
 }
 
-/* A launch is as old as its workers: when it returns, its age begins anew. */
+/* Updates the ages of launches. A launch is as old as its workers, so its age begins anew when it
+ * returns. */
 static void note_ages(struct ages *a, const struct age_launch *at, uint32_t n)
 {
 	struct age next[AGES_LAUNCHES];
@@ -88,7 +93,8 @@ static void learn_rate(struct age_pair *p, uint32_t older, bool swapped, double 
 	p->rate[older][swapped] += (rate - p->rate[older][swapped]) / *n;
 }
 
-/* The rate of this order, preferably after a swap. Below 0: not known. */
+/* Returns the rate of an order, preferably as measured after a swap; a negative value if it is not
+ * known. */
 static double swapped_rate(const struct age_pair *p, uint32_t older)
 {
 	return p->n[older][1] ? p->rate[older][1] : p->n[older][0] ? p->rate[older][0] : -1;
@@ -120,7 +126,7 @@ static bool is_on_sms(const struct age_launch *l, uint32_t n_sms)
 	return l->present && !l->leaving && 2 * on >= MAX(may, 1u);
 }
 
-/* The fraction of its blocks that have ended since measuring began. */
+/* Returns the fraction of launch i's blocks that have ended since the measurement began. */
 static double part_done(const struct ages *a, const struct age_launch *const l[2], uint32_t i)
 {
 	return (double)(l[i]->finished - a->from[i].finished) / (double)MAX(l[i]->blocks, 1u);
@@ -131,7 +137,8 @@ static void wake_at(uint64_t *io_wake_ns, uint64_t ns)
 	*io_wake_ns = MIN(*io_wake_ns, ns);
 }
 
-/* Begins to measure once the launches have settled, and again if a count has changed. */
+/* Begins a measurement once the launches have settled, and begins it again if a count of blocks has
+ * changed. */
 static void begin_measuring(
 	struct ages *a, uint64_t now_ns, const struct age_launch *const l[2], uint64_t *io_wake_ns)
 {
@@ -146,7 +153,8 @@ static void begin_measuring(
 	wake_at(io_wake_ns, a->from_ns ? now_ns + WINDOW_NS : a->settled_ns);
 }
 
-/* Measures the present order, once for these two launches. late: one of them finds no room. */
+/* Measures the present order, once for these two launches. late: one of the launches does not fit
+ * on the SMs. */
 static void measure_order(struct ages *a, struct age_pair *p, uint64_t now_ns, uint32_t n_sms,
 	const struct age_launch *const l[2], uint32_t older, bool late, uint64_t *io_wake_ns)
 {
@@ -174,7 +182,7 @@ static void measure_order(struct ages *a, struct age_pair *p, uint64_t now_ns, u
 	a->measured = true;
 }
 
-/* Time until the first of the two ends, at their present pace. */
+/* Returns the time until the first of the two launches ends, at their present pace. */
 static double time_until_end(
 	const struct ages *a, uint64_t now_ns, const struct age_launch *const l[2])
 {
@@ -198,15 +206,17 @@ static void forget_rates(struct age_pair *p)
 
 enum way { AS_NOW, OTHER_ORDER, APART };
 
-/* The time that a rate saves until the first of the two ends, minus the cost of the swaps. */
+/* Returns the time that a better rate saves until the first of the two launches ends, minus the
+ * cost of the swaps. */
 static double compute_saving(double both, double now, double rate, double cost_ns)
 {
 	return rate > now * (1 + MARGIN) ? both * (1 - now / rate) - cost_ns : 0;
 }
 
-/* The way that saves most time until the first launch ends. Each leave counts twice: for leaving
- * and for returning. After two swaps the order is the present one, but the younger launch has
- * got its room on empty SMs, which may be better than both orders. */
+/* Chooses what saves most time until the first launch ends: the present order, the other order, or
+ * one launch after the other. The cost of a launch that leaves counts twice: for leaving and for
+ * returning. After two swaps the order is the present one again, but then the younger launch got
+ * its place on empty SMs. That may be better than both orders. */
 static enum way best_way(const struct ages *a, const struct age_pair *p,
 	const struct age_launch *const l[2], uint32_t older, double both)
 {
@@ -230,7 +240,7 @@ static enum way best_way(const struct ages *a, const struct age_pair *p,
 	return saved >= apart ? OTHER_ORDER : APART;
 }
 
-/* True if a launch is not on its SMs yet, and its time for that has not passed. */
+/* Returns true if a launch is not on its SMs yet, and LATE_NS has not passed. */
 static bool is_arrival_pending(
 	struct ages *a, uint64_t now_ns, const struct age_launch *const l[2], uint64_t *io_wake_ns)
 {
@@ -243,9 +253,9 @@ static bool is_arrival_pending(
 	return true;
 }
 
-/* The launch that had to leave has left. It returns once the other one is on its SMs. True: not
- * yet. An SM divides its memory anew only when it has no block, so the order of arrival within a
- * few microseconds decides the division. */
+/* Called after the launch that had to leave has left. It must return once the other launch is on
+ * its SMs. Returns true if that is not yet so. An SM changes its division of memory only when it
+ * has no block. So the order of arrival within a few microseconds decides the division. */
 static bool is_return_pending(struct ages *a, uint64_t now_ns, uint32_t n_sms,
 	const struct age_launch *other, uint64_t *io_wake_ns)
 {

@@ -1,28 +1,26 @@
 /* SPDX-License-Identifier: Apache-2.0
  * Copyright 2026 The heddle authors */
 
-/* Decides which of two launches that share SMs should be the older one, or whether one should
- * wait for the other. A warp scheduler serves its oldest warps first, and workers stay until
- * their launch ends. So of two launches side by side the older one gets all the issue slots that
- * it wants while both run, and the younger one gets the rest. If the older one can fill the
- * issue slots alone, the younger one starves; in the other order both may run nearly as fast as
- * alone (vectorAdd and nbody on an H100: doc/notebook.md). Blocks of ordinary kernels come and
- * go, so their ages mix; workers do not. Also, an SM divides its memory into L1 cache and shared
- * memory as its first block needs it, so blocks that need more shared memory get in only if they
- * come first.
+/* Decides which of two launches that share SMs should be the older one, or whether one should wait
+ * for the other. A warp scheduler serves its oldest warps first, and workers stay until their
+ * launch ends. So if two launches run side by side, the older one gets all the issue slots that it
+ * wants, and the younger one gets the rest. If the older one can fill the issue slots alone, the
+ * younger one starves; in the other order both may run nearly as fast as alone (vectorAdd and nbody
+ * on an H100: doc/notebook.md). Blocks of ordinary kernels start and end all the time, so their
+ * ages mix; workers stay. Also, an SM divides its memory into L1 cache and shared memory as its
+ * first block needs it. So blocks that need more shared memory fit only if they come first.
  *
- * So each order is measured for a few milliseconds, once for each pair of kernels: the older
- * launch leaves, and returns when the other one is on its SMs. Later pairs of these kernels run
- * in the faster order if that saves more than leaving costs. If both orders are slower than one
- * launch after the other, the younger one waits until the older one ends. Policy greedy uses
- * this. */
+ * Each order is measured for a few milliseconds, once for each pair of kernels: the older launch
+ * leaves, and returns when the other one is on its SMs. Later pairs of these kernels run in the
+ * faster order if that saves more than leaving costs. If both orders are slower than one launch
+ * after the other, the younger one waits until the older one ends. Policy greedy uses this. */
 #ifndef HEDDLE_SCHED_AGES_H
 #define HEDDLE_SCHED_AGES_H
 
 #include "base/base.h"
 
 #define AGES_PAIRS 64u /* pairs of kernels in the table */
-/* launches with a known age; with more launches ages_decide does nothing */
+/* maximum number of launches whose age is known; ages_decide acts only if there are two launches */
 #define AGES_LAUNCHES 32u
 #define AGES_NOBODY   2u
 
@@ -37,7 +35,7 @@ struct age_launch {
 	bool steady;    /* it must not be preempted */
 	uint64_t blocks, finished;
 	uint64_t started; /* blocks that have begun */
-	double alone_ns;  /* duration of the whole launch alone on the device; 0: not known */
+	double alone_ns;  /* duration of the whole launch alone on the device; 0: unknown */
 	double left_ns;   /* duration of the rest, as far as known */
 	double cost_ns;   /* of leaving and returning */
 };
@@ -50,12 +48,14 @@ struct age {
 /* The measurements of two kernels, with code[0] < code[1]. */
 struct age_pair {
 	uint64_t code[2];
-	/* Work per time while kernel i is the older one, measured in durations alone. [i][0]: as
-	 * the launches came. [i][1]: after the other launch left and returned. In that case SMs
-	 * keep the division of their memory, and fewer blocks may fit. */
+	/* Speed of both together while kernel i is the older one: work per time, where the unit of
+	 * work is the duration alone. [i][0]: measured in the order of arrival. [i][1]: measured
+	 * after the other launch left and returned. In the second case SMs keep the division of
+	 * their memory, and fewer blocks may fit. */
 	double rate[2][2];
 	uint32_t n[2][2]; /* measurements in the moving mean; 0: none */
-	/* time of the last lookup, as a count of lookups; the oldest pair is replaced */
+	/* number of the last lookup of this pair; a new pair replaces the one with the lowest
+	 * number */
 	uint64_t used;
 	uint32_t apart; /* how often one launch waited since the last measurements */
 };
@@ -71,24 +71,25 @@ struct ages {
 	struct age_launch from[2]; /* as of the start of measuring */
 	uint64_t settled_ns;       /* when measuring may begin; 0: a launch is not on its SMs yet */
 	uint64_t from_ns;          /* 0: not measuring */
-	uint64_t late_ns; /* until when a missing launch is awaited; 0: both are on their SMs */
+	uint64_t late_ns; /* how long to wait for a launch that is not on its SMs; 0: both are */
 	uint32_t swaps;   /* how often one of the two has left */
 	bool measured;
 	bool leaves;     /* one must leave, or has not returned yet: */
-	bool waits;      /* it stays away until the other one ends, which may use all SMs */
+	bool waits;      /* it gets no SM until the other one ends, which can use all SMs */
 	uint32_t leaver; /* its index in `from` */
 };
 
-/* Call this at each decision with the n launches that have or may have SMs. Returns which of two
- * launches (0 or 1) gets no SM for now, or AGES_NOBODY. Lowers *io_wake_ns to the time of the
+/* Must be called at each decision with the n launches that have or may have SMs. Returns which of
+ * two launches (0 or 1) gets no SM for now, or AGES_NOBODY. Lowers *io_wake_ns to the time of the
  * next call. */
 uint32_t ages_decide(struct ages *a, uint64_t now_ns, uint32_t n_sms, const struct age_launch *at,
 	uint32_t n, uint64_t *io_wake_ns);
-/* True if some order of these two kernels was measured. Then ages_decide is more reliable than a
- * prediction. */
+/* Returns whether some order of these two kernels was measured. If so, ages_decide is more reliable
+ * than a prediction. */
 bool ages_knows(const struct ages *a, uint64_t code, uint64_t other);
-/* The blocks on each SM that the launch had when measuring began, while measuring lasts: other
- * counts would restart the measurement. 0: it may have any count. */
+/* Returns the number of blocks on each SM that the launch had when its measurement began, while the
+ * measurement lasts. Another number would restart the measurement. 0: the launch may have any
+ * number. */
 uint32_t ages_count(const struct ages *a, uint32_t tenant, uint64_t launch);
 
 #endif

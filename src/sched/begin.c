@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0
  * Copyright 2026 The heddle authors */
 
-/* Sets the quotas with which new launches begin. Also keeps one SM free for late tenants, whose
- * submitted launches do not arrive. For all policies. */
+/* Sets the quotas with which new launches begin, for all policies. Also keeps one SM free for late
+ * tenants. A late tenant is one whose submitted launch did not arrive in time. */
 #include "engine.h"
 
-/* The SM that other tenants leave free while a tenant is late. The first worker of its launch
- * can then run there and report the arrival. lanes.c gives this SM away last. */
+/* The SM that other tenants must not use while a tenant is late. The first worker of the late
+ * tenant's launch can then run there and report the arrival. lanes.c grants this SM last. */
 #define ARRIVAL_SM 0u
 
 void sched_find_late_tenants(struct sched *s)
@@ -29,8 +29,8 @@ void sched_leave_arrival_sm(
 {
 	const struct sched_tenant *t = s->late[s->late[0] == l->tenant];
 	bool for_other = t && t->priority >= l->tenant->priority && s->o.simultaneous;
-	/* A stream of higher priority of its own tenant waits: the launch must leave room for
-	 * its worker, too. */
+	/* The launch's own tenant has a submitted launch in a stream of higher priority. This
+	 * launch must leave an SM for that launch's first worker, too. */
 	bool for_own = l->tenant->submitted_priority > (int64_t)l->stream_priority ||
 		       (s->o.within_srt && launch_is(l->state, LAUNCH_ARRIVED) &&
 			       l->tenant->submitted_priority >= 0);

@@ -1,16 +1,17 @@
 /* SPDX-License-Identifier: Apache-2.0
  * Copyright 2026 The heddle authors */
 
-/* Decisions: gathers the competing work (gather.c), asks the policy (lanes.c or planner.c), and
- * issues actions for what has changed (tell.c). Pinned launches keep their quotas, whatever the
- * policy says. */
+/* Makes decisions: gathers the work that competes for the device (gather.c), asks the policy
+ * (lanes.c or planner.c), and issues actions for what has changed (tell.c). Pinned launches keep
+ * their quotas, whatever the policy says. */
 #include "engine.h"
 #include "planner.h"
 
 #include <limits.h>
 
-/* A submitted launch that has SMs but does not arrive within grace_ns makes its tenant late: the
- * tenant loses its claim. No time counts while a preempted launch is still leaving. */
+/* Makes a tenant late if its submitted launch has SMs but does not arrive within grace_ns. A late
+ * tenant no longer takes SMs from others. No time counts while a preempted launch is still
+ * leaving. */
 static void check_grace(struct sched *s, uint64_t now_ns)
 {
 	bool leaving = s->n_in[LAUNCH_HELD] || s->n_in[LAUNCH_DRAINING];
@@ -54,7 +55,8 @@ static void keep_launch(const struct sched *s, struct sched_launch *l)
 		l->next_allowed = l->allowed;
 }
 
-/* Other launches may get the same SMs and share them, as they would without heddle. */
+/* Pinned launches keep their quotas. Other launches may get the same SMs and share them, as they
+ * would without heddle. */
 static void keep_pinned(struct sched *s)
 {
 	for (struct sched_tenant *t = s->tenants; t; t = t->next) {

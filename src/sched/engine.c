@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  * Copyright 2026 The heddle authors */
 
-/* The engine, its policy and its tenants: creation, changes, end. An event only updates the
+/* Creates, changes and destroys the engine, its policy and its tenants. An event only updates the
  * state and requests a decision. */
 #include "engine.h"
 #include "planner.h"
@@ -37,7 +37,7 @@ static void fill_options(struct sched_options *o)
 	o->model = o->model ? o->model : &sched_model_means;
 }
 
-/* Frees the model's state if the engine created it; a state that the caller gave stays. */
+/* Frees the model's state if the engine created it. A state that the caller supplied stays. */
 static void free_model(struct sched *s)
 {
 	if (!s->o.model_state && s->model_state && s->o.model->destroy)
@@ -56,8 +56,8 @@ static bool copy_options(struct sched *s, const char *options)
 	return true;
 }
 
-/* Creates the new policy's state before it destroys the old one: both may use the same shared
- * object, which then stays loaded. */
+/* Replaces the policy. Creates the new policy's state before it destroys the old one, because both
+ * may use the same shared object, which then stays loaded. */
 static void change_policy(struct sched *s, const struct sched_policy *p)
 {
 	void *state = p->planner ? planner_create(s, p->planner) : NULL;
@@ -195,7 +195,7 @@ void sched_leave(struct sched *s, uint64_t now_ns, struct sched_tenant *t)
 
 void sched_set_priority(struct sched *s, struct sched_tenant *t, int priority)
 {
-	/* after the tenants that already have this priority, as a new tenant */
+	/* like a new tenant, it comes after the tenants that already have this priority */
 	if (priority != t->priority)
 		t->turn = sched_last_turn(s, priority);
 	t->priority = t->opaque.priority = t->linger.priority = priority;

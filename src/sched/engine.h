@@ -13,14 +13,14 @@
 
 #define SCHED_STREAM_RANKS 16
 
-/* SM time and blocks of a spell, the time since the model last learned from the launch. */
+/* A spell is the period since the model last learned from a launch. */
 struct sched_spell {
 	uint64_t sm_ns;          /* sum over its SMs of the time on them */
 	uint64_t finished;       /* blocks that had finished before the spell */
 	uint32_t n_sms, workers; /* its last SMs, and the workers that fit on them; 0: none yet */
 };
 
-/* The company of a launch: which other work has SMs while the launch has some. */
+/* The other work that has SMs while a launch has some, for the model of pairs. */
 struct sched_beside {
 	uint64_t kernel;      /* code of the only other launch; count 0: there is none */
 	uint32_t count, most; /* its blocks on an SM: now, and at most */
@@ -37,9 +37,9 @@ struct sched_launch {
 	uint32_t regs, stream_priority, device_sms;
 	enum launch_state state;                    /* changed only by sched_to */
 	enum launch_state refused_from, refused_to; /* in LAUNCH_ASTRAY */
-	/* Quotas that the launch obeys: not all zero in LAUNCH_HAS_SMS, without bounds for a
-	 * native launch. NEXT: those that it would begin with. QUEUED: those that it had as
-	 * NEXT, or none. */
+	/* Quotas that the launch obeys. In LAUNCH_HAS_SMS they are not all 0; a native launch has
+	 * no bounds. In LAUNCH_NEXT they are those that the launch would begin with, and in
+	 * LAUNCH_QUEUED those that it had in LAUNCH_NEXT, or all 0. */
 	struct quota allowed, next_allowed;
 	struct sms reserved;
 	uint64_t submit_ns, since_ns; /* since: times are up to date to this point */
@@ -47,18 +47,18 @@ struct sched_launch {
 	uint64_t ran_ns, grace_ns;
 	uint64_t sm_ns;     /* SM time, over the SMs that it was allowed and could use */
 	uint64_t work_ns;   /* its contribution to the tenant's work_ns */
-	uint64_t coming_ns; /* time of the grant of SMs on which no block has begun yet; or 0 */
+	uint64_t coming_ns; /* when it got SMs, if no block has begun on them yet; else 0 */
 	uint64_t started;   /* blocks that have begun */
 	struct sched_spell spell;
 	struct sched_beside beside; /* in this spell; only if s->pairs is set */
 	bool shared;                /* it has had company since it arrived; likewise */
 	uint32_t preemptions;       /* and shrinks, so far */
 	struct sched_guard guard;
-	/* turns.c. Whether the launch makes progress is independent of whether it has SMs. */
-	bool partial;  /* since it arrived, it has waited or had fewer workers than it could use */
+	/* For turns.c, which checks whether the launch makes progress on its SMs. */
+	bool partial;  /* it has waited, or had fewer workers than it could use, since it arrived */
 	bool idle;     /* a pool of tasks without a task */
 	bool had_lane; /* it had a lane in the last decision */
-	bool stalled;  /* it is stalled: it makes no progress while equals wait */
+	bool stalled;  /* it makes no progress while a tenant of its priority waits */
 	uint64_t progress_finished; /* finished blocks at the last progress or grant of SMs */
 	uint64_t progress_ns;       /* time of that */
 };
@@ -70,8 +70,8 @@ struct sched_launches {
 
 struct sched_tenant {
 	struct sched_tenant *prev, *next;
-	/* Only a tenant's oldest submitted launch takes part in decisions, and only while none
-	 * has arrived: the cost of a decision must not depend on hundreds of others. */
+	/* Of the submitted launches only the oldest takes part in decisions, and only while no
+	 * launch has arrived. So a decision costs the same with hundreds of others. */
 	struct sched_launches arrived, submitted, native;
 	struct sched_launch *head;                   /* the launch in LAUNCH_NEXT, or NULL */
 	uint32_t n_submitted_of[SCHED_STREAM_RANKS]; /* by stream priority */
@@ -90,15 +90,16 @@ struct sched_tenant {
 	bool opaque_active;
 	bool opaque_waits;    /* opaque work was submitted during the present hold */
 	bool held, next_held; /* it may start nothing, whatever its priority */
-	bool continues; /* its opaque work has ended, and the program did not wait for this end */
+	bool continues;    /* its unmanaged work has ended, and the program did not wait for that */
 	uint64_t burst_ns; /* start of the present burst of opaque work */
 	bool busy, worked; /* it has work now; it has had work */
-	bool late;         /* a submitted launch did not arrive in time, and no launch has since */
-	bool pinned;       /* heddled takes nothing from its launches, */
-	bool kept;         /* nor from launches that begin now */
+	/* a submitted launch did not arrive in time, and none has arrived since */
+	bool late;
+	bool pinned; /* heddled takes nothing from its launches, */
+	bool kept;   /* nor from launches that begin now */
 	/* Under MPS %smid does not identify an SM (seen on an H200). The SMs of a program that
-	 * starts work are numbered from 0, TPC by TPC, and keep these numbers until it has no
-	 * work left. They are the physical numbers only if the device was empty. This flag marks
+	 * starts work are numbered from 0, TPC by TPC, and keep these numbers until the program has
+	 * no work left. They are the physical numbers only if the device was empty. This flag marks
 	 * a program that started beside others: its sets of SMs only say how many SMs it has. */
 	bool renumbered;
 	uint64_t idle_since_ns, gap_ns; /* gap_ns: moving mean of the pauses between its work */
@@ -109,18 +110,18 @@ struct sched_tenant {
 	struct sms linger_sms;          /* the SMs that its work reserved last */
 	struct quota begin, next_begin; /* the quotas that new launches begin with */
 	/* turns.c */
-	uint64_t turn;       /* among equals with a stalled tenant, the smaller turn goes first */
-	uint64_t awaited_ns; /* since when an equal has waited for it; 0: no equal waits */
-	uint64_t used_ns, counted_ns; /* part of its turn during which an equal waited; as of */
+	uint64_t turn;       /* queue position among tenants of its priority */
+	uint64_t awaited_ns; /* since when a tenant of its priority waits for it; 0: none does */
+	uint64_t used_ns, counted_ns; /* used part of its time slice; time of the last count */
 	uint64_t watched_ns, watched_service_ns; /* start of its starvation watch, or 0 */
-	bool starved; /* it had little service for a while, and no launch of it has ended since */
+	bool starved; /* it had little service for long, and no launch of it has ended since */
 	bool stalled, in_turns, has_lane, waits;
-	/* In the present decision: its launch of the lowest lane, and that lane's quotas. */
+	/* In the present decision: its launch in the lowest lane, and the quotas of that lane. */
 	const struct sched_launch *best;
 	struct quota best_avail;
 };
 
-/* Buffers and state of planner.c; they last from decision to decision. */
+/* Buffers and state of planner.c, which are kept between decisions. */
 struct planning {
 	VEC(struct heddle_policy_kernel) kernels;
 	VEC(struct heddle_policy_tenant) tenants;
@@ -144,7 +145,7 @@ struct sched {
 	uint32_t n_in[LAUNCH_STATES]; /* number of launches in each state */
 	uint64_t order, deadline_ns;
 	uint64_t served_ns; /* the service of all tenants is up to date to this time */
-	uint64_t change_ns; /* moving mean of the length of a change of launches; 0: none seen */
+	uint64_t change_ns; /* moving mean of the time from a grant to the first block; or 0 */
 	uint64_t decided;   /* launches with a smaller order existed at the last decision */
 	struct sms all;
 	struct quota everywhere;            /* no bound on any SM */
@@ -160,12 +161,12 @@ struct sched {
 };
 
 /* ---- launches.c ---- */
-/* The only function that changes a launch's state: moves the launch to the list and count of its
- * new state. An illegal transition makes it STRAY and requests a decision; then false. */
+/* Changes a launch's state, its list and its count; no other function does. An illegal transition
+ * makes the launch STRAY and requests a decision; then it returns false. */
 bool sched_to(struct sched *s, struct sched_launch *l, enum launch_state to);
 /* Forgets all launches of a list. */
 void sched_drop_all(struct sched *s, struct sched_launches *list);
-/* Work of the tenant reaches the device: decides how its SMs are numbered. */
+/* Decides how the tenant's SMs are numbered (renumbered), when work of it reaches the device. */
 void sched_number(const struct sched *s, struct sched_tenant *t);
 static inline struct sched_launch *sched_launch_of(struct sched_kernel *k)
 {
@@ -173,19 +174,19 @@ static inline struct sched_launch *sched_launch_of(struct sched_kernel *k)
 }
 
 /* ---- account.c ---- */
-/* If a launch begins no block for longer than this after a grant, the cause is not the change
- * between launches. */
+/* If a launch begins no block for longer than this after a grant of SMs, the delay has another
+ * cause than the change between launches. */
 #define SCHED_CHANGE_MAX_NS 20000000u
-/* The launch was granted SMs and has not begun a block on them yet. */
+/* Notes that the launch was granted SMs and has not begun a block on them yet. */
 void sched_comes(struct sched *s, struct sched_launch *l, uint64_t now_ns);
-/* Updates the service of all tenants to now. Call this before any change. */
+/* Updates the service of all tenants to now. Must be called before any change. */
 void sched_serve(struct sched *s, uint64_t now_ns);
-/* learn.c teaches the model. sched_learn_way_out: a preempted launch has left. sched_learn_end:
- * a launch has ended; undisturbed_ns is its undisturbed duration, or 0. */
+/* learn.c: teach the model after a preempted launch has left (sched_learn_way_out), and after a
+ * launch has ended (sched_learn_end; undisturbed_ns: duration if it never lost an SM, or 0). */
 void sched_learn_way_out(struct sched *s, uint64_t now_ns, struct sched_launch *l);
 void sched_learn_spell(struct sched *s, struct sched_launch *l);
-/* After a decision: notes the company of each launch, if s->pairs is set. A change of company
- * ends a launch's spell. */
+/* Called after a decision if s->pairs is set. Notes which other work has SMs beside each launch. If
+ * this has changed, the launch's spell ends. */
 void sched_learn_beside(struct sched *s);
 void sched_learn_end(struct sched *s, struct sched_launch *l, uint64_t undisturbed_ns);
 struct sched_shape sched_shape_of(const struct sched *s, const struct sched_launch_info *i);
@@ -201,8 +202,7 @@ void sched_account(struct sched_launch *l, uint64_t now_ns);
 int sched_gather(struct sched *s, uint64_t now_ns);
 /* Appends to s->view, with no lane. False: out of memory. */
 bool sched_add_kernel(struct sched *s, struct sched_kernel *k);
-/* The tenant's oldest submitted launch, if none has arrived. NULL: one has arrived, or the
- * tenant is late. */
+/* Returns the tenant's oldest submitted launch; NULL if one has arrived or the tenant is late. */
 struct sched_launch *sched_arriving(const struct sched_tenant *t);
 /* True if the launch was submitted after the last decision. */
 bool sched_is_new(const struct sched *s, const struct sched_launch *l);
@@ -210,40 +210,40 @@ bool sched_is_new(const struct sched *s, const struct sched_launch *l);
 /* ---- pauses.c ---- */
 /* The tenant has work again. */
 void sched_came_back(const struct sched *s, struct sched_tenant *t, uint64_t now_ns);
-/* Appends the tenant's pseudo launch to s->view if it pays to wait for the tenant's return.
- * False: out of memory. */
+/* Appends a pseudo launch for the idle tenant to s->view, if waiting for its next work costs less
+ * than switching to other tenants. Returns false if out of memory. */
 bool sched_linger(struct sched *s, struct sched_tenant *t, uint64_t now_ns);
 
 /* ---- lanes.c ---- */
-/* Asks a policy that answers in lanes, and sets next_allowed, next_begin and next_held of each
- * launch and tenant; lowers deadline_ns. Call it after sched_gather. *ret_hold_below: as in
- * struct sched_view. 0 or -ENOMEM. (planner.h does the same for policies that answer in plans.) */
+/* Asks a policy that answers in lanes. Sets next_allowed, next_begin and next_held of each launch
+ * and tenant, and lowers deadline_ns. Called after sched_gather. *ret_hold_below: see struct
+ * sched_view. Returns 0 or -ENOMEM. (planner.h has the counterpart for plans.) */
 int sched_lanes(struct sched *s, uint64_t now_ns, int *ret_hold_below);
 
 /* ---- tell.c ---- */
-/* Appends an action for each difference between the next and the present quotas, and makes the
- * next ones present. 0, or -ENOMEM: nothing changed. */
+/* Appends an action for each difference between the next and the present quotas, and makes the next
+ * ones present. Returns 0, or -ENOMEM and changes nothing. */
 int sched_tell(struct sched *s, uint64_t now_ns, int hold_below);
 
 /* ---- begin.c: keeps an SM free for a launch that has not arrived yet ---- */
-/* Finds the late tenants for which an SM stays free. Call it before the others. */
+/* Finds the late tenants for which an SM must stay free. Called before the other two functions. */
 void sched_find_late_tenants(struct sched *s);
-/* Removes that SM from the quotas of the launch, if a late tenant needs it. */
+/* Removes the SM that must stay free from the launch's quotas, if a late tenant needs it. */
 void sched_leave_arrival_sm(
 	const struct sched *s, const struct sched_launch *l, struct quota *io_allowed);
-/* Sets the quotas with which new launches of the tenant begin. Pinned, or neither held nor with
- * work that competes: every SM. Without such work, where tenants run side by side: `left`.
- * Otherwise those of its first launch by rank (t->best), or none. ARRIVAL_SM is left out for a
- * late tenant of the same or a higher priority. */
+/* Sets the quotas with which new launches of the tenant begin. A pinned tenant, or one that is not
+ * held and has no competing work, gets every SM. A held tenant without such work gets `left` if
+ * tenants run side by side. Otherwise they are those of its first launch by rank (t->best), or
+ * none. ARRIVAL_SM is excluded if a late tenant has the same or a higher priority. */
 void sched_begin_place(
 	struct sched *s, struct sched_tenant *t, bool held, const struct quota *left);
 
 /* ---- turns.c ---- */
-/* Before the policy: finds stalled tenants, and gives turns. */
+/* Called before the policy. Finds stalled tenants, and assigns time slices. */
 void sched_turns(struct sched *s, uint64_t now_ns);
-/* After the policy: notes which tenants wait, and lowers deadline_ns to the next check. */
+/* Called after the policy. Notes which tenants wait, and lowers deadline_ns to the next check. */
 void sched_turns_note(struct sched *s, uint64_t now_ns);
-/* True if the launch was preempted long ago and is still there. Decisions ignore such a launch. */
+/* Returns whether the launch was preempted long ago and has not left. Decisions ignore it. */
 bool sched_stays_away(const struct sched *s, const struct sched_launch *l, uint64_t now_ns);
 uint64_t sched_last_turn(const struct sched *s, int priority);
 

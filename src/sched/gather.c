@@ -2,10 +2,10 @@
  * Copyright 2026 The heddle authors */
 
 /* Gathers the work that competes for the device:
- * - of each tenant, the launches that have arrived. If none has, the oldest submitted one
- *   competes for a while, because its workers cannot report its arrival as long as others fill
- *   the device;
- * - opaque work, as one pseudo launch for each tenant. */
+ * - the launches of each tenant that have arrived. If a tenant has none, its oldest submitted
+ *   launch competes for a while, because its workers cannot report its arrival as long as other
+ *   launches fill the device;
+ * - unmanaged (opaque) work, as one pseudo launch for each tenant. */
 #include "engine.h"
 
 #include <errno.h>
@@ -20,10 +20,11 @@ static bool fills_device(const struct sched *s, const struct sched_launch *l)
 	return l->k.total - l->k.finished >= (uint64_t)s->o.n_sms * l->k.workers_per_sm;
 }
 
-/* Relays of preempted launches stay on the device. A relay is the first block of a grid, and the
- * hardware puts it on the last SMs of an empty device. Returns the number of places that relays
- * of other tenants take, in workers of l. Of equals, only launches that fill the device count:
- * beside smaller ones there may be room. */
+/* Returns the space that relays of other tenants take, as a number of workers of l. A relay is the
+ * block of a launch that reads quotas, and it stays on the device after a preemption. It is the
+ * first block of its grid, and the hardware puts it on the last SMs of an empty device. Of tenants
+ * of the same priority, only launches that fill the device count, because smaller launches may
+ * leave space. */
 static uint64_t relays_below(const struct sched *s, const struct sched_launch *l)
 {
 	uint64_t n = 0;
@@ -36,8 +37,8 @@ static uint64_t relays_below(const struct sched *s, const struct sched_launch *l
 
 		if (t == l->tenant || t->priority > l->tenant->priority)
 			continue;
-		/* One relay for each tenant: its launches usually run one after another, and
-		 * heddled often sees the end of one after the arrival of the next. */
+		/* Counts one relay for each tenant. A tenant's launches usually run one after
+		 * another, and heddled often sees the end of one after the arrival of the next. */
 		for (const struct sched_launch *o = t->arrived.first; o; o = o->next) {
 			uint64_t relay = divide_up(l->k.workers_per_sm, o->k.workers_per_sm);
 
@@ -75,7 +76,8 @@ bool sched_is_new(const struct sched *s, const struct sched_launch *l)
 	return l->k.order >= s->decided;
 }
 
-/* From now on the time of the new head counts, and the time of the old one does not. */
+/* Makes another submitted launch of the tenant the one that competes. The waiting time of the new
+ * launch counts from now on, and that of the old one no longer counts. */
 static void change_head(struct sched *s, struct sched_tenant *t, uint64_t now_ns)
 {
 	struct sched_launch *head = sched_arriving(t);
@@ -94,7 +96,8 @@ static void change_head(struct sched *s, struct sched_tenant *t, uint64_t now_ns
 	}
 }
 
-/* It has SMs, but no block of it has begun on them, or other launches are still leaving them. */
+/* Returns whether the launch has SMs, but either no block of it has begun on them, or other
+ * launches are still leaving them. */
 static bool is_to_begin(const struct sched *s, const struct sched_launch *l)
 {
 	bool leaving = s->n_in[LAUNCH_HELD] || s->n_in[LAUNCH_DRAINING];

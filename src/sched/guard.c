@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0
  * Copyright 2026 The heddle authors */
 
-/* Launches of the guard form (ctl/control.h) have the same count of blocks on all their SMs, and
- * only some counts are possible. For another count the launch drains and its tenant launches the
- * rest again; each such grid finishes at least one block. A launch keeps its count until all
- * blocks of the last change have left, so a policy that changes its mind often cannot keep it
- * from running. */
+/* Counts of blocks for launches of the guard form (ctl/control.h). Such a launch has the same count
+ * of blocks on all its SMs, and only some counts are possible. To change its count, the launch
+ * drains and its tenant launches the rest again; each such grid finishes at least one block. A
+ * launch keeps its count until all blocks from before the last change have left. So a policy that
+ * changes its mind often cannot keep the launch from running. */
 #include "engine.h"
 
-#define LOOK_NS 1000000u /* interval of checks for a launch that keeps its count for now */
+#define LOOK_NS 1000000u /* interval of checks for a launch that must keep its count for now */
 
 static uint8_t least_of(const struct quota *q)
 {
@@ -21,9 +21,9 @@ static uint8_t least_of(const struct quota *q)
 	return least;
 }
 
-/* The count for a quota: the largest possible count that is not above the quota, or else the
- * smallest. 0 for 0. No bound if the quota admits all workers, or if no counts are known.
- * shim/pads.c has the same rule. */
+/* Returns the count for a quota: the largest possible count that is not above the quota, or else
+ * the smallest one; 0 for quota 0. Returns CTL_NO_QUOTA if the quota admits all workers, or if no
+ * counts are known. shim/pads.c has the same rule. */
 static uint8_t count_for(const struct sched_launch *l, uint8_t quota)
 {
 	uint32_t below;
@@ -63,8 +63,8 @@ static bool resizes_next(const struct sched_launch *l)
 	return l->guard.is && now && next && now != next;
 }
 
-/* True if all blocks of the last count have left. That is certain once more blocks have finished
- * than were on the device. */
+/* Returns true if all blocks from before the last change of the count have left. That is certain
+ * once more blocks have finished than the device can hold. */
 static bool is_resized(const struct sched *s, const struct sched_launch *l)
 {
 	uint64_t there = (uint64_t)l->k.workers_per_sm * s->o.n_sms;

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  * Copyright 2026 The heddle authors */
 
-/* Helper for policies that answer in lanes: asks one, and picks the SMs. Lanes get SMs from the
- * last one down, so the SMs of lower lanes are mostly the first ones (engine.h: renumbered). */
+/* Asks a policy that answers in lanes (policy.h), and picks the SMs. Lanes get SMs from the last
+ * one down. So the SMs of less urgent lanes are mostly the first ones (engine.h: renumbered). */
 #include "engine.h"
 
 #include <errno.h>
@@ -37,8 +37,9 @@ static int by_disturbance(const void *pa, const void *pb)
 	return a->sm > b->sm ? -1 : 1;
 }
 
-/* Picks up to `want` SMs of avail, in the order of least disturbance: the lane's own SMs, then
- * unused ones, then those of the last lanes; among equals the last SM. */
+/* Picks up to `want` SMs of avail so that running launches are disturbed least: first SMs that the
+ * lane already has, then unused SMs, then SMs of the least urgent lanes. Among these, SMs with
+ * higher numbers come first. */
 static struct sms pick_sms(
 	const struct sms *avail, const struct sms *own, const struct claims *c, uint32_t want)
 {
@@ -82,7 +83,8 @@ static void collect_claims(const struct sched *s, struct claims *ret)
 	}
 }
 
-/* Places one lane, members [from, to) of the view. Returns the SMs that it reserves. */
+/* Assigns SMs to one lane, which has the members [from, to) of the view. Returns the SMs that the
+ * lane reserves. */
 static struct sms place_lane(
 	struct sched *s, size_t from, size_t to, struct sms avail, const struct claims *claims)
 {
@@ -101,8 +103,8 @@ static struct sms place_lane(
 		else if (k->kind == SCHED_LINGER)
 			before = sms_plus(before, &t->linger_sms);
 	}
-	/* A lane keeps what it has reserved: finishing blocks do not make it narrower with each
-	 * decision. */
+	/* A lane keeps the SMs that it has reserved. Otherwise finished blocks would reduce its
+	 * number of SMs with each decision. */
 	want = MAX(want, sms_count(&before));
 	reserved = pick_sms(&avail, &before, claims, (uint32_t)MIN(want, s->o.n_sms));
 	for (size_t i = from; i < to; i++) {

@@ -1,17 +1,17 @@
 /* SPDX-License-Identifier: Apache-2.0
  * Copyright 2026 The heddle authors */
 
-/* The table of legal transitions, and the one function that changes a state. */
+/* The table of legal transitions, and the one function that changes a launch's state. */
 #include "launch_state.h"
 
-/*
+/* The states of a launch, and the events and actions that change them.
  *            submit              oldest of its tenant
  *     NONE ---------> QUEUED <------------------------> NEXT
  *                        |                                |
  *                        +------------ arrive ------------+
  *                                        |
  *             +--------------------------+-----------------------+
- *             | with SMs                 | with an old word      | with no SM
+ *             | with SMs                 | old quotas            | with no SM
  *             v          grant           v                       v
  *   +----> RUNNING <------------------ UNSURE                  HELD
  *   |       |   ^                        |                       |
@@ -25,9 +25,9 @@
  *
  *   RUNNING -> RUNNING: grow. SHRINKING -> SHRINKING: shrink again.
  *   Any -> NONE: the launch ends, or its tenant leaves.
- *   Any -> STRAY: a caller asked for a transition that the table does not list. The launch's real
- *   state is unknown. STRAY -> NATIVE: the next decision gives the launch the whole device for
- *   good. It runs as it would without heddle, and only its end changes its state.
+ *   Any -> STRAY: a caller requested a transition that the table does not list. The launch's real
+ *   state is unknown. STRAY -> NATIVE: the next decision grants the whole device to the launch
+ *   until it ends. It runs as it would without heddle, and only its end changes its state.
  */
 #define TO(state) LAUNCH_SET_OF(LAUNCH_##state)
 

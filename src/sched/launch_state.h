@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0
  * Copyright 2026 The heddle authors */
 
-/* The states of a managed launch, for the engine and the daemon. The engine has the only copy of
- * a launch's state; the daemon asks for it (sched_state). launch_state.c has the table of
- * transitions and a diagram; ctl/control.h says what the device does in each state. */
+/* The states of a managed launch, for the engine and the daemon. The engine has the only copy of a
+ * launch's state; the daemon gets it from sched_state. launch_state.c has the table of transitions
+ * and a diagram; ctl/control.h says what the device does in each state. */
 #ifndef HEDDLE_SCHED_LAUNCH_STATE_H
 #define HEDDLE_SCHED_LAUNCH_STATE_H
 
@@ -11,17 +11,21 @@
 
 enum launch_state {
 	LAUNCH_NONE, /* unknown, or forgotten */
-	/* submitted; other launches of its tenant come first, or its tenant is late */
+	/* submitted; waits, because other launches of its tenant come first or its tenant is
+	 * late */
 	LAUNCH_QUEUED,
-	LAUNCH_NEXT,      /* submitted; competes, because nothing else of its tenant does */
-	LAUNCH_UNSURE,    /* arrived; obeys an old word until the next decision sends a new one */
+	/* submitted; competes, because its tenant has no other launch that does */
+	LAUNCH_NEXT,
+	/* arrived; obeys quotas of an earlier decision until the next decision sends new ones */
+	LAUNCH_UNSURE,
 	LAUNCH_RUNNING,   /* has SMs */
 	LAUNCH_SHRINKING, /* has SMs, with more workers on them than may stay */
-	LAUNCH_HELD,      /* began when its tenant had no SM; its workers see this and leave */
-	LAUNCH_DRAINING,  /* has lost all its SMs; some worker has not left yet */
-	LAUNCH_WAITING,   /* has no SM and no workers */
-	LAUNCH_STRAY,     /* took an illegal transition; the next decision makes it native */
-	LAUNCH_NATIVE,    /* has every SM and is no longer steered */
+	/* began when its tenant had no SM, so its workers find quota 0 and exit */
+	LAUNCH_HELD,
+	LAUNCH_DRAINING, /* has lost all its SMs; some worker has not left yet */
+	LAUNCH_WAITING,  /* has no SM and no workers */
+	LAUNCH_STRAY,    /* made an illegal transition; the next decision makes it native */
+	LAUNCH_NATIVE,   /* has every SM and is no longer steered */
 	LAUNCH_STATES
 };
 
@@ -46,17 +50,18 @@ static inline bool launch_is(enum launch_state state, enum launch_set set)
 
 /* "running", … */
 const char *launch_state_name(enum launch_state state);
-/* True if the table lists this transition. No row leads to STRAY; only launch_to does. */
+/* Returns true if the table lists this transition. The table has no transition to STRAY; only
+ * launch_to makes that transition. */
 bool launch_may(enum launch_state from, enum launch_state to);
 
-/* Changes *io_state to `to`, and moves the launch between the counts of its old and new state.
- * io_counts has the number of launches in each state but NONE. Returns false for an illegal
- * transition; the launch is then STRAY. */
+/* Changes *io_state to `to`, and moves the launch from the count of its old state to that of the
+ * new state. io_counts[state] is the number of launches in a state, except for NONE. Returns false
+ * for an illegal transition; the launch is then STRAY. */
 bool launch_to(
 	enum launch_state *io_state, uint32_t io_counts[LAUNCH_STATES], enum launch_state to);
 
-/* A hook for tests. launch_to calls it before each transition; it may abort at an illegal one.
- * NULL in the daemon. */
+/* A hook for tests. launch_to calls it before each transition. It may abort at an illegal
+ * transition. NULL in the daemon. */
 typedef void launch_hook(enum launch_state from, enum launch_state to, bool legal);
 extern launch_hook *launch_on_transition;
 

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  * Copyright 2026 The heddle authors */
 
-/* Launches, from submission to end. Each event updates the times of the launch (FLEP, section
- * 5.1) and requests a decision. */
+/* Events of launches, from submission to end. Each event updates the times of the launch (FLEP,
+ * section 5.1) and requests a decision. */
 #include "engine.h"
 
 #include <errno.h>
@@ -214,12 +214,13 @@ void sched_arrive(struct sched *s, uint64_t now_ns, struct sched_launch *l, enum
 		return;
 	sched_account(l, now_ns);
 	sched_number(s, l->tenant);
-	/* A launch of the guard form that begins with uneven quotas may run on a part of these
-	 * SMs only, so it needs a word. */
+	/* A launch of the guard form needs the same quota on all its SMs. If it begins with
+	 * different quotas, it may run on only some of these SMs, so the next decision must send
+	 * quotas in any case. */
 	if (began == SCHED_BEGAN_TOLD && l->guard.is && !sched_guard_is_even(&l->tenant->begin))
 		began = SCHED_BEGAN_UNKNOWN;
-	/* Decisions since the submission may differ from this; the next decision sends the
-	 * difference. */
+	/* l->allowed gets the quotas that the launch began with. Later decisions may want other
+	 * quotas; the next decision sends the difference. */
 	l->allowed = began == SCHED_BEGAN_FREE   ? s->everywhere
 		     : began == SCHED_BEGAN_TOLD ? l->tenant->begin
 						 : (struct quota){0};
@@ -243,14 +244,15 @@ void sched_progress(struct sched *s, struct sched_launch *l, uint64_t finished)
 
 #define CHANGE_PART 8 /* a sample replaces 1/8 of the mean */
 
-/* The launch has begun a block on its new SMs: the change is over. */
+/* Ends the change between launches, because the launch has begun a block on its new SMs. */
 static void end_change(struct sched *s, uint64_t now_ns, struct sched_launch *l)
 {
 	uint64_t ns = MIN(now_ns - l->coming_ns, SCHED_CHANGE_MAX_NS);
 
 	sched_serve(s, now_ns);
 	clear_coming(l);
-	/* No block ran until now. This time must not make the pair look slow. */
+	/* No block of the launch ran until now. The model of pairs must not learn this time,
+	 * because it would make the pair look slow. */
 	if (s->pairs) {
 		sched_account(l, now_ns);
 		l->spell = (struct sched_spell){.finished = l->k.finished};
@@ -328,7 +330,7 @@ void sched_end(
 	if (completed) {
 		sched_progress(s, l, l->k.total);
 		sched_learn_end(s, l, l->preemptions || l->partial ? 0 : ran_ns);
-		/* A completed launch proves that its tenant's streams make progress. */
+		/* A launch that has completed proves that its tenant's streams make progress. */
 		l->tenant->late = false;
 	}
 	l->tenant->starved = false;

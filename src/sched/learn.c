@@ -2,7 +2,8 @@
  * Copyright 2026 The heddle authors */
 
 /* Teaches the model of durations: how long launches ran, how long preemptions took, and how fast
- * blocks finish, by the number of blocks on an SM and the kernel beside them. */
+ * blocks finish. The speed depends on the number of blocks on an SM and on the kernel that runs
+ * beside them. */
 #include "engine.h"
 
 #include <string.h>
@@ -21,8 +22,8 @@ struct sched_shape sched_shape_of(const struct sched *s, const struct sched_laun
 	return shape;
 }
 
-/* Blocks of a grid on each SM, if n_sms SMs hold this many workers together. At most
- * SCHED_PER_SM. */
+/* Returns the number of a grid's blocks on each SM, at most SCHED_PER_SM. n_sms SMs hold `workers`
+ * workers together. */
 static uint32_t blocks_on_sm(uint32_t workers, uint32_t n_sms, uint64_t total)
 {
 	uint64_t n = MIN((workers + n_sms - 1) / n_sms, (total + n_sms - 1) / n_sms);
@@ -47,7 +48,8 @@ static uint32_t most_on_sm(const struct sched_launch *l)
 	return MIN(MAX(l->k.workers_per_sm, 1u), SCHED_PER_SM);
 }
 
-/* Blocks of the launch on each of its SMs. 0: it has no SM, or none of its workers is there. */
+/* Returns the number of the launch's blocks on each of its SMs. 0: it has no SM, or no worker on
+ * its SMs. */
 static uint32_t count_of(const struct sched_launch *l)
 {
 	uint32_t n_sms = quota_count(&l->allowed);
@@ -101,9 +103,10 @@ void sched_learn_beside(struct sched *s)
 	}
 }
 
-/* Teaches the model of pairs. False: the launch was alone or beside several others, or the model
- * cannot use the spell; the caller then teaches the curve. A spell with fewer finished blocks
- * than run at once consists mostly of its two ends, and teaches nothing. */
+/* Teaches the model of pairs what happened in the launch's spell. Returns false if the launch was
+ * alone or beside several others, or if the model cannot use the spell; the caller then teaches the
+ * curve. A spell with fewer finished blocks than run at once consists mostly of its beginning and
+ * end, and teaches nothing. */
 static bool learn_pair(struct sched *s, const struct sched_launch *l)
 {
 	uint64_t blocks = l->k.finished - l->spell.finished;
@@ -137,8 +140,8 @@ void sched_learn_spell(struct sched *s, struct sched_launch *l)
 	l->spell = (struct sched_spell){.finished = l->k.finished};
 }
 
-/* The cost of a preemption: the time until other launches get the SMs, and the time of the
- * return. */
+/* Teaches the cost of a preemption: the time until other launches get the SMs, plus the time that
+ * the launch needs to return. */
 void sched_learn_way_out(struct sched *s, uint64_t now_ns, struct sched_launch *l)
 {
 	if (!l->preempt_ns)

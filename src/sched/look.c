@@ -21,8 +21,8 @@ void *sched_launch_user(const struct sched_launch *l)
 	return l->user;
 }
 
-/* Copies the quotas. For a renumbered tenant only the number of SMs with each quota matters, so
- * the bytes other than 0 come first. */
+/* Copies the quotas. Of a renumbered tenant only the number of SMs with each quota matters, so the
+ * quotas that are not 0 come first. */
 static void copy_quotas(const struct sched *s, const struct quota *q, bool renumbered,
 	uint8_t ret_quota[CTL_MAX_SMS])
 {
@@ -38,7 +38,8 @@ static void copy_quotas(const struct sched *s, const struct quota *q, bool renum
 		memset(ret_quota + n, q->at[0], CTL_MAX_SMS - n);
 }
 
-/* The quotas of the launch; for a queued one, those that it would begin with. */
+/* Returns the quotas of the launch. For a queued launch, these are the quotas that it would begin
+ * with. */
 static const struct quota *sched_allowed(const struct sched_launch *l)
 {
 	return l->state == LAUNCH_QUEUED ? &l->tenant->begin : &l->allowed;
@@ -53,8 +54,8 @@ void sched_quotas(
 void sched_begin_quotas(
 	const struct sched *s, const struct sched_tenant *t, uint8_t ret_quota[CTL_MAX_SMS])
 {
-	/* The SMs are numbered anew for a new launch, because its tenant usually has no other
-	 * work left by then (except with concurrent streams). */
+	/* A new launch gets new SM numbers under MPS (renumbered), because its tenant usually has
+	 * no other work left by then (except with concurrent streams). */
 	copy_quotas(s, &t->begin, s->o.renumbers, ret_quota);
 }
 

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0
  * Copyright 2026 The heddle authors */
 
-/* The interface between the engine and models of kernels (FLEP, section 4.2). A model predicts
- * how long a launch runs alone on the whole device, the cost of preempting it, and its speed by
- * the number of blocks on an SM. The engine asks at every submission and teaches at every end,
- * so no function may block. Times are in ns. profile.c has the default model. */
+/* The interface between the engine and models of kernels (FLEP, section 4.2). A model predicts how
+ * long a launch runs alone on the whole device, the cost of preempting the launch, and its speed by
+ * the number of blocks on an SM. The engine asks the model at every submission and teaches it at
+ * every end, so no function may block. Times are in ns. profile.c has the default model. */
 #ifndef HEDDLE_SCHED_MODEL_H
 #define HEDDLE_SCHED_MODEL_H
 
@@ -14,7 +14,7 @@
 #define SCHED_INPUTS  12u        /* values that describe the size of a launch's input */
 #define SCHED_PER_SM  32u        /* most blocks on an SM */
 
-/* A launch as a model sees it, with the features of the paper. */
+/* A launch as a model sees it, with the features of the paper (FLEP). */
 struct sched_shape {
 	uint64_t kernel;                /* equal for equal kernels of one user */
 	uint64_t total;                 /* blocks; at least 1 */
@@ -33,37 +33,39 @@ struct sched_pair {
 /* One thread calls all functions. */
 struct sched_model {
 	const char *name;
-	/* Creates the state, if the engine's caller brings none. NULL: out of memory. */
+	/* Creates the state, if the engine's caller does not supply one. Returns NULL if out of
+	 * memory. */
 	void *(*create)(void);
 	void (*destroy)(void *state);
 	/* SCHED_UNKNOWN: nothing like this launch has run yet. */
 	uint64_t (*predict)(void *state, const struct sched_shape *s);
-	/* A launch of this shape ran for ran_ns, converted to time on the whole device.
-	 * disturbed: it was preempted, so ran_ns is longer than alone by an unknown amount. */
+	/* Learns that a launch of this shape ran for ran_ns, converted to time on the whole device.
+	 * disturbed: the launch was preempted, so ran_ns is longer than alone by an unknown
+	 * amount. */
 	void (*learn)(void *state, const struct sched_shape *s, uint64_t ran_ns, bool disturbed);
-	/* otherwise: the result for a kernel that was never preempted. */
+	/* Returns the cost of preempting the kernel, or `otherwise` if it was never preempted. */
 	uint64_t (*cost)(void *state, uint64_t kernel, uint64_t otherwise);
 	void (*learn_cost)(void *state, uint64_t kernel, uint64_t cost_ns);
-	/* This number of blocks took sm_ns (the sum over the SMs of the time on them) while an
-	 * SM held at most per_sm blocks (1 to SCHED_PER_SM), under any quotas. NULL: the model
-	 * does not use this. */
+	/* Learns that this number of blocks took sm_ns (the sum over the SMs of the time on them),
+	 * while an SM held at most per_sm blocks (1 to SCHED_PER_SM) under any quotas. NULL: the
+	 * model does not use this. */
 	void (*learn_curve)(void *state, const struct sched_shape *s, uint32_t per_sm,
 		uint64_t blocks, uint64_t sm_ns);
-	/* An SM's time for a block with i + 1 blocks on it, in ns; 0: not known. NULL: never known.
-	 */
+	/* Sets ret_ns[i] to an SM's time for a block with i + 1 blocks on it; 0: unknown. NULL: the
+	 * model knows no curves. */
 	void (*curve)(void *state, uint64_t kernel, float ret_ns[SCHED_PER_SM]);
-	/* An SM's time for a block of each kernel beside the other, in ns. 0 or -ENOENT: not known.
-	 * NULL: never known. */
+	/* Sets ret_ns to an SM's time for a block of each kernel while the other kernel runs there,
+	 * too. Returns 0, or -ENOENT if unknown. NULL: the model knows no pairs. */
 	int (*pair)(void *state, const struct sched_pair *p, float ret_ns[2]);
-	/* This number of blocks of kernel 0 took sm_ns (as for learn_curve) beside kernel 1.
-	 * False: the model does not know the curves yet and cannot use this. NULL if pair is
-	 * NULL. */
+	/* Learns that this number of blocks of kernel 0 took sm_ns (as for learn_curve) beside
+	 * kernel 1. Returns false if the model does not know the curves yet and cannot use this.
+	 * NULL if pair is NULL. */
 	bool (*learn_pair)(
 		void *state, const struct sched_pair *p, uint64_t blocks, uint64_t sm_ns);
 };
 
-/* The default model: the mean duration of a grid's launches, and of a block for other grids;
- * mean curves; pairs by pair.h. */
+/* The default model. It predicts the mean duration of earlier launches of the same grid, and for
+ * other grids the mean time of a block. Curves are means; pairs are predicted by pair.h. */
 extern const struct sched_model sched_model_means;
 
 #endif

@@ -1,27 +1,28 @@
 /* SPDX-License-Identifier: Apache-2.0
  * Copyright 2026 The heddle authors */
 
-/* Let T(n) = 1 / curve(n): the blocks that an SM finishes per unit of time while it holds n of
- * them. The saturation s(n) = T(n) / max T is the part that n blocks use of the resource that
- * limits the kernel. Demands of two kernels side by side add up. With a blocks of kernel A and b
- * blocks of kernel B on each SM:
+/* Let T(n) = 1 / curve(n) be the number of blocks that an SM finishes per unit of time while it
+ * holds n of them. The saturation s(n) = T(n) / max T says how much of the resource that limits the
+ * kernel is used by n blocks. Demands of two kernels side by side add up. With a blocks of kernel A
+ * and b blocks of kernel B on each SM:
  *
- * time of A = curve_A(a) * max(1, s_A(a) + s_B(b)) * ratio(A, B), and likewise for B.
+ *     time of A = curve_A(a) * max(1, s_A(a) + s_B(b)) * ratio(A, B), and likewise for B.
  *
- * Assumption: the same resource limits both kernels. This is conservative: kernels with
+ * Assumption: the same resource limits both kernels. This is conservative, because kernels with
  * different limits slow each other less. The assumption ignores caches, where kernels can evict
- * each other's data. ratio(A, B) corrects both errors: it is a moving mean of measured divided
- * by predicted times.
+ * each other's data. ratio(A, B) corrects both errors: it is a moving mean of measured divided by
+ * predicted times.
  *
- * For counts that were not measured, T is linear between the nearest measured counts, and
- * proportional to the count below the smallest and above the greatest one. Policy greedy makes
- * the same assumption. */
+ * For counts that were not measured, T is linear between the nearest measured counts. Below the
+ * smallest and above the greatest measured count it is proportional to the count. Policy greedy
+ * makes the same assumption. */
 #include "pair.h"
 
 #include <errno.h>
 
-#define MOVING   8u  /* weight of a ratio's mean, in spells */
-#define MOST_OFF 8.0 /* a spell that differs by a greater factor counts as this factor */
+#define MOVING 8u /* weight of a ratio's mean, in spells */
+/* a measurement that differs from the prediction by more counts as this factor */
+#define MOST_OFF 8.0
 
 /* Blocks per ns. At least one count must be measured. */
 static double throughput(const float curve[SCHED_PER_SM], uint32_t count)
@@ -115,7 +116,8 @@ bool pair_teach(struct pair_ratios *r, const struct sched_pair *p,
 			.kernel = p->kernel[0], .beside = p->kernel[1], .ratio = 1};
 	off = (double)sm_ns / (double)blocks / ns[0];
 	off = MIN(MAX(off, 1 / MOST_OFF), MOST_OFF);
-	/* The formula counts as one spell, so one odd measurement does not decide alone. */
+	/* The prediction of the formula (ratio 1) counts as one measurement, so a single odd
+	 * measurement does not decide alone. */
 	at->n = MIN(at->n + 1, MOVING);
 	at->ratio += ((float)off - at->ratio) / (float)(at->n + 1);
 	return true;

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0
  * Copyright 2026 The heddle authors */
 
-/* Predicts the durations of two kernels side by side on the SMs from their curves (pair.c has
- * the formula), and corrects the predictions by measurements. Models of durations use it for
- * pair and learn_pair of struct sched_model. */
+/* Predicts the durations of two kernels side by side on the SMs from the curves of each kernel
+ * (pair.c has the formula), and corrects the predictions by measurements. Models of durations use
+ * it for pair and learn_pair of struct sched_model. */
 #ifndef HEDDLE_SCHED_PAIR_H
 #define HEDDLE_SCHED_PAIR_H
 
@@ -11,8 +11,8 @@
 
 #define PAIR_RATIOS 1024u
 
-/* All zero: nothing is known. The structure holds no pointers. A pair replaces another pair at
- * the same index. */
+/* Measurements of pairs. All zero means that nothing is known. The structure holds no
+ * pointers. A new pair replaces the pair that has the same index. */
 struct pair_ratios {
 	struct pair_ratio {
 		uint64_t kernel, beside;
@@ -22,14 +22,15 @@ struct pair_ratios {
 	} at[PAIR_RATIOS];
 };
 
-/* curve[i][n]: an SM's time for a block of kernel i with n + 1 blocks on it, ns; 0: not
- * measured. Sets ret_ns[i] to this time for both kernels side by side. 0; -ENOENT: fewer than
- * two counts of a kernel were measured (fewer than one, if an SM holds one block of it). Then
- * ret_ns is unchanged. */
+/* Predicts the times of a pair. curve[i][n] is an SM's time in ns for a block of kernel i with n +
+ * 1 blocks on it; 0: not measured. Sets ret_ns[i] to this time for both kernels side by side and
+ * returns 0. Returns -ENOENT and leaves ret_ns unchanged if fewer than two counts of a kernel were
+ * measured (fewer than one, if an SM holds only one block of it). */
 int pair_ask(const struct pair_ratios *r, const struct sched_pair *p,
 	const float curve[2][SCHED_PER_SM], float ret_ns[2]);
-/* This number of blocks of kernel 0 took sm_ns beside kernel 1. False: the curve has no
- * measurement at this count, or pair_ask would not know the pair; nothing was learned. */
+/* Learns that this number of blocks of kernel 0 took sm_ns beside kernel 1. Returns false and
+ * learns nothing if the curve has no measurement at this count, or if pair_ask would not know the
+ * pair. */
 bool pair_teach(struct pair_ratios *r, const struct sched_pair *p,
 	const float curve[2][SCHED_PER_SM], uint64_t blocks, uint64_t sm_ns);
 

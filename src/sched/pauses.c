@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0
  * Copyright 2026 The heddle authors */
 
-/* Pauses between a program's work: how long they usually are, and whether it pays to wait for
- * their end. The engine's own policies wait by a pseudo launch; policies of users see only the
- * pauses. */
+/* Pauses between a program's work: how long they usually are, and whether heddled should keep the
+ * device free until the program continues. Policies see such a wait as a pseudo launch
+ * (SCHED_LINGER in views with lanes, HEDDLE_POLICY_EXPECTED in others). */
 #include "engine.h"
 
-/* heddled does not schedule copies. But if tenants take turns on the device, each copy shortly
+/* heddled does not schedule copies. But if tenants share the device by time slices, a copy shortly
  * after a launch, such as the copy of its results, costs two more changes between tenants (H200:
- * 140 us each), unless lower tenants wait for that time. */
+ * 140 us each). heddled avoids this if tenants of lower priority wait for that time. */
 #define COPY_NS       30000u
 #define ALL_COPIES_NS 150000u /* limit for several copies in a row */
 #define COPIES_ENOUGH 2u
@@ -31,7 +31,7 @@ static bool others_have_work(const struct sched *s, const struct sched_tenant *t
 	return false;
 }
 
-/* Learns from the pauses between bursts, and ignores pauses within a burst. */
+/* Learns from the pauses between bursts of work, and ignores pauses within a burst. */
 void sched_came_back(const struct sched *s, struct sched_tenant *t, uint64_t now_ns)
 {
 	uint64_t gap = now_ns - t->idle_since_ns;
@@ -42,11 +42,11 @@ void sched_came_back(const struct sched *s, struct sched_tenant *t, uint64_t now
 	if (!t->idle_since_ns || !t->worked)
 		return;
 	learn_copies(t);
-	/* A sample moves the mean by a quarter and counts as at most four times linger_max_ns,
-	 * so one long pause has little effect. If other tenants had the device during the pause,
-	 * the program may only have waited for them (without MPS even a memset does). Such a
-	 * sample lowers the mean; otherwise heddled would never keep the device for this tenant
-	 * again. (hpf keeps the rule with which its tables were measured.) */
+	/* A sample moves the mean by a quarter and counts as at most four times linger_max_ns, so
+	 * one long pause has little effect. If other tenants had the device during the pause, the
+	 * program may only have waited for them (without MPS even a memset does). Such a sample
+	 * lowers the mean; otherwise heddled would never keep the device for this tenant again.
+	 * (Policy hpf keeps the rule with which its tables were measured.) */
 	gap = MIN(gap, 4 * s->o.linger_max_ns);
 	if (s->policy->planner && t->gaps && t->linger_until_ns <= t->idle_since_ns &&
 		others_have_work(s, t))
@@ -55,11 +55,11 @@ void sched_came_back(const struct sched *s, struct sched_tenant *t, uint64_t now
 	t->gaps += t->gaps < 1000;
 }
 
-/* Until when to wait for the tenant's return; 0: do not wait. Resuming lower work pays if the
- * tenant stays away longer than it costs to take the device back. So the engine waits for a
- * tenant that usually returns sooner, at most twice its usual pause, and for no other tenant.
- * The device is idle at most as long as the switch would have cost. A tenant that did not wait
- * for the end of its work will launch more soon. */
+/* Returns until when to wait for the tenant's next work; 0: do not wait. Running other work pays
+ * only if the tenant stays away longer than it costs to take the device back. So the engine waits
+ * for a tenant that usually returns sooner, at most twice its usual pause, and for no other tenant.
+ * The device is idle at most as long as the switch would have cost. A tenant that did not wait for
+ * the end of its work will soon launch more. */
 static uint64_t comes_back_until(const struct sched *s, const struct sched_tenant *t)
 {
 	uint64_t bounce = 0;

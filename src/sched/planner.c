@@ -1,13 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0
  * Copyright 2026 The heddle authors */
 
-/* Makes views for a policy, and quotas from its plans. No answer of a policy makes a launch wait
- * for ever:
- * - the device goes to every launch, as without heddle, if the policy writes beyond its arrays,
- *   if create failed, or if no launch has got an SM for PLANNER_EMPTY_NS;
- * - an invalid quota is taken as no bound; bounded quotas are clipped to what fits on an SM;
- * - while a kernel has no SM or a tenant is held, the policy is asked again after
- *   PLANNER_ASK_NS.
+/* Makes views for a policy, and quotas from its plans. No policy can make a launch wait for ever:
+ * - Every launch gets the device, as without heddle, if the policy writes beyond its arrays, if
+ *   `create` failed, or if no launch has got an SM for PLANNER_EMPTY_NS.
+ * - An invalid quota counts as no bound; other quotas are clipped to what fits on an SM.
+ * - While a kernel has no SM or a tenant is held, the policy is asked again after PLANNER_ASK_NS.
+ *
  * Each kind of fault is reported once. */
 #include "planner.h"
 #include "engine.h"
@@ -121,8 +120,8 @@ static int by_arrival(const void *pa, const void *pb)
 	return a->order < b->order ? -1 : a->order > b->order;
 }
 
-/* Converts an SM's time for a block to the duration of the launch: an SM runs its share of the
- * blocks. */
+/* Converts an SM's time for a block to the duration of the launch. Each SM runs an equal share of
+ * the blocks. */
 static uint64_t whole_launch(const struct sched *s, const struct sched_launch *l, double block_ns)
 {
 	double ns = block_ns * (double)l->k.total / (double)MIN(l->k.total, s->o.n_sms);
@@ -213,7 +212,8 @@ static uint32_t index_of(const struct sched *s, const struct sched_tenant *t)
 	return i;
 }
 
-/* Grows the buffers. Pointers into p->now are set only after this, because it may move. */
+/* Grows the buffers. Pointers into p->now must be set only after this, because the buffer may
+ * move. */
 static bool make_room(struct planning *p, size_t n_sms)
 {
 	size_t rows = p->kernels.len * n_sms;
@@ -364,7 +364,7 @@ static bool ask_policy(
 	return false;
 }
 
-/* Free resources of an SM, beside the bounded kernels placed so far. */
+/* Resources of an SM that the kernels with bounds, which were placed so far, leave free. */
 struct room {
 	uint32_t threads, blocks, regs, shared;
 };
@@ -408,7 +408,8 @@ static uint8_t checked_quota(
 		return CTL_NO_QUOTA;
 	}
 	fit = blocks_that_fit(r, l);
-	/* An empty SM holds one block, even if the stated size does not fit. */
+	/* An empty SM counts as holding one block, even if the stated size of the block does not
+	 * fit. */
 	if (!fit && r->blocks == s->o.blocks_per_sm)
 		fit = 1;
 	if (q > fit) {
@@ -438,8 +439,9 @@ static void set_row(
 		l->next_allowed.at[sm] = checked_quota(s, l, row[sm], &room[sm]);
 }
 
-/* Reports an SM without room for one block of each launch that the plan gives blocks there. Then
- * a launch waits until another one ends, because of the hardware or of a clipped quota. */
+/* Reports a plan that lets more launches run on an SM than fit there with one block each. A launch
+ * then waits until another one ends: either the hardware has no space for its block, or the engine
+ * has clipped its quota. The function looks at SM 0 only. */
 static void check_room(struct sched *s, const uint8_t *plan)
 {
 	struct room room = {
@@ -464,7 +466,7 @@ static void check_room(struct sched *s, const uint8_t *plan)
 	}
 }
 
-/* Sets the quotas of every launch: from the plan, or every SM if plan is NULL. */
+/* Sets the quotas of every launch from the plan. If plan is NULL, every launch gets every SM. */
 static void set_quotas(struct sched *s, struct planning *p, const uint8_t *plan)
 {
 	struct room room[CTL_MAX_SMS];
@@ -547,7 +549,8 @@ static void set_deadline(struct sched *s, struct planning *p, uint64_t now_ns, u
 			"wake_ns is less than 100 us from now; it is asked after 100 us");
 	if (!never)
 		s->deadline_ns = MIN(s->deadline_ns, MAX(wake_ns, soonest));
-	/* Nothing has happened since the last plan, so the waiting work would have waited on. */
+	/* Reports a policy that set no wake-up time although a launch waits. No event has come
+	 * since the last plan, so the launch would have waited on. */
 	if (never && p->waits && p->ask_ns && now_ns >= p->ask_ns && !s->dirty)
 		report_fault(s, NEVER_WAKES,
 			"wake_ns is UNKNOWN although a launch waits; it is asked every second");
@@ -563,8 +566,8 @@ static void take_sms(struct quota *io, const uint8_t *row, uint32_t n_sms)
 		io->at[sm] = row[sm] ? 0 : io->at[sm];
 }
 
-/* Sets the quotas for new launches: those of their tenant's oldest launch, or no SM if the
- * tenant is held. plan: for the rows of opaque and expected work. */
+/* Sets the quotas for new launches: those of their tenant's oldest launch, or no SM if the tenant
+ * is held. The plan says which SMs unmanaged (opaque) and expected work uses. */
 static void place_new_launches(
 	struct sched *s, struct planning *p, const struct heddle_policy_plan *plan)
 {

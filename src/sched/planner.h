@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0
  * Copyright 2026 The heddle authors */
 
-/* Runs policies that answer in plans (heddle/policy.h): all policies that users load, and those
- * of the engine's own that need no lanes. planner.c alone converts between the public view and
- * plan and the engine's structures. It checks every value of a plan before use. */
+/* Runs policies that answer in plans (heddle/policy.h): all policies that users load, and those of
+ * the engine's own that do not use lanes. Only planner.c converts between the public view and plan
+ * and the engine's structures. It checks every value of a plan before use. */
 #ifndef HEDDLE_SCHED_PLANNER_H
 #define HEDDLE_SCHED_PLANNER_H
 
@@ -12,36 +12,36 @@
 struct planning;
 struct sched;
 
-/* limit for plans that give no launch an SM although there is work */
+/* how long a policy may give no launch an SM although there is work */
 #define PLANNER_EMPTY_NS 100000000ull
 /* interval of asking a policy that does not want to be asked */
 #define PLANNER_ASK_NS 1000000000ull
 
-/* A policy and its callbacks; struct sched_policy points to it. All engines of a process may
- * share one. */
+/* A policy and its callbacks. struct sched_policy points to this structure, and all engines of a
+ * process may share it. */
 struct sched_planner {
 	const struct heddle_policy *policy;
 	const char *options; /* the policy's options; NULL: those of struct sched_options */
-	/* Each callback may be NULL. enter and leave surround each call of the policy, for a
-	 * watchdog. call: "create", "decide" or "destroy". */
+	/* Each callback may be NULL. `enter` and `leave` are called before and after each call of
+	 * the policy, for a watchdog. `call` is "create", "decide" or "destroy". */
 	void (*enter)(void *user, const char *call);
 	void (*leave)(void *user);
-	/* Reports a fault of the policy's answers, as a sentence without the policy's name. Once
-	 * for each kind of fault. */
+	/* Reports a fault in the policy's plans, as a sentence without the policy's name. Called
+	 * once for each kind of fault. */
 	void (*say)(void *user, const char *what);
 	void *user;
 	uint32_t said; /* kinds already reported, as bits; initially 0 */
 };
 
-/* Creates the policy's state for this engine's device. NULL: the policy has no state, or create
- * failed; planner_decide then gives the device to every launch. */
+/* Creates the policy's state for this engine's device. Returns NULL if the policy has no state, or
+ * if `create` failed. After a failure, planner_decide gives the device to every launch. */
 void *planner_create(const struct sched *s, const struct sched_planner *f);
 /* Frees what planner_create returned for this policy. */
 void planner_destroy(const struct sched_planner *f, void *state);
 /* Frees what p holds, not p itself. */
 void planner_free(struct planning *p);
-/* Asks the policy, and sets next_allowed, next_begin and next_held of each launch and tenant;
- * lowers deadline_ns. Call it after sched_gather. 0 or -ENOMEM. */
+/* Asks the policy. Sets next_allowed, next_begin and next_held of each launch and tenant, and
+ * lowers deadline_ns. Must be called after sched_gather. Returns 0 or -ENOMEM. */
 int planner_decide(struct sched *s, uint64_t now_ns);
 
 #endif

@@ -1,23 +1,23 @@
 /* SPDX-License-Identifier: Apache-2.0
  * Copyright 2026 The heddle authors */
 
-/* Fairness first (FLEP, section 5.2.2): weighted rounds. In each round a tenant with work has
- * the device for an epoch of T x its weight, where T is the smallest for which
+/* Fairness first (FLEP, section 5.2.2): weighted round robin. In each round a tenant with work has
+ * the device for an epoch of T x its weight, where T is the smallest value for which
  *
- * sum of O_i  /  (T x sum of W_i)  <=  max_overhead,
+ *     sum of O_i  /  (T x sum of W_i)  <=  max_overhead.
  *
- * where O_i is the time that a turn of tenant i loses: at least the cost of preempting its
- * kernel, and at least the change to the next tenant. A turn also loses time to cold caches; ffs
- * measures that at the end of the turn, as its length minus the predicted time of the work done
- * in it. In the paper each priority has a weight and each program one kernel. Here each tenant
+ * O_i is the time that a time slice of tenant i loses: at least the cost of preempting its kernel,
+ * and at least the change to the next tenant. A time slice also loses time to cold caches. ffs
+ * measures that at the end of the time slice, as its length minus the predicted time of the work
+ * done in it. In the paper each priority has a weight and each program one kernel. Here each tenant
  * has a weight, priorities do not count, and all launches of a tenant share its epoch.
  *
  * Epochs vary in length: begun blocks run to their end, draining takes time, and programs pause
- * between kernels. So ffs keeps a virtual time for each tenant, as in fair queueing (Goyal, Vin
- * and Cheng, 1996): the work done, divided by the weight. The tenant with the least virtual time
- * has the next turn, and a turn ends early when another tenant with work is an epoch behind. If
- * all tenants always have work, this gives the paper's rounds. A tenant that returns from a
- * longer absence is at most one epoch behind, because an idle tenant must not save up time. */
+ * between kernels. So ffs keeps a virtual time for each tenant, as in fair queueing (Goyal, Vin and
+ * Cheng, 1996): the work done, divided by the weight. The tenant with the least virtual time gets
+ * the next time slice. A time slice ends early when another tenant with work is an epoch behind. If
+ * all tenants always have work, this gives the paper's rounds. A tenant that returns from a longer
+ * absence is at most one epoch behind, because an idle tenant must not save up time. */
 #include "planner.h"
 #include "policy.h"
 
@@ -26,8 +26,8 @@
 
 #define EPOCH_MIN_NS 100000u /* lower limit of T */
 #define COST_MIN_NS  10000u  /* lower limit of a preemption's cost */
-/* A tenant's virtual time exceeds the least one by at most so many epochs. Otherwise a tenant whose
- * work could not be stopped for long would never get a turn again. */
+/* Maximum number of epochs by which a tenant's virtual time can exceed the least one. Otherwise a
+ * tenant whose work could not be stopped for long would never get a time slice again. */
 #define AHEAD_MAX 64
 #define LOST_MAX  4 /* limit of a turn's loss, in multiples of its known costs */
 #define LOST_PART 8 /* a turn replaces 1/8 of the mean loss */
@@ -55,7 +55,7 @@ struct entry {
 struct ffs {
 	VEC(struct entry) row;
 	uint32_t current;    /* the tenant whose turn it is; meaningful if it is in the row */
-	bool waits;          /* that tenant had no work at the last decision, and kept its turn */
+	bool waits;          /* that tenant had no work at the last decision, and kept the device */
 	uint64_t decided_ns; /* time of the last decision */
 };
 
@@ -68,7 +68,7 @@ static struct entry *find_entry(struct ffs *f, uint32_t tenant)
 	return NULL;
 }
 
-/* Appends new tenants to the row, and removes those that are gone. */
+/* Appends new tenants to the array, and removes tenants that are gone. */
 static bool update_tenants(struct ffs *f, const struct heddle_policy_view *v)
 {
 	size_t kept = 0;
@@ -144,9 +144,9 @@ static void add_service(struct entry *e, uint64_t ns)
 	e->virtual_ns += ns / e->weight;
 }
 
-/* ffs charges finished work at its predicted time alone, so that no tenant pays for changes between
- * tenants. The charge of a turn is between half of its time on the device and all of it, because
- * predictions can be wrong. */
+/* Charges a tenant for its work. ffs charges only the predicted time of finished work, so that no
+ * tenant pays for changes between tenants. Because predictions can be wrong, the charge of a time
+ * slice is at least half of its time on the device, and at most all of it. */
 static void add_work(struct entry *e)
 {
 	uint64_t charged;
@@ -160,7 +160,8 @@ static void add_work(struct entry *e)
 	e->turn_charged_ns = charged;
 }
 
-/* The blocks of the tenant's last turn have all finished, so its loss is known now. */
+/* Begins a time slice. The blocks of the tenant's last time slice have all finished, so the time
+ * that it lost is known now. */
 static void begin_turn(struct entry *e, uint64_t now_ns)
 {
 	uint64_t lasted = e->turn_ended_ns - e->turn_began_ns;
@@ -181,7 +182,8 @@ static void charge_tenants(struct ffs *f, const struct heddle_policy_view *v)
 {
 	struct entry *now = find_entry(f, f->current);
 
-	/* The tenant paused while others waited for it: the pause is part of its turn. */
+	/* The tenant paused while other tenants waited, so the pause counts as part of its time
+	 * slice. */
 	if (now && f->waits) {
 		add_service(now, v->now_ns - f->decided_ns);
 		now->turn_pause_ns += v->now_ns - f->decided_ns;
@@ -190,8 +192,8 @@ static void charge_tenants(struct ffs *f, const struct heddle_policy_view *v)
 		add_work(&f->row.at[i]);
 }
 
-/* The tenant with work that has had the least service. Among equals, the first one after `last`
- * in the row, so turns go round. NULL: no tenant has work. */
+/* Returns the tenant with work that has had the least service. If several had the same, it is the
+ * first one after `last` in the array, so that time slices rotate. NULL: no tenant has work. */
 static struct entry *find_least_served(struct ffs *f, const struct entry *last)
 {
 	size_t from = last ? (size_t)(last - f->row.at) + 1 : 0;
@@ -215,9 +217,9 @@ static void note_away(struct entry *e, uint64_t now_ns, uint64_t epoch_ns)
 		e->away_ns = MAX(now_ns, 1);
 }
 
-/* A new or returning tenant is at most one epoch behind the others, and no tenant is more than
- * AHEAD_MAX epochs in advance. A pause between two kernels is no absence: otherwise each pause
- * would cancel what the tenant is owed. */
+/* Bounds the virtual times: a new or returning tenant is at most one epoch behind the others, and
+ * no tenant is more than AHEAD_MAX epochs ahead. A pause between two kernels does not count as an
+ * absence. Otherwise each pause would cancel the time that the tenant is owed. */
 static void bound_virtual_times(struct ffs *f, uint64_t now_ns, uint64_t epoch_ns)
 {
 	uint64_t there = UINT64_MAX;

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0
  * Copyright 2026 The heddle authors */
 
-/* Fixed numbers of blocks: the weight of a tenant (heddle run -w) is the number of blocks that
- * each of its launches may have on every SM, while another launch also has blocks to begin. A
- * launch alone may have all that fit. Blocks that do not fit beside those of earlier launches
- * get no room. heddle bench share --oracle tries such divisions of an SM. */
+/* Fixed numbers of blocks. The weight of a tenant (heddle run -w) is the number of blocks that each
+ * of its launches may have on every SM, while another launch also has blocks to begin. A launch
+ * that is alone may have all blocks that fit. If blocks do not fit beside those of earlier
+ * launches, they are not granted. heddle bench share --oracle tries such divisions of an SM. */
 #include "base/base.h"
 #include "planner.h"
 #include "policy.h"

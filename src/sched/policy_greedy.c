@@ -2,23 +2,21 @@
  * Copyright 2026 The heddle authors */
 
 /* Adaptive simultaneous multi-tenancy, section 3.6, algorithm 1: every kernel stays on every SM,
- * with the numbers of blocks that make the greatest remaining time as small as possible. Each
- * kernel begins with the fewest blocks. The kernel with the longest remaining time gets more, as
- * long as all fit on an SM together. (Line 5 of the listing goes one past the end of its list: <
- * is meant, not <=.)
+ * with the numbers of blocks that minimize the greatest remaining time. Each kernel begins with the
+ * fewest blocks. The kernel with the longest remaining time gets more, as long as all fit on an SM
+ * together. (Line 5 of the listing goes one past the end of its list: it should have <, not <=.)
  *
  * The configurations of a kernel are the counts of blocks at which it ran faster than at any
- * smaller count (section 3.5). A count that was not measured is assumed to be as fast per block
- * as the nearest smaller measured one, or else as the prediction for a full SM. So counts that
- * may pay are tried, and then measured. The remaining time is equation 1. Priorities do not
- * count.
+ * smaller count (section 3.5). A count that was not measured is assumed to be as fast per block as
+ * the nearest smaller measured one, or else as the prediction for a full SM. So counts that may pay
+ * are tried, and then measured. The remaining time is equation 1. Priorities do not count.
  *
- * A kernel whose last block has begun needs no more room, and its room becomes free as its
- * blocks end. It is left out, so that others are launched while it ends (section 3.3).
+ * A kernel whose last block has begun needs no more space, and its space becomes free as its blocks
+ * end. It is left out, so that others are launched while it ends (section 3.3).
  *
  * If tenants cannot run side by side, only launches of one tenant share the device: the tenant
- * whose launch came first. The option pairs=on has the same effect on tenants that are slower
- * side by side (below). */
+ * whose launch came first. The option pairs=on does the same to tenants that are slower side by
+ * side. */
 #include "ages.h"
 #include "base/base.h"
 #include "curve.h"
@@ -32,16 +30,16 @@
 
 #define COUNTS (HEDDLE_POLICY_CURVE - 1) /* most blocks on an SM */
 #define WARP   32u
-/* Limit of launches for predictions, whose cost grows with the cube of the number. With more
- * launches nothing is predicted. */
+/* Maximum number of launches for predictions, whose cost grows with the cube of the number. With
+ * more launches nothing is predicted. */
 #define PREDICTED 8u
-/* Tenants begin to share if that saves more than this part of the time, and stop if it costs
- * more than this part. Predicted durations have a mean error of 4.5 % (model/durations.c), so a
- * smaller difference means nothing. This also keeps a running pair together while its
- * predictions vary around equality. */
+/* Tenants begin to run side by side if that saves more than this part of the time, and stop if it
+ * costs more than this part. Predicted durations have a mean error of 4.5 % (model/durations.c), so
+ * a smaller difference means nothing. This also keeps a running pair together while its predictions
+ * vary around equality. */
 #define MARGIN 0.05
-/* A launch waits for the last blocks of another one if a block takes at most END_PART of the
- * waiting launch's own time. It waits at most END_TIMES durations of a block. */
+/* A launch waits for the last blocks of another launch if a block takes at most END_PART of the
+ * waiting launch's own time. It waits at most as long as END_TIMES blocks take. */
 #define END_PART  0.05
 #define END_TIMES 2
 
@@ -75,7 +73,7 @@ static uint32_t most_blocks(const struct heddle_policy_kernel *k)
 	return MIN(MAX(k->blocks_per_sm, 1u), COUNTS);
 }
 
-/* False for a count that a launch of the guard form cannot have. */
+/* Returns false for a count that a launch of the guard form cannot have. */
 static bool can_have(const struct heddle_policy_kernel *k, uint32_t n)
 {
 	return !k->unranked || n >= most_blocks(k) || k->counts >> n & 1;
@@ -90,8 +88,8 @@ static uint32_t least_blocks(const struct heddle_policy_kernel *k)
 	return n;
 }
 
-/* Estimates the duration of the whole launch for each count. If nothing is known, the duration
- * is the number UNKNOWN, which is longer than all others. */
+/* Estimates the duration of the whole launch for each count. If nothing is known, the duration is
+ * the number UNKNOWN, which is longer than all others. */
 static void estimate_durations(struct candidate *c)
 {
 	const struct heddle_policy_kernel *k = c->k;
@@ -104,7 +102,7 @@ static void estimate_durations(struct candidate *c)
 	for (uint32_t n = 1; n <= most; n++) {
 		if (k->curve_ns[n] != HEDDLE_POLICY_UNKNOWN)
 			per_count = (double)k->curve_ns[n] * n;
-		/* An impossible count gets the duration of the count below, so it is never
+		/* An impossible count gets the duration of the count below it. So it never looks
 		 * faster. */
 		c->ns[n] = can_have(k, n) || n == 1 ? per_count / n : c->ns[n - 1];
 	}
@@ -117,8 +115,8 @@ static double remaining_ns(const struct candidate *c)
 
 /* ---- resources of an SM ---- */
 
-/* Adds `count` blocks of the kernel. The hardware allocates threads and registers by whole
- * warps. */
+/* Adds the resources of `count` blocks of the kernel to `sum`. The hardware allocates threads and
+ * registers by whole warps. */
 static void add_blocks(struct resources *sum, const struct heddle_policy_kernel *k, uint32_t count,
 	uint64_t shared_bytes)
 {
@@ -130,7 +128,8 @@ static void add_blocks(struct resources *sum, const struct heddle_policy_kernel 
 	sum->shared += count * shared_bytes;
 }
 
-/* The shared memory of a block that keeps the launch to its count: one more block must not fit. */
+/* Returns the shared memory that a block needs so that the SM holds only `count` blocks of this
+ * launch: one more block must not fit. */
 static uint64_t padded_shared_bytes(const struct heddle_policy_device *d, const struct candidate *c)
 {
 	return c->padded && c->count < most_blocks(c->k) ? d->shared_per_sm / (c->count + 1) + 1
@@ -159,8 +158,8 @@ static int longest_first(const void *pa, const void *pb)
 	return a->k->order < b->k->order ? -1 : a->k->order > b->k->order;
 }
 
-/* Sets the counts, and sorts `at`. If not even one block of each fits, all get one, and the
- * hardware queues them. */
+/* Chooses the counts, and sorts `at`. If one block of each launch does not fit on an SM, each
+ * launch gets one block, and the hardware queues the blocks. */
 static void allocate_blocks(const struct heddle_policy_device *d, struct candidate *at, uint32_t n)
 {
 	uint32_t marked = 0;
@@ -187,15 +186,14 @@ static void allocate_blocks(const struct heddle_policy_device *d, struct candida
 
 /* ---- whether tenants are faster side by side ----
  *
- * The time together lasts until the last launch ends: the launches run at the pace that the
- * model of pairs predicts for their counts until one ends; the last one runs on alone. The
+ * The time side by side lasts until the last launch ends. Until the first launch ends, the launches
+ * run at the pace that the model of pairs predicts for their counts; the last one runs alone. The
  * alternative is one tenant after another, each with all blocks that fit. Slowdowns by several
- * launches add up. Kernels that a learned ratio keeps apart are not measured again while it
- * does. */
+ * launches add up. If a learned ratio keeps two kernels apart, the pair is not measured again. */
 
-/* Duration of the whole launch alone on the device. Between measured counts the throughput is
- * linear, as in the model of pairs: both sums of times must use the same interpolation, or the
- * comparison would be wrong. */
+/* Returns the duration of the whole launch alone on the device. The throughput between measured
+ * counts is linear, as in the model of pairs. The times side by side and one after another must use
+ * the same interpolation, or their comparison would be wrong. */
 static double alone_ns(const struct candidate *c)
 {
 	const uint64_t *curve = c->k->curve_ns;
@@ -213,8 +211,8 @@ static double alone_ns(const struct candidate *c)
 	return 1 / (low + (high - low) * (c->most - below) / (above - below));
 }
 
-/* slow[i][j]: by how much launch j beside launch i lengthens all of launch i, ns. False: for two
- * launches of different tenants this is not known. */
+/* Sets slow[i][j] to the time in ns by which launch j beside launch i lengthens all of launch i.
+ * Returns false if this is not known for two launches of different tenants. */
 static bool ask_all(const struct heddle_policy_plan *out, const struct candidate *at, uint32_t n,
 	double slow[PREDICTED][PREDICTED])
 {
@@ -234,8 +232,8 @@ static bool ask_all(const struct heddle_policy_plan *out, const struct candidate
 	return true;
 }
 
-/* Duration of the whole launch i beside the launches that have work left. Several ratios below 1
- * cannot make a launch faster than it is alone. */
+/* Returns the duration of the whole launch i beside the launches that have work left. Several
+ * ratios below 1 cannot make a launch faster than it is alone. */
 static double beside_ns(
 	const struct candidate *at, uint32_t n, uint32_t i, const double *left, const double *slow)
 {
@@ -283,7 +281,7 @@ static double makespan(const struct heddle_policy_plan *out, const struct candid
 	return total;
 }
 
-/* Copies the launches of this tenant and, if `chosen` is set, of all chosen tenants. Returns
+/* Copies to `ret` the launches of `tenant` and, if `chosen` is true, of all chosen tenants. Returns
  * their number. */
 static uint32_t collect_launches(
 	const struct candidate *at, uint32_t n, bool chosen, uint32_t tenant, struct candidate *ret)
@@ -296,7 +294,8 @@ static uint32_t collect_launches(
 	return len;
 }
 
-/* Sets *ret_back_ns to the cost of taking the device from the launches that run. */
+/* Returns whether any of the launches runs. Sets *ret_back_ns to the cost of taking the device from
+ * those that run. */
 static bool is_running(const struct candidate *at, uint32_t n, uint64_t *ret_back_ns)
 {
 	bool running = false;
@@ -309,8 +308,8 @@ static bool is_running(const struct candidate *at, uint32_t n, uint64_t *ret_bac
 	return running;
 }
 
-/* True if the tenant should run beside the chosen ones rather than after them, or if this is not
- * known. work: room for n candidates. */
+/* Returns true if the tenant should run beside the chosen ones and not after them, or if this is
+ * not known. `work` is a buffer for n candidates. */
 static bool is_faster_together(const struct heddle_policy_view *v,
 	const struct heddle_policy_plan *out, const struct candidate *at, uint32_t n,
 	uint32_t tenant, struct candidate *work)
@@ -342,9 +341,9 @@ static void choose_tenant(struct candidate *at, uint32_t n, uint32_t tenant)
 		at[i].chosen |= at[i].k->tenant_index == tenant;
 }
 
-/* Chooses tenants in the order of their first launches, and stops at the first that should wait:
- * later tenants do not overtake it. The others get no SM. Returns the number of launches of
- * chosen tenants, which move to the front of `at`. */
+/* Chooses tenants in the order of their first launches. Stops at the first tenant that should wait,
+ * so that later tenants do not overtake it. The remaining tenants get no SM. Returns the number of
+ * launches of chosen tenants, which move to the front of `at`. */
 static uint32_t choose_tenants(const struct heddle_policy_view *v, struct heddle_policy_plan *out,
 	struct candidate *at, uint32_t n)
 {
@@ -385,8 +384,8 @@ static uint32_t first_tenant(const struct heddle_policy_view *v)
 	return UINT32_MAX;
 }
 
-/* Collects the launches that share the device; others get no SM. The view has launches by order
- * of arrival. */
+/* Collects the launches that share the device; other launches get no SM. The view lists launches in
+ * the order of arrival. */
 static uint32_t gather_candidates(
 	const struct heddle_policy_view *v, struct heddle_policy_plan *out, struct candidate *at)
 {
@@ -403,7 +402,8 @@ static uint32_t gather_candidates(
 			continue;
 		at[n] = (struct candidate){.k = k,
 			.index = i,
-			/* A small grid, or one that is nearly done, cannot use all places. */
+			/* A small grid, or one that is nearly finished, cannot use all blocks that
+			 * an SM can hold. */
 			.most = curve_most(most_blocks(k), k->blocks - MIN(k->finished, k->blocks),
 				v->device->n_sms),
 			.least = 1,
@@ -414,7 +414,8 @@ static uint32_t gather_candidates(
 	return n;
 }
 
-/* A measurement of the pair is more reliable than a prediction. */
+/* Returns whether this pair of kernels was measured. A measurement is more reliable than a
+ * prediction. */
 static bool is_pair_measured(const struct greedy *g, const struct candidate *at, uint32_t n)
 {
 	return n == 2 && ages_knows(&g->ages, at[0].k->code, at[1].k->code);
@@ -427,9 +428,9 @@ static int by_arrival(const void *pa, const void *pb)
 	return a->index < b->index ? -1 : a->index > b->index;
 }
 
-/* Duration of the launch alone on the device in ns; 0: not known. Uses the curve's last point
- * first: it is measured on launches that ran alone, while predictions also learn from shared
- * runs. */
+/* Returns the duration of the launch alone on the device in ns; 0: unknown. Prefers the curve's
+ * last point, because it is measured on launches that ran alone, while predictions also learn from
+ * shared runs. */
 static double launch_alone_ns(const struct heddle_policy_kernel *k)
 {
 	uint64_t ns = k->curve_ns[most_blocks(k)];
@@ -439,8 +440,9 @@ static double launch_alone_ns(const struct heddle_policy_kernel *k)
 	return ns == HEDDLE_POLICY_UNKNOWN ? 0 : (double)ns;
 }
 
-/* Of two launches, the one that must return after the other gets no SM until it has left. A
- * launch that waits for the other's end gets none either. */
+/* Applies the decision of ages_decide on two launches. A launch that must return after the other
+ * one gets no SM until it has left. A launch that waits for the other one's end gets none
+ * either. */
 static void order_ages(struct greedy *g, const struct heddle_policy_view *v,
 	struct heddle_policy_plan *out, struct candidate *at, uint32_t n)
 {
@@ -474,7 +476,7 @@ static void order_ages(struct greedy *g, const struct heddle_policy_view *v,
 			v->device->n_sms);
 }
 
-/* The first launch whose last block has begun. NULL: there is none. */
+/* Returns the first launch whose last block has begun; NULL: there is none. */
 static const struct heddle_policy_kernel *find_ending(const struct heddle_policy_view *v)
 {
 	for (uint32_t i = 0; i < v->n_kernels; i++) {
@@ -487,10 +489,11 @@ static const struct heddle_policy_kernel *find_ending(const struct heddle_policy
 	return NULL;
 }
 
-/* An SM keeps its division into L1 cache and shared memory until it has no block. So a launch
- * that starts beside the last blocks of one with more shared memory has less cache until it
- * ends: a launch that depends on its cache took 2.2 times as long on an H100. Such a launch
- * waits for those blocks, if the wait is short compared with its own duration. */
+/* Makes launches wait for the last blocks of another launch. An SM keeps its division into L1 cache
+ * and shared memory until it has no block. So if a launch starts beside the last blocks of one with
+ * more shared memory, it has less cache until it ends. On an H100, a launch that depends on its
+ * cache took 2.2 times as long. Such a launch waits for those blocks, if the wait is short compared
+ * with its own duration. */
 static void await_end(struct greedy *g, const struct heddle_policy_view *v,
 	struct heddle_policy_plan *out, const struct candidate *at, uint32_t n)
 {
@@ -520,7 +523,7 @@ static void await_end(struct greedy *g, const struct heddle_policy_view *v,
 	}
 }
 
-/* Keeps the counts of two launches while their ages are measured. */
+/* Keeps the counts of two launches while both orders of their ages are measured (ages.h). */
 static void hold_counts(const struct greedy *g, const struct heddle_policy_view *v,
 	struct candidate *at, uint32_t n)
 {
@@ -538,7 +541,8 @@ static void hold_counts(const struct greedy *g, const struct heddle_policy_view 
 		at[i].count = planned[i];
 }
 
-/* The count of blocks that a launch of the guard form has on its SMs now. 0: none. */
+/* Returns the number of blocks that a launch of the guard form has on each of its SMs now; 0:
+ * none. */
 static uint32_t count_now(const struct heddle_policy_view *v, const struct heddle_policy_kernel *k)
 {
 	for (uint32_t sm = 0; sm < v->device->n_sms; sm++)
@@ -547,9 +551,10 @@ static uint32_t count_now(const struct heddle_policy_view *v, const struct heddl
 	return 0;
 }
 
-/* Only a single launch of the guard form can be kept to a count by shared memory. Two such
- * launches do not fit on an SM together, and beside one without a bound the other gets no room.
- * If there are several, each keeps its count. */
+/* Decides which counts launches of the guard form can have. Additional shared memory keeps such a
+ * launch to a count, because no further block fits on an SM. This works only for a single launch: a
+ * second launch of this kind would not fit on the SM at all, or would take all the space if it has
+ * no bound. So if there are several, each keeps its count. */
 static void place_guards(const struct heddle_policy_view *v, struct candidate *at, uint32_t n)
 {
 	uint32_t guards = 0;
@@ -570,8 +575,8 @@ static void place_guards(const struct heddle_policy_view *v, struct candidate *a
 	}
 }
 
-/* A launch of the guard form must leave to change its count. It keeps its present count if all
- * launches fit, and if the change would save less time than it costs. */
+/* A launch of the guard form must leave the device to change its count. So it keeps its present
+ * count if all launches fit, and if the change would save less time than it costs. */
 static void keep_counts(
 	const struct heddle_policy_view *v, struct candidate *at, uint32_t n, uint32_t i)
 {

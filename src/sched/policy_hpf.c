@@ -1,23 +1,24 @@
 /* SPDX-License-Identifier: Apache-2.0
  * Copyright 2026 The heddle authors */
 
-/* Highest priority first, shortest remaining time within a priority (FLEP, section 5.2.1 and
- * figure 6).
+/* Highest priority first, shortest remaining time within a priority (FLEP, section 5.2.1 and figure
+ * 6).
  *
- * The paper's listing differs from its text in two places, and the text is right: an arrival
- * with the running kernel's priority must enter its queue before the queue is searched (line 9
- * omits this), and so must the preempted kernel (line 4 enqueues a number). Neither error can
- * occur here: the "queues" are classes of the sorted view, which always holds every active
- * kernel, including running ones. The listing has one running kernel Kr. Here several may run,
- * on SMs of their own (spatial preemption) or as launches of one tenant. */
+ * The paper's listing differs from its text in two places, and the text is right. First, an arrival
+ * with the running kernel's priority must enter its queue before the queue is searched; line 9
+ * omits this. Second, the preempted kernel must enter its queue; line 4 enqueues a number. Neither
+ * error can occur here: the "queues" are classes of the sorted view, which always holds every
+ * active kernel, including running ones. The listing has one running kernel Kr. Here several may
+ * run, on separate SMs (spatial preemption) or as launches of one tenant. */
 #include "policy.h"
 
 #include <limits.h>
 #include <stdlib.h>
 
-/* Line 27: Ks replaces Kr if Kr.Tr > Ks.Tr + overhead. As an order of all kernels: a running
- * kernel counts as shorter by its preemption cost. Preempting a kernel that has not begun on its
- * SMs costs nothing. */
+/* Returns the time by which kernels of one priority are sorted. Line 27 of the listing says: Ks
+ * replaces Kr if Kr.Tr > Ks.Tr + overhead. In a sorted order this means that a running kernel
+ * counts as shorter by its preemption cost. Preempting a kernel that has not begun on its SMs costs
+ * nothing. */
 static uint64_t sort_key(const struct sched_kernel *k)
 {
 	if (k->remaining_ns == SCHED_UNKNOWN)
@@ -39,14 +40,15 @@ static int compare_kernels(const void *pa, const void *pb)
 		return a->turn == SCHED_NO_TURN ? 1 : -1;
 	if (a->priority != b->priority)
 		return a->priority > b->priority ? -1 : 1;
-	/* Opaque work sorts after the launches of its priority: it only excludes lower ones. */
+	/* Unmanaged (opaque) work comes after the launches of its priority, because it only
+	 * excludes work of lower priority. */
 	if (a->kind != b->kind)
 		return a->kind < b->kind ? -1 : 1;
 	/* Stalled tenants have had their turn. */
 	if (a->turn != b->turn)
 		return a->turn < b->turn ? -1 : 1;
-	/* A launch that its own tenant ranks lower comes after the first launches of all
-	 * tenants. */
+	/* A launch that its own tenant ranks lower comes after the first launches of all tenants of
+	 * this priority. */
 	if (a->depth != b->depth)
 		return a->depth < b->depth ? -1 : 1;
 	if (ka != kb)
@@ -61,7 +63,8 @@ struct filling {
 	uint32_t lane, left;
 };
 
-/* Puts kernel i into the next lane, with its tenant's equal kernels unless they compete. */
+/* Puts kernel i into the next lane, together with its tenant's kernels of the same rank unless
+ * these compete (within_srt). */
 static void fill_lane(struct filling *f, size_t i)
 {
 	struct sched_kernel *head = f->v->at[i];
@@ -99,14 +102,15 @@ static void hpf_decide(struct sched_view *v)
 		if (k->lane != SCHED_NO_LANE)
 			continue;
 		if (k->kind != SCHED_MANAGED) {
-			/* Excludes lower work from as many SMs as it may use. Work of its own
-			 * priority shares them as the device decides. */
+			/* Unmanaged work excludes work of lower priority from as many SMs as it may
+			 * use. Work of its own priority shares these SMs as the device decides. */
 			k->lane = f.lane++;
 			k->want_sms = v->spatial ? MIN(k->need_sms, f.left) : f.left;
 			f.left -= k->want_sms;
 			continue;
 		}
-		/* Without MPS the device itself changes between tenants, and only as a whole. */
+		/* Without MPS the device itself switches between tenants, and only as a whole. So
+		 * only one tenant gets lanes. */
 		if (!v->simultaneous && k->tenant != v->at[0]->tenant)
 			continue;
 		fill_lane(&f, i);

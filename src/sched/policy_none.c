@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  * Copyright 2026 The heddle authors */
 
-/* The template: every launch gets the whole device, and no tenant is held. This is a device
- * without heddle. */
+/* The template for policies. Every launch gets the whole device, and no tenant is held, as on a
+ * device without heddle. */
 #include "planner.h"
 #include "policy.h"
 

@@ -1,18 +1,18 @@
 /* SPDX-License-Identifier: Apache-2.0
  * Copyright 2026 The heddle authors */
 
-/* For heddle profile (Adaptive simultaneous multi-tenancy, section 3.5): one launch runs at a
- * time, with the same number of blocks on each SM from its first block to its last. The launches
- * of a kernel step through the counts (curve_turn), so even a program with few launches measures
- * both ends of the curve and counts between them. Kernels are identified by code, shape and
- * blocks per SM, because a kernel may have two forms.
+/* The policy for heddle profile (Adaptive simultaneous multi-tenancy, section 3.5): one launch runs
+ * at a time, with the same number of blocks on each SM from its first block to its last. The
+ * launches of a kernel step through the counts (curve_turn), so even a program with few launches
+ * measures both ends of the curve and counts between them. Kernels are identified by code, shape
+ * and blocks per SM, because a kernel may have two forms.
  *
- * Tenants are held, so a launch begins with no SM and has no block before heddled sets its
- * count. Opaque work ends the hold, because a launch may wait for it in its stream.
+ * Tenants are held, so a launch begins with no SM and has no block before heddled sets its count.
+ * Unmanaged (opaque) work ends the hold, because a launch may wait for it in its stream.
  *
- * A program may launch a kernel once and end, so the steps outlive devices: all engines of a
- * process share one table. If the table is full, a new kernel replaces the least recently used
- * one. */
+ * A program may launch a kernel once and end, so the steps are kept when a device is closed: all
+ * engines of a process share one table. If the table is full, a new kernel replaces the least
+ * recently used one. */
 #include "curve.h"
 #include "planner.h"
 #include "policy.h"
@@ -34,7 +34,7 @@ static uint64_t clock_of_turns;
 struct profiling {
 	uint32_t tenant;
 	uint64_t launch;
-	uint32_t count; /* of its blocks on each SM; 0: no launch has had the device yet */
+	uint32_t count; /* number of its blocks on each SM; 0: no launch has had the device yet */
 };
 
 static struct turn *turn_of(const struct heddle_policy_kernel *k)
@@ -75,7 +75,7 @@ static uint32_t next_count(const struct heddle_policy_kernel *k, uint32_t n_sms)
 		if (can_have(k, count))
 			return count;
 	}
-	/* A kernel whose blocks obey no bound has only one configuration. */
+	/* The kernel's blocks obey no bound, so the kernel has only one configuration. */
 	return most;
 }
 
@@ -90,8 +90,8 @@ static bool is_current(const struct profiling *p, const struct heddle_policy_vie
 	return p->count && p->tenant == tenant_of(v, k) && p->launch == k->launch;
 }
 
-/* The launch to measure now: the current one while it lasts, then the oldest. UINT32_MAX: there
- * is none. */
+/* Returns the index of the launch to measure now: the current one while it lasts, then the oldest.
+ * UINT32_MAX: there is none. */
 static uint32_t find_launch(const struct profiling *p, const struct heddle_policy_view *v)
 {
 	uint32_t first = UINT32_MAX;
@@ -137,7 +137,8 @@ static void profile_decide(
 
 		if (k->kind == HEDDLE_POLICY_OPAQUE)
 			out->held[k->tenant_index] = 0;
-		/* A pool without tasks is not a launch to measure, and finds its work by itself. */
+		/* A task pool without tasks is not a launch to measure. It stays on the device,
+		 * where it finds new tasks by itself. */
 		if (k->kind == HEDDLE_POLICY_MANAGED && k->idle)
 			memset(heddle_policy_row(v, out, i), HEDDLE_POLICY_UNBOUNDED,
 				v->device->n_sms);

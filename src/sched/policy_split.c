@@ -3,17 +3,16 @@
 
 /* Quotas that differ by SM ("Adaptive Simultaneous Multi-tenancy for GPUs", sections 3.8 and 6,
  * which leave them as future work). Two sides share the device, and an option says how:
- *   whole=P   the first side has P percent of the SMs, the second side the others
- *   mixed=P   on even SMs each kernel of the first side may have P percent of the blocks that an SM
- *             holds of it, and each of the second side the rest of 100 percent; on odd SMs the
- *             percentages are exchanged
- * The tenants of the highest priority with work are the first side, and all others the second.
- * If all have one priority, the tenant whose launch came first is the first side. A side alone
- * has the whole device. A kernel whose last block has begun needs no more room, as with policy
- * greedy.
+ *     whole=P   the first side has P percent of the SMs, the second side the others
+ *     mixed=P   on even SMs each kernel of the first side may have P percent of the blocks that an
+ *               SM holds of it, and each kernel of the second side the rest of 100 percent; on odd
+ *               SMs the percentages are exchanged
  *
- * If tenants cannot run side by side, only launches of one tenant get the device: the tenant
- * whose launch came first. */
+ * The tenants of the highest priority with work are the first side, and all others the second. If
+ * all have the same priority, the tenant whose launch came first is the first side. A side alone
+ * has the whole device. A kernel whose last block has begun needs no more space, as in policy
+ * greedy. If tenants cannot run side by side, only the tenant whose launch came first gets the
+ * device. */
 #include "base/base.h"
 #include "planner.h"
 #include "policy.h"
@@ -47,7 +46,8 @@ static int priority_of(const struct heddle_policy_view *v, const struct heddle_p
 
 /* The rule that puts a kernel on the first side. */
 struct side {
-	/* kernels of tenants with this priority; if false, kernels of this tenant */
+	/* true: the first side is the kernels of tenants with this priority; false: the kernels of
+	 * this tenant */
 	bool by_priority;
 	int priority;
 	uint32_t tenant;
@@ -90,7 +90,7 @@ static struct side find_first_side(const struct heddle_policy_view *v)
 
 /* ---- plans ---- */
 
-/* This percentage of the blocks that an SM holds, at least one. */
+/* Returns this percentage of the blocks that an SM holds, but at least one block. */
 static uint8_t part_of(const struct heddle_policy_kernel *k, uint32_t percent)
 {
 	uint32_t blocks = k->blocks_per_sm * percent / 100;

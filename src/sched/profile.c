@@ -3,17 +3,18 @@
 
 /* The default model. For each kernel and shape it keeps a mean duration, which becomes a moving
  * mean after eight launches. For each kernel and block shape it keeps the time of one block, for
- * grids that were never launched before. Both are in one bounded table under different keys; in
- * a full set the least recently used entry is replaced. Curves of kernels are moving means in a
- * table of their own. */
+ * grids that were never launched before. Both are in one bounded table under different keys. If a
+ * set of the table is full, a new entry replaces the least recently used one. Curves of kernels are
+ * moving means in a separate table. */
 #include "pair.h"
 
 #include <stdlib.h>
 #include <string.h>
 
-#define SETS          1024u
-#define WAYS          8u
-#define SAMPLES       50u /* as in the paper, a preemption's cost is the mean of this many */
+#define SETS 1024u
+#define WAYS 8u
+/* a preemption's cost is the mean of this many samples, as in the paper */
+#define SAMPLES       50u
 #define LEARN_EIGHTHS 8u
 #define CURVES        256u
 #define CURVE_MOVING  32u
@@ -30,7 +31,8 @@ struct profile_cost {
 	uint32_t ns[SAMPLES];
 };
 
-/* A kernel replaces another one at the same index. n: samples of each count. */
+/* The curve of a kernel. A new kernel replaces another one at the same index. n[i] is the number of
+ * samples of ns[i]. */
 struct profile_curve {
 	uint64_t kernel;
 	float ns[SCHED_PER_SM];
@@ -85,7 +87,8 @@ static void add_sample(struct profile_shape *s, uint64_t sample)
 	s->mean_ns = (uint64_t)((int64_t)s->mean_ns + away / (int64_t)s->n);
 }
 
-/* In thousandths of a nanosecond, so that short blocks of large grids differ. */
+/* Returns the time per block in thousandths of a nanosecond, so that short blocks of large grids
+ * differ. */
 static uint64_t time_per_block(uint64_t ran_ns, uint64_t total)
 {
 	return ran_ns / total > UINT64_MAX / 2000
@@ -114,7 +117,7 @@ static void profile_learn(void *state, const struct sched_shape *s, uint64_t ran
 	struct profile *p = state;
 
 	(void)disturbed;
-	/* A duration of more than eleven days comes from a wrong clock. */
+	/* A duration of more than eleven days comes from a wrong clock, so it is ignored. */
 	if (s->total == 0 || ran_ns == 0 || ran_ns > (uint64_t)1e15)
 		return;
 	add_sample(find_shape(p, key_of(s->kernel, s->total, s->threads, s->shared_bytes), true),

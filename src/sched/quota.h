@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0
  * Copyright 2026 The heddle authors */
 
-/* How many workers of a launch may stay on each SM: one byte for each SM, as in the page
- * (ctl/words.h). 0: none; 1 to QUOTA_MAX: this many; CTL_NO_QUOTA: no bound. No other value
- * occurs, and bytes of SMs that the device does not have are 0. */
+/* Quotas: how many workers of a launch may stay on each SM. There is one byte for each SM, as in
+ * the page (ctl/words.h). 0: none; 1 to QUOTA_MAX: this many; CTL_NO_QUOTA: no bound. No other
+ * value occurs. Bytes of SMs that the device does not have are 0. */
 #ifndef HEDDLE_SCHED_QUOTA_H
 #define HEDDLE_SCHED_QUOTA_H
 
@@ -82,7 +82,8 @@ static inline uint32_t quota_count(const struct quota *q)
 	return sms_count(&set);
 }
 
-/* Number of workers that may stay in all, if an SM holds workers_per_sm of them. */
+/* Returns the number of workers that may stay on all SMs together, if an SM holds workers_per_sm of
+ * them. */
 static inline uint32_t quota_workers(const struct quota *q, uint32_t workers_per_sm)
 {
 	uint32_t n = 0;

@@ -1,12 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0
  * Copyright 2026 The heddle authors */
 
-/* The scheduling engine: events in, decisions out. The engine has no clock (each event brings
- * its time, which never falls), no I/O and no threads. Events only update its state.
- * sched_decide asks the policy once for all events since the last decision, and sched_next
- * returns the actions one by one. There is one engine for each device. sched_end and sched_leave
- * invalidate handles of launches and tenants. doc/protocol.md defines word, relay, round and
- * drain. */
+/* The scheduling engine: it gets events and returns decisions. The engine has no clock (each event
+ * brings its time, which never falls), no I/O and no threads. Events only update its state.
+ * sched_decide asks the policy once for all events since the last decision, and sched_next returns
+ * the actions one by one. There is one engine for each device. sched_end and sched_leave invalidate
+ * handles of launches and tenants. doc/protocol.md defines word, relay, round and drain. */
 #ifndef HEDDLE_SCHED_H
 #define HEDDLE_SCHED_H
 
@@ -27,44 +26,49 @@ struct sched_options {
 	/* defaults: 2048, 32, 65536, 228 KiB */
 	uint32_t threads_per_sm, blocks_per_sm, regs_per_sm, shared_per_sm;
 	bool simultaneous, spatial, within_srt; /* see struct sched_view */
-	/* each program numbers its SMs itself (struct sched_tenant, renumbered) */
+	/* each program has its own numbers for SMs (engine.h: sched_tenant.renumbered) */
 	bool renumbers;
 	/* The caller calls sched_started. Then a launch that was granted SMs is charged for the
-	 * device only from its next block on. */
+	 * device only from the beginning of its next block on. */
 	bool tells_started;
 	uint32_t extra_sms; /* SMs given up beyond those that a waiting kernel needs */
-	/* longest wait for a tenant that is expected back (default: 1 ms) */
+	/* maximum time for which the device waits for a tenant whose next work is expected
+	 * (default: 1 ms) */
 	uint64_t linger_max_ns;
-	/* how long a submitted launch counts as about to arrive (default: 2 ms) */
+	/* how long the engine expects the arrival of a submitted launch that has SMs (default: 2
+	 * ms) */
 	uint64_t grace_ns;
 	uint64_t cost_ns;      /* cost of a preemption if none was measured (default: 100 us) */
 	uint64_t resume_ns;    /* added to that cost for the return (default: 20 us) */
 	uint32_t max_launches; /* of a tenant (default: 256) */
 	uint64_t opaque_ns;    /* cost of taking the device from opaque work (default: 0) */
-	/* how long a burst of opaque work holds opaque work of lower priority (default:
+	/* how long a burst of opaque (unmanaged) work holds opaque work of lower priority (default:
 	 * UINT64_MAX) */
 	uint64_t opaque_hold_ns;
 	bool opaque_free; /* opaque work never holds other opaque work */
-	/* how long equals wait for a stalled tenant (turns.c; default: 1 s) */
+	/* how long tenants of the same priority wait for a tenant without progress (turns.c;
+	 * default: 1 s) */
 	uint64_t still_ns;
-	/* part of the time that ffs may spend on switching (policy_ffs.c; default: 100) */
+	/* maximum part of the time that policy ffs spends on switching, in 1/1000 (policy_ffs.c;
+	 * default: 100) */
 	uint32_t overhead_permille;
 	/* The model that predicts durations and learns them (default: sched_model_means). The
-	 * caller owns its state, which must outlive the engine. NULL: the engine creates one. */
+	 * caller owns the model's state, which must outlive the engine. model_state NULL: the
+	 * engine creates a state. */
 	const struct sched_model *model;
 	void *model_state;
-	/* Options of one of the engine's own policies (sched_policy_check). The engine copies
-	 * them. NULL: "". */
+	/* Options for one of the engine's own policies (sched_policy_check). The engine copies the
+	 * string. NULL means "". */
 	const char *policy_options;
 };
 
 struct sched_launch_info {
 	uint64_t id, kernel, total;
-	/* The guard form: the launch has the same count of blocks on all its SMs, and drains and
-	 * is launched again for another count. */
+	/* The launch has the guard form: it has the same count of blocks on all its SMs. For
+	 * another count it drains and its tenant launches the rest again. */
 	bool unranked;
-	/* The possible counts besides the greatest: bit n for n blocks. 0: only quota 0 is a
-	 * bound. */
+	/* The possible counts below the greatest: bit n for n blocks. 0: the launch obeys only
+	 * quota 0. */
 	uint32_t counts;
 	uint32_t threads, regs, shared_bytes; /* of a block, a thread, a block */
 	uint32_t workers_per_sm;              /* 0: computed from the resources above */
@@ -74,8 +78,8 @@ struct sched_launch_info {
 };
 
 int sched_create(const struct sched_options *o, const struct sched_policy *p, struct sched **ret);
-/* Changes options and policy from now on. The properties of the device stay (its limits,
- * simultaneous, renumbers, max_launches), and so does the model. */
+/* Changes options and policy from now on. The model and the properties of the device stay the same
+ * (the device's limits, simultaneous, renumbers, max_launches). */
 void sched_reconfigure(struct sched *s, const struct sched_options *, const struct sched_policy *);
 void sched_destroy(struct sched *s);
 
@@ -86,62 +90,69 @@ void sched_leave(struct sched *s, uint64_t now_ns, struct sched_tenant *t);
 /* takes effect at the next decision */
 void sched_set_priority(struct sched *s, struct sched_tenant *t, int priority);
 void sched_set_weight(struct sched *s, struct sched_tenant *t, uint32_t weight);
-/* The program has submitted a launch. -EEXIST, -ENOSPC, -EINVAL (no blocks), -ENOMEM. The launch
- * gets no word before it arrives: it begins with the quotas of the last SCHED_BEGIN. */
+/* Reports that the program has submitted a launch. The engine sends no quotas to the launch before
+ * it arrives: it begins with the quotas of the last SCHED_BEGIN. Returns 0, -EEXIST, -ENOSPC,
+ * -EINVAL (no blocks), or -ENOMEM. */
 int sched_submit(struct sched *s, uint64_t now_ns, struct sched_tenant *t,
 	const struct sched_launch_info *info, struct sched_launch **ret);
 /* The launch begins, and with which quotas. */
 enum sched_began {
 	SCHED_BEGAN_FREE, /* without a bound */
 	SCHED_BEGAN_TOLD, /* those of the last SCHED_BEGIN */
-	/* those of an earlier SCHED_BEGIN: the launch needs a word in any case */
+	/* with the quotas of an earlier, unknown SCHED_BEGIN: the next decision sends quotas in any
+	 * case */
 	SCHED_BEGAN_UNKNOWN,
 };
 void sched_arrive(struct sched *s, uint64_t now_ns, struct sched_launch *l, enum sched_began began);
 /* requests no decision */
 void sched_progress(struct sched *s, struct sched_launch *l, uint64_t finished);
 /* Reports the number of blocks that have begun, including finished ones. When the last block has
- * begun, a policy that answers in plans is asked, because it may have room for another kernel. */
+ * begun, the engine asks a policy that answers in plans, because another kernel may fit now. */
 void sched_started(struct sched *s, uint64_t now_ns, struct sched_launch *l, uint64_t started);
-/* The launch has left: it was preempted, or it has the guard form and its count changed. */
+/* Reports that the launch has left the device, because it was preempted, or because it has the
+ * guard form and its count changed. */
 void sched_drained(struct sched *s, uint64_t now_ns, struct sched_launch *l);
-/* As many workers have left as the last SHRINK requires. A caller that cannot see this never
- * calls it, or calls sched_absent; the shrink then teaches no cost. */
+/* Reports that as many workers have left as the last SHRINK requires. A caller that cannot see this
+ * never calls it, or calls sched_absent. The engine then learns no cost from the shrink. */
 void sched_shrunk(struct sched *s, uint64_t now_ns, struct sched_launch *l);
-/* A pool of tasks has no task. It then goes last, and is never stalled. */
+/* Reports whether a pool of tasks has no task. An idle pool goes last, and never counts as
+ * stalled. */
 void sched_idle(struct sched *s, uint64_t now_ns, struct sched_launch *l, bool idle);
-/* The launch was preempted or shrunk while none of its affected workers was on the device. The
- * caller will see none leave. */
+/* Reports that a launch was preempted or shrunk while none of the affected workers was on the
+ * device. So the caller will see no worker leave. */
 void sched_absent(struct sched *s, struct sched_launch *l);
-/* The last block of the launch has ended. The launch is charged for no later time. Call this
- * before sched_end. */
+/* Reports when the last block of the launch ended. The launch is charged for no later time. Must be
+ * called before sched_end. */
 void sched_ended(struct sched_launch *l, uint64_t ended_ns);
-/* Ends the launch and invalidates its handle. completed: every block ran. ran_ns: duration by
- * the device's clock, or 0. A launch that was abandoned (completed false) teaches nothing. */
+/* Ends the launch and invalidates its handle. completed: every block ran; if false, the launch was
+ * abandoned, and the model learns nothing. ran_ns: duration by the device's clock, or 0. */
 void sched_end(
 	struct sched *s, uint64_t now_ns, struct sched_launch *l, bool completed, uint64_t ran_ns);
-/* Opaque work of a tenant is in flight, or waits for its hold to end. waited: the program waited
- * for the end of this work; if not, more work is on its way. */
+/* Reports a tenant's opaque work (work that heddle does not steer). active: some is in flight, or
+ * waits because the tenant is held. waited: the program waited for the end of this work; if not,
+ * more work will follow soon. */
 void sched_opaque(
 	struct sched *s, uint64_t now_ns, struct sched_tenant *t, bool active, bool waited);
-/* The times of the tenant's first copy since its last launch, and of its last copy. */
+/* Reports the times of the tenant's first copy since its last launch, and of its last copy. */
 void sched_copied(struct sched_tenant *t, uint64_t first_ns, uint64_t last_ns);
-/* Takes nothing from the launches of a pinned tenant. SMs taken before are not given back. */
+/* Pins a tenant: the engine takes no SMs from its launches. SMs that were taken before are not
+ * given back. */
 void sched_pin(struct sched *s, struct sched_tenant *t, bool pinned);
-/* The same. In addition, new launches begin with the quotas of the last ones. */
+/* Does the same as sched_pin. In addition, new launches begin with the quotas of the last ones. */
 void sched_keep(struct sched *s, struct sched_tenant *t, bool kept);
-/* A launch that was noticed only after its end: teaches its duration. */
+/* Learns the duration of a launch that was noticed only after its end. */
 void sched_learn(struct sched *s, const struct sched_launch_info *info, uint64_t ran_ns);
 
 /* ---- decisions ---- */
-/* Actions are in this order, so that the SMs that others wait for are freed first. */
+/* The actions of a decision come in this order, so that SMs for which others wait become free
+ * first. */
 enum sched_action_type {
-	SCHED_BEGIN,   /* the quotas of launches of the tenant that arrive from now on */
+	SCHED_BEGIN,   /* sets the quotas with which launches of the tenant begin from now on */
 	SCHED_PREEMPT, /* the launch gives up all SMs */
 	SCHED_SHRINK,  /* it gives up some SMs or blocks */
 	SCHED_GRANT,   /* from none to some */
 	SCHED_GROW,    /* it gets more on some SM (and may lose some) */
-	SCHED_NATIVE,  /* it gets the whole device for good, because its state is not known */
+	SCHED_NATIVE,  /* it gets the whole device until its end, because its state is unknown */
 	SCHED_HOLD,    /* the tenant may start nothing */
 	SCHED_RELEASE,
 };
@@ -155,20 +166,21 @@ struct sched_action {
 	uint32_t workers;            /* workers that may stay on them; only for a launch */
 };
 
-/* 0; -ENOMEM: nothing was decided, call again. Does nothing while sched_next has actions left. */
+/* Makes a decision. Does nothing while sched_next has actions left. Returns 0; -ENOMEM: nothing was
+ * decided, and the caller must call again. */
 int sched_decide(struct sched *s, uint64_t now_ns);
 bool sched_next(struct sched *s, struct sched_action *ret);
-/* When to call sched_decide although nothing happens; UINT64_MAX: never. */
+/* Returns when to call sched_decide even if no event comes; UINT64_MAX: never. */
 uint64_t sched_deadline(const struct sched *s);
 
 /* ---- queries ---- */
 void *sched_tenant_user(const struct sched_tenant *t);
-/* Time during which work of the tenant was on the device, as of the last event with a time.
- * While a preempted launch is leaving, only its tenant is charged. Never falls. */
+/* Returns how long work of the tenant was on the device, as of the last event with a time. While a
+ * preempted launch is leaving, only its tenant is charged. The value never falls. */
 uint64_t sched_service(const struct sched_tenant *t);
 void *sched_launch_user(const struct sched_launch *l);
-/* One byte for each SM (quota.h). Bytes of SMs that the device does not have are 0, or equal to
- * the others if those are all equal. */
+/* Returns the quotas of the launch, one byte for each SM (quota.h). Bytes of SMs that the device
+ * does not have are 0; if all others are equal, they have the same value. */
 void sched_quotas(
 	const struct sched *s, const struct sched_launch *l, uint8_t ret_quota[CTL_MAX_SMS]);
 /* The quotas of the last SCHED_BEGIN. */
@@ -190,8 +202,8 @@ struct sched_info {
 void sched_launch_state(
 	struct sched *s, uint64_t now_ns, const struct sched_launch *l, struct sched_info *ret);
 
-/* Remaining time of the launch that ends first, among launches that run or come next;
- * SCHED_UNKNOWN: not known. */
+/* Returns the remaining time of the launch that ends first, among launches that run or are next;
+ * SCHED_UNKNOWN if it is not known. */
 uint64_t sched_soonest(const struct sched *s, uint64_t now_ns);
 
 struct sched_stats {
@@ -199,8 +211,8 @@ struct sched_stats {
 	uint32_t tenants, launches;
 };
 void sched_stats(const struct sched *s, struct sched_stats *ret);
-/* True if a tenant is held, or a launch drains or waits while another runs: pages must be
- * watched closely. */
+/* Returns true if a tenant is held, or if a launch drains or waits while another one runs. The
+ * caller must then poll the tenants' pages often. */
 bool sched_contended(const struct sched *s);
 
 #endif

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0
  * Copyright 2026 The heddle authors */
 
-/* Issues actions for all differences to the last decision, and changes the launches' states as
- * if the actions were done. A preempted launch gets no SM before its last worker has left,
- * whatever the policy says. */
+/* Issues actions for all differences from the last decision, and changes the launches' states as if
+ * the actions were done. A preempted launch gets no SM before its last worker has left, whatever
+ * the policy says. */
 #include "engine.h"
 
 #include <errno.h>
@@ -11,7 +11,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Tenants with a lower priority than the result start no opaque work. */
+/* Returns a priority. Tenants with a lower priority must not start unmanaged (opaque) work. */
 static int hold_opaque_below(struct sched *s, uint64_t now_ns, int hold_below)
 {
 	int below = INT_MIN;
@@ -70,7 +70,8 @@ static bool tell_launch(struct sched *s, struct sched_launch *l)
 	return add_action(s, type, first, l->tenant, l);
 }
 
-/* The state of these launches is not known. They are safe with every SM. */
+/* Grants every SM to each launch whose real state is unknown. Then it runs as it would without
+ * heddle, whatever its state is. */
 static bool tell_strays(struct sched *s, struct sched_tenant *t)
 {
 	for (struct sched_launch *l = t->native.first; l; l = l->next) {
@@ -102,7 +103,8 @@ static void commit_launch(
 		to = LAUNCH_NATIVE;
 		s->stats.natives++;
 	}
-	/* The first word for a launch does not preempt it: the launch may not even run. */
+	/* The first action for a launch does not count as a preemption, because the launch may not
+	 * even run yet. */
 	if (to != LAUNCH_RUNNING && to != LAUNCH_NATIVE && !a->first) {
 		l->preempt_ns = now_ns;
 		l->preemptions++;
@@ -114,7 +116,8 @@ static void commit_launch(
 		sched_comes(s, l, now_ns);
 }
 
-/* A launch that has not arrived needs no word: it begins with its tenant's quotas. */
+/* Notes the quotas of a launch that has not arrived. It needs no action, because it begins with its
+ * tenant's quotas. */
 static void commit_head(struct sched_launch *head)
 {
 	if (!quota_any(&head->next_allowed))

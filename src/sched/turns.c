@@ -1,23 +1,22 @@
 /* SPDX-License-Identifier: Apache-2.0
  * Copyright 2026 The heddle authors */
 
-/* Equals take turns while one of them is stalled, or is starved. Among tenants of one priority
- * the policy's order decides, and running launches go on. A launch that never ends, or that
- * reports wrong progress, would keep its equals waiting for ever. So a launch is stalled if its
- * tenant has SMs, an equal waits for the tenant, and the launch makes no progress for still_ns.
- * While a tenant of a priority is stalled, each tenant of this priority has the device for
- * still_ns while another waits, and then goes to the end of the row. The row consists of
- * tenants, not launches: one more launch is no new turn, and a pause does not end a turn. A
+/* Tenants of the same priority share the device by time slices while one of them is stalled or
+ * starved. Normally the policy decides which of them goes first, and running launches continue. A
+ * launch that never ends, or that reports wrong progress, would keep the others waiting for ever.
+ * So a launch is stalled if its tenant has SMs, a tenant of its priority waits for that tenant, and
+ * the launch makes no progress for still_ns. Then each tenant of this priority has the device for
+ * still_ns while another one waits, and then goes to the end of the queue. The queue consists of
+ * tenants, not launches: a further launch gives no new time slice, and a pause does not end one. A
  * launch that does not leave although it was preempted is ignored until it has left.
  *
- * The shortest remaining time goes first among equals (policy_hpf.c). A tenant with a long
+ * Within a priority the shortest remaining time goes first (policy_hpf.c). A tenant with a long
  * launch would wait for ever beside a tenant that keeps launching short ones. So a tenant is
- * starved if it had work all the time and less than an eighth of the device in 16 still_ns. The
- * tenants of its priority then take turns until one of its launches has ended.
+ * starved if it had work all the time and less than an eighth of the device in 16 still_ns. Then
+ * time slices are used until one of its launches has ended.
  *
- * Progress means to finish a part of the grid large enough that the end is in sight: at a pace
- * of a year, a launch is as good as stalled. Progress without SMs does not count. A pool without
- * tasks is never stalled; meanwhile it goes last. */
+ * Progress means to finish so much of the grid that the end is in sight (STEPS). Progress without
+ * SMs does not count. A task pool without tasks is never stalled; it goes last. */
 #include "engine.h"
 
 #define STEPS        64u /* a launch that makes progress ends within this many still_ns */
@@ -166,7 +165,7 @@ static void note_launch(struct sched_launch *l, uint64_t now_ns, bool *io_any)
 	*io_any |= !has_lane;
 }
 
-/* When to check next for a stalled launch or the end of a turn. */
+/* Returns when to check next whether a launch is stalled or a time slice has ended. */
 static uint64_t next_check_ns(const struct sched *s, const struct sched_tenant *t)
 {
 	uint64_t since = MAX(t->awaited_ns, s->left_ns), next = UINT64_MAX;
@@ -180,7 +179,8 @@ static uint64_t next_check_ns(const struct sched *s, const struct sched_tenant *
 	return next < UINT64_MAX - s->o.still_ns ? next + s->o.still_ns : UINT64_MAX;
 }
 
-/* True also if the equal has no work at the moment, such as between two launches. */
+/* Returns whether there is another tenant of the same priority, even if that tenant has no work at
+ * the moment, such as between two launches. */
 static bool has_equal(const struct sched *s, const struct sched_tenant *t)
 {
 	for (const struct sched_tenant *o = s->tenants; o; o = o->next) {

@@ -2,15 +2,16 @@
  * Copyright 2026 The heddle authors */
 
 /* Facts about a kernel that do not depend on any one pass. pass_facts_find computes them once;
- * afterwards they are only read. struct pass_place (virtual.h) says how a pass places the kernel's
- * body. Whether the pass can use the kernel is that pass's verdict. */
+ * afterwards they are only read. struct pass_place (virtual.h) says what code a pass puts around
+ * the kernel's body. Each pass decides itself whether it can use the kernel there. */
 #ifndef HEDDLE_PASS_BODY_H
 #define HEDDLE_PASS_BODY_H
 
 #include "cfg/cfg.h"
 #include "pass/pass.h"
 
-/* The special registers that identify a thread: x, y and z of each. */
+/* The ids that special registers hold. Each of them stands for three ids: x, and y and z at the
+ * next two numbers. */
 enum pass_id { PASS_CTAID = 0, PASS_NCTAID = 3, PASS_TID = 6, PASS_NTID = 9, PASS_IDS = 12 };
 
 /* A function that the kernel reaches through calls. The kernel itself is the first one. */
@@ -21,44 +22,50 @@ struct pass_callee {
 	bool barriers, warp_ops;      /* transitive; not the operations that need a whole warp */
 	bool observes;                /* volatile loads or atomics, transitive */
 	bool sizes;                   /* reads the size of its shared memory, transitive */
-	bool shared; /* names shared variables or reads the size of shared memory, transitive */
+	/* the function or a callee names shared variables or reads the size of shared memory */
+	bool shared;
 };
 
-/* An early exit: lanes leave before later operations of their warp, which do not wait for them. */
+/* An early exit: some lanes exit before later operations of their warp. On hardware those
+ * operations do not wait for exited lanes. */
 struct pass_leave {
 	uint32_t at; /* index of the statement: a guarded branch, ret or exit */
 	bool taken;  /* lanes that take it leave; else lanes that do not take it */
 };
 
-/* How a worker has to implement the kernel's plain barriers, since exited threads stay alive
- * there. */
+/* How a worker implements the kernel's plain barriers. Exited threads stay alive in a worker, so a
+ * barrier that they skip would wait for them forever. */
 enum pass_barriers {
 	PASS_BAR_NONE,       /* no barriers, or all threads meet at each: unchanged */
 	PASS_BAR_ACTIVE,     /* each plain barrier becomes a round (rounds.c) */
 	PASS_BAR_ACTIVE_RED, /* the same, and some are reductions */
 };
 
-/* An exit path: it leads from code that may still meet a round to code that cannot (tails.c). */
+/* An exit path: a path from code that may still reach a barrier of kind PASS_BAR_ACTIVE to code
+ * that cannot (tails.c). */
 struct pass_tail {
-	size_t at;   /* the branch, or exit */
-	uint32_t to; /* first block of the path; the graph's exit: the path is empty */
+	size_t at; /* the branch, or exit */
+	/* first basic block of the path; the path is empty if this is the exit of the graph */
+	uint32_t to;
 	bool falls;  /* threads that do not take the branch follow the path */
 	uint8_t *in; /* per block: whether it belongs to the path */
 };
 
 #define PASS_MAX_TAILS 64 /* per kernel */
 
-/* Traits that can keep a pass from using a kernel. For each trait the first occurrence is kept.
- * preempt.c assigns a tier to each trait, and fits.c says which placements a trait forbids. */
+/* Traits that can keep a pass from using a kernel. The facts keep the first occurrence of each
+ * trait. preempt.c assigns a tier to each trait, and fits.c says at which places a trait forbids
+ * the kernel. */
 enum pass_trait {
-	PASS_IS_OTHER_MODULE,  /* 32-bit addresses, or a target before sm_70 */
-	PASS_IS_CLUSTER,       /* thread block clusters */
-	PASS_IS_GRID,          /* waits for its whole grid, or affects it */
-	PASS_IS_UNKNOWN,       /* holds an unknown instruction */
-	PASS_CALLS_ELSEWHERE,  /* calls a function without code in this module */
-	PASS_CALLS_POINTER,    /* to a function that reads block ids or has a barrier */
-	PASS_LAUNCHES,         /* launches kernels itself */
-	PASS_SHARES_CODE,      /* may exchange function addresses with other kernels (pointers.c) */
+	PASS_IS_OTHER_MODULE, /* 32-bit addresses, or a target before sm_70 */
+	PASS_IS_CLUSTER,      /* thread block clusters */
+	PASS_IS_GRID,         /* waits for its whole grid, or affects it */
+	PASS_IS_UNKNOWN,      /* holds an unknown instruction */
+	PASS_CALLS_ELSEWHERE, /* calls a function without code in this module */
+	PASS_CALLS_POINTER,   /* to a function that reads block ids or has a barrier */
+	PASS_LAUNCHES,        /* launches kernels itself */
+	/* may pass function addresses to other kernels, or receive them (pointers.c) */
+	PASS_SHARES_CODE,
 	PASS_LEAVES_ASYNC,     /* pending work in shared memory that ends with the block */
 	PASS_LASTS,            /* sets a state that lasts until the thread ends */
 	PASS_EXITS_DEEP,       /* executes exit in a callee */
@@ -72,8 +79,10 @@ enum pass_trait {
 	PASS_USES_RESERVED,    /* uses shared memory that each hardware block has once */
 	PASS_RECURS,           /* one of its callees may call itself */
 	PASS_READS_WARP,       /* reads its warp id, or the number of warps of its block */
-	PASS_USES_WARPGROUP,   /* uses four warps; the first warp's number is a multiple of four */
-	PASS_ODD_PARAM,        /* uses a parameter in a way that only a parameter allows */
+	/* uses warpgroups: four warps, the first of which has a number that is a multiple of
+	 * four */
+	PASS_USES_WARPGROUP,
+	PASS_ODD_PARAM, /* uses a parameter in a way that only a parameter allows */
 	PASS_TRAITS
 };
 struct pass_finding {
@@ -88,24 +97,25 @@ struct pass_facts {
 	VEC(struct pass_callee) callees;
 	const struct ptx_stmt *calls_pointer; /* the first call through a pointer */
 	bool takes_code;                      /* some address of a function is taken */
-	/* the kernel, or one of its callees, has such a loop (rising.c) */
+	/* the kernel has a loop with an atomic or volatile access; a callee has one (rising.c) */
 	bool spins, calls_spin;
-	/* a loop of the kernel or of a callee may wait for any other thread, even in its own
-	 * warp */
+	/* a loop of the kernel or of a callee may wait for any other thread, even for one of its
+	 * own warp */
 	bool waits;
-	/* where rising_order was found, in the kernel or a callee; NULL: no single place */
+	/* the statement that made rising_order true, in the kernel or a callee; NULL: no single
+	 * statement */
 	const struct ptx_stmt *waits_at;
 	struct cfg *g;
 	struct cfg_uniformity *u;
 	struct cfg_demand demand;
 	bool uses_shared, has_barriers, cp_async, rising_order, one_dimensional;
-	/* lanes that finish a block wait for the rest of their warp (masks.c) */
+	/* lanes that finish a block must wait for the rest of their warp (masks.c) */
 	bool gathers;
 	size_t parting;       /* statement of the early exit; PASS_NO_PARTING: none */
 	uint16_t barrier_ids; /* numbers of the barriers that the kernel uses */
 	bool counts;          /* some barriers have a thread count */
-	/* not all threads reach barrier 0, or it has a count: code around the body needs another
-	 * barrier */
+	/* Barrier 0 has a thread count, or not all threads reach it. So code around the body needs
+	 * another barrier. */
 	bool keeps_barrier_0;
 	enum pass_barriers barriers;
 	VEC(struct pass_tail) tails;
@@ -114,11 +124,11 @@ struct pass_facts {
 	enum pass_trait order[PASS_TRAITS]; /* traits in the order in which they were found, */
 	unsigned n_found;                   /* n_found of them */
 };
-/* Computes all facts of entry f. Call facts_finish also after a failure. */
+/* Computes all facts of entry f. The caller must call pass_facts_finish, also after a failure. */
 int pass_facts_find(const struct ptx_module *m, const struct ptx_func *f, struct pass_facts *facts);
 void pass_facts_finish(struct pass_facts *facts);
 
-/* Records a trait; the first occurrence stays. Always returns false. */
+/* Records a trait, unless an earlier occurrence is recorded. Always returns false. */
 bool pass_note(struct pass_facts *facts, enum pass_trait trait, const struct ptx_stmt *s,
 	const char *fmt, ...) HD_PRINTF(4, 5);
 static inline bool pass_has(const struct pass_facts *facts, enum pass_trait trait)

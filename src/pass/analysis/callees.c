@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0
  * Copyright 2026 The heddle authors */
 
-/* Finds the functions that a kernel reaches, and computes for each what it and its callees read and
- * do. A call through a pointer may reach every function whose address one of these functions takes.
- * pointers.c rejects kernels that may call any other function. */
+/* Finds the functions that a kernel reaches, and computes for each function which ids it and its
+ * callees read, and which barriers and warp operations they have. A call through a pointer may
+ * reach every function whose address one of these functions takes. pointers.c rejects kernels that
+ * may call any other function. */
 #include "pass/analysis/callees.h"
 #include "pass/analysis/find.h"
 #include "pass/analysis/warps.h"
@@ -200,7 +201,7 @@ static void close_over_calls(struct pass_facts *facts)
 }
 
 /* ---- recursion ---- */
-/* Finds the callee's first call of a function that is not done; NULL: none. */
+/* Returns the first call in function `from` whose target is not done yet; NULL: there is none. */
 static const struct ptx_stmt *find_open_call(
 	const struct pass_facts *facts, const uint8_t *done, size_t from, size_t *ret_to)
 {
@@ -225,8 +226,9 @@ static const struct ptx_stmt *find_open_call(
 	return NULL;
 }
 
-/* A function is done once all functions that it calls are done. A function that is never done leads
- * into a cycle of calls. */
+/* Notes that a kernel's functions call each other recursively. A function is done once all
+ * functions that it calls are done. A function that never becomes done leads into a cycle of
+ * calls. */
 static int note_recursion(struct pass_facts *facts)
 {
 	uint8_t *done = arena_zalloc(&facts->arena, facts->callees.len + 1);
@@ -242,7 +244,7 @@ static int note_recursion(struct pass_facts *facts)
 	}
 	if (!done || !facts->callees.len || done[0])
 		return done ? 0 : -ENOMEM;
-	/* There are finitely many functions, so this many calls end up within the cycle. */
+	/* After as many calls as there are functions, the walk is inside the cycle. */
 	for (size_t i = 0; i < facts->callees.len; i++) {
 		s = find_open_call(facts, done, at, &to);
 		at = to;
@@ -275,7 +277,7 @@ static void note_pointers(struct pass_facts *facts)
 	}
 }
 
-/* Records which functions one statement calls, or takes the address of. */
+/* Records the functions that one statement calls or whose address it takes. */
 static void visit_stmt(struct pass_facts *facts, const struct ptx_stmt *s)
 {
 	struct taken t = {facts, s};

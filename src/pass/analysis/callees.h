@@ -7,10 +7,10 @@
 
 #include "pass/analysis/body.h"
 
-/* The function that call s names; NULL: a call through a pointer. */
+/* Returns the function that call s names; NULL if s calls through a pointer. */
 const struct ptx_func *pass_call_target(const struct ptx_stmt *s);
-/* The callee of call s. NULL: a call through a pointer, or a function without code in this
- * module. */
+/* Returns the callee of call s. NULL: s calls through a pointer, or calls a function without code
+ * in this module. */
 const struct pass_callee *pass_called(const struct pass_facts *facts, const struct ptx_stmt *s);
 
 #endif

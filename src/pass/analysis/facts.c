@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  * Copyright 2026 The heddle authors */
 
-/* Collects the facts of a kernel and its callees (body.h). The order of the checks matters: a
- * verdict names the first trait found. */
+/* Collects the facts of a kernel and its callees (body.h). The order of the checks matters, because
+ * a verdict names the first trait that was found. */
 #include "pass/analysis/callees.h"
 #include "pass/analysis/find.h"
 #include "pass/analysis/params.h"
@@ -77,9 +77,9 @@ static void check_insn(struct pass_facts *facts, const struct ptx_stmt *s, bool 
 
 	if (flags & PTX_F_UNKNOWN)
 		pass_note(facts, PASS_IS_UNKNOWN, s, "%s is not known", s->mn->text);
-	/* A managed launch neither releases dependents early nor starts early itself: the shim
-	 * passes launches with that attribute through unchanged. So virtualize.c may drop
-	 * griddepcontrol. */
+	/* griddepcontrol is no obstacle in the kernel itself, because virtualize.c can drop it: a
+	 * managed launch neither releases dependent launches early nor starts early itself. The
+	 * shim passes launches with that attribute through unchanged. */
 	if (flags & PTX_F_GRID && (in_callee || s->mn->op != PTX_OP_griddepcontrol))
 		pass_note(facts, PASS_IS_GRID, s, "%s concerns the whole grid or cluster",
 			s->mn->text);

@@ -1,18 +1,18 @@
 /* SPDX-License-Identifier: Apache-2.0
  * Copyright 2026 The heddle authors */
 
-/* Finds member masks that hold no exited lane. `activemask` yields only lanes that execute it
+/* Finds member masks that contain no exited lane. `activemask` yields only lanes that execute it
  * together, hence no lane that exited before. The same holds for every subset of such a mask: its
  * `and` with any value, its lanes in a ballot, its lanes that match.
  *
- * A register keeps its mask, and lanes may exit after the activemask. So a mask is safe for lanes
- * that diverge at a branch only if the mask is younger than the divergence: every path from the
- * branch to the operation passes the activemask and then each step that derives the mask. In a
- * worker, lanes that finish a block wait at its end for the rest of their warp (facts->gathers), so
- * they are never in the next block's masks early.
+ * A register keeps its mask, and lanes may exit after the activemask. So if lanes diverge at a
+ * branch, a mask is safe only if it was computed after the divergence: every path from the branch
+ * to the operation passes the activemask and then each step that derives the mask. In a worker,
+ * lanes that finish a block wait at its end for the rest of their warp (facts->gathers), so they do
+ * not get into the masks of the next block early.
  *
- * A second kind of mask is safe at any age: a ballot taken right before a branch, of the predicate
- * under which lanes stay. It names exactly the lanes that stay. */
+ * A second kind of mask is always safe: a ballot right before a branch, of the predicate under
+ * which lanes do not exit. It contains exactly the lanes that stay. */
 #include "pass/analysis/masks.h"
 
 #include <errno.h>
@@ -22,7 +22,7 @@
 
 struct pass_masks {
 	const struct cfg *g;
-	uint32_t *def; /* defining statement of each register; CFG_NONE: none or several */
+	uint32_t *def; /* by register: its defining statement; CFG_NONE if it has none or several */
 	uint32_t at;   /* index of the statement being visited */
 	uint32_t *stack, *seen, mark; /* blocks; a block is pushed at most once per incoming edge */
 };
@@ -36,7 +36,8 @@ const struct ptx_opd *pass_mask_of(const struct ptx_stmt *s)
 	case PTX_OP_redux:
 	case PTX_OP_shfl:
 	case PTX_OP_vote:
-		/* Old code has shuffles and votes without a mask: the active lanes take part. */
+		/* Old code has shuffles and votes without a mask, in which the active lanes take
+		 * part. */
 		return s->n && ptx_has_mod(s->mn, "sync") ? &s->opd[s->n - 1] : NULL;
 	default:
 		return NULL;
@@ -96,8 +97,8 @@ bool pass_way_leads(struct pass_masks *m, uint32_t from, uint32_t to, const uint
 	return false;
 }
 
-/* Whether every path from the end of block `from` to statement `stmt` passes statement
- * `through`. */
+/* Returns whether every path from the end of basic block `from` to statement `stmt` passes
+ * statement `through`. */
 static bool passes_through(struct pass_masks *m, uint32_t from, uint32_t stmt, uint32_t through)
 {
 	const struct cfg *g = m->g;
@@ -170,7 +171,8 @@ static void note_if_def(void *user, uint32_t reg, enum ptx_role role, const stru
 	x->found |= (role & PTX_DEF) && reg == x->reg;
 }
 
-/* Finds the last statement of a block before `before` that writes a register; CFG_NONE: none. */
+/* Returns the last statement of a basic block before `before` that writes a register; CFG_NONE:
+ * there is none. */
 static uint32_t find_last_write(const struct pass_masks *m, uint32_t reg, uint32_t before)
 {
 	const struct ptx_func *f = m->g->f;
@@ -209,7 +211,8 @@ static bool same_operand(const struct pass_masks *m, const struct ptx_opd *a, ui
 	return a->kind == PTX_OPD_IMM && a->has_value && b->has_value && a->value == b->value;
 }
 
-/* Whether s is an unguarded comparison of integers, without a combining operand. */
+/* Returns whether s is an unguarded comparison of integers that is not combined with another
+ * predicate. */
 static bool is_comparison(const struct ptx_stmt *s)
 {
 	return s->kind == PTX_INSN && s->mn->op == PTX_OP_setp && s->guard == PTX_NO_REG &&
@@ -218,8 +221,8 @@ static bool is_comparison(const struct ptx_stmt *s)
 	       s->mn->type[0] <= PTX_B64;
 }
 
-/* Compares two predicates, each at its value before a statement of the same block. Returns 1 if
- * they are equal, -1 if one negates the other, 0 if unknown. */
+/* Compares two predicates, each with its value before a statement of the same basic block. Returns
+ * 1 if they are equal, -1 if one is the negation of the other, 0 if unknown. */
 static int compare_predicates(
 	const struct pass_masks *m, uint32_t p, uint32_t at_p, uint32_t q, uint32_t at_q)
 {
@@ -241,8 +244,9 @@ static int compare_predicates(
 	return opposite(a->mn->cmp) == b->mn->cmp ? -1 : 0;
 }
 
-/* For a mask that is a ballot in the branch's block, or a subset of one: returns 1 if it holds only
- * lanes that go to the branch's target, -1 if only lanes that fall through, 0 if unknown. */
+/* Compares a mask with the lanes that take a branch. The mask must be a ballot in the branch's
+ * basic block, or a subset of one. Returns 1 if it contains only lanes that go to the branch's
+ * target, -1 if it contains only lanes that fall through, 0 if unknown. */
 static int find_ballot_side(
 	struct pass_masks *m, uint32_t branch, const struct ptx_opd *mask, unsigned steps)
 {

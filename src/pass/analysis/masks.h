@@ -7,17 +7,18 @@
 
 #include "cfg/cfg.h"
 
-/* The operand of s that holds the member mask; NULL: s has none. */
+/* Returns the operand of s that holds the member mask; NULL: s has none. */
 const struct ptx_opd *pass_mask_of(const struct ptx_stmt *s);
-/* If the mask of warp operation s holds no lane that diverged at the end of block `parting` and
- * exited, returns the block that computes the mask; else CFG_NONE. */
+/* Returns the basic block that computes the mask of warp operation s, if the mask contains no lane
+ * that diverged at the end of block `parting` and exited; else CFG_NONE. */
 struct pass_masks;
 int pass_masks_find(struct arena *a, const struct cfg *g, struct pass_masks **ret);
 uint32_t pass_young_mask(struct pass_masks *m, uint32_t parting, const struct ptx_stmt *s);
-/* Returns a block such that the mask of s holds only lanes that left this block by the same edge;
- * CFG_NONE: none. */
+/* Returns a basic block such that all lanes in the mask of s leave this block by the same edge;
+ * CFG_NONE: there is none. */
 uint32_t pass_mask_of_stayers(struct pass_masks *m, const struct ptx_stmt *s);
-/* Whether a path leads from block `from` to block `to` without passing either block of `past`. */
+/* Returns whether a path leads from basic block `from` to `to` without passing one of the two
+ * blocks in `past`. */
 bool pass_way_leads(struct pass_masks *m, uint32_t from, uint32_t to, const uint32_t past[2]);
 
 #endif

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  * Copyright 2026 The heddle authors */
 
-/* Parameters of an entry: their layout (in order, each at its natural or declared alignment), and
- * the statements that use them. */
+/* Parameters of an entry: computes their layout (in order, each at its natural or declared
+ * alignment), and finds the statements that use them. */
 #include "pass/analysis/params.h"
 
 #include <errno.h>

@@ -3,22 +3,22 @@
 
 /* Finds early returns such as `if (i >= n) return;`. On hardware the returning lanes are gone. In a
  * worker they jump to the block's end and wait there, so ptxas treats all following code as
- * divergent: no value of it may live in uniform registers, and a kernel can need a third more
- * registers.
+ * divergent. Then it keeps no value of that code in uniform registers, and a kernel can need a
+ * third more registers.
  *
  * So the code after such a branch is written twice: without the branch for warps in which all lanes
- * stay, and unchanged for the others. A vote chooses between the copies, and ptxas knows the result
- * of a vote to be uniform. The copy is made only if no barrier follows, and at most once per
- * kernel. (Example: in kmeans the only barrier precedes the branch. With the copy its loops compile
- * as in the plain kernel. As divergent code they had two registers more, and four loads in flight
- * instead of ten.) */
+ * stay, and unchanged for the others. A vote chooses between the copies, and ptxas knows that the
+ * result of a vote is uniform. The pass makes the copy only if no barrier follows, and at most once
+ * per kernel. (Example: in kmeans the only barrier precedes the branch. With the copy its loops
+ * compile as in the original kernel. As divergent code they had two registers more, and four loads
+ * in flight instead of ten.) */
 #include "pass/analysis/parting.h"
 #include "pass/analysis/callees.h"
 #include "pass/analysis/find.h"
 
 #define TWICE_MAX 512 /* statements: measured faster at 400, slower at 640 */
 
-/* Whether no instruction runs from statement i on but an unguarded ret or exit. */
+/* Returns whether the code from statement i on consists only of an unguarded ret or exit. */
 static bool returns_at_once(const struct ptx_func *f, size_t i)
 {
 	for (; i < f->body.len; i++) {
@@ -69,8 +69,9 @@ static bool has_barrier(const struct pass_facts *facts, const struct ptx_stmt *s
 	return !c || c->barriers;
 }
 
-/* There is no loop around the early return. So all code that can run after it stands after it in
- * the text, and scanning the text covers that code. */
+/* Returns whether the code after the early return can be duplicated. No loop surrounds the early
+ * return. So all code that can run after it also follows it in the text, and a scan of the text
+ * covers that code. */
 static bool can_duplicate(const struct pass_facts *facts, size_t from)
 {
 	const struct ptx_func *f = facts->g->f;
@@ -90,8 +91,9 @@ size_t pass_find_parting(const struct pass_facts *facts)
 	const struct ptx_func *f = g->f;
 	unsigned depth = 0;
 
-	/* With barriers, the copy is not made if exited threads answer or skip barriers (rounds.c,
-	 * tails.c), or if lanes of a warp wait for each other by themselves. */
+	/* In a kernel with barriers, the copy is not made if exited threads execute or skip
+	 * barriers (rounds.c, tails.c), or if lanes of a warp wait for each other without
+	 * barriers. */
 	if (facts->has_barriers &&
 		(facts->barriers != PASS_BAR_NONE || facts->tails.len || facts->spins ||
 			facts->calls_spin || facts->gathers || facts->leaves.len))

@@ -7,7 +7,8 @@
 
 #include "ptx/ptx.h"
 
-/* True for branch target lists, and for statements that use one: those must not be duplicated. */
+/* Returns whether s is a list of branch targets, or uses one. Such statements must not be
+ * duplicated. */
 bool pass_stands_once(const struct ptx_stmt *s);
 
 #endif

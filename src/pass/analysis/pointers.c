@@ -1,16 +1,16 @@
 /* SPDX-License-Identifier: Apache-2.0
  * Copyright 2026 The heddle authors */
 
-/* Addresses of functions. A kernel that is rewritten alone belongs to another module, where each
- * function has another address. A call in one module to an address of the other faults. So memory
- * may hold only function addresses of the program's own module. A kernel stays unchanged if an
- * address that it takes may leave its registers, or if it may call an address that it did not take
- * itself. (Tables of functions and virtual function tables are variables. Those remain the
- * program's own in every kernel.)
+/* Finds kernels that exchange addresses of functions with other kernels. A kernel that is rewritten
+ * alone is in another module, where each function has another address. A call in one module to an
+ * address of the other module faults. So memory must hold only function addresses of the program's
+ * own module. A kernel stays unchanged if an address that it takes may leave its registers, or if
+ * it may call an address that it did not take itself. (Tables of functions and virtual function
+ * tables are variables. All kernels use the program's own variables.)
  *
  * For each register and .param variable of the kernel and its callees, a flow-insensitive analysis
- * finds whether it may hold an address taken here (TAKEN), and whether it may hold any other value
- * (ELSE). */
+ * finds whether it may hold an address that this code takes (TAKEN), and whether it may hold any
+ * other value (ELSE). */
 #include "pass/analysis/callees.h"
 #include "pass/analysis/find.h"
 
@@ -19,7 +19,8 @@
 #include <string.h>
 
 enum { TAKEN = 1, ELSE = 2 };
-/* passes over all statements; one pass follows any chain of moves in text order */
+/* maximum number of passes over all statements; one pass follows any chain of moves in text
+ * order */
 #define MAX_ROUNDS 64
 
 struct flow {
@@ -42,7 +43,7 @@ static int by_address(const void *a, const void *b)
 	return x < y ? -1 : x > y;
 }
 
-/* The value of a .param variable or a formal parameter; NULL: sym is neither. */
+/* Returns the value of a .param variable or a formal parameter; NULL: sym is not one of these. */
 static uint8_t *param_value(const struct flow *w, const struct ptx_sym *sym)
 {
 	const struct ptx_sym **at =
@@ -76,7 +77,8 @@ static bool is_code(const struct ptx_opd *o)
 	return o->kind == PTX_OPD_SYM && o->sym && o->sym->kind == PTX_SYM_FUNC;
 }
 
-/* Returns the kinds of value that an operand may have. A constant is no function address. */
+/* Returns which kinds of value (TAKEN, ELSE) an operand may have. A constant is not a function
+ * address, so it has none of these kinds. */
 static unsigned value_of(const struct flow *w, const struct ptx_opd *o)
 {
 	unsigned bits = 0;
@@ -130,7 +132,7 @@ static void check_escape_opd(void *user, struct ptx_opd *o)
 		report_use(w);
 }
 
-/* Handles an instruction that is not modelled: every address that it reads escapes. */
+/* Handles an instruction that is not modelled: assumes that every address that it reads escapes. */
 static void check_escapes(struct flow *w)
 {
 	struct ptx_stmt copy = *w->s;
@@ -166,7 +168,8 @@ static void follow_copy(struct flow *w, unsigned from, unsigned n)
 		check_escapes(w);
 }
 
-/* Comparing two of a module's own addresses for equality has the same result in every module. */
+/* Handles a comparison. An address does not escape if two addresses of the same module are compared
+ * for equality, because the result is the same in every module. */
 static void follow_compare(struct flow *w)
 {
 	const struct ptx_stmt *s = w->s;
@@ -332,8 +335,8 @@ static int collect_values(struct flow *w)
 	return w->may ? 0 : -ENOMEM;
 }
 
-/* Marks values from outside: the kernel's parameters, and those of functions that a pointer may
- * reach. */
+/* Marks the values that come from outside: the parameters of the kernel, and the parameters of
+ * functions that a call through a pointer may reach. */
 static void mark_outside_values(struct flow *w)
 {
 	for (size_t i = 0; i < w->facts->callees.len; i++) {

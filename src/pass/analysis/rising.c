@@ -2,19 +2,20 @@
  * Copyright 2026 The heddle authors */
 
 /* Finds kernels whose blocks may wait for other blocks. Such a kernel has a loop that repeats
- * without changing anything but the values it loads, and exits depending on a loaded value.
+ * without changing anything but the values it loads, and that exits depending on a loaded value.
  *
  * For each exit of each natural loop, the analysis takes the backward slice of the exit's predicate
- * within the loop. A register of the slice that depends on itself (an induction variable, a pointer
- * being followed, a bound being halved) makes progress where it is written. The loop waits if the
- * slice holds a load or an atomic on global or generic memory, and the loop can return to that exit
- * without making progress. Ordinary loops are not reported: a bound loaded before the loop is
- * outside the slice, and a bound loaded inside is compared with a register that makes progress.
+ * within the loop. Some registers of the slice depend on themselves: an induction variable, a
+ * pointer that walks a list, a bound that is halved. The loop makes progress where such a register
+ * is written. The loop waits if the slice contains a load or an atomic on global or generic memory,
+ * and the loop can return to that exit without making progress. Ordinary loops are not reported: a
+ * bound that is loaded before the loop is outside the slice, and a bound that is loaded inside is
+ * compared with a register that makes progress.
  *
- * The slice is taken twice: by data dependence only, and with control dependence (a counter that
- * advances only after a flag was seen has no load in its operands). In the second slice, writing a
- * constant also counts as progress if it is the only value that the loop writes to that register: a
- * loop that sets "found = true" does so in order to end. */
+ * The slice is taken twice: by data dependence only, and with control dependence, because a counter
+ * that advances only after a flag was seen has no load in its operands. In the second slice,
+ * writing a constant also counts as progress if it is the only value that the loop writes to that
+ * register: a loop that sets "found = true" does so in order to end. */
 #include "pass/analysis/callees.h"
 #include "pass/analysis/find.h"
 
@@ -28,7 +29,7 @@ struct def {
 	uint32_t reg, stmt;
 };
 
-/* The branch at the end of block `by` decides whether `block` runs. */
+/* A control dependence: the branch at the end of basic block `by` decides whether `block` runs. */
 struct control {
 	uint32_t block, by;
 };
@@ -42,7 +43,8 @@ struct search {
 	uint8_t *in_slice, *state, *copies; /* per register */
 	uint32_t *stack;                    /* registers or blocks */
 	uint8_t *progress, *seen;           /* per block */
-	uint8_t *decided; /* per block: the conditions under which it runs are in the slice */
+	/* by basic block: whether the slice contains the conditions under which the block runs */
+	uint8_t *decided;
 	VEC(uint32_t) slice;
 	VEC(uint32_t) loop;           /* blocks of the loop, the header first */
 	VEC(uint32_t) ways;           /* blocks with an exit, sorted; at most WAYS_MAX + 1 */
@@ -50,7 +52,8 @@ struct search {
 	VEC(struct control) controls; /* sorted by block */
 	bool has_controls;            /* computed when a loop first needs them */
 	struct cfg_spans *spans;      /* computed when a loop first needs them */
-	uint32_t *asked;  /* per register: 1 + the header for which is_carried was computed */
+	/* by register: 1 + the header of the loop for which carried[] holds the result */
+	uint32_t *asked;
 	uint8_t *carried; /* and its result */
 	uint32_t header;
 	bool any_space;  /* volatile and atomic accesses to shared memory count, too */
@@ -58,9 +61,10 @@ struct search {
 	bool loads, observes;
 	const struct ptx_stmt *load;     /* the first load in the slice, if `loads` */
 	const struct ptx_stmt *waits_at; /* the load that the loop waits for */
-	/* the slice loads from shared memory: stores to shared memory belong to it */
+	/* The slice loads from shared memory, so stores to shared memory belong to it, too. */
 	bool by_shared;
-	/* those stores are in the slice; their inputs count if volatile or atomic */
+	/* The slice contains stores to shared memory. Their inputs count if they are volatile or
+	 * atomic. */
 	bool via_shared;
 	uint32_t stmt;
 	int error;
@@ -117,7 +121,8 @@ static void add_use(void *user, uint32_t reg, enum ptx_role role, const struct p
 		add_to_slice(user, reg);
 }
 
-/* Whether st takes a fresh ticket, so that its result differs each time. */
+/* Returns whether st atomically adds a positive constant (takes a ticket), so that its result
+ * differs each time. */
 static bool draws_number(const struct ptx_stmt *st)
 {
 	return st->mn->op == PTX_OP_atom && ptx_has_mod(st->mn, "add") && st->n > 2 &&
@@ -178,8 +183,8 @@ static int by_block(const void *a, const void *b)
 	return x->by < y->by ? -1 : x->by != y->by;
 }
 
-/* Computes control dependence: for each edge, the blocks on it up to the branch's
- * post-dominator. */
+/* Computes control dependence. A branch decides, for each of its edges, whether the blocks between
+ * the edge and the branch's post-dominator run. */
 static void find_controls(struct search *s)
 {
 	const struct cfg *g = s->g;
@@ -221,7 +226,7 @@ static size_t first_control(const struct search *s, uint32_t block)
 	return lo;
 }
 
-/* Adds the conditions, within the loop, under which a block runs. */
+/* Adds to the slice the conditions within the loop under which a basic block runs. */
 static void add_control(struct search *s, uint32_t block)
 {
 	uint32_t depth = 0;
@@ -285,7 +290,7 @@ static void add_shared_stores(struct search *s)
 	}
 }
 
-/* Collects the slice, within the loop, of the branch at the end of a block. */
+/* Computes the slice, within the loop, of the branch at the end of a basic block. */
 static void find_slice(struct search *s, uint32_t block)
 {
 	clear_slice(s);
@@ -306,7 +311,7 @@ static void find_slice(struct search *s, uint32_t block)
 	}
 }
 
-/* Whether the register carries a value from one iteration to the next. Other registers are
+/* Returns whether the register carries a value from one iteration to the next. Other registers are
  * recomputed in each iteration. */
 static bool is_carried(struct search *s, uint32_t reg)
 {
@@ -340,7 +345,7 @@ static void follow_use(void *user, uint32_t reg, enum ptx_role role, const struc
 	}
 }
 
-/* Whether a register's new value in the loop depends on its old one. */
+/* Returns whether a register's new value in the loop depends on its old one. */
 static bool depends_on_itself(struct search *s, uint32_t reg)
 {
 	struct reach r = {s, reg, 0, false};
@@ -366,7 +371,7 @@ static void note_use(void *user, uint32_t reg, enum ptx_role role, const struct 
 	*uses |= (role & PTX_USE) != 0;
 }
 
-/* Whether the loop writes a single constant to the register, once. */
+/* Returns whether the loop writes a single constant to the register, once. */
 static bool is_set_once(const struct search *s, uint32_t reg)
 {
 	unsigned n = 0;
@@ -384,7 +389,8 @@ static bool is_set_once(const struct search *s, uint32_t reg)
 	return n == 1 && !uses;
 }
 
-/* Whether st copies another register of the set. A selp counts as well if other threads decide. */
+/* Returns whether st only copies another register that holds the carried value. A selp counts as a
+ * copy if the slice has an atomic or volatile access, because then other threads decide. */
 static bool copies_carried(const struct search *s, const struct ptx_stmt *st)
 {
 	unsigned n = st->mn->op == PTX_OP_mov                   ? 2
@@ -398,7 +404,8 @@ static bool copies_carried(const struct search *s, const struct ptx_stmt *st)
 	return false;
 }
 
-/* Marks the registers that may hold the value that the register carried into the iteration. */
+/* Marks the registers that may hold the value that register `carried` had at the iteration's
+ * beginning. */
 static void find_copies(struct search *s, uint32_t carried)
 {
 	bool more = true;
@@ -445,8 +452,8 @@ static bool mark_changes(struct search *s, uint32_t carried)
 	return any;
 }
 
-/* Marks the blocks that make progress, and returns whether there are any. A guarded write may not
- * happen, so it does not count. */
+/* Marks the basic blocks that make progress, and returns whether there are any. A guarded write
+ * does not count, because it may not happen. */
 static bool mark_progress(struct search *s)
 {
 	bool any = false;
@@ -462,7 +469,7 @@ static bool mark_progress(struct search *s)
 	return any;
 }
 
-/* Whether control can return to a block within the loop without making progress. */
+/* Returns whether control can return to a block within the loop without making progress. */
 static bool goes_round(struct search *s, uint32_t block)
 {
 	uint32_t depth = 0;
@@ -519,8 +526,8 @@ static bool loop_waits(struct search *s, bool by_control)
 	bool plain = false;
 
 	s->waits_at = NULL;
-	/* The slices of different exits are nearly the same, so examining them all takes quadratic
-	 * time. */
+	/* A loop with very many exits counts as waiting, without analysis. The slices of its exits
+	 * are nearly the same, so examining them all would take quadratic time. */
 	if (s->ways.len > WAYS_MAX)
 		return true;
 	s->by_control = by_control;
@@ -544,7 +551,7 @@ static bool loop_waits(struct search *s, bool by_control)
 	return plain && !is_bounded(s);
 }
 
-/* Whether the loop may wait for a thread of its own block, also through shared memory. */
+/* Returns whether the loop may wait for a thread of its own block, also through shared memory. */
 static bool loop_waits_in_block(struct search *s)
 {
 	bool waits;
@@ -555,9 +562,9 @@ static bool loop_waits_in_block(struct search *s)
 	return waits;
 }
 
-/* Whether the loop holds an atomic or volatile access. Lanes that leave such a loop may run on
- * while others remain in it (YIELD in code of ptxas 13.0), so the warp may not be whole after it
- * (emit.h). */
+/* Returns whether the loop contains an atomic or volatile access. Lanes that leave such a loop may
+ * run on while others remain in it (YIELD in code of ptxas 13.0). So the warp may not be whole
+ * after the loop (emit.h). */
 static bool loop_spins(const struct search *s)
 {
 	for (size_t i = 0; i < s->loop.len; i++) {
@@ -598,7 +605,8 @@ static void find_ways_out(struct search *s)
 		qsort(s->ways.at, s->ways.len, sizeof(s->ways.at[0]), by_number);
 }
 
-/* Collects the natural loop of a header; false if the block is not a loop header. */
+/* Collects the basic blocks of the natural loop of a header. Returns false if the block is not a
+ * loop header. */
 static bool find_loop(struct search *s, uint32_t header)
 {
 	const struct cfg *g = s->g;
@@ -617,7 +625,8 @@ static bool find_loop(struct search *s, uint32_t header)
 		add_to_loop(s, header);
 		add_to_loop(s, latch);
 	}
-	/* The loop's other blocks are entered through the header only, so the walk stops there. */
+	/* Walks backwards from the latches. The loop's other blocks are entered through the header
+	 * only, so the walk stops there. */
 	for (size_t i = 1; i < s->loop.len && !s->error; i++) {
 		const struct cfg_block *b = &g->at[s->loop.at[i]];
 
@@ -628,7 +637,8 @@ static bool find_loop(struct search *s, uint32_t header)
 	return s->loop.len > 0;
 }
 
-/* A callee spins if it has any loop and, possibly elsewhere, such accesses. */
+/* Searches one function for loops that wait or spin. A callee counts as spinning if it has any
+ * loop, and an atomic or volatile access anywhere. */
 static int search_func(struct pass_facts *facts, const struct cfg *g, bool observes, bool is_entry)
 {
 	struct search s = {.facts = facts, .g = g};
@@ -693,7 +703,8 @@ int pass_find_rising(struct pass_facts *facts)
 	for (size_t i = 1; r == 0 && i < facts->callees.len; i++) {
 		struct cfg *g;
 
-		/* ptxas may place a YIELD in such a callee even if it has no loop. */
+		/* ptxas may place a YIELD in a callee with atomic or volatile accesses, even if the
+		 * callee has no loop. */
 		facts->spins |= facts->callees.at[i].observes;
 		r = cfg_build(&facts->arena, facts->callees.at[i].f, &g);
 		if (r == 0)

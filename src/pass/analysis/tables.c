@@ -2,10 +2,10 @@
  * Copyright 2026 The heddle authors */
 
 /* Finds the module variables that a kernel only reads. A task's form gets its own copy of each
- * variable. A copy is correct for a table: a variable with an initial value that no other module
- * and not the host can name, and whose address reaches only loads, arithmetic, and the arguments of
- * vprintf and __assertfail. The analysis ignores statement order: a register that holds such an
- * address anywhere in a function is assumed to hold it everywhere. */
+ * variable. A copy is correct for a table. A table is a variable with an initial value that no
+ * other module and not the host can name. Its address reaches only loads, arithmetic, and the
+ * arguments of vprintf and __assertfail. The analysis ignores statement order: a register that
+ * holds such an address anywhere in a function counts as holding it everywhere. */
 #include "pass/analysis/tables.h"
 #include "pass/analysis/callees.h"
 #include "ptx/copy.h"
@@ -73,7 +73,8 @@ static bool passes_param(const struct ptx_stmt *call, const struct ptx_sym *para
 	return false;
 }
 
-/* Whether s stores into an argument that only vprintf and __assertfail receive. */
+/* Returns whether s stores into an argument variable that only calls of vprintf and __assertfail
+ * use. */
 static bool is_text_argument(const struct follow *w, const struct ptx_stmt *s)
 {
 	const struct ptx_opd *to = &s->opd[0];
@@ -95,7 +96,8 @@ static bool is_text_argument(const struct follow *w, const struct ptx_stmt *s)
 	return any;
 }
 
-/* Whether s, which holds the address of w->found, only reads through it. */
+/* Returns whether s, one of whose operands is the address of w->found, only reads through that
+ * address. */
 static bool only_reads(const struct follow *w, const struct ptx_stmt *s)
 {
 	const uint32_t acts = PTX_F_WRITES_MEM | PTX_F_ATOMIC | PTX_F_UNKNOWN | PTX_F_SIDE_EFFECT;
@@ -144,8 +146,8 @@ static bool names_others(const struct ptx_module *m, const char *init)
 	return w.found != NULL;
 }
 
-/* Returns NULL if a copy equals the variable as long as the kernel's own code does not write to
- * it. */
+/* Returns NULL if nothing except the kernel's own code can change the variable, so that a copy
+ * stays equal. Otherwise returns the reason. */
 static const char *changed_elsewhere(const struct ptx_module *m, const struct ptx_sym *sym)
 {
 	if (sym->linkage & (PTX_EXTERN | PTX_VISIBLE | PTX_WEAK | PTX_COMMON))

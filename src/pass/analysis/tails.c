@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  * Copyright 2026 The heddle authors */
 
-/* Finds exit paths: paths from code that may still meet a barrier implemented as a round to code
- * that cannot. virtual/tails.c says how they are emitted and why. */
+/* Finds exit paths: paths from code that may still reach a barrier implemented as a round
+ * (rounds.c) to code that cannot. virtual/tails.c says how they are emitted and why. */
 #include "pass/analysis/callees.h"
 #include "pass/analysis/find.h"
 #include "pass/analysis/parting.h"
@@ -14,7 +14,7 @@
 struct search {
 	struct pass_facts *facts;
 	const struct cfg *g;
-	/* blocks that hold a barrier, and blocks that may meet one after their end */
+	/* by basic block: whether it contains a barrier; whether code after it may reach one */
 	uint8_t *holds, *ahead;
 	uint32_t *depth; /* number of open braces at each statement */
 	uint32_t *stack; /* blocks still to visit */
@@ -62,8 +62,8 @@ static bool is_tail(const struct search *c, uint32_t b)
 	return !c->holds[b] && !c->ahead[b];
 }
 
-/* Marks the blocks of the exit path from block `to` in `in`, which is all zero; returns the number
- * of statements. */
+/* Marks in `in` the basic blocks of the exit path that begins with block `to`. `in` must be all 0.
+ * Returns the path's number of statements. */
 static uint32_t mark_tail(struct search *c, uint32_t to, uint8_t *in)
 {
 	const struct cfg *g = c->g;
@@ -85,8 +85,8 @@ static uint32_t mark_tail(struct search *c, uint32_t to, uint8_t *in)
 	return n;
 }
 
-/* Whether the path can be duplicated. Its start must not be inside a scope: no jump leads into
- * one. */
+/* Returns whether the path can be duplicated. It must not begin inside a scope, because no jump can
+ * lead into a scope. */
 static bool can_be_copied(const struct search *c, uint32_t to, const uint8_t *in)
 {
 	const struct cfg *g = c->g;
@@ -107,7 +107,7 @@ static int add_tail(struct search *c, uint32_t b, uint32_t to, bool falls, uint3
 	struct pass_tail t = {.at = at, .to = to, .falls = falls};
 
 	if (facts->tails.len == PASS_MAX_TAILS && pass_has(facts, PASS_NO_TAILS))
-		return 0; /* another path changes nothing: the kernel is rejected already */
+		return 0; /* the kernel is already rejected, so another path changes nothing */
 	t.in = arena_zalloc(&facts->arena, c->g->n);
 	if (!t.in)
 		return -ENOMEM;

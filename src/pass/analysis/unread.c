@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0
  * Copyright 2026 The heddle authors */
 
-/* Finds atomics whose result is unused. `red` has the same effect, and memory returns nothing. In a
- * plain kernel ptxas makes this change itself, but not in a worker: there histogram used ATOMG with
- * RZ instead of REDG and waited for the L2 in every block. Shared memory needs no such change. */
+/* Finds atomics whose result is unused. `red` has the same effect on memory, and no result travels
+ * back. In an original kernel ptxas makes this change itself, but not in a worker: there histogram
+ * used ATOMG with RZ instead of REDG and waited for the L2 in every block. Shared memory needs no
+ * such change. */
 #include "pass/analysis/unread.h"
 
 #include <stdlib.h>
@@ -28,7 +29,8 @@ uint64_t *pass_find_read(const struct ptx_func *f)
 	return read;
 }
 
-/* Whether `red` has the same operation and semantics: no acquire, a supported operator. */
+/* Returns whether `red` has the same operation and semantics as this atomic: no acquire, and an
+ * operator that `red` supports. */
 static bool is_reduction(const struct ptx_mnem *mn)
 {
 	static const char *const ops[] = {"add", "and", "or", "xor", "inc", "dec", "min", "max"};

@@ -7,7 +7,8 @@
 
 #include "ptx/ptx.h"
 
-/* A bit set of the registers that some instruction of f reads, malloc'ed; NULL: out of memory. */
+/* Returns the set of registers that some instruction of f reads, as a malloc'ed bit set; NULL: out
+ * of memory. */
 uint64_t *pass_find_read(const struct ptx_func *f);
 /* Whether s is an atomic that `red` can replace. */
 bool pass_is_unread(const struct ptx_stmt *s, const uint64_t *read);

@@ -2,15 +2,14 @@
  * Copyright 2026 The heddle authors */
 
 /* Checks synchronization that threads may miss because they exited early. In a worker exited
- * threads stay alive, so operations that do not wait for exited threads on hardware need care:
- *
- * Plain barrier 0 that not all threads of a block reach together: exited threads keep answering it
- * until no thread is active (PASS_BAR_ACTIVE). Other such barriers, and barriers whose state might
- * outlive the block, make the kernel a guard kernel.
- *
- * A warp operation that lanes may skip is at risk if the skipping lanes can run to the end without
- * first meeting an operation that waits for all lanes. On hardware those lanes would be gone; in a
- * worker the operation would wait for them forever. */
+ * threads stay alive, so two kinds of operations need care, because they do not wait for exited
+ * threads on hardware:
+ * - Barriers that not all threads of a block reach together. At a plain barrier 0, exited threads
+ *   keep executing the barrier until all threads have exited (PASS_BAR_ACTIVE). A kernel with other
+ *   such barriers, or with barriers whose state might outlive the block, becomes a guard kernel.
+ * - Warp operations that some lanes may skip. Such an operation is at risk if these lanes can run
+ *   to the end without first reaching an operation that waits for all lanes. On hardware the lanes
+ *   would be gone; in a worker the operation would wait for them forever. */
 #include "pass/analysis/warps.h"
 #include "pass/analysis/callees.h"
 #include "pass/analysis/find.h"
@@ -20,8 +19,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define STAYING_MAX 64 /* analyses per kernel; each takes time linear in the kernel's size */
-#define LEAVES_MAX  8  /* tracked early exits of a kernel */
+/* maximum number of analyses per kernel; each takes time linear in the kernel's size */
+#define STAYING_MAX 64
+#define LEAVES_MAX  8 /* tracked early exits of a kernel */
 
 struct sync_check {
 	struct pass_facts *facts;
@@ -29,17 +29,22 @@ struct sync_check {
 	struct cfg_uniformity *u;
 	bool in_callee;
 	uint32_t *list, *seen; /* blocks: work list; mark of the last visit */
-	/* mark of blocks influenced by a branch after which there was no risk */
+	/* safe: by basic block, the value of `mark` when a branch that influences the block was
+	 * found to be without risk */
 	uint32_t mark, *safe;
 	struct pass_masks *masks;
 	unsigned assume;                /* assumptions under which u was computed, */
 	struct cfg_uniformity *staying; /* and `staying`: uniformity among lanes that stay */
 	uint32_t stay, n_staying;       /* at block `stay`; number of such analyses so far */
-	/* branches after which exited lanes are removed from member masks */
+	/* by basic block: exited lanes are removed from member masks after the branch that ends
+	 * it */
 	bool *excludes;
-	bool young; /* an operation is safe because its mask is younger than a divergence */
-	bool named; /* an operation is safe because its mask names the lanes that stayed */
-	/* blocks: the end can be reached without waiting; has a warp operation */
+	/* an operation is safe because its mask was computed after the lanes diverged */
+	bool young;
+	/* an operation is safe because its mask contains exactly the lanes that did not exit */
+	bool named;
+	/* by basic block: whether the end can be reached without waiting for the warp; whether the
+	 * block has a warp operation */
 	uint8_t *out, *holds;
 	uint16_t ids;        /* barriers named by a constant */
 	bool counted_0, red; /* barrier 0 with a count; a reduction on plain barrier 0 */
@@ -115,8 +120,9 @@ static void check_barrier(struct sync_check *c, const struct ptx_stmt *s, uint8_
 		c->apart = true;
 }
 
-/* The PTX ISA requires all threads of the warp to execute each of these; it is undefined if any has
- * exited. So no lane has exited where one runs, and it waits for all lanes. */
+/* Returns whether the PTX ISA requires all threads of the warp to execute s. Its behaviour is
+ * undefined if any thread has exited. So no lane has exited where s runs, and s waits for all
+ * lanes. */
 bool pass_needs_whole_warp(const struct ptx_stmt *s)
 {
 	switch (s->mn->op) {
@@ -132,7 +138,7 @@ bool pass_needs_whole_warp(const struct ptx_stmt *s)
 	}
 }
 
-/* Whether s waits for all lanes of its warp that have not exited. */
+/* Returns whether s waits for all lanes of its warp that have not exited. */
 static bool waits_for_warp(const struct ptx_stmt *s)
 {
 	const struct ptx_opd *mask;
@@ -154,7 +160,7 @@ static bool block_waits(const struct cfg *g, uint32_t b)
 	return false;
 }
 
-/* Marks the blocks from which the end can be reached without waiting. */
+/* Marks the basic blocks from which a lane can reach the end without waiting for its warp. */
 static void find_ways_out(struct sync_check *c)
 {
 	const struct cfg *g = c->g;
@@ -191,7 +197,7 @@ static bool lanes_part(const struct sync_check *c, uint32_t b)
 	return lanes_part_under(c, c->u, b);
 }
 
-/* Whether any function that a pointer may reach has a warp operation. */
+/* Returns whether a function that a call through a pointer may reach has a warp operation. */
 static bool pointers_hold_warp_ops(const struct pass_facts *facts)
 {
 	for (size_t i = 0; i < facts->callees.len; i++)
@@ -224,11 +230,11 @@ static bool has_warp_op(struct sync_check *c, uint32_t b)
 	return false;
 }
 
-/* Whether lanes that diverged and stayed have reconverged at block `at` where they do on hardware.
- * There the leaving lanes exit, and ptxas reconverges the others as if the exit did not exist. In a
- * worker the leaving lanes jump to the end, and ptxas may reconverge the others only there.
- * activemask does not guarantee to return all lanes that could be active, but programs rely on
- * that. */
+/* Returns whether lanes that diverged and did not exit have reconverged at block `at`, as they do
+ * on hardware. On hardware the other lanes exit, and ptxas reconverges the rest where it would
+ * without the exit. In a worker the exiting lanes jump to the block's end, and ptxas may reconverge
+ * the rest only there. activemask does not guarantee to return all lanes that could be active, but
+ * programs rely on it. */
 static bool lanes_meet(struct sync_check *c, uint32_t at)
 {
 	const struct cfg *g = c->g;
@@ -246,8 +252,8 @@ static bool lanes_meet(struct sync_check *c, uint32_t at)
 	return true;
 }
 
-/* Whether the lanes that stay at the end of block `stay`, which are the mask's, all take the same
- * edge at the end of block `branch`. */
+/* Returns whether all lanes of a mask take the same edge at the end of block `branch`. The mask
+ * contains the lanes that do not exit at the end of block `stay`. */
 static bool stay_together(struct sync_check *c, uint32_t stay, uint32_t branch)
 {
 	if (stay == branch)
@@ -267,7 +273,8 @@ static bool stay_together(struct sync_check *c, uint32_t stay, uint32_t branch)
 	return !lanes_part_under(c, c->staying, branch);
 }
 
-/* Finds the first warp operation of block b that lanes which left at a branch can affect. */
+/* Returns the first warp operation of basic block b that may wait for lanes that diverged at
+ * `branch` and exited; NULL: there is none. */
 static const struct ptx_stmt *find_warp_op_at_risk(
 	struct sync_check *c, uint32_t branch, uint32_t b)
 {
@@ -290,8 +297,8 @@ static const struct ptx_stmt *find_warp_op_at_risk(
 	return NULL;
 }
 
-/* Finds the first block after a branch with a warp operation that not all lanes reach; CFG_NONE:
- * none. */
+/* Returns the first basic block after a branch that has a warp operation at risk, because not all
+ * lanes reach it; CFG_NONE: there is none. */
 static uint32_t find_first_risk(struct sync_check *c, uint32_t branch)
 {
 	uint32_t n = cfg_influence(c->g, branch, c->list, c->seen, ++c->mark), first = CFG_NONE;
@@ -305,16 +312,16 @@ static uint32_t find_first_risk(struct sync_check *c, uint32_t branch)
 			find_warp_op_at_risk(c, branch, b))
 			first = MIN(first, b);
 	}
-	/* A mask makes an operation safe only for this branch: lanes may diverge again after the
-	 * mask is made. */
+	/* If masks make the operations safe, the result holds only for this branch: lanes may
+	 * diverge again after the mask is computed. */
 	for (uint32_t i = 0; i < n && !c->young && !c->named; i++)
 		c->safe[c->list[i]] = c->mark;
 	c->young |= before;
 	return first;
 }
 
-/* Finds the first warp operation at risk and the block at whose end lanes diverge before it; NULL:
- * none. */
+/* Returns the first warp operation at risk, and in *ret_branch the block at whose end lanes diverge
+ * before it. NULL: there is none. */
 static const struct ptx_stmt *find_risk(struct sync_check *c, uint32_t *ret_branch)
 {
 	uint32_t from = c->mark;
@@ -322,8 +329,8 @@ static const struct ptx_stmt *find_risk(struct sync_check *c, uint32_t *ret_bran
 	for (uint32_t d = 0; d < c->g->n; d++) {
 		uint32_t to = c->g->at[d].ipdom, b;
 
-		/* A branch influences every block that a block in its influence influences, so d
-		 * needs no check. */
+		/* A branch also influences all blocks that other branches in its influence
+		 * influence. So d needs no check if it is in the influence of a safe branch. */
 		if (c->safe[d] > from || !lanes_part(c, d) || (to != CFG_NONE && !c->out[to]))
 			continue;
 		b = find_first_risk(c, d);
@@ -334,7 +341,8 @@ static const struct ptx_stmt *find_risk(struct sync_check *c, uint32_t *ret_bran
 	return NULL;
 }
 
-/* A barrier in a callee is reached as its call is. The callee's own code is checked separately. */
+/* Returns whether s calls a function with a barrier. The same threads reach the barrier as the
+ * call. The function's own code is checked separately. */
 static bool call_has_barrier(struct sync_check *c, const struct ptx_stmt *s)
 {
 	const struct pass_callee *callee;
@@ -380,7 +388,8 @@ static void choose_barriers(struct sync_check *c)
 					"barriers in a function, and when threads have left");
 		return;
 	}
-	/* If all threads use barrier 0 in the plain way only, it is free between blocks. */
+	/* If barrier 0 has no count and all threads reach it, code between two blocks can use
+	 * barrier 0, too. */
 	facts->keeps_barrier_0 = c->counted_0;
 }
 
@@ -407,7 +416,8 @@ static int prepare_check(struct sync_check *c, const struct cfg *g, bool in_call
 
 /* ---- early exits ---- */
 
-/* Whether the code from block `from` on has no operation at which other lanes might wait. */
+/* Returns whether the code from block `from` on has no barrier, warp operation or call, at which
+ * other lanes might wait. */
 static bool leads_out(struct sync_check *c, uint32_t from, uint32_t branch)
 {
 	const struct cfg *g = c->g;
@@ -438,8 +448,8 @@ static bool leads_out(struct sync_check *c, uint32_t from, uint32_t branch)
 	return true;
 }
 
-/* Whether all remaining lanes of a warp reach a branch together, and one side of it (the lanes that
- * take it, or the others) never synchronizes again. */
+/* Returns whether `branch` is an early exit: all remaining lanes of a warp reach it together, and
+ * the code on one of its two edges never synchronizes again. */
 static bool is_way_out(struct sync_check *c, uint32_t branch)
 {
 	const struct cfg_block *b = &c->g->at[branch];
@@ -465,14 +475,16 @@ static bool add_leave(struct sync_check *c, uint32_t branch)
 	struct pass_leave l = {.at = b->end - 1, .taken = true};
 	uint32_t next = b->end < g->f->body.len ? g->block_of[b->end] : g->exit;
 
-	/* Lanes that go on to the next statement do not take the branch. */
+	/* `taken` is false if the lanes that fall through to the next statement are the ones that
+	 * exit. */
 	if (g->f->body.at[l.at].mn->op == PTX_OP_bra)
 		l.taken = !leads_out(c, next, branch);
 	return VEC_PUSH(&c->facts->leaves, l);
 }
 
-/* Whether exited lanes can be removed from masks: every warp operation is visible and has a mask
- * operand, and barriers are reached by all threads of a block together. */
+/* Returns whether exited lanes can be removed from member masks. For this, every warp operation
+ * must be visible and have a mask operand, and all threads of a block must reach barriers
+ * together. */
 static bool can_keep_masks(struct sync_check *c)
 {
 	const struct cfg *g = c->g;
@@ -492,8 +504,8 @@ static bool can_keep_masks(struct sync_check *c)
 	return !c->in_callee && !g->has_indirect;
 }
 
-/* Whether the code uses activemask. Its result must be as if lanes that finished a block had
- * exited, so those lanes must not enter the next block before the others (masks.c). */
+/* Returns whether the code uses activemask. Lanes that finished a block must not appear in its
+ * result. So they must not enter the next block before the other lanes (masks.c). */
 static bool asks_who_is_there(const struct cfg *g)
 {
 	for (size_t i = 0; i < g->f->body.len; i++)
@@ -503,9 +515,9 @@ static bool asks_who_is_there(const struct cfg *g)
 	return false;
 }
 
-/* Finds the exits after which masks must exclude the lanes that took them, since those lanes are
- * still alive. The code around the kernel keeps track of the lanes that stay (virtualize.c). False:
- * another operation is at risk. */
+/* Finds the early exits after which masks must exclude the lanes that exited, since those lanes are
+ * still alive. virtualize.c emits code that keeps track of the other lanes. Returns false if an
+ * operation is at risk for another reason. */
 static bool find_leaves(struct sync_check *c)
 {
 	struct pass_facts *facts = c->facts;
@@ -530,10 +542,10 @@ static bool find_leaves(struct sync_check *c)
 	return ok;
 }
 
-/* Looks for the weakest assumption that makes the warp operations safe. First none; then
- * one-dimensional blocks, which the launch shows; then a program without races, which cannot be
- * checked and hence is assumed only where the kernel would otherwise be a guard kernel. Then the
- * same with tracking of exited lanes. */
+/* Looks for the weakest assumption that makes the warp operations safe. It tries, in this order: no
+ * assumption; one-dimensional blocks, which the launch shows; a program without races. The last one
+ * cannot be checked, so it is assumed only where the kernel would otherwise be a guard kernel. Then
+ * it tries the same assumptions with exited lanes removed from masks. */
 static int check_warp_ops(struct sync_check *c)
 {
 	static const unsigned tries[] = {
@@ -605,9 +617,10 @@ int pass_check_sync(struct pass_facts *facts)
 	return r;
 }
 
-/* After a call of a function that spins, ptxas wrongly assumes whole warps (emit.h). The worker's
- * own barriers guard against that. The kernel's warp operations, and barriers in callees, stay
- * unchanged; they are right in the guard form if they are right in the plain kernel. */
+/* Notes kernels that call a function that spins. After such a call ptxas wrongly assumes whole
+ * warps (emit.h). The worker's own barriers have a remedy. The kernel's warp operations, and
+ * barriers in callees, stay unchanged; in the guard form they are right if they are right in the
+ * original kernel. */
 void pass_check_spins(struct pass_facts *facts)
 {
 	for (size_t i = 0; facts->calls_spin && i < facts->callees.len; i++) {

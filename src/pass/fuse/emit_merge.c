@@ -1,30 +1,33 @@
 /* SPDX-License-Identifier: Apache-2.0
  * Copyright 2026 The heddle authors */
 
-/* Puts the pieces of several workers (worker.h) into one worker. Its parts in the order in which
- * they run:
+/* Combines the code of several workers (worker.h) into one worker that runs blocks of several
+ * kernels. Its parts in the order in which they run:
  *
- *   declare   for each kernel. The leader joins each launch, and finds the kernel that the worker
- *             keeps to, if it keeps to one
- *   $hd_pick  the leader chooses a kernel and claims blocks of it. If no blocks are left, or the
- *             quota requires the worker to leave, the kernel is over in this worker, and the leader
- *             chooses another
- *   $hd_sync  barrier of all threads, which passes on the chosen kernel, or none. The leader counts
- *             the blocks that ran before, and leaves launches that are over here
- *   run       the kernel's piece, block by block, then back to $hd_pick */
+ *     declare   for each kernel. The leader joins each launch, and finds the kernel that the worker
+ *               is assigned to, if workers have kernels of their own
+ *     $hd_pick  the leader chooses a kernel and claims blocks of it. If no blocks are left, or the
+ *               quota requires the worker to exit, this worker is finished with the kernel, and the
+ *               leader chooses another
+ *     $hd_sync  barrier of all threads, which tells them the chosen kernel, or none. The leader
+ *               counts the blocks that ran before, and leaves launches that are finished here
+ *     run       the kernel's code, block by block, then back to $hd_pick */
 #include "pass/fuse/emit_merge.h"
 #include "pass/virtual/emit.h"
 
-/* Registers of all threads; only %hd_ms lives across the body:
- *   %hd_mk    the chosen kernel; the number of kernels means none
- *   %hd_ms    bit 31: which of the two words at hd_pick is next. In the leader also: bits 0 to 7
- *             the kernel whose blocks must be counted, or NOTHING; bits 8 to 15 kernels that are
- *             over here; bits 16 to 23 launches left; bits 24 to 26 the next turn; bit 27: the turn
- *             is decided, and an early claim may have been made for it
- * Two words suffice: a thread that reads its word late can be overtaken by one claim but not by
- * two, because the next barrier waits for it.
+/* Registers of all threads. Only %hd_ms lives across the body.
+ *     %hd_mk    the chosen kernel; the number of kernels means none
+ *     %hd_ms    bit 31: which of the two words at hd_pick is used next. In the leader also:
+ *               bits 0 to 7: the kernel whose blocks must be counted, or NOTHING
+ *               bits 8 to 15: kernels with which this worker is finished
+ *               bits 16 to 23: launches that the worker has left
+ *               bits 24 to 26: the kernel to choose next
+ *               bit 27: that kernel is decided, and an early claim may have been made for it
  *
- * hd_pick: the two words; the kernel kept to and its complement; %globaltimer when blocks began. */
+ * hd_pick holds two words through which the leader tells the threads its choice, then the kernel
+ * that the worker is assigned to and its complement, then %globaltimer when blocks began. Two words
+ * suffice: a thread that reads its word late can be overtaken by one claim but not by two, because
+ * the next barrier waits for it. */
 #define P_KEPT  "[hd_pick+8]"
 #define P_BEGAN "[hd_pick+16]"
 
@@ -34,7 +37,7 @@
 #define TURN_BIT 24
 #define NEXT_BIT 27
 
-/* %hd_mp0: this thread is not the leader. Blocks of the entry have one dimension, unless all
+/* Sets %hd_mp0 if this thread is not the leader. Blocks of the entry have one dimension, unless all
  * kernels have the same block shape. */
 static void put_not_leader(struct guests *x, struct pass_writer *w)
 {
@@ -68,7 +71,7 @@ static void put_switch(struct guests *x, struct pass_writer *w, const char *reg,
 	pass_emit(w, "bra %s0;\n", label);
 }
 
-/* %hd_mr6 = 1 and %hd_mp2 false if the caller set the flag `bit`. */
+/* If the caller set the flag `bit`, %hd_mp2 becomes false and %hd_mr6 becomes 1. */
 static void put_flag(struct pass_writer *w, unsigned bit)
 {
 	pass_emit(w,
@@ -79,8 +82,9 @@ static void put_flag(struct pass_writer *w, unsigned bit)
 
 /* ---- entering ---- */
 
-/* Finds the first kernel whose bound is above %hd_mr2. If there is none, another launch's workers
- * have this worker's share, so all kernels are over here. */
+/* Assigns a kernel to the worker: the first one whose ctl_merge.upto is above the worker's number
+ * %hd_mr2. If there is none, the workers of another launch do this worker's share, so the worker is
+ * finished with all kernels. */
 static void put_kind(struct guests *x, struct pass_writer *w)
 {
 	pass_put(w, "ld.param.u32 %hd_mr3, " M_SHIFT ";\n"
@@ -101,8 +105,8 @@ static void put_kind(struct guests *x, struct pass_writer *w)
 		x->n, ((1u << x->n) - 1) << OVER_BIT);
 }
 
-/* Workers start with different kernels in turn, also those that follow each other on an SM: the
- * kernel is derived from the worker's number times the golden ratio. */
+/* Chooses the kernel with which the worker starts. It is derived from the worker's number times the
+ * golden ratio, so that workers start with different kernels, also successive workers of one SM. */
 static void put_keep(struct guests *x, struct pass_writer *w)
 {
 	pass_emit(w,
@@ -178,10 +182,11 @@ static void put_over(struct pass_writer *w, const char *reg)
 		reg, OVER_BIT);
 }
 
-/* Draws the next turn, which all workers share (figure 3a), into %hd_mk, and goes to $hd_now_found.
- * A turn of a kernel that is over here is skipped, at most as many times as there are kernels:
- * other workers draw, too, so one worker might get the same kernel each time. Then the next kernel
- * that is not over is taken. */
+/* Chooses the next kernel from the counter that all workers share (figure 3a), puts it into %hd_mk,
+ * and goes to $hd_now_found. If this worker is finished with the kernel, it increments the counter
+ * again, at most as many times as there are kernels: other workers increment it, too, so one worker
+ * might get the same kernel each time. Then it chooses the next kernel with which it is not
+ * finished. */
 static void put_draw(struct guests *x, struct pass_writer *w)
 {
 	pass_emit(w,
@@ -204,9 +209,9 @@ static void put_draw(struct guests *x, struct pass_writer *w)
 		    "$hd_now_own:\n");
 }
 
-/* Goes to $hd_<at>_none if all kernels are over here. Otherwise sets %hd_mk to the kernel whose
- * turn it is, or that this worker keeps to. If that kernel is over, sets it to the next one that is
- * not, or to none if workers do not help other kernels. */
+/* Goes to $hd_<at>_none if this worker is finished with all kernels. Otherwise sets %hd_mk to the
+ * kernel that is next, or that the worker is assigned to. If the worker is finished with that
+ * kernel, chooses the next one, or none if workers do not help other kernels. */
 static void put_seek(struct guests *x, struct pass_writer *w, const char *at, bool draws)
 {
 	unsigned all = (1u << x->n) - 1;
@@ -255,8 +260,8 @@ static void put_seek(struct guests *x, struct pass_writer *w, const char *at, bo
 static void put_choice(struct guests *x, struct pass_writer *w)
 {
 	pass_emit(w, "%s:\n", x->of[0].to[MERGE_TOP]->name);
-	/* If other blocks may wait for a block, all its threads must finish before its worker
-	 * claims another. */
+	/* If other blocks may wait for this block, all its threads must finish before the worker
+	 * claims another block. */
 	if (is_rising(x))
 		guests_put_barrier(x, w);
 	put_not_leader(x, w);
@@ -283,8 +288,8 @@ static void put_choice(struct guests *x, struct pass_writer *w)
 	}
 }
 
-/* Makes the next claim before the chosen blocks run, so that the memory access overlaps with
- * them. */
+/* Makes the next claim before the chosen blocks run, so that the memory access overlaps with their
+ * execution. */
 static void put_ahead(struct guests *x, struct pass_writer *w)
 {
 	if (is_rising(x))
@@ -309,7 +314,7 @@ static void put_ahead(struct guests *x, struct pass_writer *w)
 	pass_put(w, "$hd_next_none:\nmov.u32 %hd_mk, %hd_mr1;\n");
 }
 
-/* Computes the address of the next word, by bit 31 of %hd_ms, in %hd_mr0. */
+/* Sets %hd_mr0 to the address of the word of hd_pick that bit 31 of %hd_ms selects. */
 static const char find_word[] = "shr.u32 %hd_mr0, %hd_ms, 31;\n"
 				"shl.b32 %hd_mr0, %hd_mr0, 2;\n"
 				"mov.u32 %hd_mr1, hd_pick;\n"
@@ -317,8 +322,8 @@ static const char find_word[] = "shr.u32 %hd_mr0, %hd_ms, 31;\n"
 
 /* ---- at the barrier ---- */
 
-/* Records times of kernel %hd_mr2, whose blocks have ended; the maximum of all workers is its
- * end. */
+/* Records when blocks of kernel %hd_mr2 ran, after they have ended. The kernel's end is the maximum
+ * over all workers. */
 static void put_times(struct pass_writer *w)
 {
 	put_flag(w, CTL_TIMES);
@@ -337,7 +342,8 @@ static void put_times(struct pass_writer *w)
 		sizeof(struct ctl_times), T_OF, T_OF + 8, T_OF + 16);
 }
 
-/* Counts one more or one fewer worker with blocks of kernel `reg`; %hd_mr4 gets the new count. */
+/* Increments or decrements the number of workers that have blocks of kernel `reg`. %hd_mr4 gets the
+ * new number after an increment. */
 static void put_count_worker(struct pass_writer *w, const char *reg, bool more)
 {
 	put_flag(w, CTL_COUNT);
@@ -375,8 +381,8 @@ static void put_counts(struct guests *x, struct pass_writer *w)
 	put_times(w);
 }
 
-/* Leaves the launches that are over here, once their blocks are counted; with no kernel left,
- * all. */
+/* Leaves the launches with which this worker is finished, after their blocks are counted. If no
+ * kernel was chosen, leaves all launches. */
 static void put_leaves(struct guests *x, struct pass_writer *w)
 {
 	unsigned all = (1u << x->n) - 1;
@@ -421,7 +427,8 @@ static void put_sync(struct guests *x, struct pass_writer *w)
 		"bfi.b32 %%hd_ms, %%hd_mr4, %%hd_ms, %d, 3;\n",
 		TURN_BIT, TURN_BIT);
 	pass_put(w, find_word);
-	/* The leader comes here, and to $hd_go, from loops of atomics (emit.h: WHOLE_WARP). */
+	/* The leader arrives here, and at $hd_go, from loops of atomics. So the warp must
+	 * reconverge before the barrier (emit.h: WHOLE_WARP). */
 	pass_put(w, "st.shared.u32 [%hd_mr0], %hd_mk;\n"
 		    "$hd_sync:\n" WHOLE_WARP);
 	guests_put_barrier(x, w);
@@ -435,7 +442,8 @@ static void put_sync(struct guests *x, struct pass_writer *w)
 	pass_emit(w, "setp.ge.u32 %%hd_mp1, %%hd_mk, %u;\n@%%hd_mp1 bra $hd_go;\n", x->n);
 	put_count_worker(w, "%hd_mk", true);
 	put_ahead(x, w);
-	/* A value beyond the number of kernels was corrupted or means "none". */
+	/* A value that is not below the number of kernels means "none", or was overwritten by a
+	 * body. The worker ends in both cases. */
 	pass_put(w, "$hd_go:\n" WHOLE_WARP);
 	pass_emit(w,
 		"setp.ge.u32 %%hd_mp1, %%hd_mk, %u;\n@%%hd_mp1 bra $hd_end;\n"
@@ -443,7 +451,8 @@ static void put_sync(struct guests *x, struct pass_writer *w)
 		x->n, x->of[0].slot, x->of[0].slot, x->of[0].slot, x->of[0].slot);
 }
 
-/* Warps beyond the kernel's block skip it. The vote lets ptxas see that warps are whole. */
+/* Emits the code that runs kernel k. Warps that the kernel's block does not have skip it. The vote
+ * shows ptxas that warps are whole. */
 static void put_run(struct guests *x, struct pass_writer *w, unsigned k)
 {
 	pass_emit(w, "$hd_run%u:\n", k);

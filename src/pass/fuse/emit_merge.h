@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  * Copyright 2026 The heddle authors */
 
-/* The code sequences of several workers (worker.h), and the code around them. */
+/* The parts of several workers (worker.h) in one entry, and the code around them. */
 #ifndef HEDDLE_EMIT_MERGE_H
 #define HEDDLE_EMIT_MERGE_H
 

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0
  * Copyright 2026 The heddle authors */
 
-/* Code shared by all kinds of fusion (fuse.h): it maps the launch's block number to the ids of a
- * kernel's block and puts the kernel's body there. There is no scheduler and no control block: of
- * struct ctl_args it reads total, grid and inverse (a launch has less than 2^31 blocks, so there
- * always is an inverse). The body is virtual as in a worker, since other code surrounds it: its
+/* Code shared by all kinds of fusion (fuse.h). It maps the launch's block number to the ids of a
+ * kernel's block and places the kernel's body there. There is no scheduler and no control block.
+ * The fused kernel reads only total, grid and inverse of struct ctl_args. (A launch has less than
+ * 2^31 blocks, so there always is an inverse.) As in a worker, other code surrounds the body: its
  * exits lead to its end, and its barriers count its own threads. */
 #include "pass/fuse/fuse.h"
 #include "pass/virtual/emit.h"
@@ -15,8 +15,8 @@
 enum { FUSE_DECLARE, FUSE_RUN, FUSE_PIECES };
 enum { FUSE_OUT, FUSE_EXITS };
 
-/* Computes %hd_x, %hd_y, %hd_z from the launch's block; goes to $hd_out if the kernel has no such
- * block. */
+/* Computes %hd_x, %hd_y and %hd_z from the launch's block number. Goes to $hd_out if the kernel has
+ * no block with this number. */
 static const char ids[] = "mov.u32 %hd_x, %ctaid.x;\n"
 			  "mov.u32 %hd_y, 0;\nmov.u32 %hd_z, 0;\n"
 			  "ld.param.u64 %hd_d0, " A_TOTAL ";\n"

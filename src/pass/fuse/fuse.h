@@ -1,19 +1,19 @@
 /* SPDX-License-Identifier: Apache-2.0
  * Copyright 2026 The heddle authors */
 
-/* Runs one block of each of several kernels in a block of one launch: the part that all kinds of
- * fusion share. */
+/* The code that all kinds of fusion share. A block of a fused launch runs one block of each of
+ * several kernels. */
 #ifndef HEDDLE_FUSE_H
 #define HEDDLE_FUSE_H
 
 #include "pass/fuse/guests.h"
 
 struct fuse_way {
-	/* Called before kernel k is analyzed: sets which threads are its own and where its shared
-	 * memory begins. */
+	/* Called before kernel k is analyzed. Sets which threads of the block run the kernel, and
+	 * where its shared memory begins. */
 	int (*begin)(struct guests *x, unsigned k);
-	/* Called after all are analyzed: sets exits and barriers, and checks with guests_fit that
-	 * each body is legal there. */
+	/* Called after all kernels are analyzed. Sets exits and barriers, and checks with
+	 * guests_fit that each body works at its place. */
 	int (*place)(struct guests *x, const struct pass_guest *from);
 	void (*write)(struct guests *x, struct pass_writer *w);
 };
@@ -28,14 +28,15 @@ int pass_fuse(const struct fuse_call *call, const struct pass_guest *from, unsig
 	struct diag_list *diags, struct ptx_module **ret_m, struct pass_merged *ret,
 	struct pass_verdict *ret_verdict, unsigned *ret_which, struct pass_record *record);
 
-/* Emits kernel k's block with the launch's block number, if there is one. All of its threads come
- * here. */
+/* Emits code that runs kernel k's block with the launch's block number, if there is one. All
+ * threads of the kernel must reach this code. */
 void fuse_put(struct guests *x, struct pass_writer *w, unsigned k);
-/* Places kernel k so that its exited threads stay, or else so that they really exit. -ENOTSUP, with
- * the reason against the first, if neither is legal. */
+/* Decides how the threads of kernel k exit: if possible they stay and execute later barriers
+ * (rounds.c), otherwise they really exit. Returns -ENOTSUP if both are impossible, with the reason
+ * why they cannot stay. */
 int fuse_fit(struct guests *x, unsigned k, const struct pass_guest *from);
-/* Sends the threads from number `from` on, which are whole warps, to the label `label` followed by
- * `number`. */
+/* Emits a jump of the threads from number `from` on, which are whole warps, to the label that
+ * consists of `label` and `number`. */
 void fuse_skip(struct pass_writer *w, uint32_t from, const char *label, unsigned number);
 
 #endif

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0
  * Copyright 2026 The heddle authors */
 
-/* Horizontal fusion: kernels run side by side in one block. Each has its own warps, its own part of
- * shared memory, and its own barrier numbers. So its threads may really exit, as in the plain
- * kernel, if no barrier counts them any more. */
+/* Horizontal fusion: kernels run side by side in one block. Each kernel has its own warps, its own
+ * part of shared memory, and its own barrier numbers. So its threads may really exit, as in the
+ * original kernel, if no later barrier counts them. */
 #include "pass/fuse/fuse.h"
 #include "pass/virtual/emit.h"
 
@@ -25,7 +25,7 @@ static int begin(struct guests *x, unsigned k)
 	return 0;
 }
 
-/* Gives each kernel the barrier numbers after those of the previous kernels. */
+/* Gives each kernel the barrier numbers that follow those of the previous kernels. */
 static int place(struct guests *x, const struct pass_guest *from)
 {
 	unsigned next = 0;

@@ -2,7 +2,7 @@
  * Copyright 2026 The heddle authors */
 
 /* Vertical fusion: the same threads run a block of one kernel, then a block of the next. The
- * kernels' shared memory overlaps, with a barrier of all threads between two kernels. The kernels
+ * kernels' shared memory overlaps, so a barrier of all threads separates two kernels. The kernels
  * are independent, so any of them may run last. */
 #include "pass/fuse/fuse.h"
 #include "pass/virtual/emit.h"
@@ -16,8 +16,9 @@ static int begin(struct guests *x, unsigned k)
 	return 0;
 }
 
-/* The last kernel's threads may really exit, and it may leave behind state that ends with the
- * block. It is then alone in the block, so its barriers need no counts. */
+/* Places the kernel that runs last. Its threads may really exit, and it may leave behind state that
+ * ends with the block. No other kernel runs in the block then, so its barriers need no thread
+ * counts. */
 static int place_last(struct guests *x, unsigned k, const struct pass_guest *from)
 {
 	struct guest *g = &x->of[k];
@@ -31,7 +32,7 @@ static int place_last(struct guests *x, unsigned k, const struct pass_guest *fro
 	return fuse_fit(x, k, from);
 }
 
-/* Chooses the last kernel: one that is legal only in the last place. */
+/* Chooses the kernel that runs last. If a kernel works only in the last place, it is this one. */
 static int place(struct guests *x, const struct pass_guest *from)
 {
 	unsigned last = x->n;

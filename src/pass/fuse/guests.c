@@ -2,13 +2,14 @@
  * Copyright 2026 The heddle authors */
 
 /* Puts several kernels' bodies into one entry (guests.h). The kernels are imported into one module.
- * Each is rewritten within its own function, and the result is grafted into the entry.
+ * Each kernel is rewritten within its own function, and the result is grafted into the entry.
  *
- * A block of the entry has as many threads as the widest block, or as all blocks side by side. The
- * caller keeps warps that a kernel's block lacks out of the kernel; the others are counted at its
- * barriers. A block that fills its last warp only partly gets extra threads, which return at once.
- * Early returns (rounds, tails) are then handled as for any kernel. So blocks of any sizes fit
- * together, also with barriers (KernelMerge, section 2.4, reports a deadlock there). */
+ * A block of the entry has as many threads as the widest block of a kernel, or as all blocks side
+ * by side. The caller keeps warps that a kernel's block does not have out of the kernel; barriers
+ * count the other warps. If a block fills its last warp only in part, extra threads fill the rest
+ * and return at once. The passes handle such early returns as in any kernel (rounds.c, tails.c). So
+ * blocks of any sizes fit together, also with barriers (KernelMerge, section 2.4, reports a
+ * deadlock there). */
 #include "pass/fuse/guests.h"
 #include "cfg/contract.h"
 #include "pass/virtual/emit.h"
@@ -52,7 +53,7 @@ static int refuse_target(
 		own, name, file ? " of " : "", file ? file : "", its);
 }
 
-/* Computes the least target that runs all kernels; sm_70 at least. */
+/* Computes the lowest target that can run all kernels, at least sm_70. */
 static int join_targets(struct guests *x, const struct pass_guest *from, struct ptx_target *ret)
 {
 	struct ptx_target t = {.sm = 70, .options = ptx_target_of(from[0].m).options};
@@ -76,7 +77,8 @@ static int join_targets(struct guests *x, const struct pass_guest *from, struct 
 	return 0;
 }
 
-/* Makes the module that the kernels are imported into: an empty entry, and the pool. */
+/* Makes the module that the kernels are imported into. It has an empty entry and the pool, an array
+ * for all shared memory. */
 static int make_module(struct guests *x, const struct pass_guest *from, const char *entry)
 {
 	struct ptx_target t;
@@ -90,8 +92,9 @@ static int make_module(struct guests *x, const struct pass_guest *from, const ch
 	return text ? ptx_parse(text, strlen(text), 0, x->diags, &x->m) : -ENOMEM;
 }
 
-/* Adds the kernel's number to the line numbers of the functions imported with it. The form's text
- * keeps them for reports of faults (ptx_lines). A single kernel needs no number. */
+/* Adds the kernel's number to the line numbers of the functions imported with it. The text of the
+ * merged kernel keeps these line numbers for reports of faults (ptx_lines). A single kernel needs
+ * no number. */
 static void number_lines(struct guests *x, unsigned k)
 {
 	for (size_t i = 0; x->n > 1 && i < x->m->items.len; i++) {
@@ -276,7 +279,8 @@ int guests_look(struct guests *x, unsigned k, const struct pass_guest *from)
 	int r;
 
 	x->which = k;
-	/* The new module has a newer target, which changes the meaning of old code. */
+	/* The new module is for sm_70 or newer, where code that was written for older targets has
+	 * another meaning. */
 	if (from->m->sm < 70)
 		return guests_refuse(x, k, "written for sm_%u: sm_70 is needed", from->m->sm);
 	r = partly ? add_early_return(x, g->f, from->block) : 0;
@@ -297,8 +301,8 @@ int guests_look(struct guests *x, unsigned k, const struct pass_guest *from)
 	return r;
 }
 
-/* Repeats the check with the kernel as given, if possible, so that the verdict has the kernel's own
- * position and names. */
+/* Repeats the check with the original kernel, if possible, so that the verdict has the original
+ * positions and names. */
 static void find_own_verdict(struct guests *x, const struct guest *g, const struct pass_guest *from,
 	struct pass_verdict *v)
 {
@@ -358,7 +362,8 @@ int guests_barrier(struct guests *x)
 	return 0;
 }
 
-/* Gathers the warp if ptxas cannot prove that it is whole, as in rounds.c. */
+/* Emits a barrier of all threads. If ptxas cannot prove that warps are whole, bar.warp.sync
+ * precedes the barrier, as in rounds.c. */
 void guests_put_barrier(struct guests *x, struct pass_writer *w)
 {
 	bool gathers = false, unseen = false;
@@ -407,7 +412,8 @@ static int add_own_params(struct guests *x, unsigned k)
 	return 0;
 }
 
-/* ctl_args comes first. It is aligned so that the parameters keep their layout after it. */
+/* Adds a kernel's parameters to the entry. struct ctl_args comes first, aligned so that the
+ * parameters keep their layout after it. */
 static int add_params(struct guests *x, unsigned k)
 {
 	struct guest *g = &x->of[k];
@@ -496,7 +502,7 @@ int guests_begin(struct guests *x, unsigned k, struct pass_writer *w)
 }
 
 /* ---- the body ---- */
-/* Computes the thread's position in its kernel's block from that in the entry's block. */
+/* Computes the thread's id in its kernel's block from its id in the entry's block. */
 static void put_tid(struct guests *x, const struct guest *g, struct pass_writer *w)
 {
 	bool partly = pass_threads(g->block) % 32 != 0;

@@ -2,8 +2,9 @@
  * Copyright 2026 The heddle authors */
 
 /* Several kernels' bodies in one entry: code shared by merging and fusion. A guest is one of these
- * kernels; the host is the entry. Steps: import -> analyze (guests_look) -> lay out -> parameters
- * -> rewrite within its own function -> graft. */
+ * kernels; the host is the entry. The steps are: import, analyze (guests_look), lay out shared
+ * memory, add parameters, rewrite each kernel within its own function, and graft the result into
+ * the host. */
 #ifndef HEDDLE_GUESTS_H
 #define HEDDLE_GUESTS_H
 
@@ -30,7 +31,7 @@ struct guest {
 	uint32_t shared_at, shared_bytes, dynamic_bytes;
 	size_t n_params; /* number of the kernel's own parameters */
 	uint32_t own_bytes;
-	/* struct ctl_args as the kernel names it, and as the host does */
+	/* the parameter struct ctl_args: its symbol in the kernel's function, and in the host */
 	struct ptx_sym *own_args, *args;
 	VEC(struct ptx_sym *) params;       /* the corresponding host parameters */
 	size_t from[GUESTS_MAX_PIECES + 1]; /* where each piece of the rewritten body begins */
@@ -63,52 +64,60 @@ struct guests {
 
 uint32_t pass_threads(const uint32_t block[3]);
 
-/* Needs x->n, diags, as_is, threads. Returns 0; -ENOTSUP: x->verdict or diags say why kernel
- * x->which is rejected; another negative errno with diags. */
+/* Imports the kernels into a new module. The caller must have set x->n, diags, as_is and threads.
+ * Returns 0; -ENOTSUP if kernel x->which is rejected, with the reason in x->verdict or in diags;
+ * another negative errno with diags. */
 int guests_import(struct guests *x, const struct pass_guest *from, const char *entry);
-/* For places where ptxas does not see parameters as constants: replaces multiplications and
- * additions that ptxas would contract because of them by one instruction (contract.h). */
+/* Must be called if ptxas does not see parameters as constants at the new place. Replaces a
+ * multiplication and an addition that ptxas would contract because of such parameters by one
+ * instruction (contract.h). */
 int guests_settle(struct guests *x);
-/* Finds the facts of kernel k, once x->threads is known, and fills in its place as far as all uses
- * share it: shared memory from shared_at on, threads from at.first_thread on, ids. */
+/* Finds the facts of kernel k. x->threads must be known. Fills in the fields of the kernel's place
+ * that all uses share: shared memory from shared_at on, threads from at.first_thread on, ids. */
 int guests_look(struct guests *x, unsigned k, const struct pass_guest *from);
-/* Checks that the body is legal at its place (virtual.h), including the block's shape. -ENOTSUP
- * with the reason and its position in the original kernel. */
+/* Checks that the body works at its place (virtual.h), including the block's shape. Returns
+ * -ENOTSUP with the reason and its position in the original kernel. */
 int guests_fit(struct guests *x, unsigned k, const struct pass_guest *from);
 int guests_refuse(struct guests *x, unsigned k, const char *fmt, ...) HD_PRINTF(3, 4);
 /* Formats the reason for a rejection into *ret, with the text in the arena. Returns -ENOTSUP or
  * -ENOMEM. */
 int pass_refuse(struct arena *a, struct pass_verdict *ret, const char *fmt, va_list ap);
-/* Chooses a barrier for all threads of the entry's block, and if block sizes differ, another for
- * the threads of a kernel. -ENOTSUP: none is free. */
+/* Chooses a barrier number for all threads of the entry's block, and if block sizes differ, another
+ * one for the threads of a kernel. Returns -ENOTSUP if no number is free. */
 int guests_barrier(struct guests *x);
 void guests_put_barrier(struct guests *x, struct pass_writer *w);
-/* Adds all kernels' parameters to the host, struct ctl_args before each, and `last` as one more. */
+/* Adds all kernels' parameters to the host, with struct ctl_args before those of each kernel, and
+ * then the parameter `last`. */
 int guests_params(struct guests *x, const char *last, struct pass_merged *ret);
-/* For one kernel: adds its own parameters unchanged, and then struct ctl_args. */
+/* For a rewritten kernel that stands alone: adds the kernel's own parameters unchanged, and then
+ * struct ctl_args. */
 int guests_harness_params(struct guests *x);
-/* Adds struct ctl_args as a parameter of the kernel's own function, for its code to use. */
+/* Adds struct ctl_args as a parameter of the kernel's own function, so that code there can use
+ * it. */
 int guests_own_args(struct guests *x, unsigned k);
-/* Begins the kernel's code: adds its struct ctl_args, and declares the registers and words of
- * rounds. */
+/* Begins the kernel's code: adds its struct ctl_args, and declares the registers and shared words
+ * for barriers that not all threads reach (rounds.c). */
 int guests_begin(struct guests *x, unsigned k, struct pass_writer *w);
-/* Emits the body as a block with ids %hd_x, %hd_y and %hd_z, followed by its end label. */
+/* Emits the body as a block with the ids %hd_x, %hd_y and %hd_z, followed by the label of its
+ * end. */
 void guests_put_body(struct guests *x, unsigned k, struct pass_writer *w);
-/* Initializes the words of the rounds, before any thread reaches a round. */
+/* Initializes the shared words of rounds.c, before any thread reaches a barrier of the kernel. */
 void guests_rounds_ready(const struct guest *g, struct pass_writer *w);
-/* Emits labels for the exits of the pieces. These are the last statements of w and are not
- * copied. */
+/* Emits labels for the exits of the code pieces. The labels are the last statements of w and are
+ * not copied to the host. */
 void guests_put_exits(struct guest *g, struct pass_writer *w, const char *const *names, unsigned n);
-/* Makes the rewritten body the kernel's, ready to be put, and finishes w. Maps exits[i] to
- * to[i]. */
+/* Makes w the body of the kernel's function, prepares its grafts into the host, and frees w. The
+ * label exits[i] becomes the host's label to[i]. */
 int guests_graft(struct guests *x, unsigned k, struct pass_writer *w, unsigned n_exits);
-/* Records that the next statement implements kernel k's instruction `number`, or PASS_OURS. */
+/* Records that the next statement implements the instruction `number` of kernel k, or none
+ * (PASS_OURS). */
 void guests_note(struct guests *x, struct pass_writer *w, unsigned k, uint32_t number);
 void guests_put_piece(struct guests *x, struct pass_writer *w, unsigned k, unsigned piece);
-/* Drops the kernels' functions, gives the host its body and bounds, and validates the module. */
+/* Completes the module: removes the kernels' functions, gives the host its body and bounds, and
+ * validates the module. */
 int guests_seal(struct guests *x, struct pass_writer *w, const uint32_t block[3]);
-/* Frees all but the module, and that as well if r is not 0. Stores the reason of -ENOTSUP in
- * ret_verdict. */
+/* Frees everything except the module. If r is not 0, frees the module, too. Stores the reason of
+ * -ENOTSUP in ret_verdict. */
 void guests_finish(struct guests *x, int r, struct pass_verdict *ret_verdict);
 
 #endif

@@ -1,16 +1,17 @@
 /* SPDX-License-Identifier: Apache-2.0
  * Copyright 2026 The heddle authors */
 
-/* Puts a body into a kernel made for it (harness.h). The kernel's parts in the order in which they
+/* Puts a body into a kernel that is made for it (harness.h). The parts in the order in which they
  * run:
  *
- *   the first thread copies the parameters to global memory, and clears the count of threads
- *   other threads occupy the barrier numbers that the body had before
- *   FIRST threads that do not belong to the body skip it
- *   ids: block i of the launch is block i - 1 of the grid; the first one leaves
- *   the body
- *   all exits of the body lead to code that counts its threads
- *   all threads meet, and each checks the count: an error unless all threads of the body came */
+ *     the first thread copies the parameters to global memory, and sets the count of threads to 0
+ *     one warp occupies the barrier numbers that the body had before
+ *     the first FIRST threads do not belong to the body and skip it
+ *     ids: block i of the launch becomes block i - 1 of the grid; the first block exits
+ *     the body
+ *     all exits of the body lead to code that counts its threads
+ *     all threads meet at a barrier, and each checks the count: it is an error if a thread is
+ * missing */
 #include "pass/fuse/harness.h"
 #include "pass/virtual/emit.h"
 
@@ -46,8 +47,8 @@ static bool has_field(const struct harness *h, enum pass_field field)
 
 /* ---- placement ---- */
 
-/* Moves the body's barriers to the highest possible numbers, and chooses a lower one for all
- * threads. */
+/* Moves the body's barriers to the highest possible numbers, and chooses a lower number for the
+ * barrier of all threads. */
 static int place_barriers(struct harness *h)
 {
 	uint16_t ids = h->g->facts.barrier_ids;
@@ -114,7 +115,7 @@ static void fill_form(struct harness *h)
 /* ---- the body, in terms of its own function ---- */
 enum { PIECE_DECLARE, PIECE_RUN, PIECES };
 
-/* Computes %hd_x, %hd_y, %hd_z with constants: the form is made for one grid. */
+/* Computes %hd_x, %hd_y and %hd_z with constants, because the code is made for one grid. */
 static void put_ids(struct harness *h, struct pass_writer *w)
 {
 	const uint32_t *grid = h->from->grid;
@@ -160,7 +161,8 @@ static int make_pieces(struct harness *h)
 
 /* ---- around it ---- */
 
-/* The first thread copies the kernel's parameters to where the body reads them. */
+/* Emits code with which the first thread copies the kernel's parameters to the place where the body
+ * reads them. */
 static void put_copy(struct harness *h, struct pass_writer *w)
 {
 	uint32_t offsets[512], sizes[512], bytes, n = (uint32_t)h->g->n_params;
@@ -200,8 +202,9 @@ static void put_ready(struct harness *h, struct pass_writer *w)
 	pass_put(w, "$hd_copied:\n" WHOLE_WARP "barrier.sync 0;\n");
 }
 
-/* Occupies the numbers that the body's barriers had before: one warp arrives at each, and no other
- * thread ever does. A body that still uses such a number waits with another thread count. */
+/* Occupies the barrier numbers that the body had before: one warp arrives at each of these
+ * barriers, and no other thread ever does. A body that still used such a number would wait with
+ * another thread count. */
 static void put_others(struct harness *h, struct pass_writer *w)
 {
 	const uint32_t *b = h->form->block;
@@ -227,7 +230,8 @@ static void put_others(struct harness *h, struct pass_writer *w)
 	pass_put(w, "$hd_taken:\n" WHOLE_WARP);
 }
 
-/* After the body: all of its threads, and with thread counts also those that skipped it, meet. */
+/* Emits the code after the body: all threads of the body meet at a barrier. With thread counts, the
+ * threads that skipped the body meet there, too. */
 static void put_count(struct harness *h, struct pass_writer *w)
 {
 	const uint32_t *b = h->form->block;
@@ -267,7 +271,8 @@ static void put_all(struct harness *h, struct pass_writer *w)
 	if (has_field(h, PASS_FIELD_EXITS))
 		put_count(h, w);
 	pass_emit(w, "ret;\n%s:\nret;\n", h->g->to[0]->name);
-	/* Block 0 of the launch is no block of the kernel: no other thread meets these. */
+	/* Threads that skipped the body go to the barrier after it, except in block 0. That block
+	 * is no block of the kernel, so no other thread reaches the barrier. */
 	if (has_field(h, PASS_FIELD_COUNTS))
 		pass_put(w, "$hd_past:\n");
 	if (has_field(h, PASS_FIELD_COUNTS) && has_field(h, PASS_FIELD_IDS))
@@ -304,8 +309,8 @@ static int make_harness(struct harness *h)
 	h->g->shared_at = has_field(h, PASS_FIELD_SHARED) ? AHEAD : 0;
 	if (r == 0)
 		r = guests_look(x, 0, h->from);
-	/* After a recursive call lanes may return separately, and ptxas drops a bar.warp.sync after
-	 * the call if the whole entry is uniform. */
+	/* After a recursive call lanes may return separately, and ptxas removes a bar.warp.sync
+	 * after the call if the whole entry is uniform. So such kernels are rejected. */
 	if (r == 0 && has_field(h, PASS_FIELD_EXITS) && pass_has(&h->g->facts, PASS_RECURS))
 		return guests_refuse(x, 0, "%s", h->g->facts.found[PASS_RECURS].reason);
 	if (r == 0)
@@ -325,8 +330,8 @@ static int make_harness(struct harness *h)
 	return guests_seal(x, &w, h->form->block);
 }
 
-/* Adds the fields that a set needs: exited threads that stay are counted (rounds.c), and in a part
- * of the block this takes a thread count. */
+/* Adds the fields that the requested ones need. Exited threads that stay are counted (rounds.c). If
+ * the body has only some threads of the block, this takes thread counts. */
 static uint32_t add_needed_fields(uint32_t fields)
 {
 	if (fields & PASS_FIELD_THREADS && fields & PASS_FIELD_EXITS)

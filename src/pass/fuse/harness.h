@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  * Copyright 2026 The heddle authors */
 
-/* Puts a kernel's body into another kernel, with some of the changes that a place can make
- * (virtual.h) and no others. The result must compute the same, so tests can check each change
- * alone. */
+/* Puts a kernel's body into another kernel, with selected changes of those that a place can make
+ * (virtual.h). The result must compute the same, so tests can check each change alone. */
 #ifndef HEDDLE_HARNESS_H
 #define HEDDLE_HARNESS_H
 
@@ -35,16 +34,16 @@ enum pass_field {
 };
 extern const char *const pass_field_names[PASS_N_FIELDS];
 
-/* How to launch the form. Its parameters are the kernel's, followed by an all-zero struct
- * ctl_args. */
+/* How to launch the new kernel. Its parameters are those of the kernel, followed by a struct
+ * ctl_args that is all zero. */
 struct pass_harness {
 	uint32_t grid[3], block[3], shared_bytes;
 	uint32_t fields; /* with those that the requested fields need */
 };
 
 /* Makes a new module with the entry PASS_HARNESS_ENTRY, for the guest's grid. Returns 0; -ENOTSUP
- * with ret_verdict->reason (in the arena of diags) if the body is not legal at this place; -EINVAL
- * with diags (a bug); -ENOMEM. */
+ * with ret_verdict->reason (in the arena of diags) if the body does not work with these changes;
+ * -EINVAL with diags (a bug); -ENOMEM. */
 struct pass_guest;
 int pass_virtual(const struct pass_guest *guest, uint32_t fields, struct diag_list *diags,
 	struct ptx_module **ret_m, struct pass_harness *ret, struct pass_verdict *ret_verdict);

@@ -2,8 +2,9 @@
  * Copyright 2026 The heddle authors */
 
 /* Merges several kernels into one worker (merge.h). Each kernel becomes the code sequences of a
- * worker (worker.h), and emit_merge.c writes the code that chooses among them. Shared variables of
- * the kernels overlap: a worker needs the maximum, not the sum. */
+ * worker (worker.h), and emit_merge.c writes the code that chooses among the kernels. Shared
+ * variables of the kernels overlap, so a worker needs the maximum of their shared memory, not the
+ * sum. */
 #include "pass/fuse/emit_merge.h"
 
 #include <errno.h>
@@ -53,7 +54,7 @@ static bool find_register(const struct ptx_func *f, const char *name, uint32_t *
 	return false;
 }
 
-/* Registers that live through the bodies exist once, not once per kernel. */
+/* Makes all kernels use the same registers for the values that live through the bodies. */
 static int share_registers(struct guests *x, unsigned k)
 {
 	static const char *const names[] = {WORKER_SHARED};
@@ -90,7 +91,7 @@ static int name_shared(struct guests *x)
 		       : -EINVAL;
 }
 
-/* Makes a kernel's pieces, and a label in the host for each of their exits. */
+/* Makes the code pieces of a kernel, and a label in the host for each exit of a piece. */
 static int make_pieces(struct guests *x, unsigned k)
 {
 	static const char *const names[] = {
@@ -149,7 +150,8 @@ static int make_merged(struct guests *x, const struct pass_guest *guests, struct
 	return guests_seal(x, &w, ret->block);
 }
 
-/* The least number of the entry's blocks that an SM must hold to keep each kernel's occupancy. */
+/* Returns the minimum number of the entry's blocks per SM that keeps the occupancy of each
+ * kernel. */
 static uint32_t least_per_sm(const struct pass_guest *guests, unsigned n, uint32_t threads)
 {
 	uint32_t least = UINT32_MAX;

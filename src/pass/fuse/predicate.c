@@ -1,16 +1,17 @@
 /* SPDX-License-Identifier: Apache-2.0
  * Copyright 2026 The heddle authors */
 
-/* Predicates regions of one branch whose sides are short and are entered only by that branch:
+/* Replaces a branch around short code by predicated instructions. The sides of the branch must be
+ * short, and only that branch may lead to them. There are three kinds of regions:
  *
- *   @p bra L; A; L:            A under !p
- *   @p bra E; A; bra L; E: B; L:    A under !p, B under p
- *   @p bra E; bra F; E: A; bra L; F: B; L:    A under p, B under !p
+ *     @p bra L; A; L:                           A under !p
+ *     @p bra E; A; bra L; E: B; L:              A under !p, B under p
+ *     @p bra E; bra F; E: A; bra L; F: B; L:    A under p, B under !p
  *
- * An instruction with a guard of its own gets the conjunction. Inner regions come first, so that
- * outer regions then have no branches. Branches that are uniform within warps stay: they cost
- * nothing. So do branches around products that ptxas may contract, since it does not contract a
- * product under a guard. */
+ * An instruction that already has a guard gets the conjunction of both. Inner regions come first,
+ * so that outer regions then have no branches. Branches that are uniform within warps stay, because
+ * they cost nothing. Branches around products that ptxas may contract stay, too, because ptxas does
+ * not contract a product under a guard. */
 #include "pass/fuse/predicate.h"
 
 #include "cfg/cfg.h"
@@ -20,8 +21,9 @@
 #include <errno.h>
 #include <string.h>
 
-#define MAX_WAY    96 /* instructions on one side: under guards, all lanes execute them */
-#define MAX_ROUNDS 8  /* nesting depth of regions */
+/* maximum number of instructions on one side, because all lanes execute them under guards */
+#define MAX_WAY    96
+#define MAX_ROUNDS 8 /* nesting depth of regions */
 
 struct predicating {
 	struct ptx_module *m;
@@ -76,7 +78,8 @@ static bool can_have_guard(const struct ptx_stmt *s)
 	return s->kind == PTX_INSN && s->mn->op != PTX_OP_RAW && !(s->mn->flags & no);
 }
 
-/* Returns the end of the instructions from i on that can run under the branch's guard. */
+/* Returns the end of the sequence of instructions from i on that can all run under the branch's
+ * guard. */
 static uint32_t find_straight_end(const struct predicating *x, uint32_t i, uint32_t guard)
 {
 	uint32_t n = 0;
@@ -105,8 +108,8 @@ static bool is_only(const struct predicating *x, uint32_t i, const struct ptx_sy
 	return is_label(x, i, sym) && x->named[i] == 1;
 }
 
-/* Matches a region with two sides, given the first statement of the first side. taken: that side
- * runs if the branch is taken. other: label of the other side. */
+/* Matches a region with two sides. i is the first statement of the first side. `taken` says that
+ * this side runs if the branch is taken. `other` is the label of the other side. */
 static bool find_both(const struct predicating *x, uint32_t i, uint32_t guard, bool taken,
 	const struct ptx_sym *other, struct region *ret)
 {
@@ -153,7 +156,8 @@ static void count_name(void *user, struct ptx_opd *opd)
 		count_label(user, opd->sym, 1);
 }
 
-/* Labels in branch tables count twice, so that such regions stay. */
+/* Counts how often the code names each label. A label in a branch table counts twice, so that its
+ * region keeps its branches. */
 static void count_names(struct predicating *x)
 {
 	for (uint32_t i = 0; i < x->f->body.len; i++) {
@@ -200,7 +204,7 @@ static void put_and(struct predicating *x, uint32_t to, uint32_t with)
 			ptx_reg_name(x->f, with, b, sizeof(b)));
 }
 
-/* Emits s under the guard with which `branch` selects this side. */
+/* Emits s under the guard for which `branch` leads to this side. */
 static void put_guarded(
 	struct predicating *x, struct ptx_stmt s, const struct ptx_stmt *branch, bool taken)
 {

@@ -3,18 +3,18 @@
 
 /* Compares a predicated body with the original that still has its branches (predicate.h). The check
  * trusts the rewriter only for the positions of the regions. Outside of regions both bodies must be
- * equal, statement by statement. Each region is walked twice, with its branch taken and not taken:
- * both versions must run the same instructions, in the same order and under the same guards of
- * their own. Only its branch may lead into a region, and no instruction in it may write the
- * branch's predicate. */
+ * equal, statement by statement. Each region is walked twice: with its branch taken, and with its
+ * branch not taken. Both versions must run the same instructions in the same order, under the
+ * guards that the kernel gave them. Only the region's branch may lead into the region, and no
+ * instruction in it may write the branch's predicate. */
 #include "pass/fuse/predicate.h"
 
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 
-/* The value of an added predicate: true, false, or equal to (the negation of) a kernel's
- * predicate. */
+/* The known value of a predicate that the rewriter added: true, false, or equal to a kernel's
+ * predicate or its negation. */
 struct value {
 	enum { UNKNOWN, KNOWN, SAME } kind;
 	bool holds;   /* KNOWN */
@@ -136,7 +136,8 @@ static struct value and_values(struct value a, struct value b)
 	return (struct value){.kind = UNKNOWN};
 }
 
-/* If s computes an added predicate, records its value. False: s does something else. */
+/* If s computes a predicate that the rewriter added, records its value and returns true. Otherwise
+ * returns false. */
 static bool take_added(struct checking *c, const struct ptx_stmt *s)
 {
 	struct value *to;
@@ -158,8 +159,8 @@ static bool take_added(struct checking *c, const struct ptx_stmt *s)
 	return true;
 }
 
-/* Returns the next statement that runs, from *io_at on, with the guard that the kernel gave it.
- * NULL: none. */
+/* Returns the next statement of the new body, from *io_at on, that runs. It gets the guard that the
+ * kernel gave it. NULL: there is none. */
 static const struct ptx_stmt *next_now(
 	struct checking *c, uint32_t *io_at, uint32_t end, struct ptx_stmt *ret)
 {
@@ -173,8 +174,8 @@ static const struct ptx_stmt *next_now(
 		if (s->kind == PTX_INSN && s->guard != PTX_NO_REG)
 			v = value_of(c, s->guard, s->guard_negated != 0);
 		*ret = *s;
-		/* s may write a predicate that added predicates depend on, so each serves for one
-		 * statement only. */
+		/* s may write a predicate from which added predicates are computed. So an added
+		 * predicate is valid for one statement only. */
 		memset(c->ours, 0, (c->f->regs.len - c->n_regs) * sizeof(*c->ours));
 		if (v.kind == KNOWN && !v.holds)
 			continue;
@@ -188,8 +189,8 @@ static const struct ptx_stmt *next_now(
 }
 
 /* ---- and as it was ---- */
-/* -EINVAL: the code leaves the region, goes back, or has an instruction that cannot be
- * predicated. */
+/* Finds the next statement of the old body that runs. Returns -EINVAL if the code leaves the
+ * region, jumps back, or has an instruction that cannot be predicated. */
 static int next_before(
 	struct checking *c, uint32_t *io_at, uint32_t end, const struct ptx_stmt **ret)
 {

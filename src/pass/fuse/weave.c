@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0
  * Copyright 2026 The heddle authors */
 
-/* Weaving (GoPTX): interleaves the instructions of two kernels, so that one proceeds while the
- * other would wait for a result. The same threads run a block of each, as in vertical fusion, but
- * neither comes first: each has its own shared memory and barriers. Kernels that cannot be woven
- * are fused vertically, and the form says why. */
+/* Weaving (GoPTX): interleaves the instructions of two kernels, so that one kernel proceeds while
+ * the other waits for a result. The same threads run a block of each kernel, as in vertical fusion,
+ * but neither kernel comes first. Each kernel has its own shared memory and barriers. Kernels that
+ * cannot be woven are fused vertically, and struct pass_woven says why. */
 #include "pass/fuse/weave.h"
 #include "pass/fuse/fuse.h"
 #include "pass/virtual/emit.h"
@@ -43,7 +43,7 @@ static int place(struct guests *x, const struct pass_guest *from)
 }
 
 /* ---- conflicts between the two kernels ---- */
-/* Finds the kernel's first instruction with one of these flags. */
+/* Returns the kernel's first instruction with one of these flags. */
 static const struct ptx_stmt *find_flag(const struct weave_flow *f, uint32_t flags)
 {
 	const ptx_body *body = &f->g->f->body;
@@ -75,7 +75,7 @@ static const struct ptx_stmt *find_waiting(const struct weave_flow *f)
 	return find_flag(f, PTX_F_ATOMIC | PTX_F_VOLATILE);
 }
 
-/* Rejects kernels whose threads may wait for a thread that is not certain to run. In the product,
+/* Rejects kernels in which a thread may wait for a thread that might never run. In the woven code,
  * lanes wait for their warp at each vote and at each reconvergence, and whole warps wait for the
  * other kernel. */
 static int check_waits(struct guests *x, const struct weave_flow f[2])
@@ -115,11 +115,12 @@ static int check_conflicts(struct guests *x, const struct weave_flow f[2])
 }
 
 /* ---- the product ---- */
-/* The threshold of equation 1 is an average, which one long block makes large. A short block of the
- * other kernel would then be woven with all of the long one, and nothing would be left for the
- * blocks after it. With this limit, 25 of 28 pairs on the virtual GPU (tests/exec/woven_share.sh)
- * had at least half of the executed instructions woven; 14 with 1024 and latencies counted in full,
- * 13 with the average. */
+/* An additional limit of the length of a run. The threshold of equation 1 is an average, which one
+ * long block makes large. A short block of the other kernel would then be woven with all of the
+ * long block, and nothing would be left for the blocks after it. With this limit, at least half of
+ * the executed instructions were woven in 25 of 28 pairs on the virtual GPU
+ * (tests/exec/woven_share.sh). With a limit of 1024 and full latencies it was 14 pairs, and with
+ * the average alone 13. */
 #define SLICE_MAX 128 /* cycles */
 
 struct weaving {

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0
  * Copyright 2026 The heddle authors */
 
-/* Builds the flow graph of a rewritten body (weave.h): which statements stay together, where runs
- * are cut (adaptive slicing: GoPTX, section III-C), its branches, and which code cannot be
- * woven. */
+/* Builds the flow graph of a rewritten body (weave.h). It decides which statements stay together
+ * and where runs are cut (adaptive slicing: GoPTX, section III-C). It also finds the branches and
+ * the code that cannot be woven. */
 #include "cfg/contract.h"
 #include "cfg/effects.h"
 #include "pass/fuse/weave.h"
@@ -11,10 +11,11 @@
 #include <errno.h>
 #include <string.h>
 
-/* Limit of an instruction's latency when runs are cut. Later instructions, also of the same kernel,
- * fill its latency: consecutive loads do not make a run as long as the sum of their latencies. */
+/* An instruction counts with at most this latency when runs are cut. Later instructions, also of
+ * the same kernel, fill the rest of its latency: consecutive loads do not make a run as long as the
+ * sum of their latencies. */
 #define SLICE_UNIT 32 /* cycles */
-/* Sides of a branch that are so short that a vote takes longer. */
+/* If the sides of a branch are shorter than this, a vote would take longer than the sides. */
 #define SHORT_REGION 40 /* cycles */
 
 struct flowing {
@@ -99,7 +100,8 @@ static bool is_leaving(const struct ptx_stmt *s)
 	return s->kind == PTX_INSN && s->mn->flags & (PTX_F_BRANCH | PTX_F_EXIT);
 }
 
-/* Returns the end of the statements that implement one instruction, or form one call. */
+/* Returns the end of the statements, from `at` on, that together implement one instruction or form
+ * one call. */
 static uint32_t together_from(const struct flowing *x, uint32_t at, uint32_t end)
 {
 	uint32_t number = number_of(x->f, at), depth = 0, i = at;
@@ -141,8 +143,8 @@ static void join_units(struct weave_flow *f, size_t at)
 	f->units.len = at + 1;
 }
 
-/* The carry flag is not a register, so all code from the instruction that sets it to the last that
- * reads it is one unit. */
+/* Joins all code from the instruction that sets the carry flag to the last one that reads it into
+ * one unit. Other code must not come in between, because the carry flag is not a register. */
 static int join_carry(struct flowing *x, const struct ptx_stmt *s, size_t block_begins)
 {
 	struct weave_flow *f = x->f;
@@ -166,8 +168,8 @@ static int join_carry(struct flowing *x, const struct ptx_stmt *s, size_t block_
 	return 0;
 }
 
-/* Joins the units from the first product that ptxas may contract with this sum. ptxas must see the
- * same code there as in the kernel. */
+/* Joins all units from the first product that ptxas may contract with this sum. ptxas must see the
+ * same code between product and sum as in the kernel. */
 static void join_sum(struct weave_flow *f, uint32_t from, size_t block_begins)
 {
 	size_t at = f->units.len - 1;
@@ -225,8 +227,8 @@ static int find_units(struct flowing *x)
 	return r;
 }
 
-/* Finds the units before a block's terminating branch that implement it (a vote on the lanes that
- * stay). */
+/* Finds the units at the end of a block that help to implement the branch there, such as a vote on
+ * the lanes that stay. */
 static void find_tails(struct weave_flow *f)
 {
 	for (uint32_t b = 0; b < f->cfg->n; b++) {
@@ -242,8 +244,9 @@ static void find_tails(struct weave_flow *f)
 	}
 }
 
-/* Determines warp-uniform branches from the plain kernel, as the verifier does: a register with one
- * definition there has several here. */
+/* Finds the warp-uniform branches in the original kernel, as the verifier does. A register with one
+ * definition in the original kernel can have several in the rewritten body, where the analysis
+ * would find less. */
 static int find_whole(struct arena *a, const struct pass_guest *from, struct weave_flow *f)
 {
 	const struct ptx_func *plain = ptx_find_func(from->m, from->name);
@@ -378,8 +381,8 @@ static bool takes_whole(const struct weave_flow *f, uint32_t b, const struct ptx
 	return f->u->reg[s->guard] >= CFG_WARP_UNIFORM && f->u->block[b] >= CFG_WARP_UNIFORM;
 }
 
-/* Describes how a block ends; next[] holds blocks for now. False: the block only goes on to
- * *ret_next. */
+/* Describes the branch at the end of a block. next[] gets blocks, which become nodes later. Returns
+ * false if the block only continues at *ret_next. */
 static bool describe_end(
 	const struct weave_flow *f, uint32_t b, struct weave_node *ret, uint32_t *ret_next)
 {
@@ -438,8 +441,8 @@ static void make_if(const struct weave_flow *f, struct weave_node *n, uint32_t b
 		n->sync |= f->units.at[u].sync;
 }
 
-/* Whether the block is short enough for an if, whose units are not cut. A longer block is woven
- * with more than one run of the other kernel. */
+/* Returns whether the block is short enough for a node of kind WEAVE_IF, whose units are not cut. A
+ * longer block is woven with more than one run of the other kernel. */
 static bool is_one_run(const struct weave_flow *f, uint32_t block, uint64_t threshold)
 {
 	uint64_t cycles = 0;
@@ -449,7 +452,8 @@ static bool is_one_run(const struct weave_flow *f, uint32_t block, uint64_t thre
 	return !threshold || cycles <= threshold;
 }
 
-/* Sums up the code up to the reconvergence point: cycles, and whether it waits for other warps. */
+/* Analyzes the code between a branch and its reconvergence point: how many cycles it takes, whether
+ * it waits for other warps, and whether the branch becomes a WEAVE_IF or its sides run alone. */
 static void sum_up_sides(
 	struct flowing *x, struct weave_node *n, enum weave_reach reach, uint64_t threshold)
 {
@@ -477,7 +481,8 @@ static void sum_up_sides(
 			(!n->uniform && (reach == WEAVE_UNIFORM ||
 						(reach == WEAVE_STRAIGHT && in_loop(f, n->block)) ||
 						(cycles < SHORT_REGION && !loops)));
-	/* A warp-uniform branch whose sides are nodes does not itself wait. */
+	/* A warp-uniform branch whose sides are separate nodes does not itself wait for other
+	 * warps. */
 	if (n->kind == WEAVE_TRAP || (n->uniform && !n->alone))
 		n->sync = false;
 }

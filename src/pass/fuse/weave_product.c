@@ -1,16 +1,17 @@
 /* SPDX-License-Identifier: Apache-2.0
  * Copyright 2026 The heddle authors */
 
-/* Writes the product of two flows as code (GoPTX, section III-A, algorithm 1). A state is a pair of
- * nodes. If both nodes are runs, they are woven, and both kernels proceed. Branches are taken one
- * after the other; the states in which only one kernel has branched are the dummy nodes of figure
- * 7b. Once one kernel is at its end, the other continues alone.
+/* Writes the product of two flow graphs as code (GoPTX, section III-A, algorithm 1). A state is a
+ * pair of nodes, one of each kernel. If both nodes are runs, they are woven, and both kernels
+ * proceed. If both are branches, they are taken one after the other; the states in which only one
+ * kernel has branched are the dummy nodes of figure 7b. Once one kernel is at its end, the other
+ * continues alone.
  *
  * Barriers (figure 9): code of the second kernel that may wait for other warps is delayed until no
- * code of the first can. So all warps reach all barriers in the same order.
+ * later code of the first kernel can wait. So all warps reach all barriers in the same order.
  *
- * A branch where lanes may diverge becomes a vote before each side: whole warps continue woven.
- * Diverged warps run the kernel alone, in a separate copy, up to the reconvergence point. */
+ * A branch where lanes may diverge becomes a vote before each side. Whole warps continue in woven
+ * code. Diverged warps run only this kernel, in a separate copy, up to the reconvergence point. */
 #include "cfg/write.h"
 #include "pass/fuse/weave.h"
 #include "pass/virtual/emit.h"
@@ -99,7 +100,8 @@ static void put_unit(struct product *p, uint32_t part, const struct weave_flow *
 		put_stmt(p, part, f, i);
 }
 
-/* Appends PTX text to a part. Returns its last statement, or NULL after an error. */
+/* Appends PTX text to a part (a basic block of the product). Returns its last statement, or NULL
+ * after an error. */
 static struct ptx_stmt *put_text(
 	struct product *p, uint32_t part, const char *text, struct pass_origin of)
 {
@@ -164,7 +166,8 @@ static uint32_t state_after(struct product *p, struct state s, unsigned k, uint3
 }
 
 /* ---- runs: GoPTX, section III-B ---- */
-/* Whether the run has instructions of the kernel, not only added ones. */
+/* Returns whether the run has instructions of the kernel, and not only instructions that passes
+ * added. */
 static bool has_own(const struct weave_flow *f, const struct weave_node *n)
 {
 	for (uint32_t u = n->from; u < n->end; u++)
@@ -181,8 +184,8 @@ static void mark_woven(struct weave_flow *f, const struct weave_node *n)
 			f->woven[i] = 1;
 }
 
-/* Chooses the list that gives the next unit: the one with fewer cycles so far, or if equal, the one
- * whose next unit is longer. */
+/* Chooses the kernel that gives the next unit: the one with fewer cycles so far. If both have the
+ * same number, it is the kernel whose next unit is longer. */
 static unsigned choose_list(const struct product *p, const uint32_t at[2], const uint32_t end[2],
 	const uint64_t cycles[2])
 {
@@ -224,12 +227,12 @@ static bool is_end(const struct product *p, uint32_t ref)
 	return s->node[0] == p->f[0].end && s->node[1] == p->f[1].end;
 }
 
-/* Gathers the lanes of a warp at the end of a part, before they join code that others enter. ptxas
- * reconverges lanes (BSYNC) only at a place that only their own branch leads to. A state has
- * several predecessors, so lanes would stay diverged there, while ptxas assumes a whole warp: a
- * barrier would count each fragment as a warp, a vote would ask the active lanes only, and a loop
- * would count once per fragment. A gather at the beginning of a state is too late: ptxas removes
- * it. */
+/* Makes the lanes of a warp reconverge at the end of a part, before a place to which other parts
+ * lead, too. ptxas reconverges lanes (BSYNC) only at a place that only their own branch leads to. A
+ * state has several predecessors, so lanes would stay diverged there, while ptxas assumes a whole
+ * warp. Then a barrier counts each fragment as a warp, a vote sees only the active lanes, and a
+ * loop counts once per fragment. A bar.warp.sync at the beginning of a state is too late: ptxas
+ * removes it. */
 static void put_gather(struct product *p, uint32_t part)
 {
 	const struct pass_origin ours = {PASS_OURS, PASS_OURS};
@@ -249,7 +252,7 @@ static bool has_guard(const struct weave_flow *f, uint32_t from, uint32_t end)
 	return false;
 }
 
-/* Weaves runs for whole warps. Returns whether some instruction is guarded. */
+/* Weaves two runs, for whole warps. Returns whether some instruction has a guard. */
 static bool weave_runs(struct product *p, uint32_t part, const struct weave_node *const n[2])
 {
 	uint32_t at[2] = {0, 0}, end[2] = {0, 0};
@@ -286,7 +289,7 @@ static const struct ptx_stmt *find_terminator(
 	return s && s->kind == PTX_INSN && s->mn->flags & (PTX_F_BRANCH | PTX_F_EXIT) ? s : NULL;
 }
 
-/* A kernel that runs alone between a branch and its reconvergence point. */
+/* Code in which kernel k runs alone, between a branch and its reconvergence point. */
 struct region {
 	struct state s;
 	unsigned k;
@@ -348,8 +351,8 @@ static void end_alone(struct product *p, const struct region *r, uint32_t part, 
 			p, part, find_part(p, r, block_of_label(f, s->opd[1].sym->targets[i].sym)));
 }
 
-/* Emits kernel k alone, from the branch at the end of a block, in `part`, to the reconvergence
- * point. */
+/* Emits code in which kernel k runs alone, from the branch at the end of `block` to the
+ * reconvergence point. The code begins in `part`. */
 static void put_alone(struct product *p, struct state s, unsigned k, uint32_t part, uint32_t block)
 {
 	const struct weave_flow *f = &p->f[k];
@@ -375,8 +378,8 @@ static void put_alone(struct product *p, struct state s, unsigned k, uint32_t pa
 	}
 }
 
-/* Ends a part with "@vote bra". The vote is whether all lanes (or any lane) take the edge `way`: 0
- * taken, 1 not taken. */
+/* Ends a part with a vote and a branch that depends on it. The vote is true if all lanes (or any
+ * lane, if `all` is false) take the edge `way`: 0 means taken, 1 not taken. */
 static void put_vote(struct product *p, uint32_t part, const struct weave_flow *f, uint32_t at,
 	bool all, unsigned way, uint32_t to)
 {
@@ -401,7 +404,8 @@ static void put_votes(struct product *p, struct state s, unsigned k, uint32_t pa
 	unsigned likely = n->likely ? 0 : 1;
 	uint32_t at = f->cfg->at[n->block].end - 1, alone = new_part(p, true), second = alone;
 
-	/* If the edge leads to the reconvergence point, the copy that runs alone handles it. */
+	/* If the unlikely edge leads to the reconvergence point, no vote is needed: the copy in
+	 * which the kernel runs alone handles it. */
 	if (n->next[!likely] != n->meet) {
 		second = new_part(p, true);
 		put_vote(p, second, f, at, true, !likely, state_after(p, s, k, n->next[!likely]));
@@ -443,7 +447,8 @@ static void take_branch(struct product *p, struct state s, unsigned k, uint32_t 
 }
 
 /* ---- one step of both, where each is a run, or an if ---- */
-/* Sends lanes that skip the block of an if to `to`. Returns the next part. */
+/* Emits a branch to the part `to` for lanes that skip the block of a WEAVE_IF. Returns the next
+ * part. */
 static uint32_t unless_into(struct product *p, uint32_t part, unsigned k,
 	const struct weave_node *n, bool whole, uint32_t to)
 {
@@ -462,7 +467,8 @@ static uint32_t unless_into(struct product *p, uint32_t part, unsigned k,
 	return next;
 }
 
-/* Emits kernel k's step alone, from `part` on. Returns the part in which the step ends. */
+/* Emits one step of kernel k alone, a run or an if, from `part` on. Returns the part in which the
+ * step ends. */
 static uint32_t step_alone(struct product *p, uint32_t part, unsigned k, const struct weave_node *n)
 {
 	uint32_t behind, into;
@@ -478,8 +484,8 @@ static uint32_t step_alone(struct product *p, uint32_t part, unsigned k, const s
 	return behind;
 }
 
-/* If all lanes of a warp enter the blocks of the ifs, everything is woven; otherwise the kernels
- * run one after the other. */
+/* Emits one step of both kernels. If all lanes of a warp enter the blocks of the WEAVE_IF nodes,
+ * both kernels are woven. Otherwise they run one after the other. */
 static void put_step(
 	struct product *p, uint32_t part, const struct weave_node *const n[2], uint32_t to)
 {
@@ -518,8 +524,9 @@ static bool has_to_wait(const struct product *p, struct state s)
 	return p->f[1].nodes.at[s.node[1]].sync && p->f[0].nodes.at[s.node[0]].sync_ahead;
 }
 
-/* The code around a kernel (ids, skipping of blocks) differs in length between kernels. This pairs
- * kernel code only with kernel code. */
+/* Pairs kernel code only with kernel code. Passes add code around each kernel (ids, skipped
+ * blocks), and its length differs between kernels. So a run with only such code is executed
+ * alone. */
 static void begin_together(const struct product *p, const struct weave_node *runs[2])
 {
 	bool own[2];
@@ -580,7 +587,7 @@ static void put_head(struct product *p, const struct weave_flow *f)
 	fail(p, ptx_graft_error(f->g->graft));
 }
 
-/* Emits the entry point. Threads that only one kernel has run that kernel alone. */
+/* Emits the entry point. If only one kernel has a thread, that thread runs only this kernel. */
 static void put_entry(struct product *p)
 {
 	uint32_t part = new_part(p, false), both = state_ref(p, p->f[0].start, p->f[1].start);
@@ -613,7 +620,7 @@ static void put_entry(struct product *p)
 	}
 }
 
-/* Orders the parts: the entry, likely parts, the others, and the end. */
+/* Chooses the order of the parts in the text: the entry, likely parts, the others, and the end. */
 static uint32_t *lay_out(const struct product *p, uint32_t end)
 {
 	uint32_t n = (uint32_t)p->d.parts.len, at = 0;
@@ -635,7 +642,8 @@ static uint32_t resolve_ref(const struct product *p, const uint32_t *to, uint32_
 	return to[ref & STATE ? p->states.at[ref & ~STATE].part : ref];
 }
 
-/* Sorts the draft and its data into this order, and replaces states by their parts. */
+/* Sorts the draft and its data into the order that lay_out has chosen, and replaces states by their
+ * parts. */
 static void sort_parts(struct product *p)
 {
 	uint32_t n = (uint32_t)p->d.parts.len, end = CFG_NONE, *to;
@@ -673,7 +681,7 @@ static void note_origin(struct product *p, struct pass_origin of)
 		guests_note(p->x, p->w, of.guest, of.insn);
 }
 
-/* Copies the result into the writer, with the origin of each statement. */
+/* Copies the product into the writer, with the origin of each statement. */
 static void write_out(struct product *p)
 {
 	uint32_t *first = calloc(p->d.parts.len + 1, sizeof(*first));

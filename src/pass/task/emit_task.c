@@ -1,41 +1,44 @@
 /* SPDX-License-Identifier: Apache-2.0
  * Copyright 2026 The heddle authors */
 
-/* The master kernel around the bodies of tasks (task.h says what the words mean).
+/* The master kernel around the bodies of tasks (ctl/task.h). A column is the part of the task table
+ * that belongs to one master block; a row is an entry of the column, for one task. A record
+ * describes a block of a task that runs.
  *
- *   enter       a block takes a column, or leaves; the words in shared memory begin at 0
- *   scheduler   warp 0, a lane for each row, executor and record. One turn:
- *     $hd_s_top    records whose warps are all done give back barrier and shared memory
- *     $hd_s_pick   a row that is not begun yet, after the one that was begun last
- *     $hd_s_block  its next block: a record, a barrier's number, shared memory
- *     $hd_s_place  free executors get its warps; one block at a time is placed in part, since two
- *                  that wait at barriers could each hold the warps that the other wants
- *     $hd_s_poll   with nothing to place: what the host says, in one read of one line
- *   executor    a lane waits for the warp's word, all run the body, the last one counts
+ *     enter       a block takes a column, or leaves; the words in shared memory begin at 0
+ *     scheduler   warp 0 runs a loop, with a lane for each row, executor and record:
+ *       $hd_s_top    frees barrier and shared memory of records whose warps have all ended
+ *       $hd_s_pick   chooses a row that has not begun yet, round robin
+ *       $hd_s_block  prepares the row's next block: record, barrier number, shared memory
+ *       $hd_s_place  gives the block's warps to free executors. Only one block at a time is placed
+ *                    in part, since two blocks at barriers could wait for each other's warps
+ *       $hd_s_poll   polls the host if nothing can be placed, with one read of one line
+ *     executor    a lane polls the warp's word, all lanes run the body, the last one counts
  *
- * Everything a task's block wrote is ordered ahead of its out word: each warp's lanes by
- * bar.warp.sync, warps and blocks by counting with acq_rel, and the last one by a fence for the
- * system. What the scheduler gives to executors: plain stores, bar.warp.sync, and go with release.
- * Executors read nothing of a record behind their count of it, nor of a row behind out. */
+ * All that a task's block wrote is visible before its out word: bar.warp.sync orders a warp's
+ * lanes, counters with acq_rel order warps and blocks, and the last lane executes a system fence.
+ * The scheduler passes work to executors by plain stores, bar.warp.sync and a release store of
+ * `go`. Executors do not read a record after they counted in it, nor a row after its out word. */
 #include "pass/task/emit_task.h"
 #include "pass/virtual/emit.h"
 
-/* Of all lanes, or the same in all of them:
+/* Registers of the scheduler. Those of rows, records and units have a value per lane; others are
+ * the same in all lanes.
  * | hd_lane, hd_w    | the lane; hd_own + 4 * lane                                     |
  * | hd_s             | hd_own                                                          |
- * | hd_seen, hd_mine | row: generation that was read, that was begun last              |
+ * | hd_seen, hd_mine | row: last generation that was read; that was begun              |
  * | hd_next, hd_all  | row: its next block, and the end of its blocks                  |
  * | hd_info          | record: 0 free; bit 31, barrier << 24 | unit << 12 | units      |
- * | hd_map           | 32 units of shared memory: a bit for each that is not free      |
- * | hd_bars          | barriers that are free                                          |
- * | hd_cur, hd_last  | row in hand, or -1; the one that was in hand last               |
+ * | hd_map           | bit map of 32 units of shared memory; a set bit means in use    |
+ * | hd_bars          | bit map of free barrier numbers                                 |
+ * | hd_cur, hd_last  | current row, or -1; the row that was current before             |
  * | hd_rec           | record of the block that is being placed                        |
- * | hd_want, hd_put  | its warps that have no executor yet, and that have              |
- * | hd_any, hd_turn  | something was done in this turn; turns                          |
- * | hd_leave         | not 0: nothing is begun. Bit 0: TASK_PARK; bit 1: no beats       |
- * | hd_nap, hd_looks | looks in a row that found nothing; looks, bit 31: some found rows |
- * | hd_beat, hd_t0   | the host's last beat, and when it was seen                      |
- * | hd_in            | column's bytes of this lane                                     |
+ * | hd_want, hd_put  | number of its warps without and with an executor                |
+ * | hd_any, hd_turn  | not 0: this iteration did something; times that it was blocked  |
+ * | hd_leave         | not 0: begin nothing. Bit 0: TASK_PARK; bit 1: no host beats    |
+ * | hd_nap, hd_looks | polls in a row without result; polls, bit 31: some found rows   |
+ * | hd_beat, hd_t0   | the host's last beat, and the time when it was read             |
+ * | hd_in            | address of this lane's bytes in the column                      |
  * | hd_a .. hd_i, hd_m, hd_d* , hd_p* | scratch                                        | */
 static const char regs[] =
 	".reg .b32 %hd_lane; .reg .b32 %hd_w; .reg .b32 %hd_s; .reg .b32 %hd_t;\n"
@@ -50,8 +53,9 @@ static const char regs[] =
 	".reg .b64 %hd_column; .reg .b64 %hd_own_at; .reg .b64 %hd_d<4>;\n"
 	".reg .pred %hd_p<4>; .reg .pred %hd_row;\n";
 
-/* A poll takes a good microsecond, mostly on the bus. Pauses are short, to spare the bus and the
- * other warps. They get longer once nothing came for about a millisecond. */
+/* A poll takes more than a microsecond, mostly on the bus. The scheduler pauses between polls to
+ * spare the bus and the other warps. The pauses are short at first, and get longer when no task has
+ * come for about a millisecond. */
 #define NAP_NS     "64"
 #define NAP        64u
 #define NAP_MAX    "1024"
@@ -98,7 +102,8 @@ static const char enter[] = "mov.u32 %hd_t, %tid.x;\n"
 
 /* ---- the scheduler ---- */
 
-/* In: %hd_b, the column's number. All units are free except those beyond the pool's memory. */
+/* Initializes the scheduler's registers. In: %hd_b, the column's number. All units of shared memory
+ * are free except those beyond the pool's memory. */
 static void put_setup(struct pass_writer *w)
 {
 	pass_emit(w,
@@ -147,9 +152,9 @@ static void put_setup(struct pass_writer *w)
 		    "mov.u64 %hd_t0, %globaltimer;\n");
 }
 
-/* Polls once. %hd_i: the row's byte of `in`. In lanes with %hd_p3, %hd_a and %hd_b hold word %hd_f
- * of row 0's descriptor. If a word is not of row 0's current generation, row 0 counts as
- * unchanged. */
+/* Polls the host once. Sets %hd_i to the row's byte of `in`. Lanes with %hd_p3 get word %hd_f of
+ * row 0's descriptor in %hd_a and %hd_b. If one of these words is not of row 0's current
+ * generation, row 0 counts as unchanged. */
 static void put_look(struct pass_writer *w)
 {
 	pass_put(w, "mad.wide.u32 %hd_d0, %hd_lane, 8, %hd_column;\n"
@@ -179,14 +184,14 @@ static void put_look(struct pass_writer *w)
 		"lanes 0 to 3, and from 4 on");
 }
 
-/* Fetches the new rows that put_look found: lanes with %hd_p1, also as mask %hd_m. Their
- * descriptors go to shared memory at %hd_e, after a fence, so their tasks see all that the host
- * wrote before it spawned them. Their blocks run from %hd_g up to %hd_all.
+/* Fetches the new rows that put_look found. Their lanes have %hd_p1 set, and %hd_m is the mask of
+ * these lanes. The descriptors go to shared memory at %hd_e. A fence comes first, so that tasks see
+ * all that the host wrote before it spawned them. The blocks of a row are %hd_g to %hd_all - 1.
  *
- * Four lanes read a row with one instruction, and other lanes read the next seven rows at the same
- * time. Reads of one line of host memory are serialized, so a single lane per row would need one
- * bus transfer per part. The lane that reads a row is not the lane that found it, so the warp meets
- * after the fence. */
+ * Four lanes read a row with one instruction, while other lanes read the next seven rows. Reads of
+ * one line of host memory are serialized, so a single lane per row would need one bus transfer per
+ * part. The lane that reads a row is not the lane that found it, so the warp reconverges after the
+ * fence. */
 static void put_fetch(struct pass_writer *w, const char *past)
 {
 	_Static_assert(sizeof(struct task_desc) == 64, "four lanes' 16 bytes");
@@ -257,7 +262,7 @@ static void put_fetch(struct pass_writer *w, const char *past)
 	pass_emit(w, "%s:\n" WHOLE_WARP, past);
 }
 
-/* Resumes a task that an earlier launch began. Its parameters are still in place. */
+/* Resumes the tasks that an earlier launch began. Their parameters are still in memory. */
 static void put_go_on(struct pass_writer *w)
 {
 	pass_put(w, "setp.ne.u32 %hd_p1, %hd_next, 0;\n"
@@ -277,8 +282,8 @@ static void put_go_on(struct pass_writer *w)
 		    "@%hd_p1 st.shared.u32 [%hd_w" Q_FAILED ", %hd_a;\n");
 }
 
-/* %hd_g: this lane's part of the mask of %hd_f units from unit %hd_e on. Uses %hd_h, %hd_i,
- * %hd_p2. */
+/* Sets %hd_g to this lane's part of the bit map of %hd_f units from unit %hd_e on. %hd_h, %hd_i and
+ * %hd_p2 are scratch. */
 static const char units_mask[] = "shr.u32 %hd_h, %hd_e, 5;\n"
 				 "sub.u32 %hd_h, %hd_lane, %hd_h;\n"
 				 "shr.u32 %hd_i, %hd_f, 5;\n"
@@ -380,10 +385,12 @@ static void put_pick(struct pass_writer *w)
 		TASK_ROWS);
 }
 
-/* %hd_e, %hd_f: the unit from which on %hd_f units, a power of two, are free and now taken; else
- * $hd_s_blocked. Within a lane's word, or, from 32 on, of whole words: the same on other bits. What
- * of a buddy system the paper keeps as a tree of marks is the alignment here: what is given back
- * joins its neighbours by itself. */
+/* Allocates units of shared memory. In: %hd_f, their number, a power of two. Sets %hd_e to the
+ * first unit, or jumps to $hd_s_blocked if too few are free. Fewer than 32 units lie within one
+ * lane's word of %hd_map. For more units, the same steps search the bit map of free words.
+ *
+ * The paper's buddy system keeps a tree of marks. Here each allocation is aligned to its size, so
+ * freed units join their neighbours without further work. */
 static void put_units(struct pass_writer *w)
 {
 	pass_put(w, "setp.eq.u32 %hd_p0, %hd_map, 0;\n"
@@ -466,7 +473,8 @@ static void put_block(struct pass_writer *w)
 						 "selp.b32 %hd_info, %hd_b, %hd_info, %hd_p2;\n");
 }
 
-/* What executors are to know of it. %hd_a: the barrier; %hd_e: the unit; %hd_m: the row. */
+/* Writes the record that executors read. In: %hd_a, the barrier's number; %hd_e, the first unit;
+ * %hd_m, the address of the row's descriptor. */
 static void put_record(struct pass_writer *w)
 {
 	pass_emit(w,
@@ -571,7 +579,8 @@ static const char go_on_placing[] =
 	"vote.sync.any.pred %hd_p0, %hd_p1, -1;\n"
 	"selp.b32 %hd_cur, -1, %hd_cur, %hd_p0;\n"
 	"bra $hd_s_top;\n"
-	/* Something is missing that running blocks have. The way to the host is long: seldom. */
+	/* A resource is missing that running blocks hold. The host is polled only every 16th time,
+	 * because a read from host memory takes long. */
 	"$hd_s_blocked:\n"
 	"add.u32 %hd_turn, %hd_turn, 1;\n"
 	"and.b32 %hd_a, %hd_turn, 15;\n"
@@ -580,12 +589,14 @@ static const char go_on_placing[] =
 	"nanosleep.u32 " NAP_NS ";\n"
 	"bra $hd_s_top;\n";
 
-/* A block with as many warps as this one. The executors have all but one, which is this warp's: it
- * schedules again when that is done. Nothing else is placed meanwhile, as there is nowhere, and
- * rows wait; without it blocks of 1,024 threads could only be launches of their own, which would
- * wait for the pool to leave, and end the context when they trap. All that is kept is in shared
- * memory, so that bodies have as many registers as they had; the scheduler spills more, so it is
- * there only where it is wanted. */
+/* Runs a task's block that has as many warps as the master block. The executors run all of its
+ * warps except one. The scheduler's warp runs that one and schedules again when it has ended. No
+ * other block can be placed meanwhile, so other rows wait.
+ *
+ * Without this, a block of 1,024 threads would need its own launch. Such a launch waits until the
+ * pool leaves the GPU, and a trap in it ends the context. The scheduler's state goes to shared
+ * memory, so that bodies keep all their registers. The scheduler then spills more registers, so
+ * this code is emitted only on request (pass_pool.wide). */
 static const char *const kept[] = {"%hd_seen", "%hd_mine", "%hd_next", "%hd_all", "%hd_info",
 	"%hd_map", "%hd_bars", "%hd_cur", "%hd_last", "%hd_leave", "%hd_beat"};
 _Static_assert(ARRAY_LEN(kept) == ARRAY_LEN(((struct task_shared *)0)->kept), "each");
@@ -627,8 +638,9 @@ static void put_wide(struct pass_writer *w)
 		    "bra $hd_s_placed;\n");
 }
 
-/* ---- timestamps (optional) ---- Stamps before a task's end wait in shared memory that is
- * otherwise used for wide blocks only; all go to the host after the end. */
+/* ---- timestamps (optional) ---- Stamps that are taken before a task's end stay in shared memory,
+ * in the part that otherwise only wide blocks use. The scheduler writes all stamps to the host
+ * after the task's end. */
 
 /* The lane's, or %hd_a's, row. Uses %hd_d3. */
 static void put_stamp(struct pass_writer *w, const char *guard, const char *row, size_t which)
@@ -654,8 +666,8 @@ static void put_poll(struct pass_writer *w, const struct pass_pool *pool)
 	put_fetch(w, "$hd_s_fetched");
 	if (pool->stamps)
 		put_stamp(w, "@%hd_p1 ", "%hd_lane", offsetof(struct task_stamps, seen));
-	/* The first look that finds new rows begins them, even if it also finds that the launch has
-	 * to leave: so every launch makes progress. */
+	/* The first poll that finds new rows begins their tasks, even if it also finds that the
+	 * launch must leave. So each launch makes progress. */
 	pass_put(w, "@%hd_p1 mov.u32 %hd_next, %hd_g;\n"
 		    "setp.ge.s32 %hd_p0, %hd_looks, 0;\n"
 		    "or.b32 %hd_looks, %hd_looks, 0x80000000;\n"
@@ -777,7 +789,7 @@ static const char counted[] = "$hd_e_counted:\n"
 			      "st.release.cta.shared.u32 [%hd_w" Q_GO ", %hd_a;\n"
 			      "$hd_e_free:\n" WHOLE_WARP;
 
-/* %hd_e: the row; %hd_a: its generation; %hd_d2: when it ended. */
+/* In: %hd_e, the row; %hd_a, the row's generation; %hd_d2, the time when the task ended. */
 static const char told[] = "mov.u64 %hd_d3, %globaltimer;\n"
 			   "ld.param.u64 %hd_d0, " K_STAMPS ";\n"
 			   "ld.shared.u32 %hd_b, [%hd_s" Q_INDEX ";\n"

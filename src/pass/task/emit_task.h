@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  * Copyright 2026 The heddle authors */
 
-/* The code around the bodies of tasks in one entry (emit_task.c). */
+/* The code that surrounds the bodies of tasks in one entry (emit_task.c). */
 #ifndef HEDDLE_EMIT_TASK_H
 #define HEDDLE_EMIT_TASK_H
 
@@ -12,14 +12,17 @@
 #define TASK_PARAM "hd_task" /* struct task_args */
 #define TASK_OWN   "hd_own"  /* struct task_shared */
 
-/* task_fail.c: makes traps and failed assertions of kernel k end its task only; own: TASK_OWN. Call
- * it before guests_look. -ENOTSUP: the kernel cannot fail alone. */
+/* task_fail.c: rewrites traps and failed assertions of kernel k so that they end only the task.
+ * `own` is the symbol TASK_OWN. Must be called before guests_look. Returns -ENOTSUP if a task of
+ * the kernel cannot fail without the others. */
 int pass_fail_alone(struct guests *x, unsigned k, struct ptx_sym *own);
-/* Emitted after the body and its rounds: reports how the thread failed, if it did. find_record sets
- * %hd_r0 to the warp's word, %hd_r1 to its record minus N_RECORD, %hd_r3 to TASK_OWN. */
+/* Emits code that reports how the thread failed, if it did. It comes after the body and the code of
+ * its barriers (rounds.c). The PTX text find_record sets %hd_r0 to the warp's word, %hd_r1 to its
+ * record minus N_RECORD, and %hd_r3 to TASK_OWN. */
 void pass_put_failed(struct pass_writer *w, const char *find_record);
 
-/* Emits the entry's body; w is the host's. Each kernel has one piece, which runs one block. */
+/* Emits the entry's body with w, the writer of the entry. Each kernel has one graft, which runs one
+ * block. */
 void pass_emit_tasks(struct guests *x, struct pass_writer *w, const struct pass_pool *pool);
 
 #endif

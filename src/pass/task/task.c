@@ -2,14 +2,15 @@
  * Copyright 2026 The heddle authors */
 
 /* Kernels' bodies as tasks in one entry (task.h; emit_task.c has the code around them). A warp
- * finds the ids, barrier, shared memory and parameters of its block in its record and row.
- * Registers get those that the body reads, before the body.
+ * finds the ids, barrier, shared memory and parameters of its block in its record and row. Code
+ * before the body loads those that the body reads into registers.
  *
- * A block that fills its last warp only partly gets extra threads, which return at once. That adds
- * early returns to kernels that had none, so it is a form of its own, for tasks that need it.
+ * If a block fills its last warp only in part, extra threads fill the rest and return at once. They
+ * add early exits to kernels that had none. So the pass makes this form only for tasks that need it
+ * (pass_task.partly).
  *
- * Warps always gather before barriers here: a loop that waits for a word surrounds the body, and
- * ptxas cannot know that whole warps leave that loop. */
+ * Each warp executes bar.warp.sync before each barrier here. The body is inside a loop that polls a
+ * word, and ptxas cannot know that whole warps leave that loop. */
 #include "pass/analysis/tables.h"
 #include "pass/task/emit_task.h"
 #include "pass/virtual/emit.h"
@@ -22,7 +23,7 @@
 
 /* ---- conditions beside those of fits.c ---- */
 
-/* Returns the name as in the user's module, without the prefix of kernel k. */
+/* Returns the function's name in the user's module, without the prefix of kernel k. */
 static const char *own_name(unsigned k, const char *name)
 {
 	char prefix[16];
@@ -31,8 +32,8 @@ static const char *own_name(unsigned k, const char *name)
 	return strncmp(name, prefix, len) ? name : name + len;
 }
 
-/* A task has its own copy of each variable of its module, and a new copy each time a kernel is
- * added. So it may only use tables that no code writes (tables.h). */
+/* A task has its own copy of each variable of its module, and adding a kernel makes new copies. So
+ * a task may only use tables, which no code writes (tables.h). */
 static int check_variables(struct guests *x, unsigned k, const struct ptx_func *f)
 {
 	struct pass_written found;
@@ -95,7 +96,8 @@ static void fill_place(struct guests *x, unsigned k, const struct pass_task *kin
 	at->followed = at->whole_warps = true;
 }
 
-/* Loads the ids from the warp's word, its record (%hd_r1) and its row (%hd_r2). */
+/* Finds the warp's word (%hd_r0) and its record (%hd_r1). load_ids then loads the ids from the
+ * word, the record and the row (%hd_r2). */
 static const char find_record[] = "mov.u32 %hd_r0, %tid.x;\n"
 				  "shr.u32 %hd_r0, %hd_r0, 5;\n"
 				  "shl.b32 %hd_r0, %hd_r0, 2;\n"
@@ -127,7 +129,7 @@ static const char load_ids[] =
 	"mul.lo.u32 %hd_count, %hd_vx, %hd_vy;\n"
 	"mad.lo.u32 %hd_count, %hd_count, %hd_vz, 31;\n"
 	"and.b32 %hd_count, %hd_count, -32;\n"
-	/* threads behind the block's last have their z behind its last, too */
+	/* an extra thread, after the block's last one, gets a z that is not in the block */
 	"and.b32 %hd_r0, %hd_r0, 255;\n"
 	"shl.b32 %hd_r0, %hd_r0, 5;\n"
 	"mov.u32 %hd_tx, %laneid;\n"
@@ -144,7 +146,8 @@ static const char load_ids[] =
 	"sub.u32 %hd_ty, %hd_ty, %hd_r0;\n"
 	"$hd_ids:\n";
 
-/* Address of the word that says that the row failed (task_fail.c). */
+/* Computes the address of the word that is not 0 if a thread of this row's task has failed
+ * (task_fail.c). */
 static const char find_failed[] = ".reg .b32 %hd_fail;\n"
 				  "ld.shared.u32 %hd_fail, [%hd_r1" V_ROW ";\n"
 				  "shl.b32 %hd_fail, %hd_fail, 2;\n"
@@ -259,7 +262,7 @@ static int add_params(struct guests *x)
 		sizeof(struct task_args));
 	if (!ptx_add_param(x->m, x->host, x->diags, text))
 		return -EINVAL;
-	/* The bodies read one field of a worker's arguments: `never`, which is 0. */
+	/* The bodies read only one field of the workers' arguments: `never`, which is 0. */
 	snprintf(text, sizeof(text), ".param .align 8 .b8 hd_args0[%zu]", sizeof(struct ctl_args));
 	x->of[0].args = ptx_add_param(x->m, x->host, x->diags, text);
 	return x->of[0].args ? 0 : -EINVAL;

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  * Copyright 2026 The heddle authors */
 
-/* Makes kernels tasks of a persistent kernel (Pagoda). ctl/task.h has the interface between that
- * kernel and hosts. */
+/* Makes kernels tasks of a persistent kernel (Pagoda). ctl/task.h is the interface between the
+ * persistent kernel and hosts. */
 #ifndef HEDDLE_TASK_H
 #define HEDDLE_TASK_H
 
@@ -22,23 +22,23 @@ struct pass_task {
 	bool rising;                   /* its blocks may wait for each other */
 };
 
-/* The statement where a task of this kernel may fail: its trap or call of __assertfail number
- * `site`, from 1. NULL: it has fewer. */
+/* Returns the statement at which a task of this kernel may fail: the kernel's trap or call of
+ * __assertfail number `site`, counted from 1. NULL: the kernel has fewer. */
 const struct ptx_stmt *pass_task_site(const struct ptx_func *f, unsigned site);
 
 struct pass_pool {
 	uint32_t threads;   /* of the master's blocks: executors plus 32 */
 	uint32_t registers; /* of a thread at most; 0: as it comes */
 	uint32_t per_sm;    /* desired blocks per SM; 0: no demand */
-	bool wide;          /* tasks may have blocks with more warps than there are executors */
+	bool wide;          /* a task's blocks may have more warps than there are executors */
 	uint32_t nap_ns;    /* pause between polls without result; 0: default */
 	bool stamps;        /* fill task_args.stamps; not with wide */
 };
 
-/* Makes a new module with the entry TASK_ENTRY, which runs tasks of n (1 to TASK_KINDS) kinds. Its
- * launch needs task_args.shared_bytes of dynamic shared memory. Returns 0; -ENOTSUP with
- * ret_verdict->reason (in the arena of diags) if kernel *ret_which cannot be a task; -EINVAL with
- * diags (a bug); -ENOMEM. */
+/* Makes a new module with the entry TASK_ENTRY, which runs tasks of n kinds (1 to TASK_KINDS). A
+ * launch of the entry needs task_args.shared_bytes of dynamic shared memory. Returns 0; -ENOTSUP
+ * with ret_verdict->reason (in the arena of diags) if kernel *ret_which cannot be a task; -EINVAL
+ * with diags (a bug); -ENOMEM. */
 int pass_tasks(struct pass_task *kinds, unsigned n, const struct pass_pool *pool,
 	struct diag_list *diags, struct ptx_module **ret_m, struct pass_verdict *ret_verdict,
 	unsigned *ret_which);

@@ -2,22 +2,22 @@
  * Copyright 2026 The heddle authors */
 
 /* Makes a task fail alone. A launch that executes `trap` or calls __assertfail ends with an error,
- * and so does its context. The launch of a pool runs many tasks, of which only one must fail. So a
- * failing thread notes its failure (%hd_fate) and returns early. Early returns are already handled
- * at barriers (rounds.c) and in member masks (warps.c); where they cannot be, the kernel is
- * rejected with the reason. The task ends when all its threads have ended.
+ * and so does its context. The launch of a pool runs many tasks, and only one of them must fail. So
+ * a failing thread notes its failure in %hd_fate and exits early. rounds.c and warps.c handle early
+ * exits at barriers and in member masks; where they cannot, the kernel is rejected with the reason.
+ * The task ends when all its threads have ended.
  *
- * The other threads must end as well, and must not use data that the failed thread did not write:
- * following a missing address would end all tasks.
+ * The other threads must end, too. They must not use data that the failed thread did not write: a
+ * pointer that was never written could crash all tasks.
+ * - Barriers: no thread passes a barrier that a failed thread did not reach. A failing thread
+ *   lowers `failed` in the block's record to its round, the number of barriers before it. After
+ *   round n, all threads read a value of at most n and exit, or none does: later failures have
+ *   greater numbers.
+ * - Waiting loops: a loop with an atomic or volatile access polls a word of the row, which a
+ *   failing thread sets first. All blocks of the task share the word, since blocks may wait for
+ *   other blocks.
  *
- * Barriers: no thread passes a barrier that a failed thread did not reach. A failing thread lowers
- * `failed` in the block's record to its round number. After round n, all threads read a value of at
- * most n and leave, or none does: later failures have greater numbers, so all threads decide alike.
- *
- * Waiting loops: a loop with an atomic or volatile access polls a word of the row, which a failing
- * thread sets first. The word belongs to the task, since blocks may wait for others.
- *
- * Not covered: lanes that wait for a lane of their warp with plain accesses and masks only. On
+ * Not covered: lanes that wait for a lane of their warp by plain accesses and masks only. On
  * hardware, too, the other lanes of a warp may run on for some time after a trap. */
 #include "pass/analysis/callees.h"
 #include "pass/task/emit_task.h"
@@ -73,7 +73,8 @@ static bool observes(const struct rewriting *c, const struct ptx_stmt *s)
 	return s->mn->op == PTX_OP_call && c->observes && (!f || f->has_body);
 }
 
-/* A cycle through a block also passes the header of the block's innermost loop. */
+/* Marks loops that may wait for other threads by their headers. The header of the innermost loop is
+ * enough, because each cycle through a block of that loop passes it. */
 static int find_loops(struct rewriting *c, const struct cfg *g)
 {
 	c->looks = calloc(g->n, sizeof(*c->looks));
@@ -104,7 +105,7 @@ static bool has_loop(const struct cfg *g)
 	return found;
 }
 
-/* A callee cannot jump to the task's end, so it must neither fail nor wait. */
+/* Checks that a callee neither fails nor waits, because a callee cannot jump to the task's end. */
 static int check_callee(struct rewriting *c, const struct ptx_func *f, bool entry_fails)
 {
 	struct arena a;

@@ -1,31 +1,35 @@
 /* SPDX-License-Identifier: Apache-2.0
  * Copyright 2026 The heddle authors */
 
-/* Shared memory of a master block: the interface between its scheduler and its executors. */
+/* The shared memory of a master block, through which its scheduler and its executors
+ * communicate. */
 #ifndef HEDDLE_TASK_SHARED_H
 #define HEDDLE_TASK_SHARED_H
 
 #include "ctl/task.h"
 
-struct task_record { /* of a task's block that runs */
+/* What executors need to know of a running block of a task. */
+struct task_record {
 	uint32_t row, ctaid[3];
 	uint32_t base, barrier;       /* address of its shared memory; barrier's number */
 	uint32_t counts[2], words[4]; /* rounds.c: +80 and +88 of a slot that begins 56 earlier */
 	uint64_t params;              /* generic address */
-	uint32_t failed, pad;         /* failed: first round that a thread failed ahead of */
+	uint32_t failed, pad;         /* failed: first round before which a thread failed */
 };
 struct task_shared {
-	uint32_t go[64];     /* of warps: 0 free; TASK_RUN | record << 8 | warp of its block;
-				TASK_LEAVE. [0]: the scheduler's, in blocks as wide as this one */
-	uint32_t left[32];   /* records: warps that still run */
-	uint32_t blocks[32]; /* rows: blocks that have not ended */
-	uint32_t gen[32];    /* rows: what out is to become */
-	uint32_t failed[32]; /* rows: not 0: a thread has failed; who waits for it need not */
-	uint64_t column;     /* this one's struct task_column, */
-	uint64_t more;       /* and copies of parameters */
-	uint64_t since;      /* kept by the scheduler for as long as it executes, */
+	/* One entry per warp: 0 if the warp is free, TASK_LEAVE, or TASK_RUN | record << 8 | index
+	 * of the warp in the task's block. Entry 0 is of the scheduler's warp, which only runs
+	 * blocks that are as wide as the master block. */
+	uint32_t go[64];
+	uint32_t left[32];   /* by record: warps that still run */
+	uint32_t blocks[32]; /* by row: blocks that have not ended */
+	uint32_t gen[32];    /* by row: the final value of its out word */
+	uint32_t failed[32]; /* by row: not 0 if a thread has failed */
+	uint64_t column;     /* address of the block's struct task_column */
+	uint64_t more;       /* address of its copies of parameters */
+	uint64_t since;      /* %hd_t0, while the scheduler runs a body */
 	uint32_t index, pad[25];
-	uint32_t kept[11][32]; /* and this */
+	uint32_t kept[11][32]; /* other registers, likewise: see emit_task.c */
 	struct task_desc row[32];
 	struct task_record record[32];
 };

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0
  * Copyright 2026 The heddle authors */
 
-/* The verifier: what is looked at in which order, and how a finding is told (verify.h). Pairs of
- * functions come up as calls are met, beginning with each kernel and the entry. */
+/* The main part of the verifier: the order of the checks, and the text of findings (verify.h). The
+ * first pairs of functions are each kernel and the entry. Each call that a check meets adds the
+ * pair of its callees. */
 #include "pass/verify/verify_private.h"
 
 #include <errno.h>
@@ -43,7 +44,7 @@ static uint32_t lines_of_body(const struct ptx_func *f, size_t from, size_t end)
 	return n;
 }
 
-/* The line of a statement where the module is printed; 0: not found out. */
+/* Returns the line of a statement in the printed module; 0 if it cannot be found. */
 static uint32_t line_of(const struct ptx_module *m, const struct ptx_func *f, uint32_t at)
 {
 	struct strbuf all = {0}, one = {0};
@@ -203,7 +204,7 @@ struct writing {
 	uint32_t at;
 };
 
-/* A kernel's own statements have its own registers, and ids of its own. */
+/* Reports a kernel's statement that uses a register or an id of another kernel. */
 static void look_at_read(struct writing *w, uint32_t reg)
 {
 	const struct verify *v = w->p->v;
@@ -233,7 +234,8 @@ static void look_at_write(void *user, uint32_t reg, enum ptx_role role, const st
 			verify_text(w->p, w->p->q, w->at));
 }
 
-/* What is silent, or another's, writes none of a kernel's registers. */
+/* Checks the use of registers. Statements that implement no instruction of the kernel must not
+ * write its registers. Statements of the kernel must not use another kernel's registers. */
 static void look_at_registers(struct verify_pair *p)
 {
 	for (uint32_t i = 0; i < p->q->body.len; i++) {

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0
  * Copyright 2026 The heddle authors */
 
-/* One instruction and the statements that it has become: the same instruction on the registers that
- * stand for its own, and what passes put ahead of it. Registers of a kernel and of the result stand
- * for each other one to one, from where they are first met. */
+/* Checks the statements that implement one instruction. They must be the same instruction on the
+ * corresponding registers, and code that passes may insert before it. Registers of a kernel and of
+ * the rewritten code correspond one to one. The first use of a register decides its counterpart. */
 #include "pass/analysis/masks.h"
 #include "pass/analysis/unread.h"
 #include "pass/verify/verify_private.h"
@@ -58,7 +58,8 @@ static bool same_list(
 	return true;
 }
 
-/* "[name + a] + b": where a name stands for a place in an array, the parts add up. */
+/* Compares two addresses "[name + a] + b". The name may stand for an offset in an array, so only
+ * the sum of the offsets must be the same. */
 static bool same_address(
 	struct verify_pair *p, const struct ptx_opd *plain, const struct ptx_opd *now, uint32_t at)
 {
@@ -166,7 +167,8 @@ static bool same_call(struct verify_pair *p, uint32_t at)
 }
 
 /* ---- instructions ---- */
-/* What may stand ahead of an instruction: arguments of a call, and a mask without who has left. */
+/* Returns whether a pass may insert s before an instruction. It may insert the arguments of a call,
+ * and an `and` that removes exited lanes from a member mask. */
 static bool may_precede(const struct ptx_stmt *plain, const struct ptx_stmt *s)
 {
 	if (s->kind != PTX_INSN)
@@ -234,7 +236,8 @@ static void same_instruction(struct verify_pair *p, uint32_t from, uint32_t at)
 			return;
 }
 
-/* A guard that nothing has written so far: what is looked at in its place. */
+/* Finds the counterpart of a guard register that no checked statement has used so far. It is the
+ * guard of the rewritten code's branch, or the operand of the vote that computes that guard. */
 static void meet_guard(struct verify_pair *p, uint32_t from, uint32_t end)
 {
 	uint32_t guard = p->p->body.at[p->of[from]].guard;
@@ -253,7 +256,8 @@ static void meet_guard(struct verify_pair *p, uint32_t from, uint32_t end)
 	}
 }
 
-/* Where a bra leads is for the ways to say; nothing else may stand there than what decides it. */
+/* Checks that a branch consists only of branches and of code that computes their guards.
+ * verify_flow.c checks where it leads. */
 static void same_branch(struct verify_pair *p, uint32_t from, uint32_t end)
 {
 	const struct ptx_stmt *plain = &p->p->body.at[p->of[from]];

@@ -1,21 +1,22 @@
 /* SPDX-License-Identifier: Apache-2.0
  * Copyright 2026 The heddle authors */
 
-/* The ways between instructions. From each instruction of the result that stands for one of the
- * kernel's, every way through silent code must lead to what stands for the instruction that comes
- * next in the plain kernel on that way; where that one ends, to the kernel's beginning (another
- * block) or to the end. So barriers are met in the same order on all ways, and no instruction has a
- * way to it that was not there.
+/* Checks the paths between instructions. Each path from a statement that implements a kernel's
+ * instruction must lead, through silent code only, to the statement that implements the next
+ * instruction of the original kernel on that path. Where the original kernel ends, the path must
+ * lead to the kernel's beginning (for another block) or to the end of the entry. So all paths meet
+ * barriers in the same order, and no instruction has a new path to it.
  *
- * Silent in the plain kernel are what only says where control goes (a bra or a ret without a
- * guard), and what passes leave out. */
+ * Two kinds of the original kernel's statements count as silent: those that passes leave out, and
+ * those that only direct control flow (a bra or a ret without a guard). */
 #include "pass/verify/verify_private.h"
 
 #include <stdlib.h>
 #include <string.h>
 
-/* In place of a statement's number: the function's end is its length. */
-#define NOWHERE (UINT32_MAX - 1) /* round and round, or a trap */
+/* Used in place of a statement's index if no statement follows. The end of a function has the index
+ * body.len instead. */
+#define NOWHERE (UINT32_MAX - 1) /* an endless loop, or a trap */
 
 enum edge_kind { EDGE_ON, EDGE_TAKEN, EDGE_FALL, EDGE_TABLE };
 struct edge {
@@ -54,7 +55,8 @@ static uint32_t block_begin(const struct cfg *g, uint32_t b)
 	return b == g->exit ? (uint32_t)g->f->body.len : g->at[b].first;
 }
 
-/* Where a bra that is taken leads, and what comes behind the last statement of a block. */
+/* Returns the target of a taken bra, or the statement that follows the last statement of a basic
+ * block. */
 static uint32_t target(const struct cfg *g, uint32_t at)
 {
 	const struct cfg_block *b = &g->at[g->block_of[at]];
@@ -123,7 +125,7 @@ static uint32_t plain_next(const struct verify_pair *p, uint32_t at, struct edge
 	return plain_from(p, at + 1);
 }
 
-/* ---- the result ---- */
+/* ---- the rewritten code ---- */
 struct walk {
 	struct verify_pair *p;
 	uint32_t *seen, mark; /* twice by statement: outside of the instruction, and within */
@@ -176,7 +178,8 @@ bool verify_is_never(const struct verify_pair *p, uint32_t at)
 	return reads_never(p, verify_written(p->qg, (uint32_t)(w - p->q->body.at), w->opd[1].reg));
 }
 
-/* Whether a guard of the result is true on the way in hand: 1, 0; -1: either. */
+/* Returns the value of a guard of the rewritten code on the current path: 1 or 0, or -1 if both are
+ * possible. */
 static int guard_value(const struct walk *w, uint32_t at, bool within)
 {
 	const struct verify_pair *p = w->p;
@@ -193,8 +196,9 @@ static int guard_value(const struct walk *w, uint32_t at, bool within)
 	holds = (w->e.kind == EDGE_TAKEN) != (plain->guard_negated != 0);
 	if (s->guard == p->reg[plain->guard])
 		return holds != (s->guard_negated != 0);
-	/* A vote of the same: if it holds here, it holds for some lane; if it does not, not for
-	 * all. */
+	/* The guard may be a vote on the kernel's guard. If the kernel's guard is true here, it is
+	 * true for at least one lane, so vote.any is true. If it is false here, it is not true for
+	 * all lanes, so vote.all is false. */
 	by = verify_written(p->qg, at, s->guard);
 	if (!by || by->mn->op != PTX_OP_vote || s->guard_negated ||
 		by->opd[1].kind != PTX_OPD_REG || by->opd[1].reg != p->reg[plain->guard])
@@ -234,7 +238,8 @@ static bool has_convergent(const struct cfg *g, uint32_t at)
 	return false;
 }
 
-/* What is met in place of what is wanted: does it gain a way, or is something left out? */
+/* Chooses the rule that is violated if a path reaches `met` instead of w->want. Either `met` gains
+ * a new path, or w->want is left out. */
 static enum pass_rule rule_of(const struct walk *w, uint32_t met)
 {
 	const struct verify_pair *p = w->p;
@@ -266,7 +271,8 @@ static void tell(struct walk *w, uint32_t at, uint32_t met)
 		w->want < len ? p->p->body.at[w->want].line : 0);
 }
 
-/* At the beginning of an instruction of the kernel's. True: the way goes on through it. */
+/* Handles the first statement of a kernel's instruction on the path. Returns true if the path
+ * continues through the instruction. */
 static bool arrive(struct walk *w, uint32_t at, uint32_t met)
 {
 	bool is_end = w->want == w->p->p->body.len;
@@ -371,7 +377,8 @@ static void walk_from(struct walk *w, uint32_t at, bool within)
 		"no way leads on to `%s`", verify_text(w->p, w->p->p, w->want));
 }
 
-/* One instruction: what it has become, and the ways on from it. */
+/* Checks the statements that implement one instruction, and follows each path from there to the
+ * next instruction. */
 static void visit(struct walk *w, uint32_t at)
 {
 	struct verify_pair *p = w->p;

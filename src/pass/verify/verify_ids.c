@@ -1,14 +1,16 @@
 /* SPDX-License-Identifier: Apache-2.0
  * Copyright 2026 The heddle authors */
 
-/* Checks reads of ids. A block id is in a register that no kernel code writes, the same register
- * everywhere. The grid's size is in the kernel's own struct ctl_args. If the result has other
- * threads besides the kernel's, thread ids are in registers and the block's size is a constant. */
+/* Checks reads of block and thread ids. A block id is in a register that no kernel code writes, and
+ * it is the same register everywhere. The grid's size is in the kernel's own struct ctl_args. If
+ * the rewritten code has more threads than the kernel, thread ids are in registers and the block's
+ * size is a constant. */
 #include "pass/verify/verify_private.h"
 
 #include <string.h>
 
-/* Maps a special register to an id, 0 to 11; PASS_IDS: none. ret_all: all of x, y, z and 0. */
+/* Maps a special register to the number of an id, 0 to 11; PASS_IDS: it is no id. *ret_all becomes
+ * true if the operand is the whole vector of x, y, z and 0. */
 static unsigned id_of(const struct ptx_opd *o, bool *ret_all)
 {
 	static const uint64_t first[] = {
@@ -37,13 +39,15 @@ static bool is_imm(const struct ptx_opd *o, uint64_t value)
 	return o->kind == PTX_OPD_IMM && o->has_value && o->value == value;
 }
 
-/* Whether reg is an added register, the same one for this id everywhere. */
+/* Returns whether reg is a register that a pass added for this id. All reads of the id in the entry
+ * must use the same register. */
 static bool is_id_reg(struct verify_pair *p, unsigned id, uint32_t reg)
 {
 	if (p->back[reg] != NONE)
 		return false;
 	if (!p->entry)
-		return true; /* ids come from parameters: each function has its own registers */
+		/* callees get ids as parameters, so each function has its own registers for them */
+		return true;
 	if (p->g->id_reg[id] == NONE)
 		p->g->id_reg[id] = reg;
 	return p->g->id_reg[id] == reg;
@@ -80,7 +84,8 @@ static uint32_t written_reg(const struct ptx_stmt *s)
 										 : NONE;
 }
 
-/* Whether s has the same width as the plain kernel's: 32 bits, or truncated to 16. */
+/* Returns whether s reads an id with the width that the original kernel's statement has: 32 bits,
+ * or truncated to 16. */
 static bool is_form(const struct ptx_stmt *plain, const struct ptx_stmt *s)
 {
 	bool narrow = plain->mn->n_types && ptx_type_bytes(plain->mn->type[0]) == 2;
@@ -92,7 +97,8 @@ static bool is_form(const struct ptx_stmt *plain, const struct ptx_stmt *s)
 	return !strcmp(s->mn->text, "mov.u32") || !strcmp(s->mn->text, "ld.param.u32");
 }
 
-/* The statement of [from, at] whose value statement `at` passes on through an added register. */
+/* Returns the statement that computes the value of statement `at`: the previous one if `at` only
+ * copies its result from an added register, else `at` itself. */
 static const struct ptx_stmt *find_source(struct verify_pair *p, uint32_t from, uint32_t at)
 {
 	const struct ptx_stmt *s = &p->q->body.at[at];
@@ -103,7 +109,7 @@ static const struct ptx_stmt *find_source(struct verify_pair *p, uint32_t from, 
 	return s;
 }
 
-/* Whether statement `at` only computes an input of the next one. */
+/* Returns whether statement `at` only computes an input of the next statement. */
 static bool feeds_next(struct verify_pair *p, uint32_t at, uint32_t end)
 {
 	const struct ptx_stmt *s = &p->q->body.at[at];
@@ -131,8 +137,8 @@ static bool next_dest(const struct ptx_stmt *plain, bool all, uint32_t *i, struc
 	return true;
 }
 
-/* Whether the hardware's register may stay: a thread id, if the entry's blocks have the kernel's
- * shape. */
+/* Returns whether the rewritten code may read the hardware's special register. It may do so for a
+ * thread id if the entry's blocks have the kernel's shape. */
 static bool may_stay(const struct verify_pair *p, unsigned id)
 {
 	const struct pass_merged *form = p->v->r->form;
@@ -141,7 +147,7 @@ static bool may_stay(const struct verify_pair *p, unsigned id)
 	       (!form || !memcmp(p->g->from->block, form->block, sizeof(form->block)));
 }
 
-/* Checks a read of the size of dynamic shared memory, which in a launch of several kernels is a
+/* Checks a read of the size of dynamic shared memory. In a launch of several kernels, the size is a
  * constant. */
 static bool dynamic_bytes(struct verify_pair *p, uint32_t from, uint32_t end)
 {

@@ -2,14 +2,17 @@
  * Copyright 2026 The heddle authors */
 
 /* Checks where lanes of a warp reconverge in a woven form. ptxas reconverges lanes that a branch or
- * a guard separates (BSYNC) only at a place that this branch alone leads to, or at the end of a
- * single-entry single-exit region. Elsewhere lanes stay diverged, while ptxas assumes a whole warp:
- * barriers then count fragments of warps, and votes ask fragments. So any statement that may
- * diverge lanes must have such a place before the next barrier, vote or other warp operation. A
- * gather (bar.warp.sync) at the end of a part makes one. A gather at the beginning of a place that
- * other code enters does not.
+ * a guard separates (BSYNC) only at two kinds of places: where this branch alone leads, and at the
+ * end of a single-entry single-exit region. Elsewhere lanes stay diverged, although ptxas assumes a
+ * whole warp. Then each fragment of the warp counts at a barrier, and a vote sees only the lanes of
+ * one fragment.
  *
- * Only woven forms have many copies of code that jump into each other. */
+ * So each statement at which lanes may diverge needs such a place before the next barrier, vote or
+ * other warp operation. A bar.warp.sync at the end of a separated part of the code makes one. A
+ * bar.warp.sync at the beginning of a place that other code enters, too, does not.
+ *
+ * Only woven forms are checked, because only they have many copies of code that jump into each
+ * other. */
 #include "pass/verify/verify_private.h"
 
 #include <stdlib.h>
@@ -51,7 +54,8 @@ static void find_together(struct meeting *m)
 	}
 }
 
-/* Computes both lazily: most forms have only places where lanes can reconverge. */
+/* Returns what is uniform in the original kernel. The analysis runs at the first use only, because
+ * most forms do not need it: their lanes can reconverge everywhere. */
 static const struct cfg_uniformity *uniformity_of_guest(struct meeting *m, struct verify_pair *p)
 {
 	const uint32_t *b = p->g->from->block;
@@ -67,8 +71,8 @@ static bool is_uniform(const struct cfg_uniformity *u, uint32_t block, uint32_t 
 	return u->reg[reg] >= CFG_WARP_UNIFORM && u->block[block] >= CFG_WARP_UNIFORM;
 }
 
-/* Whether the guard may differ between lanes of a warp. A branch that is warp-uniform in the kernel
- * does not. */
+/* Returns whether lanes of a warp may have different values of the guard of statement `at`. They
+ * have the same value at a branch that is warp-uniform in the original kernel. */
 static bool may_part(struct meeting *m, uint32_t block, uint32_t at)
 {
 	const struct ptx_stmt *s = &m->g->f->body.at[at], *w, *own;
@@ -88,7 +92,8 @@ static bool may_part(struct meeting *m, uint32_t block, uint32_t at)
 	return m->v->failed || !is_uniform(m->u, block, s->guard);
 }
 
-/* Whether only paths from block `from` lead to `place`, or `place` ends a single-entry region. */
+/* Returns whether all paths to basic block `place` come from `from`, or `place` ends a single-entry
+ * region. */
 static bool is_own(const struct meeting *m, uint32_t from, uint32_t place)
 {
 	const struct cfg_block *b = &m->g->at[place];
@@ -102,7 +107,8 @@ static bool is_own(const struct meeting *m, uint32_t from, uint32_t place)
 	return true;
 }
 
-/* Skips blocks that only jump on: ptxas does not reconverge there. */
+/* Returns the first basic block from `place` on that does more than jump. ptxas does not reconverge
+ * lanes in blocks that only jump. */
 static uint32_t settle(const struct meeting *m, uint32_t place)
 {
 	for (uint32_t steps = 0; place != CFG_NONE && steps < m->g->n; steps++) {
@@ -122,8 +128,8 @@ static uint32_t settle(const struct meeting *m, uint32_t place)
 	return place;
 }
 
-/* Whether lanes that statement `at` separates can reconverge where they meet, or never act together
- * after that. */
+/* Returns whether lanes that statement `at` separates can reconverge where their paths join. Also
+ * true if no barrier or warp operation follows there. */
 static bool can_meet(const struct meeting *m, uint32_t block, uint32_t at)
 {
 	const struct cfg_block *b = &m->g->at[block];
@@ -136,8 +142,9 @@ static bool can_meet(const struct meeting *m, uint32_t block, uint32_t at)
 	       is_own(m, block, place);
 }
 
-/* Reports a guarded statement at which lanes may diverge, if it stands after the block's last
- * statement that all lanes execute together. */
+/* Reports the last guarded statement of the basic block at which lanes may diverge without
+ * reconverging. The search ends at a statement that all lanes execute together, such as a
+ * barrier. */
 static void check_block(struct meeting *m, uint32_t block)
 {
 	const struct cfg_block *b = &m->g->at[block];

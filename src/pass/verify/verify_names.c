@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0
  * Copyright 2026 The heddle authors */
 
-/* What operands name: parameters at the offsets of the kernel's own, variables of modules that are
- * the same objects, shared memory at the places where the kernel has it. Which name stands for
- * which is found where it is first met, and then is so everywhere. */
+/* Checks the names in operands. Parameters must have the offsets of the kernel's own parameters,
+ * module variables must be the same objects, and shared memory must be where the kernel has it. The
+ * first use of a name decides its counterpart in the rewritten code, and all later uses must
+ * agree. */
 #include "pass/verify/verify_private.h"
 
 #include <inttypes.h>
@@ -94,7 +95,8 @@ static bool is_name_char(char c)
 	       c == '_' || c == '$' || c == '%';
 }
 
-/* Initial values: the same text, in which names may have become others. */
+/* Compares the texts of two initial values. They must be equal, except that names in b may have a
+ * prefix. */
 static bool same_init(const char *a, const char *b)
 {
 	if (!a || !b)
@@ -145,13 +147,16 @@ static bool told_other(struct verify_pair *p, const struct ptx_sym *plain,
 	return false;
 }
 
-/* In a function that several kernels call: each call has its own. */
+/* Returns whether `now` is a local variable or a parameter of a called function. If several kernels
+ * call the function, each call has its own copy. */
 static bool is_of_each_call(const struct verify_pair *p, const struct ptx_sym *now)
 {
 	return !p->q->is_entry && (now->space == PTX_LOCAL || now->space == PTX_PARAM);
 }
 
-/* Of two kernels only what is defined elsewhere, or shared code, may be one. */
+/* Returns the other original symbol that `now` already stands for, or NULL if `now` may stand for
+ * `plain`. Two kernels may share only external variables, functions, and the variables of functions
+ * that they share. */
 static const struct ptx_sym *taken_by(
 	const struct verify_pair *p, const struct ptx_sym *plain, const struct ptx_sym *now)
 {
@@ -202,7 +207,8 @@ static bool same_function(
 
 	if (!same_symbol(p, plain, now, at))
 		return false;
-	/* The symbol of a function that is declared more than once knows one of them. */
+	/* The symbol of a function that is declared more than once may refer to a declaration
+	 * without a body. */
 	if (a && !a->has_body)
 		a = ptx_find_func(p->g->from->m, plain->name);
 	if (b && !b->has_body)
@@ -253,7 +259,8 @@ bool verify_share_places(const struct verify_guest *a, const struct verify_guest
 		for (size_t k = 0; k < b->places.len; k++)
 			if (overlap(&a->places.at[i], &b->places.at[k]))
 				return true;
-	return false; /* those that stay where they were are variables of their own (taken_by) */
+	/* shared variables that are not in the pool are separate variables (taken_by) */
+	return false;
 }
 
 static bool side_by_side(const struct verify_guest *a, const struct verify_guest *b)

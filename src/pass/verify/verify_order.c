@@ -3,8 +3,8 @@
 
 /* Checks the order of barriers in woven forms (GoPTX, figure 9). If one warp reaches a barrier of
  * the first kernel before one of the second, and another warp does the opposite, both wait forever.
- * So on all paths the barriers must come in the same order, except on paths on which all threads of
- * the entry meet in between. */
+ * So the barriers must come in the same order on all paths. The order may differ only if all
+ * threads of the entry meet in between. */
 #include "pass/verify/verify_private.h"
 
 #include <stdlib.h>

@@ -13,7 +13,8 @@
 
 struct verify;
 
-/* A symbol of a plain module and its counterpart in the result. */
+/* A symbol of an original kernel's module, and the symbol of the rewritten code that stands for
+ * it. */
 struct verify_sym {
 	const struct ptx_sym *plain, *now;
 };
@@ -22,33 +23,33 @@ struct verify_place {
 	const struct ptx_sym *plain;
 	uint64_t at, bytes;
 };
-/* Findings about a kernel that hold in all of its functions, collected during the check. */
+/* What the check finds out about a kernel. It holds in all of the kernel's functions. */
 struct verify_guest {
 	const struct pass_guest *from;
 	const struct ptx_func *f; /* plain */
 	uint32_t threads;         /* of its block, in whole warps */
 	uint32_t first, end;      /* the range of the entry's threads that reach its code */
-	struct cfg_uniformity *u; /* of the plain kernel; NULL: not computed yet */
+	struct cfg_uniformity *u; /* of the original kernel; NULL: not computed yet */
 	bool in_parts;            /* it has several entry points, each for some of these threads */
 	bool has_code, has_shared, has_barriers;
 	VEC(struct verify_sym) syms;
 	VEC(struct verify_place) places;
-	uint8_t barrier[16];       /* barrier numbers in the result; 255: not known yet */
+	uint8_t barrier[16];       /* barrier numbers in the rewritten code; 255: not known yet */
 	uint32_t id_reg[PASS_IDS]; /* registers that hold its ids, or NONE */
 };
 
-/* A plain function and its counterpart in the result. */
+/* An original function and its counterpart in the rewritten code. */
 struct verify_pair {
 	struct verify *v;
 	unsigned k; /* whose */
 	struct verify_guest *g;
-	const struct ptx_func *p, *q; /* plain, and in the result */
+	const struct ptx_func *p, *q; /* original, and rewritten */
 	struct cfg *pg, *qg;
 	bool entry;
-	bool leaves;       /* exits are real, as in the plain kernel */
+	bool leaves;       /* exits are real, as in the original kernel */
 	bool again;        /* a block may follow another */
 	uint32_t entry_at; /* the first instruction of p */
-	uint32_t *of;      /* per statement of q: the plain statement that it implements, or NONE */
+	uint32_t *of;      /* by statement of q: the statement of p that it implements, or NONE */
 	uint32_t *reg;     /* by register of p: q's, or NONE */
 	uint32_t *back;    /* the other way round */
 };
@@ -66,7 +67,8 @@ struct verify {
 	bool failed; /* out of memory */
 };
 
-/* Reports a finding. at: statement of p->q, or NONE; plain: of p->p, or NONE. */
+/* Reports a finding. `at` is a statement of p->q, and `plain` is a statement of p->p; each of them
+ * may be NONE. */
 void verify_tell(struct verify_pair *p, enum pass_rule rule, uint32_t at, uint32_t plain,
 	const char *fmt, ...) HD_PRINTF(5, 6);
 /* Adds a pair for a called function, unless there is one. */
@@ -77,12 +79,12 @@ const char *verify_text(struct verify_pair *p, const struct ptx_func *f, uint32_
 
 /* verify_flow.c: checks the paths between instructions. */
 void verify_flow(struct verify_pair *p);
-/* Whether a branch of q depends on ctl_args.never, so that it is never taken. */
+/* Returns whether a branch of q is never taken, because its guard depends on ctl_args.never. */
 bool verify_is_never(const struct verify_pair *p, uint32_t at);
-/* The last statement before `at` in its block that writes a register, or NULL. */
+/* Returns the last statement before `at` in its basic block that writes register reg, or NULL. */
 const struct ptx_stmt *verify_written(const struct cfg *g, uint32_t at, uint32_t reg);
 
-/* verify_code.c: checks that statements [from, end) of q implement one instruction. */
+/* verify_code.c: checks that statements [from, end) of q implement one instruction of p. */
 void verify_code(struct verify_pair *p, uint32_t from, uint32_t end);
 bool verify_reg(struct verify_pair *p, uint32_t plain, uint32_t now, uint32_t at);
 bool verify_operand(
@@ -94,7 +96,8 @@ bool verify_name(struct verify_pair *p, const struct ptx_sym *plain, uint64_t pl
 void verify_places(struct verify *v);
 /* Whether two kernels share some shared memory. */
 bool verify_share_places(const struct verify_guest *a, const struct verify_guest *b);
-/* The offset of a parameter in the result's buffer; NONE: not a parameter. */
+/* Returns the offset of a parameter in the rewritten code's parameter buffer; NONE if sym is no
+ * parameter. */
 uint32_t verify_param_at(const struct ptx_func *f, const struct ptx_sym *sym);
 
 /* verify_sync.c */

@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0
  * Copyright 2026 The heddle authors */
 
-/* Checks products and sums without a rounding modifier: ptxas must be able to contract those that
- * it contracts in the plain kernel, and no others (contract.h). */
+/* Checks multiplications and additions without a rounding modifier. ptxas must be able to contract
+ * the same pairs to an fma as in the original kernel, and no others (contract.h). */
 #include "cfg/contract.h"
 #include "pass/verify/verify_private.h"
 
-/* Whether a statement of q ends a basic block for ptxas, unlike the statement that it
- * implements. */
+/* Returns whether statement `at` of q ends a basic block for ptxas, although the statement that it
+ * implements does not. */
 static bool splits(const struct verify_pair *p, uint32_t at)
 {
 	uint32_t plain = p->of[at];
@@ -16,7 +16,9 @@ static bool splits(const struct verify_pair *p, uint32_t at)
 	       (plain == NONE || !contract_splits(&p->p->body.at[plain]));
 }
 
-/* Searches backwards from a sum to the first product that was in its block. */
+/* Checks that ptxas can still contract the sum `at` with the product `from` of the original kernel.
+ * Both must be in one basic block of the rewritten code, with nothing in between that ends a basic
+ * block for ptxas. */
 static void check_product_before(struct verify_pair *p, uint32_t at, uint32_t from)
 {
 	uint32_t first = p->qg->at[p->qg->block_of[at]].first;

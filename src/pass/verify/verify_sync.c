@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  * Copyright 2026 The heddle authors */
 
-/* Barriers: which they are now and whom they count, and who comes to them. That they are met in the
- * order of the plain kernel is for verify_flow.c. */
+/* Checks barriers: their numbers and thread counts in the rewritten code, and which threads reach
+ * them. verify_flow.c checks that barriers come in the order of the original kernel. */
 #include "pass/verify/verify_private.h"
 
 #include <stdlib.h>
@@ -65,7 +65,8 @@ static void same_number(
 			wrong(p, at, "two barriers of the kernel have one number");
 }
 
-/* Whether lanes are there that fill up the last warp of the kernel's block, and are elsewhere. */
+/* Returns whether the rewritten code has extra lanes that fill up the last warp of the kernel's
+ * block. */
 static bool has_fillers(const struct verify_pair *p)
 {
 	const uint32_t *b = p->g->from->block;
@@ -97,7 +98,7 @@ static bool has_all_mods(const struct ptx_mnem *of, const struct ptx_mnem *in)
 	return true;
 }
 
-/* A reduction whose result goes through memory (rounds.c): which are its operands then. */
+/* Compares the operands of a barrier reduction whose result goes through memory (rounds.c). */
 static void same_reduction(
 	struct verify_pair *p, uint32_t from, uint32_t end, const struct ptx_stmt *plain)
 {
@@ -149,7 +150,8 @@ void verify_barrier(struct verify_pair *p, uint32_t from, uint32_t end)
 }
 
 /* ---- what comes behind a kernel ---- */
-/* By block: 1: some of the kernel is there; 2: all of it comes behind the kernel. */
+/* Marks basic blocks of the entry: 1 if some code of the kernel is in the block, 2 if all of the
+ * block can run after code of the kernel, else 0. */
 static uint8_t *find_blocks_behind(const struct verify_pair *p)
 {
 	const struct cfg *g = p->v->host;
@@ -171,7 +173,8 @@ static uint8_t *find_blocks_behind(const struct verify_pair *p)
 	return behind;
 }
 
-/* A statement behind some of the kernel's that is another's, or a barrier and nobody's; or NONE. */
+/* Returns a statement that can run after code of the kernel and that is either another kernel's or
+ * a barrier of no kernel; NONE if there is none. */
 static uint32_t find_behind(const struct verify_pair *p)
 {
 	const struct cfg *g = p->v->host;
@@ -202,7 +205,7 @@ static void look_behind(struct verify_pair *p)
 			verify_text(p, p->q, at));
 }
 
-/* The end of it is its only way out, and there the entry ends, too. */
+/* Returns whether the kernel ends only after its last statement, and the entry ends there, too. */
 static bool ends_as_it_did(const struct verify_pair *p)
 {
 	for (size_t i = 0; i < p->p->body.len; i++) {
@@ -214,8 +217,9 @@ static bool ends_as_it_did(const struct verify_pair *p)
 	return find_behind(p) == NONE;
 }
 
-/* Where the code stands among other code, lanes may come to a barrier apart, and the aligned form
- * says that they do not. A block that is run once and is left as it was is as before. */
+/* Reports aligned barriers at which lanes of a warp may arrive separately. This can happen if the
+ * kernel's code stands among other code. It cannot happen if the body runs once and ends as in the
+ * original kernel. */
 void verify_forms(struct verify_pair *p)
 {
 	if (!p->entry || p->leaves || (!p->v->r->form && !p->again) ||
@@ -232,7 +236,8 @@ struct range {
 	uint32_t first, end;
 };
 
-/* "@p bra", where p says that the thread's number is n or more, n whole warps. */
+/* Returns whether `at` is "@p bra" and p means that the thread's number is at least n, for an n of
+ * whole warps. *ret_n gets n. */
 static bool compares_tid(const struct cfg *g, uint32_t at, uint32_t *ret_n)
 {
 	const struct ptx_stmt *s = &g->f->body.at[at], *w;
@@ -297,7 +302,8 @@ static uint32_t all_threads(const struct verify *v)
 	return b[0] * b[1] * b[2];
 }
 
-/* Whoever comes there only has to leave yet: no barrier, and nothing of a kernel's. */
+/* Returns whether threads that reach basic block b only exit from there: they meet no barrier and
+ * no code of a kernel. */
 static bool only_leaves(struct verify *v, uint32_t b, const uint8_t *leaves)
 {
 	const struct cfg_block *blk = &v->host->at[b];
@@ -311,7 +317,8 @@ static bool only_leaves(struct verify *v, uint32_t b, const uint8_t *leaves)
 	return true;
 }
 
-/* By block: whether it may lead to `to`, and whether it only leaves. */
+/* Finds for each basic block whether a path leads from it to `to`, and whether threads only exit
+ * from it. */
 static void find_ways(struct verify *v, uint32_t to, uint8_t *leads, uint8_t *leaves)
 {
 	const struct cfg *g = v->host;
@@ -331,8 +338,9 @@ static void find_ways(struct verify *v, uint32_t to, uint8_t *leads, uint8_t *le
 	}
 }
 
-/* Whether all threads that do not come to block `to` are gone, or leave, by wherever they part from
- * those that do: then a barrier there waits for nobody else. */
+/* Returns whether all threads that do not reach basic block `to` exit. It checks each edge that
+ * leaves the paths to `to`: threads on it must exit, or be in the range of threads that reach `to`.
+ * A barrier in `to` then waits for no other thread. */
 static bool others_leave(struct verify *v, const struct range *r, uint32_t to)
 {
 	const struct cfg *g = v->host;
@@ -356,8 +364,9 @@ static bool others_leave(struct verify *v, const struct range *r, uint32_t to)
 	return true;
 }
 
-/* Whose code begins at several places, for some of its threads each: together these are all, and
- * from there on the ways are for verify_flow.c. */
+/* A kernel's code may begin at several places, each for some of its threads. Checks that these
+ * places together get all threads of the kernel's block. verify_flow.c checks the paths from there
+ * on. */
 static void look_at_beginnings(struct verify *v, struct verify_pair *p, const struct range *all)
 {
 	struct range hull = {0, 0};
@@ -387,8 +396,8 @@ static void look_at_beginnings(struct verify *v, struct verify_pair *p, const st
 			hull.first, hull.end, p->g->threads);
 }
 
-/* A kernel's statements see its own threads, all of them, beginning with the one that its ids say.
- */
+/* Checks that exactly the threads of the kernel reach each of its statements, and that a barrier
+ * waits for no other threads. */
 static void look_at_comers(struct verify *v, uint32_t at, const struct range *all, uint32_t block)
 {
 	struct range r = all[block];
@@ -541,14 +550,16 @@ static bool share_numbers(const struct verify_guest *a, const struct verify_gues
 	return false;
 }
 
-/* Not side by side, and both have some of the same shared memory or a number for a barrier. */
+/* Returns whether two kernels use some of the same threads and share bytes of shared memory or a
+ * barrier number. */
 static bool shares_with(const struct verify_guest *a, const struct verify_guest *b)
 {
 	return a != b && !apart(a, b) && (verify_share_places(a, b) || share_numbers(a, b));
 }
 
-/* A kernel's statement, with no barrier ahead of it: another's, or the beginning of the next block.
- * False: the search goes on behind it. */
+/* Handles a kernel's statement that the search reaches without a barrier in between. Reports the
+ * statement if it is of a kernel that shares memory or barriers with s->from, or if it begins the
+ * next block of s->from. Returns false if the search must go on after the statement. */
 static bool meet(struct search *s, struct verify_pair *p, uint32_t at)
 {
 	const struct verify_guest *g = s->from->g;
@@ -570,7 +581,8 @@ static bool meet(struct search *s, struct verify_pair *p, uint32_t at)
 	return theirs || p == s->from;
 }
 
-/* From statement `at` on to the block's end; no further than a barrier. */
+/* Searches from statement `at` to the end of its basic block or to the first barrier of all
+ * threads. */
 static void search_block(struct search *s, uint32_t at)
 {
 	const struct cfg *g = s->v->host;

@@ -1,12 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0
  * Copyright 2026 The heddle authors */
 
-/* What depends on more than the next instruction: the carry flag, and which lanes come together.
+/* Checks what depends on more than the next instruction: the carry flag, and the convergence of
+ * lanes.
  *
- * Lanes that part at a branch meet again where its ways do. A branch of ours that lanes may take
- * apart must therefore be over before any instruction of a kernel's that lanes do together: none of
- * these may stand between such a branch and the place where its ways meet. The same is true of
- * another kernel's branches; those of its own have the ways that they had (verify_flow.c). */
+ * Lanes that diverge at a branch reconverge where the paths of the branch join. So a kernel's
+ * barrier or warp operation must not stand between a branch at which lanes may diverge and the
+ * place where its paths join, if the branch is heddle's or another kernel's. A kernel's own
+ * branches still have the paths of the original kernel, which verify_flow.c checks. */
 #include "cfg/chains.h"
 #include "cfg/effects.h"
 #include "pass/verify/verify_private.h"
@@ -23,7 +24,8 @@ struct carry {
 	VEC(uint32_t) writers;
 };
 
-/* The last one ahead of statement `end` in its block; false: the block has none there. */
+/* Collects the last statement before `end` in its basic block that sets the carry flag. Returns
+ * false if the block has none there. */
 static bool find_writer(struct carry *c, uint32_t block, uint32_t end)
 {
 	for (uint32_t i = end; i-- > c->g->at[block].first;) {
@@ -39,7 +41,8 @@ static bool find_writer(struct carry *c, uint32_t block, uint32_t end)
 	return false;
 }
 
-/* Who may have set the flag that statement `at` of g->f reads; CFG_NONE among them: nobody. */
+/* Collects in c->writers the statements that may have set the carry flag that statement `at` of
+ * g->f reads. */
 static void find_writers(struct carry *c, const struct cfg *g, uint32_t at)
 {
 	uint32_t b = g->block_of[at];
@@ -72,7 +75,8 @@ static bool reads_carry(const struct ptx_stmt *s)
 	       !(s->mn->flags & (PTX_F_CALL | PTX_F_UNKNOWN));
 }
 
-/* Each that may come before `at` now stands for one that may come before it in the plain kernel. */
+/* Checks that each statement that may set the carry flag for `at` implements one that may set it in
+ * the original kernel. */
 static void look_at_carry(struct carry *c, uint32_t at)
 {
 	struct verify_pair *p = c->p;
@@ -125,12 +129,14 @@ struct lanes {
 	const struct cfg *g;
 	struct cfg_uniformity *u;
 	struct cfg_chains *chains;
-	uint8_t *differs; /* by node of chains: lanes of a warp may have different values there */
+	/* by node of chains: true if lanes of a warp may have different values there */
+	uint8_t *differs;
 	VEC(uint32_t) todo;
 	uint32_t *list, *seen, mark; /* of blocks */
 };
 
-/* Of heddle's own in shared memory: not where the kernels' is. */
+/* Returns whether s loads heddle's own data in shared memory. The verifier takes for granted that
+ * all lanes get the same value (verify.h). */
 static bool is_own_word(const struct lanes *l, const struct ptx_stmt *s)
 {
 	return s->mn->op == PTX_OP_ld && s->mn->space == PTX_SHARED &&
@@ -160,8 +166,9 @@ static bool reads_lane(const struct ptx_stmt *s)
 
 enum result { RESULT_SAME, RESULT_AS_READ, RESULT_DIFFERS };
 
-/* Whether a statement writes the same value in all lanes of a warp: always, if it reads the same
- * values in all lanes, or never for certain. */
+/* Says whether a statement writes the same value in all lanes of a warp: always (RESULT_SAME),
+ * if it reads the same values in all lanes (RESULT_AS_READ), or not for certain
+ * (RESULT_DIFFERS). */
 static enum result result_of(const struct lanes *l, const struct ptx_stmt *s)
 {
 	if (s->mn->op == PTX_OP_vote && ptx_has_mod(s->mn, "sync"))
@@ -205,8 +212,9 @@ static void note_written(void *user, uint32_t reg, enum ptx_role role, const str
 		note_differs(w->l, cfg_find_def(w->l->chains, reg, w->at));
 }
 
-/* Starts from "every node is the same in all lanes", marks the nodes that are not, then all nodes
- * that depend on a marked one: a greatest fixed point, so that a loop does not taint itself. */
+/* Finds the nodes whose values may differ between lanes. At first every node counts as the same in
+ * all lanes. The function marks nodes that certainly may differ, then all nodes that depend on a
+ * marked one. This is a greatest fixed point, so a loop does not taint itself. */
 static void find_differing(struct lanes *l)
 {
 	const struct cfg_chains *c = l->chains;
@@ -234,7 +242,7 @@ static void find_differing(struct lanes *l)
 	VEC_FREE(&l->todo);
 }
 
-/* Whether a register holds the same in all lanes where statement `at` reads it. */
+/* Returns whether a register holds the same value in all lanes where statement `at` reads it. */
 static bool is_same(const struct lanes *l, uint32_t reg, uint32_t at)
 {
 	return !l->differs[l->chains->n_defs + cfg_find_use(l->chains, reg, at)];
@@ -258,7 +266,8 @@ static struct verify_pair *together(
 	return NULL;
 }
 
-/* A way on which nothing of the kernel's is met again before all threads meet. */
+/* Returns whether no path from basic block `from` meets the kernel's code before a barrier or
+ * before the beginning of the kernel (its next block). */
 static bool leads_out(struct lanes *l, const struct verify_pair *p, uint32_t from)
 {
 	uint32_t n = 0, mark = ++l->mark;
@@ -286,7 +295,8 @@ static bool leads_out(struct lanes *l, const struct verify_pair *p, uint32_t fro
 	return true;
 }
 
-/* The lanes that fill up the last warp of a block: the kernel has none there. */
+/* Returns whether the branch at the end of the block only separates extra lanes, which fill up the
+ * last warp of a kernel's block. The kernel does not have these lanes. */
 static bool is_filling(struct lanes *l, const struct verify_pair *p, uint32_t block)
 {
 	const uint32_t *b = p->g->from->block;
@@ -296,8 +306,9 @@ static bool is_filling(struct lanes *l, const struct verify_pair *p, uint32_t bl
 	       (leads_out(l, p, blk->succ[0]) || leads_out(l, p, blk->succ[1]));
 }
 
-/* Whole warps take it in the plain kernel. What its registers hold is what they hold there, and a
- * warp's threads are a warp's, so they do so wherever it stands, and however often. */
+/* Returns whether all lanes of a warp take this branch together in the original kernel. If so, they
+ * also do in the rewritten code, wherever and however often the branch runs: warps consist of the
+ * same threads, and registers hold the same values. */
 static bool is_whole_in_plain(struct lanes *l, const struct verify_pair *owner, uint32_t at)
 {
 	const uint32_t *b = owner->g->from->block;
@@ -341,7 +352,8 @@ static void look_at_branch(struct lanes *l, uint32_t block)
 	}
 }
 
-/* Who comes to a trap ends the grid: nobody waits for him where ways meet. */
+/* Builds the control-flow graph without the edges from traps to the exit. A trap ends the grid, so
+ * no lane waits for a trapped lane where paths join. */
 static int without_traps(struct verify *v, struct cfg **ret)
 {
 	struct cfg *g;

@@ -1,86 +1,89 @@
 /* SPDX-License-Identifier: Apache-2.0
  * Copyright 2026 The heddle authors */
 
-/* Constants of emitted code: structure offsets, registers, the slot, and short code sequences that
- * several emitters use. */
+/* Constants for emitted code: structure offsets, register names, the slot in shared memory, and
+ * short code sequences that several emitters use. */
 #ifndef HEDDLE_PASS_EMIT_H
 #define HEDDLE_PASS_EMIT_H
 
-/* Offsets into the control block and related structures, as text: A_..., B_..., H_..., T_..., M_...
- * (offsets.def). */
+/* Defines the offsets of fields in the control block and related structures, as text: A_..., B_...,
+ * H_..., T_..., M_... (offsets.def). */
 #include "offsets_gen.h"
 
-/* Uses of the added registers. All their names begin with %hd_. Numbered registers are scratch
- * between code sequences, except for the rows below.
+/* How emitted code uses the registers that passes add. Their names begin with %hd_. Numbered
+ * registers are scratch between code sequences, except for those in the table. The last two columns
+ * say between which points of the code a register holds its value.
  *
- * | register       | holds                                   | from            | until          |
- * | hd_x, y, z     | ids of the claim, then of the block     | claim; $hd_next | the body's end |
- * | hd_k           | blocks of the claim, or SLOT_...        | claim; $hd_sync | $hd_sync       |
- * | hd_s           | 32 * block in its chunk + 16 * slot     | entering        | the end        |
- * |                | (merged: 32 * blocks left of it)        |                 |                |
- * | hd_t           | pending ticket, or CLAIM_...            | entering        | the end        |
- * | hd_bx .. hd_bz | the chunk's first block (without shared | $hd_sync        | $hd_top        |
- * |                | memory and barriers in the body)        |                 |                |
- * |                | merged: the next, and how far apart     |                 |                |
- * | hd_bk          | the chunk's length (else: read again)   | $hd_sync        | $hd_top        |
- * | hd_pr          | the chunk lies in one row of the grid   | $hd_sync        | $hd_top        |
- * | hd_w, hd_g     | rounds so far; threads to be done by    | entering        | the end        |
- * |                | the block's end (rounds.c)              |                 |                |
- * | hd_here        | lanes of the warp that have stayed      | the body's head | the body's end |
- * | hd_d0          | the control block                       | BLOCK_ADDRESS   | the piece's end |
- * | hd_d1          | this SM's words in it; or scratch       | SM_ADDRESS      |                |
- * | hd_d2 .. d4    | total, host; 64-bit ticket (emit_ids.c) | each its piece  |                |
- * | hd_r1          | this SM                                 | SM_ADDRESS      |                |
- * | hd_r4, hd_r6   | ticket and blocks that are claimed      | claim           | pass_emit_ids  |
- * | hd_r9          | whether the launch began narrow         | joining         | first steps    |
- * | hd_n, ra, rb, h, pa, m | scratch inside the body         |                 |                |
- * | hd_pv          | a vote of the warp, inside the body     |                 |                |
- * | hd_p0          | this thread is not the leader           | NOT_LEADER      |                |
- * | other hd_r, hd_d, hd_p | scratch                         |                 |                |
- * | hd_mk, hd_ms   | of merged workers: emit_merge.c         |                 |                |
- * |                | (which have one hd_s and hd_t: worker.h)|                 |                |
- * | hd_tx .. hd_tz | where the thread is in its block        | the body's head | the body's end |
- * | hd_given       | where its parameters are (harness.c)    | the body's head | the body's end |
- */
+ * | register       | holds                                    | from            | until          |
+ * | hd_x, y, z     | ids of the claim, then of the block      | claim; $hd_next | the body's end |
+ * | hd_k           | blocks of the claim, or SLOT_...         | claim; $hd_sync | $hd_sync       |
+ * | hd_s           | 32 * block in its chunk + 16 * slot      | entering        | the end        |
+ * |                | (merged: 32 * blocks left of the claim)  |                 |                |
+ * | hd_t           | pending ticket, or CLAIM_...             | entering        | the end        |
+ * | hd_bx .. hd_bz | the chunk's first block, if the body has | $hd_sync        | $hd_top        |
+ * |                | no shared memory and no barriers         |                 |                |
+ * |                | (merged: next block, blocks' distance)   |                 |                |
+ * | hd_bk          | the chunk's length (same condition)      | $hd_sync        | $hd_top        |
+ * | hd_pr          | the chunk lies in one row of the grid    | $hd_sync        | $hd_top        |
+ * | hd_w, hd_g     | barriers so far; threads that must have  | entering        | the end        |
+ * |                | exited at the block's end (rounds.c)     |                 |                |
+ * | hd_here        | mask of lanes that have not exited       | the body's head | the body's end |
+ * | hd_d0          | address of the control block             | BLOCK_ADDRESS   | sequence's end |
+ * | hd_d1          | address for this SM's fields; or scratch | SM_ADDRESS      | sequence's end |
+ * | hd_d2 .. d4    | total, host; 64-bit ticket (emit_ids.c)  | each sequence   | sequence's end |
+ * | hd_r1          | this SM                                  | SM_ADDRESS      | sequence's end |
+ * | hd_r4, hd_r6   | ticket and number of blocks of a claim   | claim           | pass_emit_ids  |
+ * | hd_r9          | CTL_NARROW when the launch began         | joining         | first steps    |
+ * | hd_n, ra, rb, h, pa, m | scratch inside the body          |                 |                |
+ * | hd_pv          | result of a warp vote, inside the body   |                 |                |
+ * | hd_p0          | this thread is not the leader            | NOT_LEADER      |                |
+ * | other hd_r, hd_d, hd_p | scratch                          |                 |                |
+ * | hd_mk, hd_ms   | of merged workers: see emit_merge.c      |                 |                |
+ * | hd_tx .. hd_tz | the thread's id in its block             | the body's head | the body's end |
+ * | hd_given       | address of its parameters (harness.c)    | the body's head | the body's end | */
 
-/* The slot in shared memory. It is declared first, so ptxas places it before all of the kernel's
- * variables. An out-of-bounds store can reach it only from below the kernel's first array, and
- * would first hit the end of the slot, which is unused. Its size of 128 bytes preserves the
- * distances between arrays and the alignment of their addresses.
+/* The slot, an array in shared memory for the worker's own data. It is declared first, so ptxas
+ * places it before all of the kernel's variables. An out-of-bounds store can reach the slot only
+ * from below the kernel's first array, and would first hit the end of the slot, which is unused.
+ * The size of 128 bytes preserves the distances between arrays and the alignment of their
+ * addresses.
  *
- * After the first body the slot may hold any data, because the body may have overwritten it. So
- * every word is checked before use: a corrupt word ends the launch with an error (FAIL_IF_P1).
- * Kernels without shared memory of their own need no checks.
+ * After the first body the slot may hold any data, because the body may have overwritten it. So the
+ * worker checks each 32-bit word before use: a corrupt word ends the launch with an error
+ * (FAIL_IF_P1). Kernels without shared memory of their own need no checks.
  *
- * Layout: two claims {x, y, z, blocks} of 16 bytes, each with a check word, and the leader's
- * notes. */
+ * Layout: two claims {x, y, z, blocks} of 16 bytes, each with a check word, and then the leader's
+ * other data. */
 #define SLOT_DECL       ".shared .align 16 .b8 hd_slot[128];\n"
 #define PASS_SLOT_BYTES 128 /* static shared memory that emitted code adds */
 /* the last ticket claimed; used only to size the next claim */
 #define S_LAST   "[hd_slot+32]"
 #define S_LAST64 "[hd_slot+32]" /* the same for the largest grids */
-/* a claim's check word; follows a register with the claim's address */
+/* check value of a claim; the text follows a register that holds the claim's address */
 #define S_CHECK "+40]"
-/* warps that have arrived to make the next claim; the last one resets it */
+/* number of warps that are ready for the next claim; the last warp resets it to 0 */
 #define S_TURN "[hd_slot+44]"
-/* 1 + the SM that counts this worker, 0: none; and its complement */
+/* two words: 1 + the SM on which this worker is counted (0: it is not counted), and the
+ * complement */
 #define S_SM    "[hd_slot+48]"
 #define S_CLAIM "[hd_slot+64]" /* blocks requested by the early claim; and the complement */
-/* kind of the first claim: CLAIM_*, 0: none; and the complement */
+/* two words: kind of the worker's first claim (CLAIM_*, or 0 for none), and the complement */
 #define S_SPECIAL "[hd_slot+72]"
 
-/* An access far outside a block's shared memory, which faults. A `trap`, or an exit that stores
- * something, makes ptxas use more registers (sm_90: 15 for kernels/mm.cu). */
+/* Ends the launch with an error if %hd_p1 is true: accesses an address far outside a block's shared
+ * memory, which faults. A `trap`, or an exit that stores something, would make ptxas use more
+ * registers (sm_90: 15 for kernels/mm.cu). */
 #define FAIL_IF_P1 "@%hd_p1 red.shared.add.u32 [hd_slot+8388000], 1;\n"
 
-/* A claim's check word: (x ^ y ^ z) * CHECK_ODD + blocks + CHECK_BASE. (CHECK_ODD also mixes
- * generation and word, for once[].) */
+/* The check value of a claim is (x ^ y ^ z) * CHECK_ODD + blocks + CHECK_BASE. once[] uses
+ * CHECK_ODD, too, to mix the generation and the sequence number of the control word. */
 #define CHECK_ODD  "0x9e3779b1"
 #define CHECK_BASE "0x5e3da1c7"
 
-/* Words of the rounds (rounds.c), relative to a register that holds hd_slot's address and the
- * word's offset: two counts of exited threads, one for each parity of the round, and four words for
- * reductions. All of them count from ROUND_BASE. */
+/* Data of barriers that not all threads reach (rounds.c). The text follows a register that holds
+ * the address of hd_slot plus the offset of the element. There are two counts of exited threads,
+ * one for even and one for odd rounds, and four words for reductions. All of them count up from
+ * ROUND_BASE. */
 #define R_COUNT      "+80]"
 #define R_WORDS      "+88]"
 #define R_FAILED     "+112]" /* tasks only: the first round that some threads did not reach */
@@ -95,10 +98,11 @@
 #define CLAIM_LEAVE "-1"
 #define CLAIM_RELAY "-3"
 #define CLAIM_ONCE  "-4" /* the first claim ignores the quota */
-/* Parts of the count in struct ctl_block's state: CTL_NARROW, and the number itself. */
+/* The two parts of the lower half of ctl_block.state: the flag CTL_NARROW, and the number of
+ * workers. */
 #define STATE_NARROW "0x80000000"
 #define STATE_COUNT  "0x7fffffff"
-/* Grids of at least this size use 64-bit tickets and make no early claims. */
+/* Grids of at least this many blocks use 64-bit tickets, and their workers make no early claims. */
 #define TICKETS_32 "0xf0000000"
 
 /* %hd_p0: this thread is not the leader. */
@@ -110,25 +114,26 @@
 	"or.b32 %hd_r0, %hd_r0, %hd_r2;\n" \
 	"setp.ne.u32 %hd_p0, %hd_r0, 0;\n"
 #define BLOCK_ADDRESS "ld.param.u64 %hd_d0, " A_BLOCK ";\n"
-/* Stands before barriers that whole warps reach, both the kernel's and those added. If ptxas cannot
- * prove that the warp is whole, it gathers the lanes (WARPSYNC.COLLECTIVE.ALL). On an H200 a lane
- * that leaves a loop of atomics after the others passes that instruction alone, so it ends up one
- * barrier ahead. ptxas compiles bar.warp.sync to the same instruction with a mask, which does
- * wait. */
+/* Emitted before barriers that whole warps reach, both the kernel's and those that passes add. If
+ * ptxas cannot prove that the warp is whole, it makes the lanes reconverge with
+ * WARPSYNC.COLLECTIVE.ALL. On an H200 a lane that leaves a loop of atomics after the others passes
+ * that instruction alone, and so gets one barrier ahead. ptxas compiles bar.warp.sync to the same
+ * instruction with a mask, which does wait for all lanes. */
 #define WHOLE_WARP "bar.warp.sync -1;\n"
-/* The same with a mask that ptxas cannot know: 0 minus 1. After a call of a function that spins,
- * ptxas wrongly assumes a whole warp and drops WHOLE_WARP. Uses %hd_n. */
+/* Does the same as WHOLE_WARP, with a mask that ptxas cannot know: 0 minus 1. After a call of a
+ * function that spins, ptxas wrongly assumes a whole warp and removes WHOLE_WARP. Uses %hd_n. */
 #define UNSEEN_WARP \
 	"ld.param.u32 %hd_n, " A_NEVER ";\nsub.u32 %hd_n, %hd_n, 1;\nbar.warp.sync %hd_n;\n"
 
-/* Reloads the block's address after a worker's first barrier. ptxas must not know that the value is
- * the same each time: it would keep address and offset in registers throughout every body. Bit 3 of
- * %hd_s is always 0, but ptxas does not find out. Uses %hd_r0. */
+/* Loads the control block's address again, after a worker's first barrier. ptxas must not know that
+ * the value is the same each time, because it would keep address and offset in registers throughout
+ * every body. Bit 3 of %hd_s is always 0, but ptxas does not find out. Uses %hd_r0. */
 #define BLOCK_AGAIN                   \
 	BLOCK_ADDRESS                 \
 	"and.b32 %hd_r0, %hd_s, 8;\n" \
 	"mad.wide.u32 %hd_d0, %hd_r0, 1, %hd_d0;\n"
-/* %hd_d1 = &block->quota[%smid] minus the array's offset; %hd_r1 = %smid. */
+/* Sets %hd_r1 to %smid and %hd_d1 to the control block's address plus 4 * %smid. Adding the offset
+ * of quota[] or workers[] to %hd_d1 gives this SM's element. */
 #define SM_ADDRESS                          \
 	"mov.u32 %hd_r1, %smid;\n"          \
 	"min.u32 %hd_r1, %hd_r1, 255;\n"    \

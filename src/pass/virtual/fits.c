@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0
  * Copyright 2026 The heddle authors */
 
-/* Decides whether a body is legal at a place: it compares the facts of the body (body.h) with the
- * changes that the place makes (virtual.h). A pass asks this for each of its bodies. The pass
- * itself checks its further needs, such as resources and shapes. */
+/* Decides whether a body works at a place, that is, inside the code that a pass puts around it.
+ * Compares the facts of the body (body.h) with the changes that the place makes (virtual.h). Each
+ * pass calls this for each of its bodies, and checks its further needs itself, such as resources
+ * and shapes. */
 #include "pass/virtual/virtual.h"
 
 #include <stdio.h>
@@ -23,7 +24,8 @@ bool pass_needs_copy(const struct pass_place *at, const struct pass_callee *c)
 
 /* ---- conditions that forbid a place ---- */
 
-/* The kernel cannot run in a launch of others, and cannot be rewritten at all. */
+/* The condition for kernels that cannot run in a launch of other kernels and cannot be rewritten at
+ * all. They fit no place. */
 static bool is_always_forbidden(const struct pass_place *at)
 {
 	(void)at;
@@ -41,16 +43,17 @@ static bool is_followed(const struct pass_place *at)
 	return at->followed;
 }
 
-/* As is_followed, and no worker surrounds the body. After a call of a recursive function ptxas
- * assumes a whole warp, although its lanes return at different times. At a worker's barriers and
- * votes ptxas makes no such assumption: leaders reach them through loops of their own, so ptxas
- * gathers the lanes there. */
+/* Returns whether other code follows the body and no worker surrounds it. After a call of a
+ * recursive function ptxas assumes a whole warp, although its lanes return at different times. It
+ * makes no such assumption at a worker's barriers and votes: leaders reach them through loops of
+ * their own, so ptxas makes the lanes reconverge there. */
 static bool is_followed_bare(const struct pass_place *at)
 {
 	return at->followed && !at->merged && !at->whole_warps;
 }
 
-/* The body's threads are not all threads of the hardware block, or not the first ones. */
+/* Returns whether the body runs on only some threads of the hardware block, or not from its first
+ * thread on. */
 static bool is_part(const struct pass_place *at)
 {
 	return at->threads || at->first_thread;
@@ -66,7 +69,8 @@ static bool moves_warpgroups(const struct pass_place *at)
 	return at->first_thread % WARPGROUP_THREADS;
 }
 
-/* The place renumbers barriers, adds thread counts to them, or uses barrier numbers itself. */
+/* Returns whether the place must know the body's barriers, because it renumbers them, adds thread
+ * counts to them, or uses barrier numbers itself. */
 static bool knows_barriers(const struct pass_place *at)
 {
 	return at->threads || at->barrier_first || !at->real_exits;
@@ -119,8 +123,8 @@ static bool refuse(struct pass_verdict *why, const struct pass_finding *f)
 	return false;
 }
 
-/* A function that is reached only through a pointer cannot be replaced by a copy. Returns the first
- * such function that would need one. */
+/* Returns the first callee that would have to be replaced by a copy and is called through a
+ * pointer, so that no copy can replace it. */
 static const struct pass_callee *find_out_of_reach(const struct pass_place *at)
 {
 	const struct pass_facts *facts = at->facts;
@@ -131,7 +135,8 @@ static const struct pass_callee *find_out_of_reach(const struct pass_place *at)
 	return NULL;
 }
 
-/* If exits are real and barriers have counts, no thread may exit before a barrier. */
+/* Returns whether a thread may exit before a barrier that would wait for it: exits are real here,
+ * and barriers have thread counts. */
 static bool waits_for_leavers(const struct pass_place *at)
 {
 	const struct pass_facts *facts = at->facts;
@@ -140,8 +145,8 @@ static bool waits_for_leavers(const struct pass_place *at)
 	       (facts->barriers != PASS_BAR_NONE || pass_has(facts, PASS_EXITS_DEEP));
 }
 
-/* On hardware a partial warp counts as a whole one at a barrier; here the rest of the warp runs
- * elsewhere. */
+/* Returns whether the body's own thread counts would be wrong. On hardware a partial warp counts as
+ * a whole one at a barrier, but here the rest of the warp executes other code. */
 static bool counts_half_warps(const struct pass_place *at)
 {
 	return at->filled_up && at->facts->counts;

@@ -1,16 +1,17 @@
 /* SPDX-License-Identifier: Apache-2.0
  * Copyright 2026 The heddle authors */
 
-/* Moves parameters to global memory: loads of parameters, and operations on their address or
- * address space, get an address there (virtual.h: params). A generic address of a parameter then
- * points to global memory. */
+/* Moves a kernel's parameters to global memory (virtual.h: params). Loads of parameters become
+ * loads from there. Operations that take a parameter's address or address space get the address in
+ * global memory, so a generic address of a parameter points there, too. */
 #include "pass/analysis/params.h"
 #include "pass/virtual/virtual.h"
 
 #include <errno.h>
 #include <string.h>
 
-/* "ld.param::entry.v2.u32" becomes "ld.global.v2.u32" or "ld.v2.u32". */
+/* Returns the mnemonic without ".param": "ld.param::entry.v2.u32" becomes "ld.global.v2.u32", or
+ * "ld.v2.u32" for generic addresses. */
 static const struct ptx_mnem *move_mnemonic(
 	struct ptx_module *m, const struct ptx_mnem *mn, bool anywhere)
 {

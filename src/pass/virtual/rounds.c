@@ -2,35 +2,33 @@
  * Copyright 2026 The heddle authors */
 
 /* Implements block barriers that not all threads reach, in a worker. On hardware a barrier does not
- * wait for exited threads. In a worker exited threads stay alive, so they keep answering the
- * others' barriers until all threads are done.
+ * wait for exited threads. In a worker, threads that exit from a block stay alive, so they execute
+ * the block's other barriers, too, until all its threads have exited.
  *
- * Rounds. Each barrier of a block is a round. Rounds are numbered from the worker's start; %hd_w
- * holds the number and is the same in all threads at the same barrier. There are two counts of
- * exited threads, one for each parity of the round number. A thread that exits adds itself to the
- * count of the round that it reaches next. Then it answers rounds until both counts together say
- * that all threads have exited (%hd_g: threads times blocks so far). After round k, the count of
- * k's parity holds all additions for rounds up to k: a thread that exits later adds for k + 1 at
- * the earliest, and for k + 2 only after all threads reached k + 1. The other count may already
- * include additions for k + 1, so its exact value from one round ago is used. Hence all exited
- * threads see the same sum and leave after the same round.
+ * Each barrier of a block is a round. Rounds are numbered from the worker's start. %hd_w holds the
+ * number; it is the same in all threads at the same barrier. There are two counts of exited
+ * threads, one for even and one for odd rounds. A thread that exits adds itself to the count of the
+ * round that it reaches next. It then executes rounds until the two counts together say that all
+ * threads have exited (%hd_g: threads times blocks so far). After round k, the count of k's parity
+ * holds all additions for rounds up to k: a thread that exits later adds for k + 1 at the earliest,
+ * and for k + 2 only after all threads reached k + 1. The other count may already include additions
+ * for k + 1, so its exact value from one round ago is used. Hence all exited threads see the same
+ * sum and leave after the same round.
  *
- * Reductions are computed in shared memory, too, in one of four words chosen by the round number;
- * each round clears the previous round's word. So only barriers without a result remain. Otherwise,
- * when lanes of a warp stand at different barriers, the hardware runs one of them for all lanes
- * (WARPSYNC.COLLECTIVE) and writes the result to that barrier's register in every lane.
- *
- * Exits: tails.c. */
+ * Reductions are computed in one of four words of shared memory; each round clears the previous
+ * word. So only barriers without a result remain. Otherwise, when lanes of a warp stand at
+ * different barriers, the hardware runs one barrier for all lanes and writes its result in every
+ * lane. Exits: tails.c. */
 #include "pass/virtual/rounds.h"
 #include "pass/virtual/emit.h"
 #include "pass/virtual/virtual.h"
 
 /* ---- whole warps ---- */
-/* Gathers the warp before a barrier, but only in kernels that spin or have exit paths past
- * barriers, since there lanes may arrive alone. (Without it, one of 7,500 random programs of that
- * kind was wrong on an H200.) Elsewhere ptxas proves that warps are whole. A gather there makes
- * ptxas treat the whole kernel as divergent: md becomes 19 % slower, pf 20 %. Aligned barriers do
- * not help: with `bar.sync` 12 of 10,000 programs were wrong. */
+/* Makes the lanes of a warp reconverge before a barrier, but only in kernels that spin or have exit
+ * paths past barriers, since there lanes may arrive separately. (Without it, one of 7,500 random
+ * programs of that kind was wrong on an H200.) Elsewhere ptxas proves that warps are whole, and
+ * bar.warp.sync would make ptxas treat the whole kernel as divergent: md becomes 19 % slower, pf 20
+ * %. Aligned barriers do not help: with `bar.sync` 12 of 10,000 programs were wrong. */
 void pass_gather(struct pass_writer *w, const struct pass_place *at)
 {
 	if (at->whole_warps || at->facts->spins || at->facts->calls_spin || at->facts->tails.len)
@@ -64,7 +62,8 @@ void pass_barrier_0(struct pass_writer *w, const struct pass_place *at)
 }
 
 /* ---- in the body ---- */
-/* Finds the word for the reduction two rounds ahead, which is free after a round. Uses %hd_n. */
+/* Computes the offset of the word for the reduction two rounds ahead. That word is unused after a
+ * round. Uses %hd_n. */
 static const char find_word[] = "add.u32 %hd_n, %hd_w, 2;\n"
 				"and.b32 %hd_n, %hd_n, 3;\n"
 				"shl.b32 %hd_n, %hd_n, 2;\n";
@@ -80,13 +79,13 @@ static void add_slot(
 static const char clear_word[] = "mov.u32 %hd_rb, " ROUND_BASE ";\n"
 				 "st.volatile.shared.u32 [%hd_n" R_WORDS ", %hd_rb;\n";
 
-/* A sum greater than a block's size means that the word was corrupted: the address for the next
- * store becomes invalid. This uses no predicate, because all of this code may get the barrier's own
- * guard. */
+/* A sum greater than a block's size means that the body corrupted the word. Then this makes the
+ * address of the next store invalid, so the launch ends with an error. The code uses no predicate,
+ * because all of it may get the barrier's own guard. */
 static const char unless_broken[] = "set.gt.u32.u32 %hd_rb, %hd_ra, 1024;\n"
 				    "or.b32 %hd_n, %hd_n, %hd_rb;\n";
 
-/* Emits a barrier without reduction, in a kernel whose barriers are rounds. */
+/* Emits a barrier without a reduction, and increments the round number. */
 static void emit_round(struct pass_writer *w, const struct pass_place *at)
 {
 	pass_gather(w, at);
@@ -140,8 +139,8 @@ void pass_round_barrier(
 	pass_last(w)->opd[0] = s->opd[0];
 }
 
-/* A thread that failed before a round ends all threads that reach the round: they all read the same
- * word (task_fail.c). */
+/* Ends all threads that reach a round if a thread failed before it. The threads agree, because they
+ * all read the same word (task_fail.c). */
 void pass_round_fate(struct pass_writer *w, const struct pass_place *at)
 {
 	if (at->fate)
@@ -185,8 +184,8 @@ static void expect_all(struct pass_writer *w, const struct pass_place *at)
 			    "mad.lo.u32 %hd_g, %hd_r0, %hd_r1, %hd_g;\n");
 }
 
-/* Sets %hd_r0 to the address of the count with the next round's parity, and %hd_r1 to the other
- * count's address, then to its value. */
+/* Sets %hd_r0 to the offset of the count for the next round's parity. count_me below sets %hd_r1 to
+ * the other count's value, and adds this thread to the first count. */
 static const char find_count[] = "and.b32 %hd_r0, %hd_w, 1;\n"
 				 "shl.b32 %hd_r0, %hd_r0, 2;\n";
 static const char count_me[] = "xor.b32 %hd_r1, %hd_r0, 4;\n"
@@ -194,7 +193,8 @@ static const char count_me[] = "xor.b32 %hd_r1, %hd_r0, 4;\n"
 			       "mov.u32 %hd_r2, 1;\n"
 			       "red.shared.add.u32 [%hd_r0" R_COUNT ", %hd_r2;\n";
 
-/* If more threads are missing than a block has, a count was corrupted. */
+/* %hd_r3: the number of threads that have not exited. If it exceeds a block's size, the body
+ * corrupted a count. */
 static const char until_all_done[] = "ld.volatile.shared.u32 %hd_r2, [%hd_r0" R_COUNT ";\n"
 				     "add.u32 %hd_r3, %hd_r2, %hd_r1;\n"
 				     "mov.u32 %hd_r1, %hd_r2;\n"

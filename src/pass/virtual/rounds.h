@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  * Copyright 2026 The heddle authors */
 
-/* Barriers that not all threads of a block reach, and exit paths before them. */
+/* Barriers that not all threads of a block reach (rounds.c), and exit paths that skip them
+ * (tails.c). */
 #ifndef HEDDLE_PASS_ROUNDS_H
 #define HEDDLE_PASS_ROUNDS_H
 
@@ -10,24 +11,26 @@
 struct pass_place;
 struct pass_writer;
 
-/* rounds.c: barriers that whole warps reach. pass_gather makes the lanes of a warp meet before
- * one. */
+/* Emit barriers that whole warps reach (rounds.c). pass_gather emits code that makes the lanes of a
+ * warp reconverge before a barrier. pass_own_barrier emits a barrier for all threads of the
+ * worker. */
 void pass_gather(struct pass_writer *w, const struct pass_place *at);
 void pass_own_barrier(struct pass_writer *w, const struct pass_place *at);
-/* The same for the threads of the kernel only (at->threads). */
+/* Emits a barrier for only the threads of the kernel (at->threads). */
 void pass_among_barrier(struct pass_writer *w, const struct pass_place *at);
-/* The kernel's own plain barrier. */
+/* Emits the kernel's barrier 0. */
 void pass_barrier_0(struct pass_writer *w, const struct pass_place *at);
 /* Barriers that not all threads reach. */
 void pass_rounds_declare(struct pass_writer *w, const struct pass_place *at);
 void pass_rounds_clear(struct pass_writer *w, const struct pass_place *at);
 void pass_round_barrier(
 	struct pass_writer *w, const struct pass_place *at, const struct ptx_stmt *s);
-/* Emitted after the barrier, without a guard: the check is valid at any time. */
+/* pass_round_fate is emitted after the barrier, without the barrier's guard, because its check is
+ * valid at any time. */
 void pass_round_fate(struct pass_writer *w, const struct pass_place *at);
 void pass_round_answer(struct pass_writer *w, const struct pass_place *at);
 
-/* tails.c: exit paths from code that may still meet such a barrier. */
+/* tails.c: copies of the exit paths, for branches from code that may still reach a barrier. */
 struct pass_tails_put {
 	const struct pass_place *at;
 	/* label of each path, set when its branch is written */
@@ -35,12 +38,12 @@ struct pass_tails_put {
 };
 typedef void pass_put_fn(void *user, size_t at, const struct ptx_stmt *s, struct ptx_sym *end);
 void pass_tails_begin(struct pass_writer *w, const struct pass_tails_put *t);
-/* If statement i branches to an exit path, emits a branch to that path's own copy. False: it does
- * not. */
+/* If statement i branches to an exit path, emits a branch to the path's copy and returns true.
+ * Otherwise emits nothing and returns false. */
 bool pass_tail_branch(
 	struct pass_writer *w, struct pass_tails_put *t, size_t i, const struct ptx_stmt *s);
-/* Emits the paths after the body. put writes one statement s, which is statement `at` of the body;
- * its exits lead to end. */
+/* Emits the copies of the exit paths after the body. The callback `put` writes one statement s,
+ * which is statement `at` of the body; exits in s must lead to the label `end`. */
 void pass_tails_write(
 	struct pass_writer *w, const struct pass_tails_put *t, pass_put_fn *put, void *user);
 

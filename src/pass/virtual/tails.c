@@ -3,20 +3,21 @@
 
 /* Emits the exit paths of a body whose barriers are rounds (rounds.c).
  *
- * ptxas makes diverged lanes reconverge where their paths meet (BSSY and BSYNC in machine code).
+ * ptxas makes diverged lanes reconverge where their paths join (BSSY and BSYNC in machine code).
  * All exits of a body lead to one label. So exited lanes would wait there for the other lanes of
- * their warp, which wait for them at a barrier. On hardware the exited lanes would be gone.
+ * their warp, while those wait for the exited lanes at a barrier. On hardware the exited lanes
+ * would be gone.
  *
- * So for each branch from code that may still meet a barrier to code that cannot, the code after
- * the branch is duplicated: a tail. Each tail ends with its own loop that answers rounds, and the
- * paths meet only after that loop. This does not suffice: for a loop with one exit, ptxas still
- * makes lanes wait at a tail, and gives the rest an early way past (BREAK). Hence two more edges,
- * which are never taken. ptxas cannot know that, because they depend on a parameter. One edge leads
- * from the branch to a place after its tail, so the tail does not post-dominate the branch. The
- * other leads from the body's beginning into each tail, so no part of the body dominates the tail.
- * The first edge is part of the branch itself, because a separate block would be another place to
- * wait at. The machine code shows that each edge is needed: tests/pass/parting.sh checks the code,
- * and tests/hw/hw.sh forms runs the kernels. */
+ * So where a branch leads from code that may still reach a barrier to code that cannot, the code
+ * after the branch is duplicated. The copy is called a tail. Each tail ends with its own loop that
+ * executes rounds, and the paths join only after that loop. This does not suffice: for a loop with
+ * one exit, ptxas still makes lanes wait at a tail, and gives the rest an early way past (BREAK).
+ * Two more edges prevent this. They are never taken, but ptxas cannot know it, because they depend
+ * on a parameter. One edge leads from the branch to a place after its tail, so the tail does not
+ * post-dominate the branch. The other leads from the body's beginning into each tail, so no part of
+ * the body dominates the tail. The first edge is part of the branch itself, because lanes would
+ * wait at a separate block, too. Tests show that each edge is needed: tests/pass/parting.sh and
+ * tests/hw/hw.sh forms. */
 #include "pass/virtual/emit.h"
 #include "pass/virtual/rounds.h"
 #include "pass/virtual/twins.h"
@@ -24,7 +25,7 @@
 
 #include <errno.h>
 
-/* An instruction that ptxas must not remove, on paths that are never taken. */
+/* An instruction that ptxas must not remove. It stands on paths that are never taken. */
 #define NEVER "nanosleep.u32 77;\n"
 
 /* Before the body: the never-taken edges into the tails. */
@@ -84,7 +85,7 @@ struct copying {
 	const struct cfg *g;
 	const struct pass_tail *t;
 	pass_twins twins;
-	/* start: label of the tail's first block if it has none of its own */
+	/* label of the tail's first block, if that block has no label of its own */
 	struct ptx_sym *end, *start;
 	pass_put_fn *put;
 	void *user;
@@ -130,8 +131,9 @@ static const struct ptx_sym *label_of_block(const struct copying *c, uint32_t b)
 	return NULL;
 }
 
-/* Jumps to the tail's first block if another block of the tail is written first. The first block
- * has no label if a branch falls through to code that jumps back to the rest of the tail. */
+/* Emits a jump to the tail's first block if another block of the tail precedes it in the text. The
+ * first block has no label if a branch falls through to code that jumps back to the rest of the
+ * tail. */
 static void emit_jump_to_start(struct copying *c)
 {
 	const struct ptx_sym *to;
@@ -150,7 +152,7 @@ static void emit_jump_to_start(struct copying *c)
 		c->w->error = -ENOMEM;
 }
 
-/* Copies the blocks in text order, so that fall-through still works. */
+/* Copies the tail's blocks in the order of the text, so that fall-through still works. */
 static void copy_blocks(struct copying *c)
 {
 	const struct ptx_func *f = c->g->f;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  * Copyright 2026 The heddle authors */
 
-/* Duplicates statements of a body. The second copy has labels of its own. */
+/* Duplicates statements of a body. The second copy gets new labels. */
 #include "pass/virtual/twins.h"
 
 #include <errno.h>

@@ -12,7 +12,8 @@ struct pass_twin {
 	struct ptx_sym *to;
 };
 typedef VEC(struct pass_twin) pass_twins;
-/* Creates labels for a second copy of f's body from statement `from` on. -ENOMEM. */
+/* Creates the labels for a second copy of f's body from statement `from` to the end. Returns 0 or
+ * -ENOMEM. */
 int pass_twins_find(struct pass_writer *w, const struct ptx_func *f, size_t from, pass_twins *t);
 struct ptx_sym *pass_twin_of(const pass_twins *t, const struct ptx_sym *sym); /* NULL: none */
 /* Returns a copy of s that uses the fresh labels. */

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0
  * Copyright 2026 The heddle authors */
 
-/* Turns a kernel's body into code that runs one virtual block (design: mechanism 1). Every
- * dependence on the hardware launch becomes a PTX operand that is valid where the body is
- * placed. */
+/* Turns a kernel's body into code that runs one virtual block (a block of the grid, at any place in
+ * other code). Whatever the body gets from the hardware launch becomes a PTX operand that is valid
+ * at that place. */
 #ifndef HEDDLE_VIRTUAL_H
 #define HEDDLE_VIRTUAL_H
 
@@ -16,48 +16,52 @@ struct pass_move { /* new location of a variable in shared memory */
 	const char *base; /* a register to use as base instead; NULL: the common base */
 };
 
-/* Where a body is placed, and the operands that it gets there. NULL or 0: as in a hardware
- * launch. */
+/* The place of a body in other code, and the operands that the body gets there. A field that is
+ * NULL or 0 means: as in a hardware launch. */
 struct pass_place {
 	const struct pass_facts *facts; /* facts of the body */
 
-	/* operands for the ids: 32-bit registers, constants or [addresses] */
+	/* operands that replace the ids: 32-bit registers, constants or [addresses] */
 	const char *id[PASS_IDS];
-	/* index of the body's first thread in the hardware block; the ids account for it */
+	/* number of the hardware block's thread that is the body's first one; the ids in id[] take
+	 * it into account */
 	uint32_t first_thread;
 
-	/* Barriers. Barrier n of the body gets number first + n. Each counts `threads`, a multiple
-	 * of 32, if the hardware block has more threads. own and among are barriers for the
-	 * surrounding code, of all threads and of the body's threads. Their numbers are unused by
-	 * the body, or its barrier 0. */
+	/* Barriers. Barrier n of the body gets the number barrier_first + n. If the hardware block
+	 * has more threads than the body, the barrier counts `threads`, a multiple of 32. The
+	 * surrounding code uses own_barrier for all threads and among_barrier for the body's
+	 * threads. Each of these numbers is unused by the body, or is the number of its barrier
+	 * 0. */
 	uint32_t threads;
 	uint8_t barrier_first, own_barrier, among_barrier;
-	bool filled_up; /* the last warp is filled up with extra threads that return at once */
+	bool filled_up; /* extra threads fill up the last warp and return at once */
 
-	/* Operands known only at run time (task.h), in 32-bit registers: the number that replaces
-	 * barrier 0, which is then the body's only barrier; its thread count; the address of the
-	 * rounds' words; and the base of `moves`. NULL: the numbers and variables above. */
+	/* Operands that are known only at run time (task.h), in 32-bit registers. barrier: the
+	 * number that replaces barrier 0, which is then the body's only barrier; count: its thread
+	 * count; slot: the address that offsets of rounds.c refer to; base: the base of `moves`. If
+	 * NULL, the numbers and variables above are used. */
 	const char *barrier, *count, *slot, *base;
-	/* a register that is not 0 once the thread, and hence its block, failed (task_fail.c);
+	/* a register that is not 0 if the thread, and hence its block, has failed (task_fail.c);
 	 * NULL: threads do not fail */
 	const char *fate;
-	bool whole_warps; /* ptxas cannot prove that warps are whole, so barriers gather them */
+	/* ptxas cannot prove that warps are whole, so lanes must reconverge before barriers */
+	bool whole_warps;
 
 	struct ptx_sym *shared;    /* the variable that holds all moved variables */
 	const char *dynamic_bytes; /* size of dynamic shared memory that the launch requests */
 	const struct pass_move *moves;
 	size_t n_moves;
 
-	/* a 64-bit register: address of the parameters in global memory, in launch layout */
+	/* a 64-bit register with the address of the parameters in global memory, in the layout of a
+	 * launch; NULL: in parameter space */
 	const char *params;
 	bool params_anywhere; /* `params` is a generic address, not one of global memory */
 
 	/* Exits. */
-	/* exiting threads really exit; control flow, and so the form of barriers, stays
-	 * unchanged */
+	/* Threads that exit really exit. Control flow and the form of barriers stay unchanged. */
 	bool real_exits;
 	struct ptx_sym *end; /* else: the label that all exits lead to */
-	/* other code follows the body with the same threads, barriers and shared memory: another
+	/* other code with the same threads, barriers and shared memory follows the body: another
 	 * block or another kernel */
 	bool followed;
 
@@ -68,19 +72,20 @@ struct pass_place {
 	const struct ptx_sym *declared; /* a variable declared before the body */
 };
 
-/* fits.c: whether the body is legal at the place; if not, why. Changes nothing. */
+/* fits.c: returns whether the body works at the place; if not, *ret_why says why. Changes
+ * nothing. */
 bool pass_fits(const struct pass_place *at, struct pass_verdict *ret_why);
-/* Whether a callee must be replaced by a copy: because it reads ids, uses moved variables, or has
- * barriers that must gather lanes or get a thread count. */
+/* Returns whether a callee must be replaced by a copy, because it reads ids, uses moved variables,
+ * or has barriers at which lanes must reconverge or which need a thread count. */
 bool pass_needs_copy(const struct pass_place *at, const struct pass_callee *c);
-/* Whether exited threads stay and answer the others' barriers (rounds.c). */
+/* Returns whether threads that exit stay and execute the other threads' barriers (rounds.c). */
 static inline bool pass_has_rounds(const struct pass_place *at)
 {
 	return !at->real_exits && at->facts->barriers != PASS_BAR_NONE;
 }
 
-/* params_from.c: if s, a statement of f's body, loads a parameter or takes its address, emits it
- * with at->params. False: s does neither, and nothing was emitted. */
+/* params_from.c: if s, a statement of f's body, loads a parameter or takes its address, emits the
+ * statement with at->params and returns true. Otherwise emits nothing and returns false. */
 bool pass_put_param(struct pass_writer *w, const struct ptx_func *f, const struct pass_place *at,
 	const struct ptx_stmt *s);
 void pass_virtual_regs(struct pass_writer *w);

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0
  * Copyright 2026 The heddle authors */
 
-/* Turns a body into code that runs one virtual block. Block ids come from the caller. Every exit
- * leads to one label. Barriers, also those in callees, take the form that diverged lanes may reach.
- * Callees that read ids get them as parameters.
+/* Turns a body into code that runs one virtual block. The caller supplies the block ids. All exits
+ * lead to one label. Barriers, also those in callees, take the form (barrier instead of bar) that
+ * diverged lanes may execute. Callees that read ids get the ids as parameters.
  *
  * pass_virtual_regs declares the added registers in the outermost scope, before the body. Special
  * registers are legal only as the source of mov and cvt, so replacing one is a local change. */
@@ -48,7 +48,7 @@ static void begin_notes(struct virt *x, const struct ptx_func *f, uint32_t ignor
 	x->w->error = x->numbers ? 0 : -ENOMEM;
 }
 
-/* Records that all code emitted since `from` implements statement i. */
+/* Records that all code emitted since offset `from` implements statement i. */
 static void note_since(struct virt *x, size_t from, size_t i)
 {
 	struct pass_writer *w = x->w;
@@ -58,7 +58,8 @@ static void note_since(struct virt *x, size_t from, size_t i)
 		w->error = w->error ? w->error : -ENOMEM;
 }
 
-/* The special register of each kind in dimension x, and the vector of all dimensions. */
+/* For each kind of id: the special register of dimension x, and the one for the vector of all
+ * dimensions. */
 static const struct {
 	uint64_t x, all;
 	enum pass_id id;
@@ -69,7 +70,7 @@ static const struct {
 	{PTX_SR_NTID_X, PTX_SR_NTID, PASS_NTID},
 };
 
-/* The operand that replaces a special register; NULL: it stays. */
+/* Returns the operand that replaces a special register; NULL if the register stays. */
 static const char *replacement(const struct pass_place *v, uint64_t special)
 {
 	for (size_t i = 0; i < ARRAY_LEN(kinds); i++)
@@ -101,8 +102,8 @@ static bool is_narrow(const struct ptx_stmt *s)
 	return s->mn->n_types && ptx_type_bytes(s->mn->type[0]) == 2;
 }
 
-/* Handles mov.v4.u32 {a, b, c, d}, %ctaid, also with one vector register as destination. The fourth
- * element is 0. */
+/* Replaces mov.v4.u32 {a, b, c, d}, %ctaid. The destination may also be one vector register. The
+ * fourth element is 0. */
 static bool virtual_vector(struct virt *x, const struct ptx_stmt *s)
 {
 	size_t from = x->w->out.len;
@@ -154,7 +155,8 @@ static bool virtual_id(struct virt *x, const struct ptx_stmt *s)
 }
 
 /* ---- barriers ---- */
-/* Sets the barrier's number, and its thread count if the hardware block has more threads. */
+/* Sets the barrier's number for this place. If the hardware block has more threads than the body,
+ * also adds the body's thread count. */
 static void place_barrier(struct virt *x, struct ptx_stmt *s)
 {
 	unsigned behind = ptx_has_mod(s->mn, "red") ? 1 : 0, at = behind;
@@ -193,7 +195,7 @@ static const struct ptx_mnem *apart_form(struct ptx_module *m, const struct ptx_
 	return n < sizeof(text) ? ptx_get_mnem(m, text) : NULL;
 }
 
-/* Whether whole warps reach the barrier: a plain one, or one that is aligned. */
+/* Returns whether whole warps reach the barrier: it is a plain barrier or an aligned one. */
 static bool takes_whole_warps(const struct ptx_stmt *s)
 {
 	return pass_is_plain_barrier(s) || s->mn->op == PTX_OP_bar || ptx_has_mod(s->mn, "aligned");
@@ -220,7 +222,8 @@ static void virtual_barrier(struct virt *x, const struct ptx_stmt *s)
 	size_t from = x->w->out.len;
 	bool apart = x->is_entry && pass_has_rounds(x->v);
 
-	/* Control flow is unchanged, or a partial warp may meet there. */
+	/* The barrier keeps its form, because control flow is unchanged or a partial warp may reach
+	 * it. */
 	if (x->v->real_exits || !takes_whole_warps(s)) {
 		struct ptx_stmt copy = ptx_copy_stmt(x->w->m, s);
 
@@ -236,13 +239,14 @@ static void virtual_barrier(struct virt *x, const struct ptx_stmt *s)
 }
 
 /* ---- calls ---- */
-/* The names of an id in a callee: a register, and a parameter without the '%'. */
+/* The names of ids in a callee. The name of the parameter is that of the register without '%'. */
 static const char *const reg_names[] = {"%hd_cx", "%hd_cy", "%hd_cz", "%hd_gx", "%hd_gy", "%hd_gz",
 	"%hd_ix", "%hd_iy", "%hd_iz", "%hd_jx", "%hd_jy", "%hd_jz"};
 _Static_assert(ARRAY_LEN(reg_names) == PASS_IDS, "one for each");
 #define PARAM_NAME(d) (reg_names[d] + 1)
 
-/* Whether id d is passed to a callee as an argument. A constant is not. */
+/* Returns whether callers pass id d to the callee as an argument. They do not if the id is a
+ * constant. */
 static bool is_handed_down(const struct pass_place *v, const struct pass_callee *c, int d)
 {
 	return c->reads[d] && v->id[d] && (v->id[d][0] < '0' || v->id[d][0] > '9');
@@ -316,7 +320,8 @@ static const struct pass_leave *leave_at(const struct virt *x)
 	return NULL;
 }
 
-/* Emitted before an exit that all remaining lanes reach: computes which lanes stay. */
+/* Emitted before an exit that all remaining lanes reach. Computes the mask of lanes that do not
+ * exit. */
 static void keep_stayers(struct virt *x, const struct pass_leave *l, const struct ptx_stmt *s)
 {
 	struct ptx_opd *stays;
@@ -332,7 +337,7 @@ static bool holds_mask(const struct virt *x, const struct ptx_stmt *s)
 	return x->facts->leaves.len && x->is_entry && x->v->end && pass_mask_of(s);
 }
 
-/* Restricts the mask of a warp operation to the lanes that stayed. */
+/* Emits a warp operation whose member mask is restricted to the lanes that have not exited. */
 static void among_stayers(struct virt *x, const struct ptx_stmt *s)
 {
 	struct ptx_stmt copy = ptx_copy_stmt(x->w->m, s);
@@ -365,8 +370,8 @@ static void move_operand(void *user, struct ptx_opd *o)
 	o->has_value = 1;
 }
 
-/* Moves a variable relative to a base register: an address operand gets register plus offset, any
- * other operand gets the sum. */
+/* Replaces a moved variable by an offset from a base register. An address operand gets register
+ * plus offset; for any other operand, the sum is computed. */
 static void move_behind(struct virt *x, const struct ptx_mnem *mn, struct ptx_opd *o)
 {
 	bool in_address = o->kind == PTX_OPD_ADDR && o->n;
@@ -401,7 +406,7 @@ static void find_moved(void *user, struct ptx_opd *o)
 		x->w->error = x->w->error ? x->w->error : -EINVAL; /* e.g. in a list */
 }
 
-/* Returns the statement with its shared variables at their new location. */
+/* Returns a copy of the statement that uses the new location of shared variables. */
 static struct ptx_stmt move_variables(struct virt *x, const struct ptx_stmt *s)
 {
 	struct ptx_stmt copy = *s;
@@ -478,7 +483,8 @@ static void virtual_stmt(struct virt *x, const struct ptx_stmt *stmt)
 		pass_copy(x->w, s);
 }
 
-/* Excludes a trailing `ret`: no code follows, so no jump is needed. */
+/* Returns the body's length without a trailing `ret`. No code follows that `ret`, so it needs no
+ * jump. */
 static size_t without_last_ret(const struct ptx_func *f)
 {
 	size_t n = f->body.len;
@@ -502,8 +508,8 @@ static void vote_to_stay(struct virt *x, const struct ptx_stmt *s)
 	pass_put(x->w, "@%hd_pv bra $hd_parted;");
 }
 
-/* Emits the rest of the body a second time, unchanged but for its labels. Outermost declarations
- * are not repeated. */
+/* Emits the body from the parting on (parting.c) a second time, with new labels and otherwise
+ * unchanged. Declarations of the outermost scope are not repeated. */
 static void emit_second_copy(struct virt *x, const struct ptx_func *f, size_t n)
 {
 	pass_twins twins = {0};
@@ -596,7 +602,7 @@ int pass_put_body(struct pass_writer *w, const struct ptx_func *f, const struct 
 	return w->error;
 }
 
-/* ---- copies of callees that read ids or have barriers, with added parameters ---- */
+/* ---- copies of callees that read ids or have barriers; they have additional parameters ---- */
 static int add_id_params(struct pass_writer *w, struct ptx_func *f, const struct pass_place *v,
 	const struct pass_callee *c)
 {
@@ -651,7 +657,8 @@ static int virtual_callee(const struct virt *outer, size_t k)
 	return w.error;
 }
 
-/* Copies may call each other in any order, so all are declared first. */
+/* Declares a copy of a callee. All copies are declared first, because they may call each other in
+ * any order. */
 static int declare_copy(struct ptx_module *m, const struct ptx_func *copy, size_t at)
 {
 	struct ptx_func *f = ARENA_NEW(&m->arena, struct ptx_func);

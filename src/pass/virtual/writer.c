@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0
  * Copyright 2026 The heddle authors */
 
-/* Writes a new body from PTX text and copied statements. The last statement stays accessible, so
- * that a template can get operands that have no unambiguous name. After an error, all further calls
- * do nothing. */
+/* Writes a new body from PTX text and copied statements. A caller can access the last statement, in
+ * order to set operands that have no unambiguous name in the text. After an error, all further
+ * calls do nothing. */
 #include "pass/virtual/writer.h"
 
 #include <errno.h>
@@ -96,8 +96,8 @@ void pass_writer_finish(struct pass_writer *w)
 	VEC_FREE(&w->numbers);
 }
 
-/* Validates the written functions only: a module may have thousands of others, and those are
- * unchanged. */
+/* Validates only the functions that were written. A module may have thousands of other functions,
+ * and those are unchanged. */
 static int validate(const struct pass_writer *w)
 {
 	unsigned errors = ptx_validate_func(w->m, w->f, w->diags);

@@ -20,16 +20,16 @@ struct pass_writer {
 	pass_numbers numbers;          /* with a record: numbers of the statements in out */
 };
 void pass_writer_finish(struct pass_writer *w); /* frees all but out */
-/* Makes the code written so far the body of w->f, and validates it and the copies of its callees.
- * If w has an error, w->f stays unchanged. Finishes w. Returns 0, w's error, or -EINVAL with
- * w->diags. */
+/* Makes the code written so far the body of w->f, and validates this function and the copies of its
+ * callees. If w has an error, w->f stays unchanged. Frees the resources of w. Returns 0, w's error,
+ * or -EINVAL with w->diags. */
 int pass_writer_into(struct pass_writer *w);
 void pass_emit(struct pass_writer *w, const char *fmt, ...) HD_PRINTF(2, 3);
 void pass_put(struct pass_writer *w, const char *text); /* text without format directives */
 void pass_copy(struct pass_writer *w, const struct ptx_stmt *s);
 int pass_ahead(
 	struct pass_writer *w); /* puts the code written so far before w->f's body; finishes w */
-/* Gives everything emitted since `from` the guard and the position of s. */
+/* Gives all statements emitted since offset `from` the guard and the source position of s. */
 void pass_guard_since(struct pass_writer *w, size_t from, const struct ptx_stmt *s);
 /* the last statement emitted; a dummy after an error */
 struct ptx_stmt *pass_last(struct pass_writer *w);

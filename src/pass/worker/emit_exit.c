@@ -1,13 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0
  * Copyright 2026 The heddle authors */
 
-/* Code that begins and ends a launch (control.h: relay, host's word, exit, exit rule), and the
- * closer, which ends a launch of guard grids. */
+/* Emits the code that begins and ends a launch (control.h: relay, control word of the host, exit
+ * rule), and the closer, a kernel that ends a launch of guard grids. */
 #include "pass/virtual/emit.h"
 #include "pass/worker/worker.h"
 
-/* Block 0 may become the relay. Other blocks may have to wait for the word that the relay reads
- * first. */
+/* Emits the first steps of a hardware block. Block 0 may become the relay (a warp that copies the
+ * host's quotas to device memory). Other blocks may have to wait until the relay has copied the
+ * first quotas. */
 void pass_emit_first_steps(struct pass_writer *w, const char *relay_to, bool worker)
 {
 	pass_put(w, "ld.param.u32 %hd_r1, " A_FLAGS ";\n"
@@ -51,9 +52,10 @@ void pass_emit_first_steps(struct pass_writer *w, const char *relay_to, bool wor
 		    "nanosleep.u32 100;\n"
 		    "bra $hd_word;\n"
 		    "$hd_told:\n");
-	/* A newer word arrived before the launch's own word. Then one such worker (or block of a
-	 * guard grid) per SM claims once, whatever the quota. %hd_r3 identifies the word and the
-	 * generation. */
+	/* The relay has already applied a newer control word than the one that this launch waits
+	 * for. Then the first worker on each SM (or block of a guard grid) makes one claim without
+	 * a check of the quota, so that the launch makes progress. %hd_r3 identifies the control
+	 * word and the generation. */
 	pass_put(w, "setp.ne.u32 %hd_p1, %hd_r2, 0;\n"
 		    "setp.gt.and.s32 %hd_p1, %hd_r4, 0, %hd_p1;\n"
 		    "and.b32 %hd_r1, %hd_r1, 16;\n"
@@ -68,7 +70,7 @@ void pass_emit_first_steps(struct pass_writer *w, const char *relay_to, bool wor
 	pass_put(w, "$hd_no_word:\n");
 }
 
-/* Takes one worker off the count. The last worker, which takes the count to 0, goes on; all others
+/* Decrements the count of workers. The worker that takes the count to 0 continues; all others
  * return. */
 #define TAKE_OFF                                                \
 	"atom.global.add.u64 %hd_d1, [%hd_d0" B_STATE ", -1;\n" \
@@ -88,7 +90,8 @@ void pass_emit_first_steps(struct pass_writer *w, const char *relay_to, bool wor
 	"@%hd_p1 bra $hd_ret;\n"                                  \
 	"setp.lt.u64 %hd_p1, %hd_d3, %hd_d2;\n"
 
-/* The last worker goes on to complete the launch, or to $hd_drained. */
+/* Takes a worker off the count. The last worker continues to complete the launch, or jumps to
+ * $hd_drained if blocks are unfinished. */
 #define LEAVE                                                               \
 	TAKE_OFF                                                            \
 	"$hd_last:\n" LOOK_BACK "@%hd_p1 bra $hd_drained;\n"                \
@@ -103,8 +106,9 @@ void pass_emit_first_steps(struct pass_writer *w, const char *relay_to, bool wor
 	"setp.ne.u64 %hd_p1, %hd_d7, %hd_d5;\n"                             \
 	"@%hd_p1 bra $hd_ret;\n"
 
-/* The leader takes its worker off the counts; %hd_d0 is the block's address. The fence also orders
- * the update of the SM's count before the reset by the worker that completes the launch. */
+/* The leader takes its worker off the SM's count and off the launch's count; %hd_d0 is the control
+ * block's address. The worker that completes the launch resets the SM's counts, and the fence
+ * orders this update before that reset. */
 static const char gone[] =
 	"$hd_gone:\n"
 	"ld.shared.v2.u32 {%hd_r1, %hd_r2}, " S_SM ";\n"
@@ -121,7 +125,8 @@ static const char gone[] =
 	"mov.u64 %hd_d1, 1;\n"
 	"red.global.add.u64 [%hd_d0" B_GONE ", %hd_d1;\n" LEAVE;
 
-/* In: %hd_d0 block, %hd_d2 total, %hd_d4 host, %hd_r2 next generation. */
+/* Completes a launch: resets the control block and opens the gate. In: the control block's address
+ * in %hd_d0, total in %hd_d2, the host slot's address in %hd_d4, the next generation in %hd_r2. */
 #define COMPLETE                                                                     \
 	"mov.u64 %hd_d1, 0;\n"                                                       \
 	"mov.u32 %hd_r3, 0;\n"                                                       \
@@ -161,11 +166,14 @@ static const char gone[] =
 	"st.volatile.global.u32 [%hd_d0" B_GATE ", %hd_r2;\n"                        \
 	"bra $hd_ret;\n"
 
-/* In: %hd_d0 block, %hd_d2 total, %hd_d4 host, %hd_r2 generation. The worker counts itself in again
- * while it reports. Otherwise the launch might complete meanwhile, and the report would go to a
- * slot that may belong to another launch by then. If the launch has completed, there is nothing to
- * report. The last worker to leave here reports again if any other has left since it looked: a
- * worker (gone), or one that reported an older state and may have stored it later (told). */
+/* Reports that the launch has drained. In: the control block's address in %hd_d0, total in %hd_d2,
+ * the host slot's address in %hd_d4, the generation in %hd_r2.
+ *
+ * The worker counts itself in again while it reports. Otherwise the launch could complete
+ * meanwhile, and the report would go to a slot that may belong to another launch by then. If the
+ * launch has completed, the worker reports nothing. The last worker to exit from here reports again
+ * if others have exited since it read the counts: workers (`gone`), or workers that reported an
+ * older state and may have stored it later (`told`). */
 #define DRAINED                                                           \
 	"$hd_drained:\n"                                                  \
 	".pragma \"nounroll\";\n"                                         \
@@ -219,13 +227,21 @@ void pass_emit_exit(struct pass_writer *w)
 	pass_put(w, DRAINED);
 }
 
-/* ---- the relay: the first warp of the winning block, all lanes together ----
- * Lanes synchronize with vote and shfl. A bar.warp.sync in this code would make ptxas treat every
- * warp of the kernel as divergent. Each lane's fence comes before the vote, and the store that
- * publishes the word comes after it. */
-/* %hd_r6 lane, %hd_r7 number of lanes, %hd_r8 their mask, %hd_r9 the word applied, %hd_r10 polls,
- * %hd_r11 the tenant's word at the start; %hd_p3: no quota is above 0; %hd_d3 host, %hd_d6 workers
- * that had left before the relay came, %hd_d7 source of the quotas to apply. */
+/* ---- the relay: the first warp of the hardware block that became the relay ----
+ *
+ * All lanes run this code together. Lanes synchronize with vote and shfl. A bar.warp.sync in this
+ * code would make ptxas treat every warp of the kernel as divergent. Each lane executes its fence
+ * before the vote. The store that publishes the quotas comes after the vote. */
+/* Registers of the relay. A control word is a sequence number and the quotas that the host stored
+ * before it.
+ * - %hd_r6: lane; %hd_r7: number of lanes; %hd_r8: mask of these lanes
+ * - %hd_r9: sequence number of the control word that was applied last
+ * - %hd_r10: number of polls
+ * - %hd_r11: sequence number of the tenant's control word at the start
+ * - %hd_p3: all quotas are 0
+ * - %hd_d3: address of the host slot
+ * - %hd_d6: number of workers that had exited before the relay started
+ * - %hd_d7: address from which quotas are copied */
 static const char relay_begin[] =
 	"mov.u32 %hd_r0, %tid.z;\n"
 	"mov.u32 %hd_r1, %ntid.y;\n"
@@ -248,7 +264,8 @@ static const char relay_begin[] =
 	"mov.u32 %hd_r9, 0;\n" /* no word is 0, so the first poll applies the word */
 	"mov.u32 %hd_r10, 0;\n"
 	"ld.volatile.global.u64 %hd_d6, [%hd_d0" B_GONE ";\n"
-	"mov.u64 %hd_d5, 0;\n" /* an initial value, so that no uninitialized register stays live */
+	/* initialized, because ptxas would keep an uninitialized register live */
+	"mov.u64 %hd_d5, 0;\n"
 	"setp.ne.u32 %hd_p3, %hd_r9, %hd_r9;\n"
 	"setp.ne.u32 %hd_p0, %hd_r6, 0;\n"
 	"ld.volatile.global.u64 %hd_d1, [%hd_d3" H_SEQ ";\n"
@@ -272,8 +289,8 @@ static const char relay_free[] = "or.b32 %hd_r0, %hd_r0, %hd_r11;\n"
 				 "mov.u32 %hd_r1, 1;\n"
 				 "@!%hd_p1 st.volatile.global.u32 [%hd_d0" B_BEGUN ", %hd_r1;\n";
 
-/* The first relay of a generation reports that the launch has arrived. A worker cannot tell from
- * the block whether it is the first: others write to the block meanwhile. */
+/* The first relay of a generation reports that the launch has arrived. Only the host slot tells the
+ * relay whether it is the first: other blocks write to the control block meanwhile. */
 static const char relay_arrive[] = "mov.u64 %hd_d1, %globaltimer;\n"
 				   "ld.volatile.global.u32 %hd_r0, [%hd_d3" H_ARRIVED ";\n"
 				   "ld.param.u32 %hd_r1, " A_GEN ";\n"
@@ -286,14 +303,16 @@ static const char relay_arrive[] = "mov.u64 %hd_d1, %globaltimer;\n"
 				   "st.volatile.global.u32 [%hd_d3" H_ARRIVED ", %hd_r1;\n"
 				   "$hd_arrived:\n";
 
-/* The launch's own word takes precedence over the tenant's, which is read once only. */
+/* Applies the tenant's control word at the start if the launch has none of its own. The tenant's
+ * control word is read only once. */
 static const char relay_obey[] = "mov.u32 %hd_r0, 0;\n"
 				 "setp.ne.u32 %hd_p1, %hd_r11, 0;\n"
 				 "@%hd_p1 bra $hd_apply;\n";
 
-/* If all SMs have the same quota, the word carries it. A block may have a single thread, and for
- * one thread it takes 80 us (H200) to read what 32 lanes read at once. %hd_p2: quotas differ; else
- * %hd_r10 holds four equal quotas. */
+/* Polls the host, and copies the quotas of a new control word to device memory. If all SMs have the
+ * same quota, the control word itself holds it. This matters for a block of a single thread: on an
+ * H200 it needs 80 us to read the quotas that 32 lanes read at once. %hd_p2: quotas differ;
+ * otherwise %hd_r10 holds the quota four times. */
 static const char relay_apply[] =
 	"$hd_poll:\n"
 	".pragma \"nounroll\";\n"
@@ -354,8 +373,10 @@ static const char relay_apply[] =
 
 #define PATIENCE "4096" /* polls before a lone relay leaves: some milliseconds */
 
-/* Lane 0 decides for all lanes. It reports on the first poll after a change, on every 64th poll,
- * and when the relay leaves. %hd_d1 ticket, %hd_d2 total, %hd_d5 state. */
+/* Lane 0 reads the launch's progress and decides whether the relay exits (relay_decide): %hd_r5
+ * becomes 0 to stay, 1 to exit, 2 to exit as the only block left. It reports progress on the first
+ * poll after a change, on every 64th poll, and before it exits. Sets %hd_d1 to the ticket counter,
+ * %hd_d2 to total, and %hd_d5 to ctl_block.state. */
 static const char relay_look[] = "mov.u32 %hd_r5, 0;\n"
 				 "setp.ne.u32 %hd_p0, %hd_r6, 0;\n"
 				 "@%hd_p0 bra $hd_decided;\n"
@@ -365,7 +386,8 @@ static const char relay_look[] = "mov.u32 %hd_r5, 0;\n"
 
 static const char relay_all_claimed[] = "setp.ge.u64 %hd_p1, %hd_d1, %hd_d2;\n";
 
-/* In a guard grid, each block has taken a ticket or left without one: no block is still to come. */
+/* In a guard grid, %hd_p1 says that each block has taken a ticket or exited without one, so no
+ * block is still to come. */
 static const char relay_all_passed[] = "ld.volatile.global.u32 %hd_r0, [%hd_d0" B_PASSED ";\n"
 				       "cvt.u64.u32 %hd_d4, %hd_r0;\n"
 				       "add.u64 %hd_d4, %hd_d4, %hd_d1;\n"
@@ -374,8 +396,8 @@ static const char relay_all_passed[] = "ld.volatile.global.u32 %hd_r0, [%hd_d0" 
 static const char relay_leaves[] = "or.pred %hd_p1, %hd_p1, %hd_p3;\n"
 				   "selp.u32 %hd_r5, 1, 0, %hd_p1;\n";
 
-/* Sets %hd_r5 to 2 if the relay is alone, and either some worker has left since the relay came or
- * the relay has been alone for long. */
+/* Sets %hd_r5 to 2 if no worker is counted besides the relay, and either some worker has exited
+ * since the relay started or the relay has polled for long. */
 static const char relay_is_alone[] = "ld.volatile.global.u64 %hd_d4, [%hd_d0" B_GONE ";\n"
 				     "cvt.u32.u64 %hd_r0, %hd_d5;\n"
 				     "and.b32 %hd_r0, %hd_r0, " STATE_COUNT ";\n"
@@ -407,8 +429,9 @@ static const char relay_end[] = "mov.u32 %hd_r4, %hd_r5;\n"
 				"st.volatile.global.u32 [%hd_d0" B_RELAY ", %hd_r0;\n"
 				"membar.sys;\n";
 
-/* In one atomic step, takes the relay off the count and checks that no worker has come. The relay
- * then goes on as the last one to leave. */
+/* If the relay is the only block left, takes it off the count with one compare-and-swap, which
+ * fails if a worker has entered. On success the relay follows the exit rule as the last block. On
+ * failure it tries to become the relay again. */
 static const char relay_off[] = "setp.ne.u32 %hd_p1, %hd_r4, 2;\n"
 				"@%hd_p1 bra $hd_with_others;\n"
 				"sub.u64 %hd_d1, %hd_d5, 1;\n"
@@ -419,7 +442,8 @@ static const char relay_off[] = "setp.ne.u32 %hd_p1, %hd_r4, 2;\n"
 				"bra $hd_stay;\n"
 				"$hd_with_others:\n";
 
-/* Stays if a new word was written meanwhile: it must not be lost. */
+/* The relay stays if the host wrote a new control word meanwhile, because the control word would be
+ * lost otherwise. */
 static const char relay_again[] = "ld.volatile.global.u32 %hd_r0, [%hd_d3" H_SEQ ";\n"
 				  "setp.eq.u32 %hd_p1, %hd_r0, %hd_r9;\n"
 				  "@%hd_p1 bra $hd_looked;\n"
@@ -468,8 +492,9 @@ void pass_emit_relay(struct pass_writer *w, bool guard)
 	".visible .entry hd_closer(.param .align 8 .b8 hd_args[80])\n{\n" \
 	".reg .pred %hd_p<4>; .reg .b32 %hd_r<12>; .reg .b64 %hd_d<8>;\n"
 
-/* The closer counts itself in only to end the launch. Workers that are counted then are late
- * workers of the previous launch, and the last of them to leave completes. */
+/* The closer counts itself in to end the launch, and only for that. Other workers that are counted
+ * at this time are late workers of the previous launch. The last of all these to exit completes the
+ * launch. */
 #define CLOSE                                                     \
 	BLOCK_ADDRESS                                             \
 	"ld.param.u64 %hd_d4, " A_HOST ";\n"                      \

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0
  * Copyright 2026 The heddle authors */
 
-/* Computes a block's ids from its ticket, by the leader once per claim, and implements yield_every.
- * It divides in 32 bits, and not at all for one-dimensional grids. Only ids that the body reads are
- * computed.
+/* Computes a block's ids from its ticket, and implements yield_every. The leader computes ids once
+ * per claim. It divides in 32 bits, and not at all for one-dimensional grids. Only ids that the
+ * body reads are computed.
  *
- * In merged workers the leader computes where a claim begins and how far apart its blocks are. Each
- * thread then computes ids by multiplication (args.h: inverse, claims). */
+ * In merged workers the leader computes the first block of a claim and the distance between the
+ * claim's blocks. Each thread then computes its ids by multiplication (args.h: inverse, claims). */
 #include "pass/virtual/emit.h"
 #include "pass/worker/worker.h"
 
@@ -37,7 +37,7 @@ static void emit_divisions(struct pass_writer *w, const bool *reads)
 		pass_put(w, split_rows);
 }
 
-/* Sets all quotas to 0 if the claim of %hd_r6 blocks from ticket %hd_r4 reached a multiple of
+/* Sets all quotas to 0 if the claim of %hd_r6 blocks from ticket %hd_r4 on reaches a multiple of
  * yield_every. */
 static const char yield[] = "ld.param.u32 %hd_r5, " A_YIELD ";\n"
 			    "setp.eq.u32 %hd_p1, %hd_r5, 0;\n"
@@ -77,7 +77,8 @@ void pass_emit_part_ids(struct pass_writer *w, const bool *reads)
 	pass_put(w, "bra $hd_store;\n");
 }
 
-/* 2^s - 1 and 2^s are in %hd_r10 and %hd_r6; s and c are in %hd_r7 and %hd_r8 (args.h). */
+/* Computes the blocks of claim %hd_t (args.h: claims, apart, even). Sets %hd_r7 and %hd_r8 to s and
+ * c of ctl_args.apart, %hd_r6 to 2^s, and %hd_r10 to 2^s - 1. */
 static const char claimed[] = "mov.u32 %hd_k, " SLOT_LEAVE ";\n"
 			      "ld.param.u32 %hd_r4, " A_CLAIMS ";\n"
 			      "setp.ge.u32 %hd_p1, %hd_t, %hd_r4;\n"
@@ -93,7 +94,8 @@ static const char claimed[] = "mov.u32 %hd_k, " SLOT_LEAVE ";\n"
 			      "setp.ge.u32 %hd_p1, %hd_t, %hd_r9;\n"
 			      "@%hd_p1 bra $hd_later;\n";
 
-/* The last group of claims of that size may have fewer than 2^s. */
+/* Computes a claim of the full size. The last group of such claims may have fewer than 2^s
+ * claims. */
 static const char claimed_even[] = "and.b32 %hd_r11, %hd_t, %hd_r10;\n"
 				   "sub.u32 %hd_r10, %hd_t, %hd_r11;\n"
 				   "sub.u32 %hd_r9, %hd_r9, %hd_r10;\n"
@@ -134,9 +136,9 @@ void pass_emit_claimed(struct pass_writer *w)
 	pass_put(w, claimed_later);
 }
 
-/* Divides %hd_x by the row length: the quotient goes to %hd_y, and %hd_x becomes the remainder; the
- * same for %hd_y and %hd_z. The inverse is too small by less than 1, so the quotient is too small
- * by at most 1. */
+/* Divides %hd_x by the row length: %hd_y gets the quotient and %hd_x the remainder. The code below
+ * does the same for %hd_y and %hd_z. The inverse is too small by less than 1, so the quotient is
+ * too small by at most 1. */
 static const char divide_x[] = "ld.param.u32 %hd_r2, " A_GRID_X ";\n"
 			       "mul.hi.u32 %hd_y, %hd_x, %hd_r1;\n"
 			       "mul.lo.u32 %hd_r1, %hd_y, %hd_r2;\n"
@@ -169,8 +171,8 @@ void pass_emit_ids(struct pass_writer *w, const struct pass_place *at)
 		emit_divisions(w, at->facts->callees.at[0].reads + PASS_CTAID);
 	if (at->order != PASS_ORDER_HILBERT)
 		return;
-	/* For several blocks, each thread computes the positions, because only in row order they
-	 * are consecutive. */
+	/* If the claim has several blocks, their positions on the curve are not consecutive. Then
+	 * each thread computes them from the ids in row order. */
 	pass_put(w, "setp.ne.u32 %hd_p1, %hd_k, 1;\n"
 		    "@%hd_p1 bra $hd_store;\n");
 	pass_emit_hilbert(w, "claim");
@@ -197,15 +199,16 @@ void pass_emit_shift_division(struct pass_writer *w, const char *site)
 	pass_emit(w, "@%%hd_p1 bra $hd_shift%s;\n", site);
 }
 
-/* From ticket %hd_d4, as quotient and remainder; leaves column and row where the 32-bit code has
- * them. */
+/* Follows the 64-bit division of ticket %hd_d4: moves remainder and quotient to the registers in
+ * which the 32-bit code leaves column and row. */
 static const char divided_wide[] = "cvt.u32.u64 %hd_x, %hd_d2;\n"
 				   "cvt.u32.u64 %hd_y, %hd_d4;\n"
 				   "ld.param.u32 %hd_r4, " A_GRID_Y ";\n"
 				   "mov.u32 %hd_z, 0;\n"
 				   "bra $hd_rows;\n";
 
-/* Checks that the ticket read from the slot is valid; its lower half is in %hd_r4. */
+/* Checks that the 64-bit ticket in the slot is valid. %hd_r4 holds the lower half of the ticket
+ * that was claimed. */
 static const char still_the_ticket[] =
 	"cvt.u32.u64 %hd_r5, %hd_d4;\n"
 	"setp.ne.u32 %hd_p1, %hd_r4, %hd_r5;\n" FAIL_IF_P1 "ld.param.u64 %hd_d3, " A_TOTAL ";\n"

@@ -1,18 +1,18 @@
 /* SPDX-License-Identifier: Apache-2.0
  * Copyright 2026 The heddle authors */
 
-/* Orders of blocks other than by rows (pass.h): from a ticket to the block's ids.
+/* Computes a block's ids from its ticket in other orders than row order (pass.h).
  *
- * column   as by rows, with x and y exchanged.
+ *     column   as in row order, with x and y exchanged.
  *
- * hilbert  Sixteen rows of the grid form a band. Within a band, tickets follow a Hilbert curve from
- *          one tile of 16 x 16 blocks to the next, then go down the columns that are left. Every
- *          second band runs from right to left, so that it begins where the one before ended. Rows
- *          at the end that fill no band stay in row order.
- *          A band has the same tickets in both orders. So the ids by rows are computed first, and
- *          then moved within their band, which takes no division.
+ *     hilbert  Sixteen rows of the grid form a band. Within a band, tickets follow a Hilbert curve
+ *              from one tile of 16 x 16 blocks to the next, then go down the columns that are left.
+ *              Every second band runs from right to left, so that it begins where the previous one
+ *              ended. Rows at the end that do not fill a band stay in row order.
+ *              A band has the same tickets in both orders. So the ids in row order are computed
+ *              first, and then moved within their band, which takes no division.
  *
- * Every id is computed from the ticket alone, in 32 bits. */
+ * Each id is computed from the ticket alone, in 32 bits. */
 #include "pass/virtual/emit.h"
 #include "pass/worker/worker.h"
 
@@ -39,7 +39,8 @@ void pass_emit_columns(struct pass_writer *w)
 	pass_put(w, split_columns);
 }
 
-/* For ticket %hd_d4. All planes together may have more than 2^32 columns. */
+/* Computes the ids from the 64-bit ticket %hd_d4. The two divisions are in 64 bits, because the
+ * grid may have more than 2^32 columns in all planes together. */
 void pass_emit_columns_wide(struct pass_writer *w)
 {
 	pass_put(w, "ld.param.u32 %hd_r5, " A_GRID_Y ";\n");
@@ -52,8 +53,8 @@ void pass_emit_columns_wide(struct pass_writer *w)
 		    "bra $hd_store;\n");
 }
 
-/* In a grid of one row each column is one block, so the loop over columns would iterate once for
- * each block. */
+/* A grid of one row is a special case: each of its columns is one block, so the loop over columns
+ * would iterate once for each block. */
 static const char carry_in_row[] = "ld.param.u32 %hd_r1, " A_GRID_Y ";\n"
 				   "ld.param.u32 %hd_r2, " A_GRID_X ";\n"
 				   "setp.ne.u32 %hd_p1, %hd_r1, 1;\n"
@@ -86,9 +87,9 @@ void pass_emit_columns_carry(struct pass_writer *w)
 }
 
 /* ---- hilbert ---- */
-/* %hd_x: the block's number in its band; %hd_r1: blocks in a row; %hd_r3: the band's first row.
- * Rows of 2^28 blocks or more would need numbers of more than 32 bits, so their blocks stay in row
- * order. */
+/* Sets %hd_x (below) to the block's number in its band, %hd_r1 to the number of blocks in a row,
+ * and %hd_r3 to the band's first row. %hd_p1: the block stays in row order, because its band is not
+ * full, or because rows of 2^28 blocks or more would need numbers of more than 32 bits. */
 static const char find_band[] = "ld.param.u32 %hd_r1, " A_GRID_X ";\n"
 				"ld.param.u32 %hd_r2, " A_GRID_Y ";\n"
 				"and.b32 %hd_r3, %hd_y, -16;\n"
@@ -98,8 +99,8 @@ static const char find_band[] = "ld.param.u32 %hd_r1, " A_GRID_X ";\n"
 static const char number_in_band[] = "sub.u32 %hd_r4, %hd_y, %hd_r3;\n"
 				     "mad.lo.u32 %hd_x, %hd_r4, %hd_r1, %hd_x;\n";
 
-/* The number within the tile has 8 bits, in four pairs: one pair for each halving of the tile.
- * %hd_r6 gets the upper bits a of all pairs, %hd_r5 the lower bits b. */
+/* Splits the block's number within its tile. It has 8 bits, in four pairs: one pair for each
+ * halving of the tile. %hd_r6 gets the upper bits (a) of all pairs, %hd_r5 the lower bits (b). */
 static const char split_pairs[] = "and.b32 %hd_r5, %hd_x, 255;\n"
 				  "shl.b32 %hd_r6, %hd_r5, 15;\n"
 				  "or.b32 %hd_r5, %hd_r5, %hd_r6;\n"
@@ -113,11 +114,11 @@ static const char split_pairs[] = "and.b32 %hd_r5, %hd_x, 255;\n"
 				  "shr.u32 %hd_r6, %hd_r5, 16;\n"
 				  "and.b32 %hd_r5, %hd_r5, 15;\n";
 
-/* The curve visits four quarters: (0,0), (0,1), (1,1), (1,0), so x is a, and y is a ^ b. In the
- * first quarter the curve has x and y exchanged; in the last one they are exchanged and
- * complemented. So a bit of x is a ^ (b & exchanged) ^ complemented, and y is x ^ b. `exchanged` is
- * the parity of a == b over the preceding pairs, and `complemented` that of a & b. One word holds
- * both parities; `complemented` starts at bit 16. */
+/* The curve visits four quarters in the order (0,0), (0,1), (1,1), (1,0), so x is a, and y is a ^
+ * b. In the first quarter x and y of the curve are exchanged; in the last one they are exchanged
+ * and complemented. So a bit of x is a ^ (b & exchanged) ^ complemented, and the bit of y is x ^ b.
+ * `exchanged` is the parity of a == b over the preceding pairs, and `complemented` that of a & b.
+ * One register holds both parities; `complemented` starts at bit 16. */
 static const char turn_pairs[] = "xor.b32 %hd_r7, %hd_r6, %hd_r5;\n"
 				 "xor.b32 %hd_r7, %hd_r7, 15;\n"
 				 "and.b32 %hd_r8, %hd_r6, %hd_r5;\n"
@@ -134,7 +135,7 @@ static const char turn_pairs[] = "xor.b32 %hd_r7, %hd_r6, %hd_r5;\n"
 				 "xor.b32 %hd_r6, %hd_r6, %hd_r8;\n"
 				 "xor.b32 %hd_r5, %hd_r5, %hd_r6;\n";
 
-/* After the band's last tile, numbers go down columns of 16 blocks. */
+/* Blocks after the band's last whole tile are numbered down columns of 16 blocks. */
 static const char leave_band[] = "shr.u32 %hd_r8, %hd_x, 8;\n"
 				 "shr.u32 %hd_r9, %hd_r1, 4;\n"
 				 "setp.lt.u32 %hd_p1, %hd_r8, %hd_r9;\n"

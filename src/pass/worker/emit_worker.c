@@ -3,13 +3,13 @@
 
 /* The worker around a virtual block (control.h: worker). Its parts in the order in which they run:
  *
- *   enter     the leader joins the launch
- *   $hd_top   the leader claims blocks, or takes its early claim, and stores it in the slot
- *   $hd_sync  barrier; the worker leaves if it has no claim. The leader counts the blocks that ran
- *             before, and with CTL_PULL_AHEAD claims the next chunk early
- *   $hd_next  computes the ids of the chunk's next block from the slot
- *   body
- *   $hd_end   $hd_next if the chunk has more blocks, else $hd_top
+ *     enter     the leader joins the launch
+ *     $hd_top   the leader claims blocks, or uses its early claim, and stores the claim in the slot
+ *     $hd_sync  barrier; the worker exits if it has no claim. The leader counts the blocks that ran
+ *               before, and with CTL_PULL_AHEAD claims the next chunk early
+ *     $hd_next  computes the ids of the chunk's next block from the slot
+ *     body
+ *     $hd_end   jumps to $hd_next if the chunk has more blocks, else to $hd_top
  *
  * There are two loops, each entered only at its head. So ptxas sees that whole warps run them
  * together, and keeps uniform values in uniform registers.
@@ -18,7 +18,7 @@
  * pending ticket %hd_t. All others are reloaded from shared memory and parameters. If the body has
  * no shared memory and no barriers, each warp runs a chunk at its own pace. Reloading would then
  * cost time, so the chunk's first block and length stay in registers. There is one barrier per
- * chunk, and one per block only if the body's use of shared memory requires it. */
+ * chunk. There is one per block only if the body's use of shared memory requires it. */
 #include "pass/virtual/emit.h"
 #include "pass/virtual/rounds.h"
 #include "pass/worker/worker.h"
@@ -77,7 +77,8 @@ static const char find_slot[] = "and.b32 %hd_s, %hd_s, 16;\n"
 				"mov.u32 %hd_r0, hd_slot;\n"
 				"add.u32 %hd_r0, %hd_r0, %hd_s;\n";
 
-/* When a worker runs several kernels, the code around them has updated %hd_s already. */
+/* Computes the slot's address in a worker that runs several kernels. The code around the kernels
+ * has already updated %hd_s. */
 static const char find_slot_again[] = "mov.u32 %hd_r0, hd_slot;\n"
 				      "add.u32 %hd_r0, %hd_r0, %hd_s;\n";
 
@@ -93,7 +94,8 @@ static const char unless_leaving[] = "setp.lt.s32 %hd_p1, %hd_k, 1;\n"
 
 static const char claim_at[] = "ld.shared.v4.u32 {%hd_r2, %hd_r3, %hd_r4, %hd_r5}, [%hd_r1];\n";
 
-/* Fails unless the claim just read is as its leader stored it. */
+/* Compares the claim that was just read with its check value. %hd_p1: the body has overwritten the
+ * claim. */
 #define COMPARE_CLAIM                                         \
 	"xor.b32 %hd_r2, %hd_r2, %hd_r3;\n"                   \
 	"xor.b32 %hd_r2, %hd_r2, %hd_r4;\n"                   \
@@ -103,20 +105,20 @@ static const char claim_at[] = "ld.shared.v4.u32 {%hd_r2, %hd_r3, %hd_r4, %hd_r5
 	"setp.ne.u32 %hd_p1, %hd_r2, %hd_r3;\n"
 static const char check_claim[] = COMPARE_CLAIM FAIL_IF_P1;
 
-/* The same check with a store, around which ptxas does not branch: the following code need not wait
- * for the loaded words. */
+/* Makes the same check, but reports a corrupt claim by an invalid store. ptxas does not branch
+ * around a store, so the following code does not wait for the loaded words. */
 static const char check_claim_aside[] =
 	COMPARE_CLAIM "@%hd_p1 st.shared.u32 [hd_slot+8388000], %hd_r2;\n";
 
-/* Whether the chunk's first block and length stay in registers. */
+/* Returns whether the chunk's first block and length stay in registers. */
 static bool keeps_slot(const struct pass_place *at)
 {
 	return !at->facts->uses_shared && !at->facts->has_barriers;
 }
 
-/* Whether the first warp that finishes a chunk claims the next one. Not if blocks may wait for each
- * other: a claimed block must then start at once, and not wait in the worker for one that depends
- * on it. */
+/* Returns whether the first warp that finishes a chunk claims the next one. It must not do so if
+ * blocks may wait for each other: a claimed block must start at once. Otherwise it could wait in
+ * this worker for a block that depends on it. */
 static bool first_claims(const struct pass_place *at)
 {
 	return keeps_slot(at) && !at->pull_ahead && !at->facts->rising_order && !at->merged;
@@ -131,8 +133,8 @@ static void emit_take_slot(struct pass_writer *w, const struct pass_place *at)
 	pass_put(w, unless_leaving);
 }
 
-/* Adds the blocks run last to the finished count: those of the previous slot, or in a merged worker
- * those of the current one. */
+/* Adds the blocks that ran last to the count of finished blocks. Their claim is in the previous
+ * slot, or in a merged worker in the current slot. */
 static void count_finished(struct pass_writer *w, const struct pass_place *at)
 {
 	pass_put(w, at->merged ? "and.b32 %hd_r1, %hd_s, 16;\n" : "xor.b32 %hd_r1, %hd_s, 16;\n");
@@ -150,24 +152,26 @@ static void count_finished(struct pass_writer *w, const struct pass_place *at)
 }
 
 /* ---- claiming ---- */
-/* Counts the worker as one of its SM's, from here until it exits. Uses %hd_r1 to %hd_r3, %hd_d1. */
+/* Adds the worker to the count of its SM. It stays counted until it exits. Uses %hd_r1 to %hd_r3,
+ * %hd_d1. */
 static const char count_in[] = SM_ADDRESS "mov.u32 %hd_r2, 1;\n"
 					  "red.global.add.u32 [%hd_d1" B_WORKERS ", %hd_r2;\n"
 					  "add.u32 %hd_r2, %hd_r1, 1;\n"
 					  "not.b32 %hd_r3, %hd_r2;\n"
 					  "st.shared.v2.u32 " S_SM ", {%hd_r2, %hd_r3};\n";
 
-/* In one atomic step, takes the worker off its SM's count and tests whether there were too many. If
- * several workers do so at once, exactly as many leave as are too many. */
+/* In one atomic operation, takes the worker off its SM's count and tests whether the count exceeded
+ * the quota. If several workers do so at once, exactly the surplus workers exit. */
 #define TRY_OUT                                                     \
 	"atom.global.add.u32 %%hd_r3, [%%hd_d1" B_WORKERS ", -1;\n" \
 	"setp.gt.u32 %%hd_p1, %%hd_r3, %%hd_r2;\n"                  \
 	"@%%hd_p1 bra $hd_out_%s;\n"
 
-/* Jumps to $hd_no_<site> if the quota requires the worker to leave; the worker is then off the
- * count. A loop here would make ptxas treat the whole worker as divergent. So if another worker
- * came between the two steps, the worker retries once here, and then at its next claim. Uses %hd_r1
- * to %hd_r5. */
+/* Jumps to $hd_no_<site> if the quota requires the worker to exit; the worker is then off its SM's
+ * count. If it need not exit, it adds itself to the count again. If another worker has come in
+ * between, the sum may exceed the quota. So the worker tests once more here, and then at its next
+ * claim. A loop here would make ptxas treat the whole worker as divergent. Uses %hd_r1 to
+ * %hd_r5. */
 static void emit_quota(struct pass_writer *w, const struct pass_place *at, const char *site)
 {
 	pass_put(w, SM_ADDRESS "ld.volatile.global.u32 %hd_r2, [%hd_d1" B_QUOTA ";\n"
@@ -199,7 +203,8 @@ static void emit_quota(struct pass_writer *w, const struct pass_place *at, const
 	pass_emit(w, "bra $hd_no_%s;\n$hd_may_%s:\n", site, site);
 }
 
-/* %hd_r5: the rest of the grid, shifted right by shrink; %hd_r6: blocks to request. */
+/* Sets %hd_r5 to the number of blocks left in the grid, shifted right by ctl_args.shrink, and
+ * %hd_r6 to the number of blocks to claim. */
 static const char claim_size[] = "ld.shared.u32 %hd_r4, " S_LAST ";\n"
 				 "ld.param.u32 %hd_r5, " A_TOTAL ";\n"
 				 "sub.u32 %hd_r5, %hd_r5, %hd_r4;\n"
@@ -238,8 +243,8 @@ static void emit_pull_ahead(struct pass_writer *w, const struct pass_place *at)
 	pass_put(w, "$hd_no_ahead:\n");
 }
 
-/* Defines the ids on all paths. Otherwise their old values would stay live through the previous
- * block's body. */
+/* Sets the ids to 0, so that they have a value on all paths. Otherwise their old values would stay
+ * live through the previous block's body. */
 #define NO_IDS "mov.u32 %hd_x, 0;\nmov.u32 %hd_y, 0;\nmov.u32 %hd_z, 0;\n"
 
 static const char take[] = "$hd_take:\n" BLOCK_AGAIN "setp.eq.s32 %hd_p1, %hd_t, " CLAIM_RELAY ";\n"
@@ -253,7 +258,8 @@ static const char take_ticket[] = NO_IDS "ld.param.u32 %hd_r5, " A_TOTAL ";\n"
 					 "ld.shared.v2.u32 {%hd_r6, %hd_r7}, " S_CLAIM ";\n"
 					 "sub.u32 %hd_r5, %hd_r5, %hd_t;\n";
 
-/* Other threads may still be in a body, or have been in one since the size was stored. */
+/* Checks the size of the claim. Bodies of other threads may have overwritten it since the leader
+ * stored it. */
 static const char check_size[] = "xor.b32 %hd_r7, %hd_r6, %hd_r7;\n"
 				 "setp.ne.u32 %hd_p1, %hd_r7, -1;\n" FAIL_IF_P1;
 
@@ -262,8 +268,8 @@ static const char taken[] = "min.u32 %hd_r6, %hd_r6, %hd_r5;\n"
 			    "mov.u32 %hd_x, %hd_t;\n"
 			    "$hd_claimed:\n";
 
-/* Grids of nearly 2^32 blocks and more: all in 64 bits. The division shifts bit by bit, which needs
- * few registers (emit_ids.c). */
+/* Claims in grids of nearly 2^32 blocks or more, with all numbers in 64 bits. The division shifts
+ * bit by bit, because this needs few registers (emit_ids.c). */
 static const char claim_wide[] =
 	"ld.shared.u64 %hd_d2, " S_LAST64 ";\n"
 	"ld.param.u64 %hd_d3, " A_TOTAL ";\n"
@@ -322,8 +328,8 @@ static void emit_first(struct pass_writer *w, const struct pass_place *at)
 	pass_put(w, at->merged ? check_claim_aside : check_claim);
 }
 
-/* Advances the ids from the chunk's first block by %hd_r0 blocks in row order; continues at
- * $hd_<to>. */
+/* Advances the ids by %hd_r0 blocks in row order, starting from the chunk's first block. Continues
+ * at $hd_<to>. */
 static void emit_carry(struct pass_writer *w, const struct pass_place *at, const char *to)
 {
 	const bool *reads = at->facts->callees.at[0].reads + PASS_CTAID;
@@ -354,7 +360,8 @@ static void emit_next(struct pass_writer *w, const struct pass_place *at)
 	emit_first(w, at);
 	if (!reads[0] && !reads[1] && !reads[2])
 		return;
-	/* For a single block the leader has computed the position (pass_emit_ids). */
+	/* If the chunk has a single block, the leader has already computed its position on the
+	 * curve (pass_emit_ids). */
 	if (at->order == PASS_ORDER_HILBERT) {
 		pass_emit(w, "setp.eq.u32 %%hd_p1, %s, 1;\n", keeps_slot(at) ? "%hd_bk" : "%hd_r5");
 		pass_put(w, "@%hd_p1 bra $hd_body;\n");
@@ -375,7 +382,8 @@ static void emit_next(struct pass_writer *w, const struct pass_place *at)
 	pass_put(w, "$hd_body:\n");
 }
 
-/* Whether a barrier must separate two blocks of a chunk. Rounds end with a barrier already. */
+/* Returns whether a barrier must separate two blocks of a chunk. A body whose barriers are rounds
+ * already ends with a barrier (rounds.c). */
 static bool parts_blocks(const struct pass_place *at)
 {
 	return at->facts->uses_shared && !pass_has_rounds(at);
@@ -425,7 +433,8 @@ static void emit_first_claim(struct pass_writer *w)
 	pass_put(w, "bra $hd_may_now;\n");
 }
 
-/* One lane of each warp takes a number; the warp that gets the first one claims. */
+/* One lane of each warp increments a counter in shared memory. The warp that gets 0 makes the next
+ * claim. */
 static const char if_first[] = "and.b32 %hd_s, %hd_s, 16;\n"
 			       "mov.u32 %hd_r0, %laneid;\n"
 			       "setp.ne.u32 %hd_p0, %hd_r0, 0;\n"
@@ -462,8 +471,8 @@ void pass_emit_worker_head(struct pass_writer *w, const struct pass_place *at)
 	if (first_claims(at))
 		pass_own_barrier(w, at);
 	pass_put(w, "$hd_top:\n");
-	/* If other blocks may wait for a block, all its threads must finish before its worker
-	 * claims another. */
+	/* If other blocks may wait for this block, all its threads must finish before the worker
+	 * claims another block. */
 	if (at->facts->rising_order)
 		pass_own_barrier(w, at);
 	pass_put(w, first_claims(at) ? if_first : NOT_LEADER "@%hd_p0 bra $hd_sync;\n");
@@ -487,8 +496,8 @@ void pass_emit_worker_head(struct pass_writer *w, const struct pass_place *at)
 	emit_next(w, at);
 }
 
-/* Loads the number of blocks of the chunk into %hd_bk. If it was corrupted, the next check of the
- * claim finds out. */
+/* Loads the number of blocks of the chunk into %hd_bk. If the body has overwritten the number, the
+ * next check of the claim detects it. */
 static const char length_of_slot[] = "and.b32 %hd_r0, %hd_s, 16;\n"
 				     "mov.u32 %hd_r1, hd_slot;\n"
 				     "add.u32 %hd_r0, %hd_r0, %hd_r1;\n"
@@ -578,8 +587,8 @@ static const char if_steered[] = "ld.param.u32 %hd_r1, " A_FLAGS ";\n"
 	"and.b32 %hd_r1, %hd_r1, 64;\n"       \
 	"setp.ne.u32 %hd_p1, %hd_r1, 0;\n"
 
-/* Near the end of the grid no claim is made early, so that the remaining blocks go to the first
- * free worker. This holds for the last claims, about twice as many as there are workers. */
+/* Makes the next claim early, except near the end of the grid, where remaining blocks must go to
+ * the first free worker. There are about twice as many of these last claims as workers. */
 static const char ahead[] = IF_BY_CLAIMS "@!%hd_p1 bra $hd_no_ahead;\n"
 					 "ld.shared.u32 %hd_r4, " S_LAST ";\n"
 					 "ld.param.u32 %hd_r5, " A_CLAIMS ";\n"
@@ -616,7 +625,8 @@ static void claim_blocks(struct pass_writer *w, const struct pass_place *at)
 	pass_emit_part_ids(w, at->facts->callees.at[0].reads + PASS_CTAID);
 }
 
-/* For the largest grids a claim has one block, and the slot holds its ids. */
+/* In the largest grids (64-bit tickets) a claim has one block, and the slot holds the block's
+ * ids. */
 static const char claim_wide_block[] =
 	"$hd_wide:\n"
 	"atom.global.add.u64 %hd_d4, [%hd_d0" B_TICKET ", 1;\n"
@@ -670,7 +680,7 @@ void pass_part_leave(struct pass_writer *w)
 	pass_emit_exit(w);
 }
 
-/* %hd_s also gets the number of blocks left of the claim after this one. */
+/* Adds to %hd_s the number of blocks that are left of the claim after this one. */
 static const char note_left[] = "sub.u32 %hd_r1, %hd_k, 1;\n"
 				"shl.b32 %hd_r1, %hd_r1, 5;\n"
 				"or.b32 %hd_s, %hd_s, %hd_r1;\n";

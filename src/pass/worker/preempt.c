@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0
  * Copyright 2026 The heddle authors */
 
-/* Makes the preemptible form of a kernel: virtualizes the body and puts it into the worker or the
- * guard (FLEP, section 4.1, figure 4 (c); control.h has the protocol). Requires an entry with a
- * body. The form has the same name and one more parameter. */
+/* Makes the preemptible form of a kernel: virtualizes the body and puts it into a worker or a guard
+ * (FLEP, section 4.1, figure 4 (c); control.h has the protocol). Requires an entry with a body. The
+ * rewritten kernel has the kernel's name and one more parameter. */
 #include "pass/worker/worker.h"
 #include "ptx/graft.h"
 
@@ -48,7 +48,8 @@ bool pass_order_find(const char *name, enum pass_order *ret)
 
 /* ---- classification ---- */
 
-/* The tier of a kernel with a trait. Traits without a tier here do not affect preemption. */
+/* The tier that each trait of a kernel leads to. Traits that are not listed do not affect
+ * preemption. */
 static const enum pass_tier tiers[PASS_TRAITS] = {
 	[PASS_IS_OTHER_MODULE] = PASS_HELD,
 	[PASS_IS_CLUSTER] = PASS_HELD,
@@ -69,7 +70,8 @@ static const enum pass_tier tiers[PASS_TRAITS] = {
 	[PASS_SPINS_DEEP] = PASS_GUARD,
 };
 
-/* Lowers the tier. The first reason for the lowest tier stays. */
+/* Lowers the tier to `tier` if the tier was better so far. The reason stays that of the first
+ * finding that led to the lowest tier. */
 static void lower_tier(struct pass_verdict *v, enum pass_tier tier, const struct pass_finding *f)
 {
 	if (tier > v->tier)
@@ -84,7 +86,8 @@ static void lower_to(struct ptx_module *m, struct pass_verdict *v, enum pass_tie
 	lower_tier(v, tier, &f);
 }
 
-/* Returns a barrier for all threads of a worker; 0: barrier 0 is free for this use. */
+/* Returns the number of a barrier for all threads of a worker. 0 means that the kernel does not use
+ * barrier 0. */
 static unsigned own_barrier(const struct pass_facts *facts)
 {
 	unsigned left = (uint16_t)~facts->barrier_ids & ~1u;
@@ -94,8 +97,8 @@ static unsigned own_barrier(const struct pass_facts *facts)
 	return 31 - (unsigned)__builtin_clz(left);
 }
 
-/* Classifies a kernel by its facts, and by the needs of the pass: a parameter, a barrier, a slot.
- * The reason is in m's arena. */
+/* Finds the tier of a kernel from its facts and from what the pass needs: one more parameter, a
+ * barrier number, and shared memory for the slot. The reason is in m's arena. */
 static void classify_facts(struct ptx_module *m, const struct ptx_func *f,
 	const struct pass_facts *facts, struct pass_verdict *ret)
 {
@@ -134,8 +137,8 @@ void pass_classify(struct ptx_module *m, const struct ptx_func *f, struct pass_v
 	pass_facts_finish(&facts);
 }
 
-/* If blocks may wait for lower ones, blocks are handed out in row order. A kernel that does not
- * read both x and y cannot observe the order. */
+/* Returns the order of blocks. If blocks may wait for blocks with lower numbers, it is row order. A
+ * kernel that does not read both x and y cannot observe the order, so it gets row order, too. */
 static enum pass_order choose_order(const struct pass_facts *facts, enum pass_order wanted)
 {
 	const bool *reads = facts->callees.at[0].reads + PASS_CTAID;
@@ -165,7 +168,7 @@ static void fill_info(struct ptx_module *m, const struct ptx_func *f,
 
 /* ---- the two forms ---- */
 
-/* A shared variable of the kernel that may hold the slot before the body runs. */
+/* Returns a shared variable of the kernel that can hold the slot before the body runs, or NULL. */
 static struct ptx_sym *find_overlay(const struct pass_facts *facts)
 {
 	const struct ptx_func *f = facts->callees.at[0].f;

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0
  * Copyright 2026 The heddle authors */
 
-/* Kernel slicing (Zhong and He, Kernelet, 2014; FLEP compares with it in section 6.5). A launch
- * becomes several consecutive launches, each with some of its blocks. Between two of them other
- * programs get the device. The form's launches have one dimension; an added parameter gives the
- * first block and the grid's size. Requires an entry with a body. The form has the same name and
- * one more parameter. */
+/* Kernel slicing (Zhong and He, Kernelet, 2014; FLEP compares with it in section 6.5). A host
+ * replaces a launch by several consecutive launches, each with some of the blocks. Other programs
+ * get the device between two of them. The rewritten kernel is launched with one-dimensional grids;
+ * an added parameter says which block is the first one, and the size of the whole grid. Requires an
+ * entry with a body. The rewritten kernel has the kernel's name. */
 #include "pass/worker/worker.h"
 #include "ptx/graft.h"
 
@@ -16,7 +16,8 @@
 #define SLICE_Y     "[" PASS_SLICE_PARAM "+8]"
 #define SLICE_Z     "[" PASS_SLICE_PARAM "+12]"
 
-/* Computes %hd_x, %hd_y, %hd_z. In a grid of one row the block number is x. */
+/* Computes %hd_x, %hd_y and %hd_z from the block's number. In the first row the number is x itself,
+ * so there is no division. */
 static void emit_ids(struct pass_writer *w)
 {
 	pass_virtual_regs(w);

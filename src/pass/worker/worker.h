@@ -1,47 +1,50 @@
 /* SPDX-License-Identifier: Apache-2.0
  * Copyright 2026 The heddle authors */
 
-/* The control block's protocol (control.h) around virtual blocks: code sequences of the worker
- * (alone or as one of several) and of the guard form. */
+/* Code sequences that implement the control block's protocol (control.h) around virtual blocks:
+ * those of the worker, alone or as one of several in a launch, and those of the guard form. */
 #ifndef HEDDLE_WORKER_H
 #define HEDDLE_WORKER_H
 
 #include "pass/virtual/emit.h"
 #include "pass/virtual/virtual.h"
 
-/* The ids of the claimed block and its grid, as operands for struct pass_place. */
+/* The ids of the claimed block and its grid, as operands for struct pass_place (virtual.h). */
 #define PASS_CLAIMED_IDS                                                \
 	{                                                               \
 		"%hd_x", "%hd_y", "%hd_z", A_GRID_X, A_GRID_Y, A_GRID_Z \
 	}
 
 void pass_emit_regs(struct pass_writer *w);
-/* worker: the block has been counted in state; %hd_r9 holds state's narrow bit. */
+/* Emits the first steps of a hardware block. worker: the block is counted in ctl_block.state, and
+ * %hd_r9 holds the CTL_NARROW bit of the state. */
 void pass_emit_first_steps(struct pass_writer *w, const char *relay_to, bool worker);
-/* Splits block number %hd_x into {x, y, z}, the first ids of %hd_k blocks; may go to
+/* Splits block number %hd_x into {x, y, z}, the ids of the first of %hd_k blocks. May jump to
  * $hd_wide_ids. */
 void pass_emit_ids(struct pass_writer *w, const struct pass_place *at);
-/* For a worker that is one of several. Computes the slot's contents from ticket %hd_x, or 64-bit
- * %hd_d4: the first block, the distance between blocks, and 0; or the ids of a single block.
- * Continues at $hd_store. */
+/* For a worker that is one of several in a launch. Computes the slot's contents from ticket %hd_x
+ * or the 64-bit ticket %hd_d4: the first block, the distance between blocks, and 0. For a single
+ * block, the slot gets its ids instead. Continues at $hd_store. */
 void pass_emit_part_ids(struct pass_writer *w, const bool *reads);
-/* The same from claim %hd_t (args.h), with the number of blocks. Goes to $hd_sync if there is no
- * such claim. */
+/* Computes the slot's contents and the number of blocks from claim %hd_t (args.h), likewise for a
+ * worker that is one of several. Goes to $hd_sync if there is no such claim. */
 void pass_emit_claimed(struct pass_writer *w);
 /* Computes {x, y, z} of block %hd_x; %hd_r1 is inverse[0]. */
 void pass_emit_multiply(struct pass_writer *w, const bool *reads);
-/* ticket: its address in shared memory; NULL: it is in %hd_d4. */
+/* Computes ids from a 64-bit ticket. `ticket` is the ticket's address in shared memory; NULL: the
+ * ticket is in %hd_d4. */
 void pass_emit_wide_ids(
 	struct pass_writer *w, const bool *reads, enum pass_order order, const char *ticket);
-/* emit_order.c, column order: splits block number %hd_x into ids. The carry version advances ids by
- * %hd_r0 blocks and goes to $hd_body. */
+/* emit_order.c, column order: splits block number %hd_x into ids. pass_emit_columns_carry advances
+ * the ids by %hd_r0 blocks and continues at $hd_body. */
 void pass_emit_columns(struct pass_writer *w);
 void pass_emit_columns_wide(struct pass_writer *w);
 void pass_emit_columns_carry(struct pass_writer *w);
-/* emit_order.c, Hilbert order: maps the position %hd_x, %hd_y in row order to that on the curve.
- * site makes the labels unique. */
+/* emit_order.c, Hilbert order: replaces the position %hd_x, %hd_y in row order by the position on
+ * the curve. `site` makes the labels unique. */
 void pass_emit_hilbert(struct pass_writer *w, const char *site);
-/* emit_ids.c: divides %hd_d4 by %hd_r5; the remainder goes to %hd_d2. */
+/* emit_ids.c: divides %hd_d4 by %hd_r5. The quotient stays in %hd_d4; the remainder goes to
+ * %hd_d2. */
 void pass_emit_shift_division(struct pass_writer *w, const char *site);
 void pass_emit_worker_head(struct pass_writer *w, const struct pass_place *at);
 void pass_emit_worker_tail(struct pass_writer *w, const struct pass_place *at);
@@ -51,25 +54,28 @@ void pass_emit_guard_tail(struct pass_writer *w);
 void pass_emit_exit(struct pass_writer *w);
 void pass_emit_relay(struct pass_writer *w, bool guard);
 
-/* Emitted after a body: exited threads meet the others, and asynchronous copies have ended. */
+/* Emits the end of a block, after its body: exited threads wait for the others, and asynchronous
+ * copies have completed. */
 void pass_emit_block_end(struct pass_writer *w, const struct pass_place *at);
 
-/* The pieces of a worker that is one of several in a launch (emit_merge.c has the code around them).
- * The caller places the labels "$hd_..." that a piece jumps to but does not define.
- *   declare   all threads, once: registers and shared memory. All kernels share the registers
- *             %hd_s and %hd_t (WORKER_SHARED), since one claim is pending at a time. Before each
- *             take, the caller sets %hd_s to its own bit 4, inverted, in all threads
- *   enter     the leader, once: initializes the slot and joins. $hd_special: the launch has ended
- *   claim     the leader: claims blocks into the slot. $hd_ok, or $hd_none if no block is left
- *   ahead     the leader, before the claimed blocks run: makes the next claim. Not used if blocks
- *             may wait for each other
- *   count     the leader, after a barrier: counts the blocks that ran last
- *   leave     the leader, once, when all its blocks are counted: the exit rule; then $hd_ret
- *   take      all threads, after a barrier: read the claim; the body of one block follows
- *   again     after the body: goes to the next block, or to $hd_top */
+/* The parts of a worker that is one of several in a launch (emit_merge.c has the code around them).
+ * The caller places the labels "$hd_..." that a part jumps to but does not define.
+ *     declare   all threads, once: registers and shared memory. All kernels share the registers
+ *               %hd_s and %hd_t (WORKER_SHARED), since one claim is pending at a time. Before each
+ *               `take`, the caller sets %hd_s to its own bit 4, inverted, in all threads
+ *     enter     the leader, once: initializes the slot and joins. Jumps to $hd_special if the
+ *               launch has ended
+ *     claim     the leader: claims blocks into the slot. Continues at $hd_ok, or at $hd_none if no
+ *               block is left
+ *     ahead     the leader, before the claimed blocks run: makes the next claim. Not used if blocks
+ *               may wait for each other
+ *     count     the leader, after a barrier: counts the blocks that ran last
+ *     leave     the leader, once, when all its blocks are counted: the exit rule; then $hd_ret
+ *     take      all threads, after a barrier: read the claim; the body of one block follows
+ *     again     after the body: goes to the next block, or to $hd_top */
 #define WORKER_SHARED "%hd_s", "%hd_t"
 void pass_part_declare(struct pass_writer *w, const struct pass_place *at);
-/* Emitted once all kernels have been entered; ticket: the caller's name for %hd_t. */
+/* Emitted once, after all kernels have been entered. `ticket` is the caller's name for %hd_t. */
 void pass_part_begin(struct pass_writer *w, const char *ticket);
 void pass_part_enter(struct pass_writer *w, const struct pass_place *at);
 void pass_part_claim(struct pass_writer *w, const struct pass_place *at);
