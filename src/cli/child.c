@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  * Copyright 2026 The heddle authors */
 
-/* Child processes of a verb, each with a pipe, and poll over all pipes. SIGCHLD is not used. */
+/* Runs the child processes of a verb. Each child has a pipe, and one poll() waits for all pipes.
+ * SIGCHLD is not used. */
 #include "cli/child.h"
 
 #include "base/measure.h"

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  * Copyright 2026 The heddle authors */
 
-/* heddle corun: several kernels on one device, one after the other, in streams or as one launch,
- * each time with equal data. */
+/* heddle corun runs several kernels on one device: one after the other, in streams, or as one
+ * launch. Every run starts with the same data. */
 #include "cli/corun/corun.h"
 #include "cli/corun/kernelspec.h"
 #include "cli/corun/woven.h"
@@ -66,7 +66,8 @@ static int read_workers(struct cli *c, struct dev_merging *m)
 
 	if (r == CLI_OK)
 		r = cli_number(c, "workers", 0, UINT32_MAX, &per_sm);
-	/* This option was once the limit for all SMs, so a large number was meant for that. */
+	/* In older versions --workers set the limit for all SMs together, so the error for a large
+	 * number names --total-workers. */
 	if (r == CLI_OK && cli_has(c, "workers") && (per_sm < 1 || per_sm > WORKERS_MAX))
 		r = cli_usage(c,
 			"--workers %s: 1 to %d for each SM; --total-workers sets the limit for all "

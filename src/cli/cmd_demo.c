@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0
  * Copyright 2026 The heddle authors */
 
-/* heddle demo: heddle's main job on this machine. Two programs that do not know heddle, a long one
- * of low priority and a short one of high priority: each alone, together without heddle, and
- * together under heddle, in one run. Every result is compared with the host's. */
+/* heddle demo shows heddle's main purpose on this machine. It runs two programs that do not know
+ * heddle: a long one of low priority and a short one of high priority. Each program runs alone,
+ * then both run together without heddle, and then both run together under heddle. Every result is
+ * compared with the host's. */
 #include "cli/bench/figures.h"
 #include "cli/progress.h"
 #include "cli/timeline.h"
@@ -120,10 +121,11 @@ static const char *find_noise(const struct demo *d, unsigned i, char *buf, size_
 	return why ? why : figures_noise(&f[0], 2, spread, buf, size);
 }
 
-/* Rounds in which high was launched while low ran, and those of them in which high ended clearly
- * first: by a twentieth of low's time, as without heddle both end at about the same time. On the
- * virtual GPU this is the result. Its times depend on the machine's other load, but the order of
- * the blocks decides which of two kernels ends first. */
+/* together counts the rounds in which the high-priority program launched while the low-priority one
+ * ran. overtook counts those in which the high-priority program ended first by at least a twentieth
+ * of the other's time. The margin is needed because without heddle both end at about the same time.
+ * On the virtual GPU overtook is the result, because times there depend on other load of the
+ * machine. The order of the blocks, which decides which kernel ends first, does not. */
 struct order {
 	unsigned together, overtook;
 };

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  * Copyright 2026 The heddle authors */
 
-/* heddle ptx check: errors in PTX files and, for each kernel, how it can be steered, and why not
- * better. */
+/* heddle ptx check reports errors in PTX files. For each kernel it also prints how heddle can
+ * schedule it, and what prevents a better method. */
 #include "cli/ptx_file.h"
 #include "pass/pass.h"
 

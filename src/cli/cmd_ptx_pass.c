@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0
  * Copyright 2026 The heddle authors */
 
-/* heddle ptx PASS: a verb for each row of the registry of passes. Passes that rewrite a kernel in
- * its module take a file, and rewrite all of its kernels. Passes that make a form of kernels with
- * blocks of a given shape take kernel specifications (ptx_form.c). */
+/* heddle ptx PASS has one verb for each entry in the registry of passes. A pass that rewrites a
+ * kernel in its module takes a PTX file and rewrites all kernels in it. A pass that makes one form
+ * (a rewritten kernel) from several kernels and block shapes takes kernel specifications
+ * (ptx_form.c). */
 #include "cli/ptx_form.h"
 
 #include <errno.h>
@@ -37,7 +38,8 @@ struct output {
 	struct ptx_dump dump;
 };
 
-/* Rewrites one kernel of the module in place. CLI_OK, or CLI_FAILED after it reported the error. */
+/* Rewrites one kernel of the module in place. Returns CLI_OK, or CLI_FAILED after it reports the
+ * error. */
 static int rewrite_kernel(struct cli *c, struct output *o, struct cli_ptx *f, const char *name)
 {
 	struct pass_guest kernel = {.m = f->module, .name = name};

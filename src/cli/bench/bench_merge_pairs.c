@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0
  * Copyright 2026 The heddle authors */
 
-/* Pairs in every way (KernelMerge, figures 4, 6 and 7), and the chosen way compared with unmodified
- * launches. Each pair may take an equal part of the remaining time. */
+/* Measures pairs of kernels with every method (KernelMerge, figures 4, 6 and 7), and then compares
+ * the chosen method with unmodified launches. With a time limit, each pair gets an equal share of
+ * the remaining time. */
 #include "cli/bench/bench_merge.h"
 
 #include "cli/progress.h"
@@ -252,7 +253,7 @@ static const char *why_none(const struct ways *t, const struct column *c)
 	return "none was tried";
 }
 
-/* Adds a note below the table, one for all pairs to which it applies. */
+/* Adds a note to be printed below the table. Pairs with the same reason share one note. */
 static int add_note(struct merge_bench *b, const char *why, uint32_t of_columns, unsigned pair)
 {
 	struct merge_note **at = &b->notes, *n;
@@ -403,7 +404,7 @@ static void print_summary(struct merge_bench *b, const char *key)
 			steal / parted);
 }
 
-/* run: called for each pair, with its time limit in milliseconds (0: none). */
+/* Calls run for each pair, with the pair's time limit in milliseconds (0: no limit). */
 static void for_each_pair(struct merge_bench *b,
 	void (*run)(struct merge_bench *b, struct merge_pair *p, double part_ms))
 {

@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0
  * Copyright 2026 The heddle authors */
 
-/* The pairs of heddle bench share ("Adaptive simultaneous multi-tenancy", section 4.4, figures 10
- * and 11). Each pair runs in three orders: one program first and the other after a tenth of its
- * time alone, the same the other way round, and both at once. A pair's figure is the geometric mean
- * over the orders, and a group's the geometric mean over its pairs. */
+/* Measures the pairs of heddle bench share ("Adaptive simultaneous multi-tenancy", section 4.4,
+ * figures 10 and 11). Each pair runs in three launch orders: the second program a tenth of the
+ * first one's time after it, the same with the programs swapped, and both at once. The figure of a
+ * pair is the geometric mean over the three orders. The figure of a group is the geometric mean
+ * over its pairs. */
 #include "cli/bench/bench_share.h"
 
 #include <math.h>

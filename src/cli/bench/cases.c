@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  * Copyright 2026 The heddle authors */
 
-/* One arrangement after another: its programs are all started at once, and stay up for all
- * cases. */
+/* Measures one arrangement after another. The programs of an arrangement all start at once, and
+ * each process keeps running for all cases of the arrangement. */
 #include "cli/bench/cases.h"
 
 #include <stdio.h>
@@ -113,8 +113,8 @@ static struct crew_member *enlist_program(
 		cs->table->scale ? cs->table->scale[c->program[i]] : 0, priority);
 }
 
-/* Delay of launch i after the start of the first kernel, in us. Launches in sequence are apart_us
- * apart. */
+/* Returns the delay of launch i after the start of the first kernel, in us. Without a delay in the
+ * case, launches after the second are apart_us apart. */
 static double delay_us(const struct cases *cs, const struct bench_case *c, unsigned i)
 {
 	double apart_us = cs->b->device == DEV_CPU ? 5000 : 50;
@@ -212,8 +212,8 @@ static int measure_arrangement(struct cases *cs, unsigned k)
 		return child_interrupted() ? CLI_FAILED : CLI_OK;
 	}
 	crew_open(&crew, &stage, &how);
-	/* On a GPU all programs start while the first gets ready; the virtual GPU needs the CPUs
-	 * itself. */
+	/* On a GPU, all programs start while the first one prepares its run. The virtual GPU needs
+	 * the CPUs itself, so there each program starts only when its case runs. */
 	for (unsigned i = 0; b->device != DEV_CPU && i < cs->n; i++)
 		for (unsigned m = 0; is_open(cs, &cs->at[i], k) && m < cs->at[i].n; m++)
 			enlist_program(cs, &crew, &cs->at[i], m);

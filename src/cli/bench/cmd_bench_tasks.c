@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0
  * Copyright 2026 The heddle authors */
 
-/* heddle bench tasks: how many tasks a pool takes in a second, how long one takes, and programs of
- * narrow tasks compared with the same work as launches in streams; a first part of Pagoda's figure
- * 5. */
+/* heddle bench tasks measures how many tasks a pool executes in a second and how long a single task
+ * takes. It also compares programs of narrow tasks with the same work as kernel launches in
+ * streams, which is a first part of Pagoda's figure 5. */
 #include "cli/bench/bench_tasks.h"
 #include "cli/progress.h"
 #include "rt/pool.h"
