@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0
  * Copyright 2026 The heddle authors */
 
-/* Programs that launch without end: started together, watched by their output lines, ended by a
- * file. Times are the programs' own; heddled only supplies its shares, which it counts from the
- * time when the weights are set. */
+/* Runs programs that launch endlessly. This file starts them together, follows their output lines,
+ * and ends them by creating a file. The programs measure the times themselves. heddled only
+ * supplies the shares, which it counts from the time when the weights are set. */
 #include "cli/crowd.h"
 
 #include <errno.h>

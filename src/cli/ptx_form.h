@@ -19,7 +19,7 @@ int ptx_dump_open(struct ptx_dump *d); /* d->c is set. CLI_OK or CLI_FAILED, sai
 void ptx_dump_to(struct ptx_dump *d, struct pass_request *rq);
 
 const struct pass_row *ptx_form_row(const struct cli *c); /* the verb's */
-/* The verb of a pass whose operands are kernel specifications. */
+/* Runs the verb of a pass whose operands are kernel specifications. */
 int ptx_form_run(struct cli *c);
 
 /* For help: "ids (description), ". */

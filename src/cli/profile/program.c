@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0
  * Copyright 2026 The heddle authors */
 
-/* A separate heddled with policy profile steers the program; its events give each launch's duration
- * and its blocks on each SM. The program runs repeatedly until every count of every kernel has as
- * many launches as wanted, or until more runs do not help. After each run the medians go into the
- * store, where the user's heddled finds them at its next start. */
+/* Measures a program's kernels. A separate heddled with policy profile schedules the program, and
+ * its events give the duration of each launch and its blocks on each SM. The program runs
+ * repeatedly until every count of every kernel has the wanted number of launches, or until more
+ * runs do not help. After each run the medians are stored, and the user's heddled reads them at its
+ * next start. */
 #include "cli/profile/program.h"
 
 #include "base/measure.h"
@@ -39,7 +40,8 @@ struct profiler {
 
 /* ---- where the curves go ---- */
 
-/* The store of the heddled that this user would start. 0 or a negative errno. */
+/* Finds the path of the store that a heddled started by this user would use. Returns 0 or a
+ * negative errno. */
 static int store_path(const struct cli *c, char *ret, size_t size)
 {
 	const char *given = cli_value(c, "store");
@@ -55,7 +57,8 @@ static int store_path(const struct cli *c, char *ret, size_t size)
 	return kept_default_path(ret, size);
 }
 
-/* A running heddled overwrites the rows of its store with its own knowledge. */
+/* Refuses to run if a heddled is running, because it would overwrite the profile in its store with
+ * its own data. */
 static int check_daemon(const struct cli *c)
 {
 	struct wire_status s;
@@ -91,7 +94,8 @@ struct keeping {
 	bool failed;
 };
 
-/* heddled supplies the kernel's identity and device; the curve is from its events. */
+/* Adds a row for the store. The kernel's identity and device come from heddled's reply, and the
+ * curve from heddled's events. */
 static void keep_kernel(void *user, const struct wire_kernel *w, const struct wire_shape *s)
 {
 	struct keeping *g = user;
@@ -206,7 +210,8 @@ static void read_events(const struct profiler *f, long from, struct strbuf *out)
 	}
 }
 
-/* The last line that the program, or heddle run, wrote to standard error; "": none. */
+/* Returns the last line that the program, or heddle run, wrote to standard error; "" if there is
+ * none. */
 static void last_line(const struct profiler *f, char *ret, size_t size)
 {
 	struct strbuf text = {0};

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  * Copyright 2026 The heddle authors */
 
-/* The output of heddle profile -- PROG: a table for each kernel and shape, or JSON. */
+/* Prints the output of heddle profile -- PROG: a table for each kernel and launch shape, or
+ * JSON. */
 #include "cli/profile/program.h"
 
 #include "base/measure.h"
