@@ -26,7 +26,7 @@ typedef void ask_profile_fn(
 int ask_profile(const char *socket, ask_profile_fn *fn, void *user);
 /* Sets a tenant's priority and weight. Returns -ESRCH if there is no such tenant, and -EPERM if the
  * tenant belongs to another user. */
-/* priority WIRE_AS_IT_IS, weight 0: not to change. */
+/* Priority WIRE_AS_IT_IS and weight 0 leave the tenant's value unchanged. */
 int ask_set(const char *socket, uint32_t tenant, int priority, uint32_t weight);
 /* Says why asking failed; CLI_FAILED. */
 int ask_failed(const struct cli *c, const char *socket, int error);

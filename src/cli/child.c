@@ -53,7 +53,7 @@ void child_end_if_interrupted(void)
 	raise(caught);
 }
 
-/* Never returns. in_fd < 0: nothing to read. */
+/* Executes the child's program; never returns. in_fd < 0: the child has no input. */
 static void become_child(char *const argv[], char *const env[], const char *err_path, int in_fd,
 	int out_fd, pid_t parent)
 {

@@ -25,10 +25,11 @@ struct child {
  * - err_path is the file for the child's standard error; NULL: the child inherits this
  * process's. */
 int child_start(char *const argv[], char *const env[], const char *err_path, struct child *ret);
-/* The same for a child that reads the input of child_tell. */
+/* Starts a child as child_start does, with a standard input for child_tell. */
 int child_start_listening(
 	char *const argv[], char *const env[], const char *err_path, struct child *ret);
-/* Negative errno: it no longer reads (-EPIPE), or a signal. */
+/* Writes text to the child's input. Returns 0 or a negative errno: -EPIPE if the child no longer
+ * reads, -EINTR after a signal. */
 int child_tell(struct child *c, const char *text);
 /* Ends the child's input. */
 void child_close_input(struct child *c);
@@ -47,7 +48,7 @@ int child_wait(struct child *children, unsigned n, int timeout_ms);
  * timeout_ms have passed (-ETIMEDOUT), or until a signal arrives (-EINTR). The children continue to
  * run. */
 int child_collect(struct child *children, unsigned n, int timeout_ms);
-/* SIGTERM, a second's patience, SIGKILL; and frees. */
+/* Sends SIGTERM, after a second SIGKILL, and frees the child's memory. */
 void child_finish(struct child *c);
 /* Describes how the child ended: "exit status 3" or "killed by SIGKILL". buf has at least 64 bytes.
  * Returns buf. */

@@ -73,7 +73,7 @@ struct cli {
 	unsigned number;         /* of a part, from 1: for errors */
 };
 
-/* The table, in the order in which help lists it. */
+/* The table of verbs, in the order in which help lists them. */
 extern const struct cli_verb *const cli_verbs[];
 extern const unsigned cli_verbs_len;
 extern const struct cli_verb cli_heddled; /* the daemon's own command line */
@@ -86,7 +86,7 @@ void cli_value_set(struct cli *c, const char *option, const char *value); /* not
  * given. Returns CLI_USAGE after it reports a value that is not a number in range. Numbers are
  * decimal or begin with 0x, and may end in k, m or g for powers of 1024. */
 int cli_number(const struct cli *c, const char *option, uint64_t min, uint64_t max, uint64_t *ret);
-/* The same for any text; the error calls it `what`. */
+/* Parses any text as cli_number does. The error message calls the text `what`. */
 int cli_parse_number(const struct cli *c, const char *what, const char *text, uint64_t min,
 	uint64_t max, uint64_t *ret);
 
@@ -103,7 +103,7 @@ int cli_misuse(const struct cli *c, const char *fmt, ...) HD_PRINTF(2, 3);
 /* Makes text from other sources safe for a terminal, in place. Characters that would move the
  * cursor and invalid UTF-8 become '?'. Tabs and newlines are kept. */
 void cli_plain(char *text, size_t len);
-/* Diagnostics with source line and caret, on standard error. */
+/* Prints diagnostics with source line and caret on standard error. */
 void cli_show_diags(const struct diag_list *d);
 
 /* Writes c->out and empties it. If writing fails, the framework reports the failure when the verb
@@ -150,13 +150,13 @@ const struct cli_option *cli_option_at(const struct cli_verb *v, unsigned i);
 const struct cli_verb *cli_near_verb(const char *group, const char *word);
 const char *cli_prefix(const struct cli_verb *v); /* "heddle " in front of its name, or "" */
 void cli_synopsis(const struct cli_verb *v, struct strbuf *out);
-/* "usage: …", in lines as wide as the terminal. */
+/* Appends "usage: ...", wrapped to the terminal's width. */
 void cli_usage_line(const struct cli_verb *v, struct strbuf *out);
 void cli_help_verb(const struct cli_verb *v, struct strbuf *out);
 void cli_help_all(const char *group, struct strbuf *out); /* group: "ptx", or NULL for all */
 void cli_man(struct strbuf *out);                         /* scdoc */
 void cli_man_options(const struct cli_verb *v, struct strbuf *out);
-/* program: "heddle" or "heddled". 0 or -EINVAL */
+/* Writes shell completions for program, "heddle" or "heddled". Returns 0 or -EINVAL. */
 int cli_completion(const char *shell, const char *program, struct strbuf *out);
 
 #endif

@@ -78,7 +78,7 @@ static int read_workers(struct cli *c, struct dev_merging *m)
 	return r;
 }
 
-/* *m is what --how says; options that are given change it. */
+/* Applies the given options to *m, which already has the defaults of --how. */
 static int read_merging(struct cli *c, struct arena *arena, unsigned n, struct dev_merging *m)
 {
 	static const struct {
@@ -119,7 +119,7 @@ static int read_weaving(struct cli *c, struct dev_merging *m)
 	return r;
 }
 
-/* --how, and the options that belong to that way. */
+/* Reads --how, and the options that belong to the chosen method. */
 static int read_way(struct cli *c, struct arena *arena, unsigned n, struct corun_options *o)
 {
 	static const struct {
@@ -201,7 +201,7 @@ static void json_merge(struct json *j, const struct spec *specs, const struct co
 		woven_json(j, specs, &r->woven);
 }
 
-/* Workers that had it, from its first block to its last. */
+/* Returns how many workers on average served the kernel between its first and its last block. */
 static double resident_mean(const struct corun_result *r, unsigned i)
 {
 	return r->times.of[i].ms > 0 ? r->times.of[i].busy_ms / r->times.of[i].ms : 0;

@@ -51,7 +51,7 @@ static struct stage_run make_run(const struct demo *d, const char *low, const ch
 		.timeout_ms = 120000};
 }
 
-/* One of the pair alone, or both, as `how` says. */
+/* Runs one program of the pair alone, or both (low or high may be NULL). */
 static int run_one(struct demo *d, struct stage *stage, const char *low, const char *high,
 	const char *how, struct stage_result *ret)
 {
@@ -109,7 +109,7 @@ static struct figures demo_figures(
 	return figures_of(together, d->alone_low[i].low_ns, d->alone_high[i].high_ns);
 }
 
-/* Why the pair's figures are no result; NULL: no objection. */
+/* Returns why the pair's figures are no valid result, or NULL if they are. */
 static const char *find_noise(const struct demo *d, unsigned i, char *buf, size_t size)
 {
 	const struct stage_result *u = &d->unmanaged[i], *m = &d->managed[i];
@@ -268,7 +268,7 @@ static int write_svg(struct demo *d, const char *path)
 	return r;
 }
 
-/* The results first: the picture's folder may not be ours. */
+/* Prints the results before it writes the picture, which may fail. */
 static int show_results(struct demo *d, const char *svg)
 {
 	int r = CLI_OK;

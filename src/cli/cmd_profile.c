@@ -114,7 +114,7 @@ static void profile_finish(struct profile *p)
 	VEC_FREE(&p->shapes);
 }
 
-/* One past the last shape of the i-th kernel. */
+/* Returns the index after the last shape of kernel i. */
 static size_t shapes_end(const struct profile *p, size_t i)
 {
 	return i + 1 < p->first.len ? p->first.at[i + 1] : p->shapes.len;

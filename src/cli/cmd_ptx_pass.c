@@ -70,7 +70,7 @@ static int rewrite_kernel(struct cli *c, struct output *o, struct cli_ptx *f, co
 	return o->dump.failed ? CLI_FAILED : CLI_OK;
 }
 
-/* The names first: a pass moves the module's items. */
+/* Collects the kernels' names first, because a pass moves the module's items. */
 static int transform_all(struct cli *c, struct output *o, struct cli_ptx *f)
 {
 	const char *only = cli_value(c, "kernel");
@@ -104,7 +104,7 @@ static int rewrite_file(struct cli *c, struct cli_ptx *f, void *user)
 		r = transform_all(c, o, f);
 	else
 		o->found++;
-	/* Another of the file's may have the kernel. */
+	/* Another PTX of the file may contain the kernel. */
 	if (cli_has(c, "kernel") && o->found == before && r == CLI_OK)
 		return CLI_OK;
 	cli_show_diags(&f->diags);

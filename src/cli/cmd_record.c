@@ -232,7 +232,7 @@ static void remove_file(struct recorder *x, const char *name)
 		unlink(path);
 }
 
-/* Each line of the shim's once, and no file of it left. */
+/* Prints each line that the shim wrote once, and removes the shim's file. */
 static void show_skipped(struct recorder *x)
 {
 	const char *path = in_folder(x, RECORD_SKIPPED);

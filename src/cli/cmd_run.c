@@ -120,7 +120,7 @@ static int ask_daemon(const struct cli *c, uint64_t weight)
 	return set_mps(&s, priority ? priority : "");
 }
 
-/* False, said: the program goes past the shim. */
+/* Returns whether the program will load the shim. If not, prints a warning with the reason. */
 static bool can_be_reached(const struct cli *c)
 {
 	char why[STEER_WHY];

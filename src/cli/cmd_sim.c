@@ -173,7 +173,7 @@ static int simulate_trace(
 	return status < 0 ? trace_failed(c, job->diags, status) : CLI_OK;
 }
 
-/* Each device of the trace has an engine of its own. */
+/* Each device of the trace has its own scheduling engine. */
 static int simulate_all(
 	struct cli *c, struct json *j, const struct sim_job *whole, struct sim_picture *picture)
 {

@@ -31,7 +31,7 @@ static bool is_file(const struct cli_option *o)
 	       (strstr(o->value, "FILE") || strstr(o->value, "DIR") || strstr(o->value, "PATH"));
 }
 
-/* The name of a kernel in the files that are the operands. */
+/* Returns whether the option's value is a kernel of the files among the operands. */
 static bool is_kernel(const struct cli_option *o)
 {
 	return o->value && strcmp(o->name, "kernel") == 0;
@@ -86,7 +86,7 @@ static bool in_group(const struct cli_verb *v)
 	return v->name[first_len(v)] == ' ';
 }
 
-/* First words, each once, with blanks between them. */
+/* Appends the first words of all verbs, each once, separated by blanks. */
 static void first_words(struct strbuf *out)
 {
 	for (unsigned i = 0; i < cli_verbs_len; i++)

@@ -103,7 +103,7 @@ static int report_failure(const struct crew *crew, const struct crew_member *m, 
 		crew->s->spec.name, what);
 }
 
-/* Has it said, since what was read, that it is in this state? */
+/* Returns whether the program has reported this state in output not yet read. */
 static bool has_said(const struct crew_member *m, const char *state)
 {
 	const char *p = m->child.out.at ? m->child.out.at + m->read : NULL;
@@ -114,7 +114,7 @@ static bool has_said(const struct crew_member *m, const char *state)
 	return p && strchr(p, '\n');
 }
 
-/* Until all of them say that they are in this state. */
+/* Waits until all members report this state. */
 static int await_state(
 	struct crew *crew, struct crew_member *const *members, unsigned n, const char *state)
 {

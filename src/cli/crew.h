@@ -58,9 +58,9 @@ struct crew_result {
 	unsigned preemptions, shrinks, checked, wrong;
 };
 
-/* s and how stay the caller's, and must outlive it. */
+/* Opens a crew. s and how belong to the caller, and must outlive the crew. */
 void crew_open(struct crew *crew, struct stage *s, const struct stage_run *how);
-/* Ends all; what a program says at its end is not asked. */
+/* Ends all programs, and ignores what they print at their end. */
 void crew_close(struct crew *crew);
 /* Returns the program with this name, size, scale of its input (0: 1) and priority, and starts the
  * program if necessary. It starts in the background, so enlist all programs before the first run.

@@ -119,7 +119,7 @@ static void take_row(void *user, const struct wire_row *row)
 	}
 }
 
-/* heddled counts shares anew from when a weight is set. */
+/* Makes heddled count shares anew, which it does when a weight is set. */
 static int count_shares_anew(struct crowd *w)
 {
 	int r = ask_list(w->socket, take_row, w);

@@ -80,7 +80,7 @@ static void put_wrapped(const char *text, unsigned indent, unsigned width, struc
 	}
 }
 
-/* A line is broken between options, never inside "[-k NAME]". */
+/* Prints the usage line, broken only between options and never inside "[-k NAME]". */
 void cli_usage_line(const struct cli_verb *v, struct strbuf *out)
 {
 	unsigned width = page_width(), at = 7;
@@ -162,7 +162,7 @@ void cli_help_all(const char *group, struct strbuf *out)
 	strbuf_puts(out, "\nheddle VERB -h says more about one.\n");
 }
 
-/* Text for scdoc: its markup characters lose their meaning. */
+/* Writes text for scdoc, with its markup characters escaped. */
 static void man_text(const char *text, struct strbuf *out)
 {
 	for (const char *p = text; *p; p++) {
@@ -217,7 +217,8 @@ void cli_man(struct strbuf *out)
 		man_text(v->summary + 1, out);
 		strbuf_puts(out, ".\n\n");
 		if (v->details) {
-			/* Unchanged, as in -h: its line breaks and columns matter. */
+			/* The text is unchanged, as in -h, because its line breaks and columns
+			 * matter. */
 			strbuf_puts(out, "```\n");
 			put_wrapped(v->details, 0, 72, out);
 			strbuf_puts(out, "```\n\n");

@@ -126,7 +126,7 @@ static void share_text(char *buf, size_t size, const struct wire_row *r)
 		snprintf(buf, size, "-/%.1f", r->share_wanted / 10.0);
 }
 
-/* "12 short": why most of those that are not managed are not. */
+/* Formats the most frequent reason why launches were not managed, such as "12 short". */
 static void reason_text(char *buf, size_t size, const uint64_t launched[WIRE_REASONS])
 {
 	enum wire_reason why = main_reason(launched);
@@ -214,7 +214,7 @@ static void add_line(const struct wire_row *r, unsigned worst, unsigned columns,
 	strbuf_finish(&line);
 }
 
-/* UUIDs distinguish devices with the same name. */
+/* Returns whether another device has the same name; UUIDs then tell the devices apart. */
 static bool name_is_shared(const struct listing *l, const struct wire_row *r)
 {
 	for (size_t i = 0; i < l->rows.len; i++)

@@ -24,7 +24,7 @@ void listing_finish(struct listing *l);
 /* Formats the listing as lines that are at most `columns` wide (0: no limit). Table columns that do
  * not fit are left out. */
 void listing_text(const struct listing *l, unsigned columns, struct strbuf *out);
-/* The value of the open key: an array of tenants. */
+/* Writes an array of tenants as the value of the open key. */
 void listing_json(const struct listing *l, struct json *j);
 
 #endif

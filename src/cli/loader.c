@@ -49,8 +49,8 @@ struct loader {
 	unsigned n;
 };
 
-/* Searches for a file in a list of folders separated by colons. p is the program whose folder
- * replaces $ORIGIN; NULL: the list does not use $ORIGIN. */
+/* Searches for a file in a list of folders separated by colons. p is the program or library whose
+ * folder replaces $ORIGIN; NULL: $ORIGIN is not replaced. */
 static bool in_folders(
 	const char *list, const struct program *p, const char *name, char *ret, size_t max)
 {

@@ -69,7 +69,7 @@ void cli_emit(struct cli *c)
 {
 	if (c->out.len)
 		progress_clear();
-	/* Names and texts come from files and other programs. */
+	/* The output may contain names and texts from files and other programs. */
 	if (isatty(STDOUT_FILENO))
 		cli_plain(c->out.at, c->out.len);
 	if (c->out.len && !c->out_error && fwrite(c->out.at, 1, c->out.len, stdout) != c->out.len)
@@ -100,7 +100,7 @@ void cli_show(struct cli *c, const char *fmt, ...)
 	free(text);
 }
 
-/* A full disk or a closed pipe is a failure like any other. */
+/* A full disk or a closed pipe is reported like any other failure. */
 static int flush_out(struct cli *c, int status)
 {
 	cli_emit(c);
@@ -165,7 +165,7 @@ const struct cli_verb *cli_near_verb(const char *group, const char *word)
 	return NULL;
 }
 
-/* group: "ptx", or NULL for a first word. Returns CLI_USAGE. */
+/* Reports an unknown verb. group is "ptx", or NULL for a first word. Returns CLI_USAGE. */
 static int no_such_verb(const char *group, const char *word)
 {
 	const struct cli_verb *near = cli_near_verb(group, word);

@@ -79,7 +79,7 @@ static bool offset_of(const struct program *p, const Elf64_Ehdr *e, uint64_t add
 	return false;
 }
 
-/* The next of the dynamic section from *io_at on. */
+/* Reads the next entry of the dynamic section at *io_at. */
 static bool next_entry(const struct program *p, uint64_t *io_at, Elf64_Dyn *ret)
 {
 	if (!read_at(p->dynamic, *io_at, ret, sizeof(*ret)) || ret->d_tag == DT_NULL)

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  * Copyright 2026 The heddle authors */
 
-/* How an executable uses the GPU, found without running it. */
+/* Finds out how an executable uses the GPU, without running it. */
 #ifndef HEDDLE_CLI_PROGRAM_H
 #define HEDDLE_CLI_PROGRAM_H
 
@@ -27,7 +27,7 @@ struct program {
 	const char *rpath, *runpath;
 };
 
-/* Looks name up in PATH as execvp does. 0 or negative errno. */
+/* Opens a program, which is looked up in PATH as execvp does. Returns 0 or a negative errno. */
 int program_open(const char *name, struct program *ret);
 /* Opens a file by its path, and reads only its headers and its dynamic section. */
 int program_open_headers(const char *path, struct program *ret);

@@ -17,7 +17,7 @@ void progress_more(int steps);
 /* The next step begins. */
 void progress_step(const char *fmt, ...) HD_PRINTF(1, 2);
 void progress_clear(void);
-/* How wide the terminal behind fd is; 0: it is none. */
+/* Returns the width of the terminal behind fd, or 0 if fd is not a terminal. */
 unsigned terminal_columns(int fd);
 
 #endif

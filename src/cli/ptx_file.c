@@ -303,7 +303,7 @@ static int choose_kernel(struct cli *c, struct cli_ptx *f, void *user)
 	return CLI_OK;
 }
 
-/* The kernel is not there, or may be one of several. */
+/* Reports that the kernel does not exist, or that the name fits several kernels. */
 static int no_kernel(struct cli *c, struct choice *ch, const char *path)
 {
 	struct strbuf *names = &ch->names;

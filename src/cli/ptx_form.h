@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0
  * Copyright 2026 The heddle authors */
 
-/* Shared by the verbs of passes (cmd_ptx_pass.c). */
+/* Functions that the verbs of passes share (cmd_ptx_pass.c). */
 #ifndef HEDDLE_PTX_FORM_H
 #define HEDDLE_PTX_FORM_H
 
 #include "cli/ptx_file.h"
 #include "pass/registry.h"
 
-/* --dump DIR: NUMBER-PASS-KERNEL-in.ptx and so on. */
+/* Writes the files of --dump DIR: NUMBER-PASS-KERNEL-in.ptx and so on. */
 struct ptx_dump {
 	struct cli *c;
 	const char *dir; /* NULL: not asked for */

@@ -53,7 +53,7 @@ struct recorded {
 
 /* ---- fields ---- */
 
-/* A number from min to max; the error names the key. */
+/* Reads a number from min to max. An error names the key. */
 static int read_uint(struct recorded *r, const json_t *o, const char *key, uint64_t min,
 	uint64_t max, uint64_t *ret)
 {
@@ -243,9 +243,8 @@ static int tenant_event(struct recorded *r, const char *what, uint64_t t, const 
 	if (strcmp(what, "leave") == 0) {
 		count_unseen(r, n, o);
 		tenant_opaque(r, n, t, false);
-		/* Only a tenant with unfinished launches leaves in the trace. A tenant whose
-		 * launches are complete stays, because they may take longer under another
-		 * policy. */
+		/* A tenant whose launches are all complete does not leave in the trace, because
+		 * they may take longer under another policy. */
 		if (n->open)
 			strbuf_printf(&r->devices.at[n->device].text, "at %lluns leave %s\n",
 				(unsigned long long)t, n->name);
@@ -255,7 +254,7 @@ static int tenant_event(struct recorded *r, const char *what, uint64_t t, const 
 
 /* ---- launches ---- */
 
-/* Kernels keep apart though their names are cut. */
+/* Shortens a kernel's name, and keeps kernels with equal beginnings distinct. */
 static int kernel_word(struct recorded *r, const char *name, char ret[NAME_BYTES])
 {
 	char word[15], *copy;
@@ -297,13 +296,13 @@ static int read_measured(struct recorded *r, const json_t *o, struct measured *m
 		(read_uint(r, o, "device_done_ns", 0, INT64_MAX, &done) < 0 ||
 			read_uint(r, o, "device_arrived_ns", 0, INT64_MAX, &arrived) < 0))
 		return -EINVAL;
-	/* Of one that was over before heddled saw it. */
+	/* For a launch that was over before heddled saw it, the device's times count. */
 	if (!m->ran_ns && arrived && done > arrived)
 		m->ran_ns = MIN(done - arrived, SIM_TIME_MAX_NS);
 	return 0;
 }
 
-/* Blocks run in rounds of as many as may be there at once. */
+/* Writes a launch to the trace. Its blocks run in waves of one block per worker. */
 static int launch_end(
 	struct recorded *r, struct tenant *n, const char *kernel, const struct measured *m)
 {

@@ -58,7 +58,7 @@ static void print_message(
 		fprintf(stderr, "  hint: %s\n", hint);
 }
 
-/* An object that is closed again: a result that may be kept. */
+/* Returns whether b is a complete JSON object, which can be kept as a result. */
 static bool is_whole(const struct strbuf *b)
 {
 	bool in_string = false;

@@ -99,7 +99,7 @@ static void close_socket(struct watch *w)
 	VEC_FREE(&w->tenants);
 }
 
-/* One that waits to be heard. False: nobody does. */
+/* Reads one waiting report. Returns false if none is waiting. */
 static bool read_report(struct watch *w)
 {
 	int sock = accept4(w->listener, NULL, NULL, SOCK_CLOEXEC), fd = -1, r;
@@ -169,7 +169,7 @@ static bool is_final(const struct tenant *t)
 	return __atomic_load_n(&t->page->left, __ATOMIC_ACQUIRE);
 }
 
-/* Does not wait for processes that outlive the program. */
+/* Waits for the final figures, but not for processes that outlive the program. */
 static void await_figures(const struct watch *w)
 {
 	for (int ms = 0; ms < FINAL_MS; ms += 5) {
@@ -210,7 +210,7 @@ static void add_launches(struct strbuf *o, const struct wire_page *p)
 				wire_reason_rows[i].name, wire_reason_rows[i].text);
 }
 
-/* Its program is a tenant on several devices. */
+/* Returns whether this tenant's program is a tenant on several devices. */
 static bool is_one_of_several(const struct watch *w, const struct tenant *t)
 {
 	for (size_t i = 0; i < w->tenants.len; i++) {

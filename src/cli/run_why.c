@@ -98,7 +98,7 @@ void run_look(pid_t pid, const char *report_path, struct run_seen *io)
 	look_at_libraries(pid, io);
 }
 
-/* Finds an obstacle in the program's file. False: none. */
+/* Finds an obstacle in the program's file. Returns false if there is none. */
 static bool file_shows(const char *name, char *buf, size_t size)
 {
 	const char *device = getenv("HEDDLE_DEVICE"), *why = NULL;

@@ -10,7 +10,7 @@
 
 #include <sys/types.h>
 
-/* The process as /proc showed it when we last looked. */
+/* The state of the process according to /proc when it was last examined. */
 struct run_seen {
 	bool is_cleared;   /* its environment has no HEDDLE_REPORT, with this path */
 	bool has_shim;     /* heddle's libcuda.so.1 is loaded */

@@ -91,9 +91,9 @@ void stage_close(struct stage *s);
 int stage_run(
 	struct stage *s, struct arena *a, const struct stage_run *run, struct stage_result *ret);
 
-/* How long the daemon's list of events is; 0: there is none. */
+/* Returns the length of heddled's event log; 0 if there is none. */
 long stage_events_end(const struct stage *s);
-/* Those behind `from`, and what is counted of them. */
+/* Reads the events after offset `from`, and the figures that are counted from them. */
 void stage_read_events(const struct stage *s, struct arena *a, long from, struct stage_result *res);
 
 /* An event from stage_result.events. what is "" for a line that is not an event. */
@@ -101,7 +101,7 @@ struct stage_event {
 	char what[16];
 	uint64_t t_ns, store_ns, total, finished; /* the latter two: blocks */
 };
-/* The event at *at, and *at past it; false after the last. */
+/* Reads the event at *at and moves *at past it. Returns false after the last event. */
 bool stage_next_event(const char **at, struct stage_event *ret);
 
 #endif

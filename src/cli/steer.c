@@ -74,7 +74,7 @@ static bool has_driver(void)
 	return true;
 }
 
-/* Puts dir in front of what LD_LIBRARY_PATH holds. */
+/* Puts dir at the front of LD_LIBRARY_PATH. */
 static int library_path(const char *dir)
 {
 	const char *old = getenv("LD_LIBRARY_PATH");

@@ -36,7 +36,7 @@ struct merge_curve {
 	double part[MERGE_CURVE], ms[MERGE_CURVE];
 };
 
-/* Medians; 0: it cannot be, or was not measured. */
+/* Median times of a pair in ms; 0 if a method is impossible or was not measured. */
 struct merge_pair {
 	unsigned a, b; /* merge_rows */
 	bool done;
@@ -75,7 +75,7 @@ struct merge_bench {
 };
 
 bool merge_is_late(const struct merge_bench *b);
-/* Kernel i ready, its twin too if asked for. */
+/* Loads kernel i, and with twin also a second instance for a pair with itself. */
 int merge_kernel(struct merge_bench *b, unsigned i, bool twin);
 /* The kernels of a pair as a set. */
 int merge_open(
@@ -87,7 +87,7 @@ int merge_alone(struct merge_bench *b);    /* bench_merge_cost.c: kernels as the
 int merge_overhead(struct merge_bench *b); /* one kernel in the scheduler (figure 5) */
 int merge_pairs(struct merge_bench *b);    /* bench_merge_pairs.c: figures 4, 6 and 7 */
 int merge_tuned(struct merge_bench *b);    /* what was kept, beside what changes nothing */
-/* bathtub.c: figure 6 for all pairs that were measured. */
+/* Draws figure 6 for all pairs that were measured (bathtub.c). */
 void bathtub_svg(const struct merge_bench *b, struct strbuf *out);
 
 #endif

@@ -222,7 +222,8 @@ static int time_form(struct merge_bench *b, struct cost *t, unsigned f, bool cou
 	return r;
 }
 
-/* Of the sizes of claims from form `first` on. */
+/* Returns the fastest of the forms from `first` on, which differ in the number of blocks for each
+ * claim. */
 static unsigned best_claim(const struct cost *t, unsigned first)
 {
 	unsigned best = first;

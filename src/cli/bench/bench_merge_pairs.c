@@ -35,7 +35,7 @@ static bool is_partition(const struct way *w)
 	return w->merging.order == CTL_PARTITION && !w->merging.help_others;
 }
 
-/* The gains of a row: of the best way of each kind. */
+/* The columns of the table of pairs. Each shows the gain of the best method of its kind. */
 static const struct column {
 	const char *head, *key; /* of the table; in JSON */
 	int width;
@@ -235,7 +235,8 @@ static void print_row(struct merge_bench *b, const struct merge_pair *p)
 
 /* ---- what was not measured ---- */
 
-/* Partitions are tried where stealing can be. */
+/* Returns why column c has no result. Partitions are only tried if work stealing is possible, so
+ * the reason for stealing counts for partitions too. */
 static const char *why_none(const struct ways *t, const struct column *c)
 {
 	for (unsigned pass = 0; pass < 2; pass++)
@@ -438,7 +439,8 @@ int merge_pairs(struct merge_bench *b)
 
 /* ---- what was kept ---- */
 
-/* Three ways in turn; the first round counts for nothing. */
+/* Measures three methods alternately: one after the other, in streams, and the stored one. The
+ * first round is not counted. */
 static int run_three(struct merge_bench *b, struct ways *t, struct merge_pair *p)
 {
 	enum dev_how hows[] = {DEV_SEQUENTIAL, DEV_STREAMS, 0};

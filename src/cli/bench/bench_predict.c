@@ -136,7 +136,8 @@ static double show_size(struct predict *p, const struct wire_shape *s)
 	return error;
 }
 
-/* Of the sizes that heddled has learnt since it knew n. */
+/* Prints a program's figures. known[0] to known[n-1] are the sizes that heddled knew before the
+ * held-out sizes ran; only later sizes count. */
 static void show_program(struct predict *p, const struct wire_shape *known, size_t n)
 {
 	double sum = 0, worst = 0;

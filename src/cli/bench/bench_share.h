@@ -49,7 +49,7 @@ struct share_pair {
 	struct bench_case *by[SHARE_ORDERS]; /* SECOND: the second program is the case's first */
 };
 
-/* A pair's figures in one arrangement, over its orders. */
+/* A pair's figures in one arrangement, combined over its three launch orders. */
 struct share_figures {
 	struct figures f; /* geometric means */
 	/* greatest spread of the pair's makespans, relative to their median; -1 if there is only
@@ -71,8 +71,8 @@ struct share {
 	/* a bit for each arrangement of --only; 0: all that the other options allow */
 	unsigned only;
 	const char *store; /* of heddle profile; NULL: none */
-	/* Curves from the store: curve_ns[p][i] is an SM's time for one block of program p while i
-	 * + 1 blocks run on the SM; 0 if unknown. */
+	/* Curves from the store: curve_ns[p][n - 1] is an SM's time for one block of program p
+	 * while the SM has n blocks; 0 if unknown. */
 	float curve_ns[SHARE_PROGRAMS][SCHED_PER_SM];
 	bool has_curve[SHARE_PROGRAMS];
 	struct {

@@ -183,7 +183,8 @@ static int measure_pair(struct share *s, struct oracle *o)
 
 /* ---- figures ---- */
 
-/* Percent; NAN: there is no gain to have a part of. */
+/* Returns greedy's part of the best division's gain in percent, or NaN if the best division has no
+ * gain. */
 static double part_of_gain(double greedy, double best)
 {
 	return greedy > 0 && best - 1 >= LEAST ? 100 * (greedy - 1) / (best - 1) : NAN;
@@ -269,7 +270,7 @@ int share_oracle(struct share *s)
 		struct oracle o = {.pair = &s->pairs[i], .best = 1, .name = "sequential"};
 		struct share_figures f;
 
-		/* A program alone that failed leaves nothing to compare with. */
+		/* Without the time of a program alone there is nothing to compare with. */
 		if (!share_figures_of(s, o.pair, SHARE_SEQUENTIAL, &f))
 			continue;
 		if (share_figures_of(s, o.pair, SHARE_GREEDY, &f))

@@ -138,7 +138,7 @@ static int read_pairs(struct share *s)
 	return CLI_OK;
 }
 
-/* Without --low, the table of utilisations decides. */
+/* Without --low, the table of utilisations decides which programs are low. */
 static int read_low(struct share *s)
 {
 	const char *text = cli_value(s->b.c, "low");

@@ -80,7 +80,7 @@ static void add_rounds(struct lost_samples *to, const struct stage_result *res, 
 
 		to->ns[to->n++] = (double)(end - MIN(r->low_launch_ns, r->high_launch_ns));
 	}
-	/* One round is like the other: about as many in each. */
+	/* Rounds are similar, so each is assumed to have the same share of the preemptions. */
 	to->preemptions += ((res->preemptions + res->shrinks) * n + res->rounds / 2) / res->rounds;
 }
 
@@ -392,13 +392,13 @@ static void show_extra(struct bench *b, const struct extra_pair *pairs, unsigned
 
 int bench_extra(struct bench *b)
 {
-	/* The paper's high ones, nn and md, beside cfd and pl. */
+	/* The paper pairs the high-priority programs nn and md with cfd and pl. */
 	struct extra_pair pairs[EXTRA_PAIRS] = {{3, 1}, {3, 4}, {0, 1}, {0, 4}};
 	unsigned steps, n = count_extra(b, &steps);
 	unsigned sms[STEPS] = {0};
 	int r;
 
-	/* To the whole device, however many are needed. */
+	/* The steps end with the whole device, no matter how many SMs the program needs. */
 	for (unsigned k = 1; k < steps; k++)
 		sms[k] = MAX(b->sms >> (steps - 1 - k), 1u);
 	r = extra_alone(b, pairs, n);

@@ -53,7 +53,8 @@ static int make_inputs(struct tasks_bench *b, struct tasks_program *p)
 	}
 	p->memory = malloc(4 * (p->in_words + 1));
 	p->got = malloc(4 * p->out_words);
-	/* Those of the first tasks have the outputs' own order. */
+	/* The expected outputs of the tasks that have different inputs, in the order of the
+	 * outputs. */
 	p->want = malloc(4 * p->out_words);
 	if (!p->memory || !p->got || !p->want)
 		return -ENOMEM;
@@ -325,7 +326,7 @@ int tasks_empty(struct tasks_bench *b, unsigned n, struct tasks_rate *ret)
 		if (r == CLI_OK)
 			ret->ms[k] = median_of(ms, b->rounds);
 	}
-	/* Once to have it awake, and its memory near. */
+	/* The first run only wakes the executor and warms its caches; the second is timed. */
 	for (unsigned i = 0; r == CLI_OK && i < b->rounds; i++) {
 		r = spawn_empty(b, &task, ret->burst, 1, &spawned, &all);
 		if (r == CLI_OK)

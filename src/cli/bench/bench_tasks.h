@@ -54,7 +54,7 @@ struct tasks_times {
  * error. Call tasks_close even after a failure. */
 int tasks_open(struct tasks_bench *b, struct tasks_program *p, const struct narrow_program *of);
 void tasks_close(struct tasks_bench *b, struct tasks_program *p);
-/* Every round in every way, each output compared. */
+/* Runs every method b->rounds times and checks each output. */
 int tasks_measure(struct tasks_bench *b, struct tasks_program *p, struct tasks_times *ret);
 #define TASKS_PRODUCERS 4u /* 1, 2, 4 and 8 threads */
 struct tasks_rate {
@@ -66,7 +66,7 @@ struct tasks_rate {
 };
 /* Of tasks that do nothing; medians. */
 int tasks_empty(struct tasks_bench *b, unsigned n, struct tasks_rate *ret);
-/* The legs of a task's way to the device and back. */
+/* The stages of a task between the host's spawn and its end as the host sees it. */
 enum tasks_leg {
 	/* from when the scheduler warp starts on the task until each of its warps has its command
 	 * word */

@@ -103,7 +103,8 @@ static struct crew_member *enlist_program(
 	bool by_priority = c->kind == CASE_PAIR || c->kind == CASE_DELAYED;
 	const char *priority = "normal";
 
-	/* Only where they count: else the same program serves all. */
+	/* Priorities are set only in arrangements that use them. In the others, one process serves
+	 * all cases. */
 	if (spec->ranked)
 		priority = c->program[i] == c->lead ? "high" : "normal";
 	else if (spec->mps_priorities || (spec->managed && by_priority))
@@ -113,8 +114,8 @@ static struct crew_member *enlist_program(
 		cs->table->scale ? cs->table->scale[c->program[i]] : 0, priority);
 }
 
-/* Returns the delay of launch i after the start of the first kernel, in us. Without a delay in the
- * case, launches after the second are apart_us apart. */
+/* Returns the delay of launch i after the start of the first kernel, in us. In cases without a
+ * delay, launch 1 follows at once and each later launch comes apart_us after the previous one. */
 static double delay_us(const struct cases *cs, const struct bench_case *c, unsigned i)
 {
 	double apart_us = cs->b->device == DEV_CPU ? 5000 : 50;
@@ -141,7 +142,7 @@ static bool is_swapped(const struct cases *cs, const struct bench_case *c)
 	return c->kind == CASE_REORDERED && cases_alone_of(cs, c, 2) < cases_alone_of(cs, c, 1);
 }
 
-/* A case that fails is counted, and the others go on. */
+/* Measures a case. A failure is counted, and the other cases continue. */
 static int run_case(struct cases *cs, struct crew *crew, unsigned k, struct bench_case *c)
 {
 	bool swap = is_swapped(cs, c);

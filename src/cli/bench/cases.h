@@ -73,12 +73,12 @@ unsigned cases_steps(const struct cases *cs);
  * progress. cs->left counts the cases that were not measured. CLI_FAILED means that the whole
  * benchmark must stop. */
 int cases_measure(struct cases *cs);
-/* Turnaround of its program i alone, ns; 0: not known. */
+/* Returns the turnaround of the case's program i alone, in ns; 0 if unknown. */
 double cases_alone_of(const struct cases *cs, const struct bench_case *c, unsigned i);
 /* Returns the spread of a program's turnarounds over the rounds, relative to their median, or -1 if
  * there is only one round. */
 double cases_spread(const struct crew_result *res, unsigned i);
-/* For a case that ran, and whose programs alone are known. */
+/* Computes the figures of a case that ran and whose programs were measured alone. */
 struct figures cases_figures(const struct cases *cs, const struct bench_case *c, unsigned k);
 
 /* ---- tables: each function writes its keys into the open JSON object and prints its text ---- */

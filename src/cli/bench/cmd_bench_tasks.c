@@ -61,7 +61,8 @@ static int find_file(struct tasks_bench *b, char **ret)
 		"no narrow.ptx among the kernels of this installation");
 }
 
-/* So that it is known which it is, the GPU is tried first. */
+/* Opens the device. Without --device, the GPU is tried before the virtual GPU, so that the output
+ * can name the kind that was used. */
 static int open_device(struct tasks_bench *b)
 {
 	const char *device = cli_value(b->c, "device");

@@ -42,7 +42,7 @@ unsigned lost_mean(const struct lost_pair *pairs, unsigned n, int low,
  * one round. With ten or more rounds, the fastest and the slowest tenth do not count, because the
  * host sometimes delays a round, which does not affect medians. */
 unsigned lost_noisy(const struct lost_pair *pairs, unsigned n, int low, double most);
-/* 0, -ENOMEM. The same samples give the same intervals. */
+/* Computes *ret; equal samples give equal intervals. Returns 0 or -ENOMEM. */
 int lost_sum_up(const struct lost_pair *pairs, unsigned n, struct lost *ret);
 
 #endif

@@ -44,7 +44,7 @@ double shares_wanted(const unsigned *weight, unsigned n, unsigned i);
 /* Returns the largest difference between a program's share (0 to 1) and the share that its weight
  * entitles it to, in percentage points. */
 double shares_deviation(const double *share, const unsigned *weight, unsigned n);
-/* 0; -ENOMEM; -ENODATA: in some window no program progressed. */
+/* Computes *ret. Returns 0, -ENOMEM, or -ENODATA if no program progressed in some window. */
 int shares_sum_up(const struct shares_input *in, struct shares *ret);
 
 #endif

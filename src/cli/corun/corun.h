@@ -25,7 +25,7 @@ struct corun_options {
 	bool check;
 };
 
-/* One buffer that is not what the plain kernel leaves. */
+/* A buffer that differs from what the plain kernel leaves. */
 struct corun_difference {
 	unsigned kernel, arg; /* from 0 */
 	uint64_t elements;    /* so many are others */
@@ -54,7 +54,7 @@ int corun_run(struct cli *c, struct arena *arena, const struct spec *specs, unsi
 /* ---- corun_run in steps, to run several methods on the same device, each with the same data
  * ---- */
 
-/* The device, for as long as the process has it. */
+/* A device, opened for the lifetime of the process. */
 struct corun_device {
 	struct host_device d;
 	struct gauge gauge;
@@ -102,7 +102,7 @@ void corun_close(struct corun *x);
  * NULL it is reported as an error. */
 int corun_prepare(
 	struct corun *x, enum dev_how how, const struct dev_merging *m, struct strbuf *why);
-/* How a launch is made (DEV_MERGE and fused ones). */
+/* Computes the launch parameters of a method (DEV_MERGE and fused methods). */
 int corun_plan(struct corun *x, enum dev_how how, const struct dev_merging *m, struct strbuf *why,
 	struct dev_merge_plan *ret);
 /* Fills all buffers, runs the kernels, and compares the buffers if the kernels have expected
@@ -116,7 +116,7 @@ const struct corun_result *corun_seen(const struct corun *x); /* device_name, n_
 /* Returns how long it took to make a form (a rewritten kernel) and to compile it, in ms. Call it
  * after corun_prepare. */
 void corun_made(const struct corun *x, enum dev_how how, double *ret_make, double *ret_compile);
-/* The result of weaving; after corun_prepare. Borrowed. */
+/* The result of weaving, valid after corun_prepare. The pointers are borrowed. */
 struct corun_woven {
 	const struct host_form *form;
 	const char *name; /* of the kernel that is not woven */
@@ -127,7 +127,7 @@ void corun_look_at_woven(
 /* Fills *ret with the digests and names that identify these kernels in the store of results. Both
  * belong to x. */
 void corun_identify(struct corun *x, struct model_together *ret);
-/* The way that was chosen (path as for model_store_open). */
+/* Reads the method that heddle tune stored (path as for model_store_open). */
 int corun_look_up(struct corun *x, const char *path, enum dev_how *ret_how, struct dev_merging *io);
 
 #endif

@@ -17,7 +17,7 @@ struct gauge {
 
 /* On the current context. A driver error. */
 CUresult gauge_open(const struct cu_api *cu, struct gauge *ret);
-/* Waits. *ret_same: two buffers of cuMemAlloc are equal. */
+/* Compares two buffers from cuMemAlloc, and waits for the result. */
 CUresult gauge_same(const struct cu_api *cu, const struct gauge *g, CUdeviceptr a, CUdeviceptr b,
 	uint64_t bytes, bool *ret_same);
 /* Measures the clock of an SM that is busy for a fifth of a millisecond. The call waits for the

@@ -53,7 +53,7 @@ int job_out_of_memory(const struct cli *c)
 
 /* ---- the module ---- */
 
-/* The recorded parameters, with the addresses replaced. */
+/* Copies the recorded parameters, with the addresses replaced. */
 static int take_recorded(struct job_kernel *k, uint32_t bytes)
 {
 	const struct record *r = k->spec->record;
@@ -250,7 +250,7 @@ static int make_initial(struct job_kernel *k, const struct cu_api *cu, unsigned 
 	return r;
 }
 
-/* The addresses of the buffers among the parameters. */
+/* Writes the addresses of the buffers into the parameters. */
 static void put_addresses(struct job_kernel *k)
 {
 	const struct record *r = k->spec->record;
@@ -293,7 +293,7 @@ int job_kernel_fill(struct job_kernel *k, const struct cu_api *cu)
 		}
 	}
 	put_addresses(k);
-	/* Streams of the caller's own do not wait for these copies. */
+	/* Wait for the copies, because non-blocking streams of the caller do not. */
 	JOB_TRY(k->c, cu->cuCtxSynchronize(), "filling buffers");
 	return CLI_OK;
 }

@@ -47,7 +47,7 @@ int job_kernel_load(struct job_kernel *k, const struct host_device *d, const cha
  * waits until both are done. A later call fills the same memory again from a copy on the device, so
  * each run starts with the same data. */
 int job_kernel_fill(struct job_kernel *k, const struct cu_api *cu);
-/* Writes the buffers that the specification names. */
+/* Writes to files those buffers for which the specification names a file. */
 int job_kernel_write(struct job_kernel *k, const struct cu_api *cu);
 int job_cu_failed(const struct cli *c, CUresult r, const char *what);
 extern const struct host_words job_words; /* the command line's */

@@ -9,7 +9,7 @@
 #include "cli/cli.h"
 #include "cli/corun/spec.h"
 
-/* For the table of a verb whose words are one specification. */
+/* For the option table of a verb whose arguments form one specification. */
 /* clang-format off */
 #define KERNELSPEC_OPTIONS                                            \
 	{0, "grid", "X[,Y[,Z]]", "blocks in the grid (4,2 or 4x2)"},               \

@@ -300,7 +300,7 @@ static bool compare_digest(
 	return false;
 }
 
-/* *ret_known false: the recording lacks this region's result. */
+/* Compares a region of memory. *ret_known is false if the recording lacks the region's result. */
 static int compare_region(
 	struct job_kernel *k, const struct cu_api *cu, unsigned i, bool *ret_known, bool *io_same)
 {

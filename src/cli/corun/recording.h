@@ -14,7 +14,7 @@
 #define RECORDING_FOLDER ".recorded" /* behind the program's name */
 
 bool recording_is(const char *word); /* "recorded:..." */
-/* A file, in the arena: its digest is not checked yet. */
+/* A recorded launch's file, read into the arena. Its digest is not checked yet. */
 struct recording {
 	const char *path;
 	const uint8_t *at;

@@ -87,7 +87,7 @@ static bool parse_unit(const char *text, bool is_signed, uint64_t *ret)
 	return true;
 }
 
-/* A value of type t from text[0, len), as its bytes. */
+/* Parses text[0] to text[len-1] as a value of type t, and stores its bytes in ret. */
 static int parse_value(const struct spec_type *t, const char *text, size_t len, uint8_t ret[8])
 {
 	char buf[64], *end;

@@ -49,7 +49,7 @@ struct spec {
 /* Parses grid or block dimensions, such as "4", "4,2", "4x2x1" or "64K,2". Each dimension is at
  * least 1. Returns 0 or -EINVAL. */
 int spec_parse_dims(const char *text, uint32_t ret[3]);
-/* 0; -EINVAL with one sentence in err; -ENOMEM. */
+/* Parses an argument. Returns 0, -ENOMEM, or -EINVAL with one sentence in err. */
 int spec_parse_arg(struct arena *a, const char *text, struct spec_arg *ret, struct strbuf *err);
 /* Makes an argument that is a buffer of `bytes` bytes. contents are its first bytes, which are
  * borrowed, not copied; NULL means zeros. */

@@ -69,8 +69,8 @@ static int add_way(struct ways *t, enum dev_how how, const struct dev_merging *m
 	return r;
 }
 
-/* Adds partitions of `of` workers or SMs in equal steps: in each, the first kernel gets one part,
- * and the other kernels share the rest equally. */
+/* Adds partitions that split `of` units, such as workers or SMs. The first kernel's part grows in
+ * equal steps, and the other kernels share the rest equally. */
 static int add_shares(struct ways *t, enum ctl_order order, uint32_t of, uint32_t chunk)
 {
 	uint32_t steps = of > 1 ? MIN(of - 1, t->points) : 0;
@@ -92,7 +92,7 @@ static int add_shares(struct ways *t, enum ctl_order order, uint32_t of, uint32_
 	return r;
 }
 
-/* The first one's part, and that of each other. */
+/* share of the first kernel, and share of each other kernel */
 static int add_greens(struct ways *t)
 {
 	static const uint32_t parts[][2] = {{1, 3}, {1, 1}, {3, 1}};
@@ -411,7 +411,7 @@ static void judge_all(struct ways *t)
 	}
 }
 
-/* Ways from this one on, each once for nothing. */
+/* Measures the methods from index `from` on, after one uncounted run of each. */
 static int measure_from(struct ways *t, unsigned from)
 {
 	int r;

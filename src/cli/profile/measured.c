@@ -50,7 +50,7 @@ static unsigned count_of(const char *events, const char *what)
 {
 	unsigned n = 0;
 
-	/* Inside strings a quotation mark has a backslash before it. */
+	/* A match inside a string is impossible, because quotation marks in strings are escaped. */
 	for (const char *at = events; (at = strstr(at, what)); at++)
 		n++;
 	return n;
@@ -91,8 +91,8 @@ bool measured_can_have(const struct measured_kernel *k, uint32_t n)
 
 	if (!k->guard || (n < 32 && k->counts >> n & 1))
 		return true;
-	/* For other counts than those listed, only the largest count k->most is possible. It is
-	 * possible if the grid limits k->most, or if the form lists no smaller count. */
+	/* Besides the listed counts, only the largest count k->most is possible. It is possible if
+	 * it is all that an SM can hold, or if the form lists no smaller count. */
 	return n == k->most && (k->most >= k->fit || !(k->counts & below));
 }
 
@@ -181,7 +181,7 @@ static void finish_launch(struct reading *r, const struct live *l, const json_t 
 	uint64_t n = l->workers / k->n_sms;
 	uint64_t ns = duration_of(l, o);
 
-	/* Above what the grid can use, it is all the same. */
+	/* Counts above what the grid can use make no difference. */
 	n = MIN(n, k->most);
 	k->launches++;
 	k->recent++;

@@ -20,7 +20,7 @@ struct measured_kernel {
 	char name[64];
 	uint32_t most;      /* the largest count: what an SM holds, and the grid can use */
 	bool guard;         /* it has the guard form, with most and */
-	uint32_t counts;    /* these counts, bit n for n; 0: its blocks obey no bound */
+	uint32_t counts;    /* bits of the counts it can have; 0: it obeys no bound */
 	uint64_t launches;  /* all that ended, */
 	uint64_t recent;    /* of these, in the last run */
 	uint64_t disturbed; /* disturbed ones among all, which measure nothing */

@@ -146,7 +146,7 @@ static void search_row(void *user, const struct duration_kernel *k)
 	memcpy(s->elsewhere.driver, a->driver, sizeof(a->driver));
 }
 
-/* Before the first rows of this profile are written. */
+/* Notes kernels with a profile of another device, before this profile's first rows are written. */
 static void note_elsewhere(struct profiler *f, struct keeping *g)
 {
 	for (size_t i = 0; i < g->rows.len; i++) {
@@ -193,7 +193,7 @@ static void read_text(const char *path, long from, struct strbuf *out)
 		fclose(file);
 }
 
-/* The events of the run, once all its tenants have left. */
+/* Reads the events of the run, after waiting until all its tenants have left. */
 static void read_events(const struct profiler *f, long from, struct strbuf *out)
 {
 	double end = clock_ms() + LEAVE_MS;
@@ -235,7 +235,7 @@ static int start_program(struct profiler *f, struct child *ret)
 	char *env[] = {"HEDDLE_FORM_WAIT_MS=60000", NULL, NULL};
 	char *head[] = {f->stage.heddle, "run", "--socket", socket, "--device",
 		f->stage.spec.device == DEV_CPU ? "cpu" : "cuda", "--"};
-	/* A recorded launch is run by heddle, as a tenant. */
+	/* heddle exec runs a recorded launch, as a tenant. */
 	char *exec[] = {
 		f->stage.heddle, "exec", "--device", "tenant", "--repeat", RECORDED_RUNS, "--"};
 	size_t n = 0, n_exec = recording_is(operands[0]) ? ARRAY_LEN(exec) : 0;
@@ -302,7 +302,7 @@ static int run_program(struct profiler *f)
 
 /* ---- all runs ---- */
 
-/* Nothing was measured: why, as far as that shows. */
+/* Reports that nothing was measured and, as far as known, why. */
 static int explain_nothing(struct profiler *f)
 {
 	const struct measured *m = &f->p.measured;
@@ -383,7 +383,7 @@ static int read_options(struct profiler *f)
 	return r;
 }
 
-/* The virtual GPU only where it is asked for. */
+/* Finds the device. The virtual GPU is used only if the user requests it. */
 static int find_device(struct profiler *f, enum dev_kind *ret)
 {
 	const char *want = cli_value(f->c, "device");

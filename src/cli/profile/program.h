@@ -32,7 +32,7 @@ struct program_profile {
 /* Runs the program named by the operands as often as necessary, and stores the curves. Returns the
  * exit status. */
 int profile_program(struct cli *c);
-/* Shows the profile as text and as JSON; sorts the durations. */
+/* Prints the profile as text or JSON. The call sorts the durations. */
 void profile_program_show(struct cli *c, struct program_profile *p);
 
 #endif

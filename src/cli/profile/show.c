@@ -114,7 +114,7 @@ static void show_json(struct cli *c, struct program_profile *p)
 
 /* ---- as text ---- */
 
-/* The largest kept count below n: none below n is faster. */
+/* Returns the largest kept count below n, which is also the fastest below n. */
 static uint32_t fastest_before(const struct curve *curve, uint32_t n)
 {
 	uint32_t best = n - 1;
