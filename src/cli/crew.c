@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  * Copyright 2026 The heddle authors */
 
-/* Runs programs that stay up. Each program reads commands as lines on its standard input and
- * replies with lines of JSON; the last line of a reply marks its end. The programs measure the
+/* Runs the programs of a crew (crew.h). Each program reads commands as lines on its standard input
+ * and replies with lines of JSON; the last line of a reply marks its end. The programs measure the
  * times themselves, all with the same clock. */
 #include "cli/crew.h"
 
@@ -13,8 +13,8 @@
 
 #include "cli/stage_command.h"
 
-/* The number of launches during which the shim tries out the best way to launch a kernel
- * (src/shim/pace.c). */
+/* The shim needs this many launches to find a kernel's best form and number of blocks for each
+ * claim (src/shim/pace.c). These launches are not measured. */
 #define SEARCH_ROUNDS 14
 #define POLL_MS       20
 

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0
  * Copyright 2026 The heddle authors */
 
-/* Example programs of a stage that stay up and launch on command, so that only the device is
- * measured and not the programs' start. Each program is started once. In a managed stage it first
- * launches until the shim has found the best way to launch its kernel. */
+/* Example programs of a stage whose processes keep running and launch on command, so that only the
+ * device is measured and not the programs' start. Each program is started once. In a managed stage
+ * it first launches until the shim has found the best form of its kernel. */
 #ifndef HEDDLE_CREW_H
 #define HEDDLE_CREW_H
 

@@ -2,7 +2,7 @@
  * Copyright 2026 The heddle authors */
 
 /* The main function of the command heddle. It finds the verb, parses its arguments, runs it, and
- * prints its output. Only this file turns a result into an exit status. */
+ * prints its output. Only this file computes the exit status of heddle. */
 #include "base/environment.h"
 #include "base/text.h"
 #include "cli/child.h"

@@ -8,7 +8,8 @@
  * - occupancy: the plain kernel runs with unused dynamic shared memory, which limits its blocks on
  *   an SM to the number of workers there. (The unused memory also shrinks the L1 cache.)
  * - queue: the remaining cost of the form whose workers serve only this kernel.
- * - choosing: the additional cost if each worker chooses a kernel in turn before each claim.
+ * - choosing: the additional cost if each worker chooses the kernel of its next claim, as it would
+ *   with several kernels.
  *
  * For comparison with choosing, all workers also choose together through a shared control word, as
  * published in figure 3a (CTL_STEAL_SHARED). */

@@ -19,8 +19,8 @@
 
 #define LOWS     4 /* the first four programs run the large input, as in bench_preempt's pairs */
 #define MAX_SETS 64
-/* The number of launches during which the shim tries out the best way to launch a kernel
- * (src/shim/pace.c). */
+/* The shim needs this many launches to find a kernel's best form and number of blocks for each
+ * claim (src/shim/pace.c). These launches are not measured. */
 #define SEARCH_ROUNDS 14
 
 /* The virtual GPU has no MPS, so it runs only the first two. */

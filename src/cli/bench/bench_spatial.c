@@ -23,8 +23,8 @@
 #define MAX_PAIRS  (PROGRAMS * (PROGRAMS - 1))
 #define MAX_PASSES 16
 #define QUICK_LOWS 4
-/* The number of launches during which the shim tries out the best way to launch a kernel
- * (src/shim/pace.c). */
+/* The shim needs this many launches to find a kernel's best form and number of blocks for each
+ * claim (src/shim/pace.c). These launches are not measured. */
 #define SEARCH_ROUNDS 14
 
 struct spatial {

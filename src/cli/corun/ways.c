@@ -260,8 +260,8 @@ static bool is_stealing(const struct way *w)
 	return w->merging.order == CTL_STEAL && !w->merging.chunks[0] && !w->merging.own;
 }
 
-/* For each kernel that has at least 10 % more blocks on an SM when it runs alone than heddle has
- * workers there, adds methods that give this kernel a separate launch. */
+/* Adds methods that launch one kernel separately. They pay off for a kernel if an SM holds at least
+ * 10 % more of its blocks when it runs alone than heddle has workers there. */
 static int add_own(struct ways *t, const struct way *steal)
 {
 	static const struct {
