@@ -4,7 +4,7 @@
 /* heddle bench share --by-sm compares the best split of each pair, with different quotas by SM,
  * with the uniform quotas of policy greedy. "Adaptive simultaneous multi-tenancy" leaves such
  * splits as future work (sections 3.8 and 6). The best of several measured splits is partly lucky,
- * so the table also shows the noise of its figures. */
+ * so the table also marks noisy figures. */
 #include "cli/bench/bench_share.h"
 
 #include <math.h>

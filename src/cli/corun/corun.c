@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0
  * Copyright 2026 The heddle authors */
 
-/* Runs kernels together on one device. No other program uses the device meanwhile, and every run
- * starts with the same buffer contents. A module's variables have their initial values only in the
- * first run. */
+/* Runs kernels together on one device. The command assumes that no other program uses the device
+ * meanwhile. Every run starts with the same buffer contents, but a module's variables have their
+ * initial values only in the first run. */
 #include "cli/corun/corun.h"
 
 #include <errno.h>

@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  * Copyright 2026 The heddle authors */
 
-/* Runs one kernel specification on one device, plain or in its preemptible form. No other program
- * uses the device meanwhile. */
+/* Runs one kernel specification on one device, plain or in its preemptible form. */
 #include "cli/corun/job.h"
 
 #include "base/measure.h"
