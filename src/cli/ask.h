@@ -9,24 +9,28 @@
 
 struct cli;
 
-/* socket: as on the command line; NULL: the default places. All return 0 or a negative errno:
- * -ENOENT or -ECONNREFUSED: no daemon; -EPROTO: another version; -EACCES: the socket is not
- * safe. */
+/* The functions below send a request to heddled. socket is the path given on the command line; NULL
+ * means the default paths. All functions return 0 or a negative errno:
+ * - -ENOENT or -ECONNREFUSED: no heddled is running
+ * - -EPROTO: heddled speaks another protocol version
+ * - -EACCES: the socket is not safe to use */
 int ask_path(const char *socket, char *ret, size_t max);
 int ask_status(const char *socket, struct wire_status *ret);
 /* Calls fn for each row, in order. */
 int ask_list(const char *socket, void (*fn)(void *user, const struct wire_row *row), void *user);
-/* Calls fn for each kernel (shape is NULL) and then for each of its shapes (kernel is NULL). A
- * reply with a shape before any kernel is refused (-EPROTO). */
+/* Called once for each kernel (with shape NULL), and after it once for each of the kernel's shapes
+ * (with kernel NULL). ask_profile fails with -EPROTO if heddled's reply has a shape before any
+ * kernel. */
 typedef void ask_profile_fn(
 	void *user, const struct wire_kernel *kernel, const struct wire_shape *shape);
 int ask_profile(const char *socket, ask_profile_fn *fn, void *user);
-/* Sets a tenant's priority and weight. -ESRCH: no such tenant; -EPERM: not this user's. */
-/* priority WIRE_AS_IT_IS, weight 0: not to change. */
+/* Sets a tenant's priority and weight. Returns -ESRCH if there is no such tenant, and -EPERM if the
+ * tenant belongs to another user. */
+/* Priority WIRE_AS_IT_IS and weight 0 leave the tenant's value unchanged. */
 int ask_set(const char *socket, uint32_t tenant, int priority, uint32_t weight);
 /* Says why asking failed; CLI_FAILED. */
 int ask_failed(const struct cli *c, const char *socket, int error);
-/* Is it valid for HEDDLE_PRIORITY: one of the words below, or a number? */
+/* Returns whether HEDDLE_PRIORITY accepts this string: high, normal, low or a number. */
 bool ask_is_priority(const char *word);
 int ask_priority(const char *word); /* of high, normal, low; -1: none of them */
 const char *ask_priority_name(int priority, char *buf, size_t size);

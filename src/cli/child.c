@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  * Copyright 2026 The heddle authors */
 
-/* Child processes of a verb, each with a pipe, and poll over all pipes. SIGCHLD is not used. */
+/* Runs the child processes of a verb. Each child has a pipe, and one poll() waits for all pipes.
+ * SIGCHLD is not used. */
 #include "cli/child.h"
 
 #include "base/measure.h"
@@ -52,7 +53,7 @@ void child_end_if_interrupted(void)
 	raise(caught);
 }
 
-/* Never returns. in_fd < 0: nothing to read. */
+/* Executes the child's program; never returns. in_fd < 0: the child has no input. */
 static void become_child(char *const argv[], char *const env[], const char *err_path, int in_fd,
 	int out_fd, pid_t parent)
 {

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0
  * Copyright 2026 The heddle authors */
 
-/* Child processes of a verb: started with an environment of their own, their output collected while
- * they run, and always ended with the verb. One thread. */
+/* Child processes of a verb. Each child starts with its own environment, the verb collects its
+ * output while it runs, and no child outlives the verb. Call these functions from one thread
+ * only. */
 #ifndef HEDDLE_CHILD_H
 #define HEDDLE_CHILD_H
 
@@ -13,37 +14,44 @@
 struct child {
 	pid_t pid; /* 0: none, or already reaped */
 	int fd;    /* its standard output; -1 once at its end */
-	int in;    /* its standard input, if child_start_listening opened one; else -1 or 0 */
+	int in;    /* the child's standard input after child_start_listening, else -1 or 0 */
 	struct strbuf out;
 	int status; /* as waitpid gives it, once reaped */
 };
 
-/* argv[0] is looked up in PATH. env: "NAME=VALUE" sets, "NAME" unsets; ends with NULL; may be NULL.
- * err_path: the file for its standard error; NULL: inherited. The child dies with this process.
- * Negative errno. */
+/* Starts a child process, which dies with this process. Returns 0 or a negative errno.
+ * - argv[0] is looked up in PATH.
+ * - env ends with NULL and may itself be NULL: "NAME=VALUE" sets a variable, and "NAME" unsets it.
+ * - err_path is the file for the child's standard error; NULL: the child inherits this
+ * process's. */
 int child_start(char *const argv[], char *const env[], const char *err_path, struct child *ret);
-/* The same for a child that reads the input of child_tell. */
+/* Starts a child as child_start does, with a standard input for child_tell. */
 int child_start_listening(
 	char *const argv[], char *const env[], const char *err_path, struct child *ret);
-/* Negative errno: it no longer reads (-EPIPE), or a signal. */
+/* Writes text to the child's input. Returns 0 or a negative errno: -EPIPE if the child no longer
+ * reads, -EINTR after a signal. */
 int child_tell(struct child *c, const char *text);
 /* Ends the child's input. */
 void child_close_input(struct child *c);
-/* From now on SIGINT, SIGTERM and SIGHUP end this process only in child_end_if_interrupted, so that
- * it can clean up first; each signal ends one child_wait early. Ignored signals stay ignored. */
+/* Catches SIGINT, SIGTERM and SIGHUP, so that this process can clean up before it ends. The signal
+ * takes effect in child_end_if_interrupted. Each signal also makes one child_wait return early.
+ * Ignored signals stay ignored. */
 void child_catch_signals(void);
 bool child_interrupted(void);
 /* Ends this process by the caught signal, if there was one. */
 void child_end_if_interrupted(void);
-/* Collects until every child has closed its output and ended. -ETIMEDOUT after timeout_ms, -EINTR
- * after a signal: then the remaining children are killed and reaped. */
+/* Collects the children's output until every child has closed its output and ended. Returns
+ * -ETIMEDOUT after timeout_ms and -EINTR after a signal; in both cases it kills and reaps the
+ * remaining children. */
 int child_wait(struct child *children, unsigned n, int timeout_ms);
-/* Collects for timeout_ms, or until every child has closed its output (0). -ETIMEDOUT at the end of
- * the time, -EINTR after a signal: the children continue. */
+/* Collects the children's output until every child has closed its output (returns 0), until
+ * timeout_ms have passed (-ETIMEDOUT), or until a signal arrives (-EINTR). The children continue to
+ * run. */
 int child_collect(struct child *children, unsigned n, int timeout_ms);
-/* SIGTERM, a second's patience, SIGKILL; and frees. */
+/* Sends SIGTERM, after a second SIGKILL, and frees the child's memory. */
 void child_finish(struct child *c);
-/* "exit status 3", "killed by SIGKILL"; buf at least 64 bytes. Returns buf. */
+/* Describes how the child ended: "exit status 3" or "killed by SIGKILL". buf has at least 64 bytes.
+ * Returns buf. */
 const char *child_status_text(const struct child *c, char *buf, size_t size);
 
 #endif

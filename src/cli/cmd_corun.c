@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  * Copyright 2026 The heddle authors */
 
-/* heddle corun: several kernels on one device, one after the other, in streams or as one launch,
- * each time with equal data. */
+/* heddle corun runs several kernels on one device: one after the other, in streams, or as one
+ * launch. Every run starts with the same data. */
 #include "cli/corun/corun.h"
 #include "cli/corun/kernelspec.h"
 #include "cli/corun/woven.h"
@@ -66,7 +66,8 @@ static int read_workers(struct cli *c, struct dev_merging *m)
 
 	if (r == CLI_OK)
 		r = cli_number(c, "workers", 0, UINT32_MAX, &per_sm);
-	/* This option was once the limit for all SMs, so a large number was meant for that. */
+	/* In older versions --workers set the limit for all SMs together, so the error for a large
+	 * number names --total-workers. */
 	if (r == CLI_OK && cli_has(c, "workers") && (per_sm < 1 || per_sm > WORKERS_MAX))
 		r = cli_usage(c,
 			"--workers %s: 1 to %d for each SM; --total-workers sets the limit for all "
@@ -77,7 +78,7 @@ static int read_workers(struct cli *c, struct dev_merging *m)
 	return r;
 }
 
-/* *m is what --how says; options that are given change it. */
+/* Applies the given options to *m, which already has the defaults of --how. */
 static int read_merging(struct cli *c, struct arena *arena, unsigned n, struct dev_merging *m)
 {
 	static const struct {
@@ -118,7 +119,7 @@ static int read_weaving(struct cli *c, struct dev_merging *m)
 	return r;
 }
 
-/* --how, and the options that belong to that way. */
+/* Reads --how, and the options that belong to the chosen method. */
 static int read_way(struct cli *c, struct arena *arena, unsigned n, struct corun_options *o)
 {
 	static const struct {
@@ -200,7 +201,7 @@ static void json_merge(struct json *j, const struct spec *specs, const struct co
 		woven_json(j, specs, &r->woven);
 }
 
-/* Workers that had it, from its first block to its last. */
+/* Returns how many workers on average served the kernel between its first and its last block. */
 static double resident_mean(const struct corun_result *r, unsigned i)
 {
 	return r->times.of[i].ms > 0 ? r->times.of[i].busy_ms / r->times.of[i].ms : 0;

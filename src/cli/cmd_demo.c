@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0
  * Copyright 2026 The heddle authors */
 
-/* heddle demo: heddle's main job on this machine. Two programs that do not know heddle, a long one
- * of low priority and a short one of high priority: each alone, together without heddle, and
- * together under heddle, in one run. Every result is compared with the host's. */
+/* heddle demo shows heddle's main purpose on this machine. It runs two programs that do not know
+ * heddle: a long one of low priority and a short one of high priority. Each program runs alone,
+ * then both run together without heddle, and then both run together under heddle. Every result is
+ * compared with the host's. */
 #include "cli/bench/figures.h"
 #include "cli/progress.h"
 #include "cli/timeline.h"
@@ -50,7 +51,7 @@ static struct stage_run make_run(const struct demo *d, const char *low, const ch
 		.timeout_ms = 120000};
 }
 
-/* One of the pair alone, or both, as `how` says. */
+/* Runs one program of the pair alone, or both (low or high may be NULL). */
 static int run_one(struct demo *d, struct stage *stage, const char *low, const char *high,
 	const char *how, struct stage_result *ret)
 {
@@ -108,7 +109,7 @@ static struct figures demo_figures(
 	return figures_of(together, d->alone_low[i].low_ns, d->alone_high[i].high_ns);
 }
 
-/* Why the pair's figures are no result; NULL: no objection. */
+/* Returns why the pair's figures are no valid result, or NULL if they are. */
 static const char *find_noise(const struct demo *d, unsigned i, char *buf, size_t size)
 {
 	const struct stage_result *u = &d->unmanaged[i], *m = &d->managed[i];
@@ -120,10 +121,11 @@ static const char *find_noise(const struct demo *d, unsigned i, char *buf, size_
 	return why ? why : figures_noise(&f[0], 2, spread, buf, size);
 }
 
-/* Rounds in which high was launched while low ran, and those of them in which high ended clearly
- * first: by a twentieth of low's time, as without heddle both end at about the same time. On the
- * virtual GPU this is the result. Its times depend on the machine's other load, but the order of
- * the blocks decides which of two kernels ends first. */
+/* together counts the rounds in which the high-priority program launched while the low-priority one
+ * ran. overtook counts those in which the high-priority program ended first by at least a twentieth
+ * of the other's time. The margin is needed because without heddle both end at about the same time.
+ * On the virtual GPU overtook is the result, because times there depend on other load of the
+ * machine. The order of the blocks, which decides which kernel ends first, does not. */
 struct order {
 	unsigned together, overtook;
 };
@@ -266,7 +268,7 @@ static int write_svg(struct demo *d, const char *path)
 	return r;
 }
 
-/* The results first: the picture's folder may not be ours. */
+/* Prints the results before it writes the picture, which may fail. */
 static int show_results(struct demo *d, const char *svg)
 {
 	int r = CLI_OK;

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  * Copyright 2026 The heddle authors */
 
-/* heddle doctor: what this machine supports, and what heddle can do for a program, one finding a
- * line. It only looks; a given program is not run. */
+/* heddle doctor prints what this machine supports and what heddle can do for a program, one finding
+ * on each line. The command only inspects: it does not run the given program. */
 #include <errno.h>
 #include <stdarg.h>
 #include <stdio.h>
@@ -90,7 +90,8 @@ static uint32_t compute_capability(const struct cu_api *cu, CUdevice dev)
 			  get_attribute(cu, CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MINOR, dev));
 }
 
-/* number: its number for --device, if there are several devices; else negative. */
+/* Prints a line about a device. number is the device's number for --device if there are several
+ * devices, else negative. */
 static void say_device(struct doctor *d, const char *what, enum dev_kind kind,
 	const struct cu_api *cu, CUdevice dev, int number, int version)
 {
@@ -209,7 +210,8 @@ static void check_cache(struct doctor *d)
 		say(d, NOTE, "cache", "no home folder: kernels are rewritten in every process");
 		return;
 	}
-	/* The folder is created on demand, so the nearest existing folder counts. */
+	/* The shim creates the cache folder on demand, so the check tests the nearest parent folder
+	 * that exists. */
 	for (char *slash; access(dir, F_OK) < 0 && (slash = strrchr(dir, '/')) && slash != dir;)
 		*slash = 0;
 	if (access(dir, W_OK) == 0)

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0
  * Copyright 2026 The heddle authors */
 
-/* heddle exec: one kernel on a device, plain or in its preemptible form, each time with equal data.
- * Its outputs serve to compare every transformation with the original. */
+/* heddle exec runs one kernel on a device, plain or in its preemptible form. Every run starts with
+ * the same data, so the kernel's output shows whether a transformation keeps the kernel's
+ * results. */
 #include "cli/corun/job.h"
 #include "cli/corun/job_kernel.h"
 #include "cli/corun/kernelspec.h"
@@ -78,7 +79,7 @@ static int read_options(struct cli *c, struct job_options *o)
 	return CLI_OK;
 }
 
-/* Whether the values of a buffer are printed (>-). */
+/* Returns whether the values of a buffer are printed (>-). */
 static bool prints_values(const struct spec *s)
 {
 	for (unsigned i = 0; i < s->n_args; i++)
@@ -87,7 +88,8 @@ static bool prints_values(const struct spec *s)
 	return false;
 }
 
-/* One line; on standard error if standard output has values, so that these stay alone. */
+/* Prints one line with the kernel's time. The line goes to standard error if the kernel's output
+ * goes to standard output, so that nothing else is mixed into the output. */
 static void report_text(struct cli *c, const struct spec *s, const struct job_options *o,
 	const struct job_result *res)
 {

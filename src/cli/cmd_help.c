@@ -6,7 +6,7 @@
 
 #include <string.h>
 
-/* Whether the verb is the one named, or of the group named. */
+/* Returns whether the verb has this name or belongs to the group of this name. */
 static bool is_selected(const struct cli_verb *v, const char *name)
 {
 	size_t len = strlen(name);

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0
  * Copyright 2026 The heddle authors */
 
-/* heddle profile: what heddled has learnt of kernels, from heddled, or from its file if none runs.
- * With a program after "--": measures the program's kernels (profile/program.c). */
+/* heddle profile prints what heddled has learnt about kernels. The data comes from heddled, or from
+ * its file if heddled is not running. With a program after "--", the command measures that
+ * program's kernels (profile/program.c). */
 #include "cli/ask.h"
 #include "cli/cli.h"
 #include "cli/profile/program.h"
@@ -25,7 +26,7 @@ struct profile {
 	bool failed;
 	char from[4096]; /* the file; "": heddled itself */
 	VEC(struct wire_kernel) kernels;
-	/* kernels.at[i] has shapes.at[first[i]] to shapes.at[first[i+1]] */
+	/* the shapes of kernels.at[i] are shapes.at[first[i]] to shapes.at[first[i+1] - 1] */
 	VEC(size_t) first;
 	VEC(struct wire_shape) shapes;
 };
@@ -59,7 +60,8 @@ static void profile_add_kept(void *user, const struct duration_kernel *k)
 	}
 }
 
-/* The path of heddled's file: as given, this user's, or the system's. 0 or a negative errno. */
+/* Finds the path of heddled's file: the given path, this user's file, or the system's file. Returns
+ * 0 or a negative errno. */
 static int find_store(const char *given, char *ret, size_t size)
 {
 	struct stat st;
@@ -112,7 +114,7 @@ static void profile_finish(struct profile *p)
 	VEC_FREE(&p->shapes);
 }
 
-/* One past the last shape of the i-th kernel. */
+/* Returns the index after the last shape of kernel i. */
 static size_t shapes_end(const struct profile *p, size_t i)
 {
 	return i + 1 < p->first.len ? p->first.at[i + 1] : p->shapes.len;
@@ -147,8 +149,8 @@ static void json_shape(struct json *j, const struct wire_shape *s)
 	json_end(j, '}');
 }
 
-/* Prunes counts as policy greedy does: a launch's time is the block time at a count, over that
- * count. */
+/* Marks the block counts that policy greedy keeps after pruning. For pruning, a launch's time is
+ * the time of a block at a count, divided by that count. */
 static void prune_counts(const struct wire_kernel *k, bool ret_kept[WIRE_PER_SM + 1])
 {
 	double ns[WIRE_PER_SM + 1] = {0};
@@ -219,7 +221,7 @@ static void json_profile(struct cli *c, const struct profile *p)
 
 /* ---- as text ---- */
 
-/* A figure in a column of this width; a dash if there is none. */
+/* Prints a number right-aligned in a column of the given width, or a dash if there is no number. */
 static void show_figure(struct cli *c, int width, int digits, double v)
 {
 	if (isfinite(v))

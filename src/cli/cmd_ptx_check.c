@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  * Copyright 2026 The heddle authors */
 
-/* heddle ptx check: errors in PTX files and, for each kernel, how it can be steered, and why not
- * better. */
+/* heddle ptx check reports errors in PTX files. For each kernel it also prints how heddle can
+ * schedule it, and what prevents a better method. */
 #include "cli/ptx_file.h"
 #include "pass/pass.h"
 
@@ -49,7 +49,7 @@ static int check_module(struct cli *c, struct cli_ptx *f, void *user)
 	json_uint(j, "errors", f->diags.errors);
 	cli_ptx_json_diags(j, &f->diags);
 	json_begin_array(j, "kernels");
-	/* A module with errors is good for reporting them only. */
+	/* A module with errors is used only to report them. */
 	for (size_t i = 0; !f->diags.errors && i < f->module->items.len; i++) {
 		const struct ptx_item *item = &f->module->items.at[i];
 

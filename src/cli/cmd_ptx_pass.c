@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0
  * Copyright 2026 The heddle authors */
 
-/* heddle ptx PASS: a verb for each row of the registry of passes. Passes that rewrite a kernel in
- * its module take a file, and rewrite all of its kernels. Passes that make a form of kernels with
- * blocks of a given shape take kernel specifications (ptx_form.c). */
+/* heddle ptx PASS has one verb for each entry in the registry of passes. A pass that rewrites a
+ * kernel in its module takes a PTX file and rewrites all kernels in it. A pass that makes one form
+ * (a rewritten kernel) from several kernels and block shapes takes kernel specifications
+ * (ptx_form.c). */
 #include "cli/ptx_form.h"
 
 #include <errno.h>
@@ -37,7 +38,8 @@ struct output {
 	struct ptx_dump dump;
 };
 
-/* Rewrites one kernel of the module in place. CLI_OK, or CLI_FAILED after it reported the error. */
+/* Rewrites one kernel of the module in place. Returns CLI_OK, or CLI_FAILED after it reports the
+ * error. */
 static int rewrite_kernel(struct cli *c, struct output *o, struct cli_ptx *f, const char *name)
 {
 	struct pass_guest kernel = {.m = f->module, .name = name};
@@ -68,7 +70,7 @@ static int rewrite_kernel(struct cli *c, struct output *o, struct cli_ptx *f, co
 	return o->dump.failed ? CLI_FAILED : CLI_OK;
 }
 
-/* The names first: a pass moves the module's items. */
+/* Collects the kernels' names first, because a pass moves the module's items. */
 static int transform_all(struct cli *c, struct output *o, struct cli_ptx *f)
 {
 	const char *only = cli_value(c, "kernel");
@@ -102,7 +104,7 @@ static int rewrite_file(struct cli *c, struct cli_ptx *f, void *user)
 		r = transform_all(c, o, f);
 	else
 		o->found++;
-	/* Another of the file's may have the kernel. */
+	/* Another PTX of the file may contain the kernel. */
 	if (cli_has(c, "kernel") && o->found == before && r == CLI_OK)
 		return CLI_OK;
 	cli_show_diags(&f->diags);

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  * Copyright 2026 The heddle authors */
 
-/* heddle ptx print: prints PTX as the front end parsed it. The output assembles to the same code as
- * the input. A file with errors gives no output. */
+/* heddle ptx print parses PTX and prints it again. The output assembles to the same machine code as
+ * the input. For a file with errors, the command prints only the errors. */
 #include "cli/ptx_file.h"
 
 #include <errno.h>

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0
  * Copyright 2026 The heddle authors */
 
-/* heddle record: runs a program under the shim, which writes one launch of each kernel to a
- * folder (shim/record.c). Then lists the recorded launches, and the kernels without one, with
- * the reason. */
+/* heddle record runs a program under the shim, which writes one launch of each kernel to a folder
+ * (shim/record.c). Afterwards it lists the recorded launches, and the kernels that were not
+ * recorded, with the reason. */
 #include <errno.h>
 #include <inttypes.h>
 #include <signal.h>
@@ -38,7 +38,8 @@ static const char *in_folder(struct recorder *x, const char *name)
 	return arena_printf(&x->arena, "%s/%s", x->folder, name);
 }
 
-/* DIR, or the program's name with ".recorded" appended, in the current folder. */
+/* Makes the output folder: the folder given with -o or, by default, the program's name with
+ * ".recorded" appended, in the current folder. */
 static int make_folder(struct recorder *x)
 {
 	const char *given = cli_value(x->c, "output"), *program = x->c->operands[0];
@@ -108,7 +109,8 @@ static int set_environment(struct recorder *x)
 	return r < 0 ? cli_error(x->c, NULL, "out of memory") : r;
 }
 
-/* Runs and awaits it. Signals that a terminal sends to the whole group are left to the program. */
+/* Runs the program and waits for it. heddle ignores SIGINT and SIGQUIT meanwhile: a terminal sends
+ * them to the whole process group, and the program decides what to do. */
 static int run_program(struct recorder *x, int *ret_status)
 {
 	struct sigaction ignored = {.sa_handler = SIG_IGN}, interrupt, quit;
@@ -230,7 +232,7 @@ static void remove_file(struct recorder *x, const char *name)
 		unlink(path);
 }
 
-/* Each line of the shim's once, and no file of it left. */
+/* Prints each line that the shim wrote once, and removes the shim's file. */
 static void show_skipped(struct recorder *x)
 {
 	const char *path = in_folder(x, RECORD_SKIPPED);

@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0
  * Copyright 2026 The heddle authors */
 
-/* heddle run: starts an unmodified program with the shim in front of the driver. It becomes the
- * program, so status, signals and terminal are the program's own. It only reports failures before
- * that: 125 for its own, 126 not executable, 127 not found, as env(1) does. */
+/* heddle run starts an unmodified program with the shim interposed before the driver. The command
+ * replaces itself with the program (exec), so exit status, signals and terminal are the program's
+ * own. It only reports failures before that, with the exit statuses of env(1): 125 for an error of
+ * its own, 126 if the program is not executable, and 127 if it is not found. */
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -23,7 +24,8 @@ static int fail_with(const struct cli *c, const char *hint, const char *what)
 	return STEER_FAILED;
 }
 
-/* As an absolute path, for a program that changes its folder first. 0; else the exit status. */
+/* Sets the socket's environment variable to an absolute path, because the program may change its
+ * working directory before it uses the path. Returns 0 or the exit status. */
 static int set_socket(const struct cli *c)
 {
 	const char *socket = cli_value(c, "socket");
@@ -77,8 +79,8 @@ static int set_environment(const struct cli *c, uint64_t *ret_weight)
 	return 0;
 }
 
-/* If the daemon owns an MPS server, the program becomes its client. That must be known before the
- * driver starts; the shim asks for everything else itself. */
+/* Makes the program a client of heddled's MPS server, if heddled runs one. This must happen before
+ * the driver starts. The shim requests everything else from heddled itself. */
 static int set_mps(const struct wire_status *s, const char *priority)
 {
 	char *slash = strrchr(s->socket, '/'), pipe[sizeof(s->socket) + 16];
@@ -105,7 +107,8 @@ static void warn_of_rights(
 			s->may_weight);
 }
 
-/* Asks the daemon before the start. If none answers, the shim reports it when it matters. */
+/* Queries heddled before the program starts. If no heddled replies, this function stays silent; the
+ * shim reports it when it matters. */
 static int ask_daemon(const struct cli *c, uint64_t weight)
 {
 	const char *priority = getenv("HEDDLE_PRIORITY");
@@ -117,7 +120,7 @@ static int ask_daemon(const struct cli *c, uint64_t weight)
 	return set_mps(&s, priority ? priority : "");
 }
 
-/* False, said: the program goes past the shim. */
+/* Returns whether the program will load the shim. If not, prints a warning with the reason. */
 static bool can_be_reached(const struct cli *c)
 {
 	char why[STEER_WHY];

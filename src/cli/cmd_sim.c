@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  * Copyright 2026 The heddle authors */
 
-/* heddle sim: runs the scheduling engine on a trace, in virtual time. */
+/* heddle sim replays a trace of launches on the scheduling engine in virtual time. */
 #include "cli/ask.h"
 #include "cli/cli.h"
 #include "cli/recorded.h"
@@ -74,7 +74,7 @@ static void json_report(struct cli *c, struct json *j, const char *file, const s
 
 /* ---- as text ---- */
 
-/* A figure in a column of this width; a dash if there is none. */
+/* Prints a number right-aligned in a column of the given width, or a dash if there is no number. */
 static void show_figure(struct cli *c, int width, double v, const char *unit)
 {
 	if (isfinite(v))
@@ -173,7 +173,7 @@ static int simulate_trace(
 	return status < 0 ? trace_failed(c, job->diags, status) : CLI_OK;
 }
 
-/* Each device of the trace has an engine of its own. */
+/* Each device of the trace has its own scheduling engine. */
 static int simulate_all(
 	struct cli *c, struct json *j, const struct sim_job *whole, struct sim_picture *picture)
 {
@@ -213,8 +213,8 @@ static void policy_says(void *user, const char *what)
 	cli_warn(p->c, "policy %s: %s", p->file.name, what);
 }
 
-/* 0; CLI_FAILED after it reported the error. The caller frees *ret with policy_file_close unless
- * its fd is -1. */
+/* Finds the named policy. Returns 0, or CLI_FAILED after it reports the error. The caller frees
+ * *ret with policy_file_close, unless ret's fd is -1. */
 static int choose_policy(struct cli *c, const char *name, struct chosen *ret)
 {
 	struct strbuf err = {0};
@@ -265,7 +265,8 @@ static void tell_gaps(const struct cli *c, const char *file, const struct record
 }
 #endif
 
-/* Converts *io_text to a trace if it is an event log. 0; CLI_FAILED after it reported the error. */
+/* Converts *io_text to a trace if the text is an event log. Returns 0, or CLI_FAILED after it
+ * reports the error. */
 static int read_recorded(struct cli *c, struct diag_list *diags, char **io_text, size_t *io_len)
 {
 #ifdef HEDDLE_RECORDED

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  * Copyright 2026 The heddle authors */
 
-/* heddle top: repeats the output of ps on the whole screen. The lines are those of ps; this file
- * handles the screen. */
+/* heddle top shows the output of heddle ps on the whole screen and refreshes it. The lines come
+ * from the code of ps (listing.h); this file handles the screen. */
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
@@ -17,7 +17,7 @@
 #include "cli/listing.h"
 #include "cli/progress.h"
 
-/* Queries the daemon's state and the table once. 0 or a negative errno. */
+/* Requests heddled's status and the list of tenants once. Returns 0 or a negative errno. */
 static int query_daemon(const char *socket, struct wire_status *ret, struct listing *ret_list)
 {
 	int r = ask_status(socket, ret);

@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0
  * Copyright 2026 The heddle authors */
 
-/* heddle tune: kernels together in every way (KernelMerge, section 3, sweeps the partition), each
- * checked against the kernels alone; the best is stored for `corun --how tuned`. A round measures
- * all ways before the next begins, so that clock changes of the device affect all of them. */
+/* heddle tune runs kernels together with every method, and sweeps the partition of workers
+ * (KernelMerge, section 3). Each result is compared with that of the kernels alone. The fastest
+ * method is stored for `corun --how tuned`. A round measures all methods before the next round
+ * begins, so that clock changes of the device affect all of them. */
 #include "cli/corun/kernelspec.h"
 #include "cli/corun/ways.h"
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  * Copyright 2026 The heddle authors */
 
-/* heddle version: of the release, and of the tree it was built from. */
+/* heddle version prints the version of the release and the commit that it was built from. */
 #include "cli/cli.h"
 #include "commit_gen.h"
 

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0
  * Copyright 2026 The heddle authors */
 
-/* Shell completions from the table: verbs, options, an option's words, files, kernels of the files
- * on the line (for which heddle is called), and the completions of the program that a verb runs. */
+/* Generates shell completions from the table of verbs. They complete verbs, options, the values of
+ * an option, files, and the command line of a program that a verb runs. They also complete kernels
+ * of the files on the command line, for which the shell calls heddle. */
 #include "cli/cli.h"
 
 #include <errno.h>
@@ -30,14 +31,14 @@ static bool is_file(const struct cli_option *o)
 	       (strstr(o->value, "FILE") || strstr(o->value, "DIR") || strstr(o->value, "PATH"));
 }
 
-/* The name of a kernel in the files that are the operands. */
+/* Returns whether the option's value is a kernel of the files among the operands. */
 static bool is_kernel(const struct cli_option *o)
 {
 	return o->value && strcmp(o->name, "kernel") == 0;
 }
 
-/* Appends the words of "a|b|c", separated by blanks, without words in capitals, which allow any
- * text. */
+/* Appends the strings of "a|b|c", separated by blanks. Strings in capitals are left out because
+ * they stand for any text. */
 static void put_words(const char *value, struct strbuf *out)
 {
 	for (const char *p = value; *p; p++) {
@@ -48,8 +49,9 @@ static void put_words(const char *value, struct strbuf *out)
 	}
 }
 
-/* Appends text in single quotes; characters of special get a backslash. fish also escapes a quote
- * with a backslash; the other shells end and reopen the quotes. */
+/* Appends text in single quotes, with a backslash before each character that is in special. fish
+ * escapes a single quote with a backslash; for the other shells, the function closes and reopens
+ * the quotes around it. */
 static void put_quoted(const char *text, const char *special, bool fish, struct strbuf *out)
 {
 	for (const char *p = text; *p; p++) {
@@ -84,7 +86,7 @@ static bool in_group(const struct cli_verb *v)
 	return v->name[first_len(v)] == ' ';
 }
 
-/* First words, each once, with blanks between them. */
+/* Appends the first words of all verbs, each once, separated by blanks. */
 static void first_words(struct strbuf *out)
 {
 	for (unsigned i = 0; i < cli_verbs_len; i++)
@@ -227,7 +229,8 @@ static void zsh_option(const struct cli_option *o, struct strbuf *out)
 {
 	const char *equals = o->value ? "=" : "";
 
-	/* The two spellings exclude each other, unless the option may be repeated. */
+	/* The short and the long form of an option exclude each other, unless the option may be
+	 * repeated. */
 	if (o->letter)
 		strbuf_printf(out, "\t\t'(-%c --%s)'{-%c%s,--%s%s}'[", o->letter, o->name,
 			o->letter, o->value ? "+" : "", o->name, equals);
@@ -275,7 +278,8 @@ static void zsh_verb(const struct cli_verb *v, struct strbuf *out)
 	}
 }
 
-/* 'word:description' for _describe; for a group's first word, its verbs. */
+/* Appends 'word:description' pairs for zsh's _describe. For the first word of a group, such as ptx,
+ * these are the group's verbs. */
 static void zsh_words(const struct cli_verb *group, struct strbuf *out)
 {
 	for (unsigned i = 0; i < cli_verbs_len; i++) {

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0
  * Copyright 2026 The heddle authors */
 
-/* Programs get commands as lines on their standard input, and answer with lines of JSON; the last
- * line ends the answer. Times are the programs' own, on one clock. */
+/* Runs the programs of a crew (crew.h). Each program reads commands as lines on its standard input
+ * and replies with lines of JSON; the last line of a reply marks its end. The programs measure the
+ * times themselves, all with the same clock. */
 #include "cli/crew.h"
 
 #include <errno.h>
@@ -12,7 +13,8 @@
 
 #include "cli/stage_command.h"
 
-/* Launches in which the shim finds the best way to launch a kernel (src/shim/pace.c). */
+/* The shim needs this many launches to find a kernel's best form and number of blocks for each
+ * claim (src/shim/pace.c). These launches are not measured. */
 #define SEARCH_ROUNDS 14
 #define POLL_MS       20
 
@@ -30,7 +32,8 @@ static void dismiss_member(struct crew_member *m)
 
 void crew_close(struct crew *crew)
 {
-	/* At the end of its input each program ends by itself, all at the same time. */
+	/* A program ends when its input ends. All inputs are closed first, so that the programs end
+	 * at the same time. */
 	for (unsigned i = 0; i < crew->n; i++)
 		child_close_input(&crew->at[i].child);
 	for (unsigned i = 0; i < crew->n; i++)
@@ -100,7 +103,7 @@ static int report_failure(const struct crew *crew, const struct crew_member *m, 
 		crew->s->spec.name, what);
 }
 
-/* Has it said, since what was read, that it is in this state? */
+/* Returns whether the program has reported this state in output not yet read. */
 static bool has_said(const struct crew_member *m, const char *state)
 {
 	const char *p = m->child.out.at ? m->child.out.at + m->read : NULL;
@@ -111,7 +114,7 @@ static bool has_said(const struct crew_member *m, const char *state)
 	return p && strchr(p, '\n');
 }
 
-/* Until all of them say that they are in this state. */
+/* Waits until all members report this state. */
 static int await_state(
 	struct crew *crew, struct crew_member *const *members, unsigned n, const char *state)
 {
@@ -170,7 +173,8 @@ static int await_ready(struct crew *crew, struct crew_member *m)
 	return CLI_OK;
 }
 
-/* Waits until it is ready; in a managed stage also until the shim has found its best form. */
+/* Waits until the program is ready. In a managed stage it also runs the program until the shim has
+ * found the kernel's best form. */
 static int prepare_member(struct crew *crew, struct crew_member *m)
 {
 	char line[32];
@@ -199,8 +203,8 @@ static bool takes_part(const struct crew_run *run, const struct crew_member *m)
 	return false;
 }
 
-/* A program that is still starting would delay the measured ones by milliseconds, as it loads code,
- * allocates and copies. */
+/* Waits for programs outside this run that are still starting. A starting program loads code,
+ * allocates and copies, which would delay the measured programs by milliseconds. */
 static void await_others(struct crew *crew, const struct crew_run *run)
 {
 	for (unsigned i = 0; i < crew->n; i++) {

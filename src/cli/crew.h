@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0
  * Copyright 2026 The heddle authors */
 
-/* Example programs in a stage that stay up and run on command, so that the device is measured, and
- * not the programs' start. Each program is started once. In a managed stage it first launches until
- * the shim has found the best way to launch its kernel. */
+/* Example programs of a stage whose processes keep running and launch on command, so that only the
+ * device is measured and not the programs' start. Each program is started once. In a managed stage
+ * it first launches until the shim has found the best form of its kernel. */
 #ifndef HEDDLE_CREW_H
 #define HEDDLE_CREW_H
 
@@ -12,7 +12,7 @@
 #define CREW_MAX  32 /* programs */
 #define CREW_RUNS 3  /* of them at a time */
 
-/* The resources of an SM that a program's kernel takes; 0: unknown. */
+/* An SM's resources that a program's kernel uses; 0 if unknown. */
 struct crew_kernel {
 	unsigned threads, registers, shared_bytes; /* of a block, of a thread, of a block */
 	unsigned blocks_per_sm;                    /* that fit at most */
@@ -35,8 +35,8 @@ struct crew {
 	unsigned n, n_runs;
 };
 
-/* One run: the first program launches. The others launch when its kernel has started and their
- * delay has passed, or together with it. */
+/* A run of several programs. The first program launches. The others launch after its kernel has
+ * started and their delay has passed, or at the same time as the first if at_once is set. */
 struct crew_run {
 	unsigned n, rounds;
 	struct crew_member *of[CREW_RUNS];
@@ -58,22 +58,24 @@ struct crew_result {
 	unsigned preemptions, shrinks, checked, wrong;
 };
 
-/* s and how stay the caller's, and must outlive it. */
+/* Opens a crew. s and how belong to the caller, and must outlive the crew. */
 void crew_open(struct crew *crew, struct stage *s, const struct stage_run *how);
-/* Ends all; what a program says at its end is not asked. */
+/* Ends all programs, and ignores what they print at their end. */
 void crew_close(struct crew *crew);
-/* The program with this name, size, scale of it (0: 1) and priority, started if necessary. It gets
- * ready in the background, so enlist all first. NULL: it failed, and the reason was reported. */
+/* Returns the program with this name, size, scale of its input (0: 1) and priority, and starts the
+ * program if necessary. It starts in the background, so enlist all programs before the first run.
+ * Returns NULL after it reports why the program failed. */
 struct crew_member *crew_enlist(
 	struct crew *crew, const char *name, const char *size, double scale, const char *priority);
-/* Runs once all enlisted programs are ready. CLI_OK; CLI_FAILED after it reported that a program
- * failed, gave a wrong result or did not end in time. Then the programs of the run are ended, and
- * start again when they are next enlisted. */
+/* Waits until all enlisted programs are ready, and runs those of `run`. Returns CLI_OK, or
+ * CLI_FAILED after it reports that a program failed, gave a wrong result or did not end in time.
+ * After a failure the run's programs are ended; they start again when they are next enlisted. */
 int crew_run(
 	struct crew *crew, struct arena *a, const struct crew_run *run, struct crew_result *ret);
-/* The time from the first launch of a round until all programs are done, in ns. */
+/* Returns the time from the first launch of a round until all programs are done, in ns. */
 double crew_makespan_ns(const struct crew_result *res, unsigned round);
-/* Computes turnarounds, medians and the makespan from each round's times. False: out of memory. */
+/* Computes turnarounds, medians and the makespan from the times of each round. Returns false if
+ * memory runs out. */
 bool crew_sum_up(struct arena *a, struct crew_result *res);
 
 #endif

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0
  * Copyright 2026 The heddle authors */
 
-/* Programs that launch without end: started together, watched by their output lines, ended by a
- * file. Times are the programs' own; heddled only supplies its shares, which it counts from the
- * time when the weights are set. */
+/* Runs programs that launch endlessly. This file starts them together, follows their output lines,
+ * and ends them by creating a file. The programs measure the times themselves. heddled only
+ * supplies the shares, which it counts from the time when the weights are set. */
 #include "cli/crowd.h"
 
 #include <errno.h>
@@ -119,7 +119,7 @@ static void take_row(void *user, const struct wire_row *row)
 	}
 }
 
-/* heddled counts shares anew from when a weight is set. */
+/* Makes heddled count shares anew, which it does when a weight is set. */
 static int count_shares_anew(struct crowd *w)
 {
 	int r = ask_list(w->socket, take_row, w);

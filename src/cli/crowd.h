@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  * Copyright 2026 The heddle authors */
 
-/* Several example programs in a stage that launch without end: all are started, each warms up, and
- * then their rounds count for a given time. */
+/* Several example programs that launch endlessly in a stage. All are started, each warms up, and
+ * then their rounds are counted for a given time. */
 #ifndef HEDDLE_CROWD_H
 #define HEDDLE_CROWD_H
 
@@ -20,7 +20,7 @@ struct crowd_run {
 };
 
 struct crowd_times {
-	uint64_t *done_ns; /* of every round, in order; CLOCK_MONOTONIC; in the given arena */
+	uint64_t *done_ns; /* end of every round, in order (CLOCK_MONOTONIC); in the given arena */
 	unsigned n;
 };
 
@@ -31,10 +31,10 @@ struct crowd_result {
 	unsigned checked, wrong;
 };
 
-/* Each program finishes a round after the end of the time, beside the others, so that the last
- * round within it is like the earlier ones. CLI_OK; CLI_FAILED after it reported that a program
- * failed, gave a wrong result or did not progress within the timeout. No program is left
- * running. */
+/* Runs the programs for the time window. Each program finishes one more round after the window
+ * ends, beside the others, so that the window's last round runs under the same load. Returns
+ * CLI_OK, or CLI_FAILED after it reports that a program failed, gave a wrong result or made no
+ * progress within the timeout. No program is left running. */
 int crowd_run(
 	struct stage *s, struct arena *a, const struct crowd_run *run, struct crowd_result *ret);
 

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0
  * Copyright 2026 The heddle authors */
 
-/* --device cuda:1, for every verb with this option: heddle and its children then see that device
- * alone, as the first one, through CUDA_VISIBLE_DEVICES. The number counts the devices that are
- * already visible. */
+/* Implements --device cuda:N for every verb with this option. It sets CUDA_VISIBLE_DEVICES, so
+ * heddle and its children see only that device, as the first one. N is an index among the devices
+ * that were visible before. */
 #include "cli/device.h"
 #include "dev/dev.h"
 
@@ -17,8 +17,9 @@
 #define VISIBLE "CUDA_VISIBLE_DEVICES"
 #define FAILED  255
 
-/* A driver reads the environment once, so a child asks it. The child ends normally, so that the
- * virtual GPU leaves nothing behind. */
+/* Returns the number of visible devices. A child process loads the driver and counts, because a
+ * driver reads the environment only once per process. The child ends normally with exit(), so that
+ * the virtual GPU removes its files. */
 static int count_devices(enum dev_kind kind)
 {
 	int status, n = 0, r;
@@ -44,7 +45,8 @@ static int count_devices(enum dev_kind kind)
 									      : -ENODEV;
 }
 
-/* The word of the list that stands for the device; without a list, its number. */
+/* Sets CUDA_VISIBLE_DEVICES to one device: to its entry in the current list or, without a list, to
+ * its number. */
 static int show_only(unsigned ordinal)
 {
 	const char *list = getenv(VISIBLE);

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  * Copyright 2026 The heddle authors */
 
-/* Reads the daemon's event lines (doc/events.md), as far as demo and bench need them. A line that
- * is no event is returned without a name, and a truncated line ends the text. */
+/* Parses those fields of heddled's event lines (doc/events.md) that demo and bench need. A line
+ * that is not an event gives an event with an empty name. An incomplete last line is ignored. */
 #include "cli/stage.h"
 
 #include <jansson.h>

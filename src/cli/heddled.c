@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0
  * Copyright 2026 The heddle authors */
 
-/* heddled's command line: reads the configuration files, then applies the options, then serves.
- * --set and the options of keys apply in their order, --events and --temporal after them. Exit
- * status 0; 1: failed; 2: usage. */
+/* heddled's command line. It reads the configuration files, applies the options, and then serves.
+ * --set and the options that name a key apply in the order given; --events and --temporal apply
+ * after them. The exit status is 0, 1 after a failure, or 2 for wrong usage. */
 #include "cli/heddled.h"
 #include "base/environment.h"
 #include "commit_gen.h"

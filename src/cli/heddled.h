@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  * Copyright 2026 The heddle authors */
 
-/* The function of the daemon's row of the table; only the daemon has it. */
+/* The function that handles heddled's command-line options. It is weak because only heddled defines
+ * it; heddle contains just the description of these options. */
 #ifndef HEDDLE_CLI_HEDDLED_H
 #define HEDDLE_CLI_HEDDLED_H
 

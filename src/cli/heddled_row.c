@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  * Copyright 2026 The heddle authors */
 
-/* The daemon's row of the table, for its own parser, heddle's completions and the man page. */
+/* The description of heddled's options, used by heddled's own parser, by heddle's completions and
+ * by the man page. */
 #include "cli/heddled.h"
 
 static const struct cli_option options[] = {

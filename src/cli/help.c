@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  * Copyright 2026 The heddle authors */
 
-/* Help, usage and the man page's list of verbs, all from the table. Plain ASCII, as wide as the
- * terminal if the texts allow it. */
+/* Prints help texts, usage lines and the man page's list of verbs, all from the table of verbs. The
+ * text is plain ASCII, and is wrapped to the terminal's width where possible. */
 #include "cli/cli.h"
 #include "cli/progress.h"
 
@@ -15,7 +15,8 @@ const char *cli_prefix(const struct cli_verb *v)
 	return v->flags & CLI_PROGRAM ? "" : "heddle ";
 }
 
-/* The position in "a|b|WAY" of the word in capitals, which stands for all words here; 0: none. */
+/* Returns the offset in "a|b|WAY" of the last string if it is in capitals, because it then stands
+ * for all strings in the synopsis. Returns 0 if it is not. */
 static size_t any_text(const char *value)
 {
 	const char *last = strrchr(value, '|');
@@ -52,7 +53,7 @@ static void option_head(const struct cli_option *o, struct strbuf *out)
 		strbuf_printf(out, " %s", o->value);
 }
 
-/* The terminal's width, limited to 40 to 80 columns; 80 without a terminal. */
+/* Returns the terminal's width, limited to 40 to 80 columns, or 80 if there is no terminal. */
 static unsigned page_width(void)
 {
 	unsigned columns = terminal_columns(STDOUT_FILENO);
@@ -60,8 +61,8 @@ static unsigned page_width(void)
 	return columns ? MAX(40u, MIN(columns, 80u)) : 80;
 }
 
-/* Breaks the text's lines; from the second one on they are indented. Lines that fit stay unchanged,
- * and so do columns. */
+/* Wraps text, and indents every output line except the first. Lines that fit are printed unchanged,
+ * so aligned columns in the text stay aligned. */
 static void put_wrapped(const char *text, unsigned indent, unsigned width, struct strbuf *out)
 {
 	size_t room = width - indent;
@@ -79,7 +80,7 @@ static void put_wrapped(const char *text, unsigned indent, unsigned width, struc
 	}
 }
 
-/* A line is broken between options, never inside "[-k NAME]". */
+/* Prints the usage line, broken only between options and never inside "[-k NAME]". */
 void cli_usage_line(const struct cli_verb *v, struct strbuf *out)
 {
 	unsigned width = page_width(), at = 7;
@@ -161,7 +162,7 @@ void cli_help_all(const char *group, struct strbuf *out)
 	strbuf_puts(out, "\nheddle VERB -h says more about one.\n");
 }
 
-/* Text for scdoc: its markup characters lose their meaning. */
+/* Writes text for scdoc, with its markup characters escaped. */
 static void man_text(const char *text, struct strbuf *out)
 {
 	for (const char *p = text; *p; p++) {
@@ -216,7 +217,8 @@ void cli_man(struct strbuf *out)
 		man_text(v->summary + 1, out);
 		strbuf_puts(out, ".\n\n");
 		if (v->details) {
-			/* Unchanged, as in -h: its line breaks and columns matter. */
+			/* The text is unchanged, as in -h, because its line breaks and columns
+			 * matter. */
 			strbuf_puts(out, "```\n");
 			put_wrapped(v->details, 0, 72, out);
 			strbuf_puts(out, "```\n\n");

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  * Copyright 2026 The heddle authors */
 
-/* A table that drops its least important columns until it fits. */
+/* Formats the table of tenants. If the table is too wide, it leaves out the least important columns
+ * until the table fits. */
 #include "cli/listing.h"
 #include "cli/ask.h"
 #include "cli/cli.h"
@@ -15,7 +16,8 @@
 
 static const char *const states[] = {"idle", "queued", "running", "preempted", "held"};
 
-/* The most frequent reason of unmanaged launches; WIRE_REASONS: there are none. */
+/* Returns the most frequent reason why launches were not managed, or WIRE_REASONS if there are no
+ * such launches. */
 static enum wire_reason main_reason(const uint64_t launched[WIRE_REASONS])
 {
 	enum wire_reason most = WIRE_REASONS;
@@ -114,7 +116,8 @@ static uint64_t count_launches(const struct wire_row *r)
 	return wire_outcomes(r->launched, by_outcome);
 }
 
-/* "66.5/66.6": the tenant's share, and the share that its weight entitles it to. */
+/* Formats "66.5/66.6": the share that the tenant had, and the share that its weight entitles it to,
+ * in percent. */
 static void share_text(char *buf, size_t size, const struct wire_row *r)
 {
 	if (r->share_wanted != UINT32_MAX && r->share_had != UINT32_MAX)
@@ -123,7 +126,7 @@ static void share_text(char *buf, size_t size, const struct wire_row *r)
 		snprintf(buf, size, "-/%.1f", r->share_wanted / 10.0);
 }
 
-/* "12 short": why most of those that are not managed are not. */
+/* Formats the most frequent reason why launches were not managed, such as "12 short". */
 static void reason_text(char *buf, size_t size, const uint64_t launched[WIRE_REASONS])
 {
 	enum wire_reason why = main_reason(launched);
@@ -133,7 +136,8 @@ static void reason_text(char *buf, size_t size, const uint64_t launched[WIRE_REA
 			wire_reason_rows[why].name);
 }
 
-/* A tenant's columns are empty in lines of launches, and the other way round. */
+/* Formats one cell of the table. Columns that describe tenants are empty in the lines of launches,
+ * and vice versa. */
 static void format_cell(const struct wire_row *r, enum column c, char *buf, size_t size)
 {
 	bool tenant = r->kind == 0;
@@ -210,7 +214,7 @@ static void add_line(const struct wire_row *r, unsigned worst, unsigned columns,
 	strbuf_finish(&line);
 }
 
-/* UUIDs distinguish devices with the same name. */
+/* Returns whether another device has the same name; UUIDs then tell the devices apart. */
 static bool name_is_shared(const struct listing *l, const struct wire_row *r)
 {
 	for (size_t i = 0; i < l->rows.len; i++)

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  * Copyright 2026 The heddle authors */
 
-/* Tenants and their launches as ps and top show them. Independent of terminals and daemons. */
+/* Formats tenants and their launches as ps and top show them. This code uses neither a terminal nor
+ * a connection to heddled. */
 #ifndef HEDDLE_CLI_LISTING_H
 #define HEDDLE_CLI_LISTING_H
 
@@ -14,14 +15,16 @@ struct listing {
 	bool failed;               /* out of memory: some are missing */
 };
 
-/* Writes into the open object: outcomes and their counts; and "reasons" (wire_reasons_json). */
+/* Writes the launch counts for each outcome, and the key "reasons" (wire_reasons_json), into the
+ * open JSON object. */
 void listing_json_launches(const uint64_t launched[WIRE_REASONS], struct json *j);
 /* For ask_list; user is the listing. */
 void listing_add(void *user, const struct wire_row *row);
 void listing_finish(struct listing *l);
-/* As lines, at most `columns` wide (0: no limit); columns that do not fit are left out. */
+/* Formats the listing as lines that are at most `columns` wide (0: no limit). Table columns that do
+ * not fit are left out. */
 void listing_text(const struct listing *l, unsigned columns, struct strbuf *out);
-/* The value of the open key: an array of tenants. */
+/* Writes an array of tenants as the value of the open key. */
 void listing_json(const struct listing *l, struct json *j);
 
 #endif

@@ -1,13 +1,18 @@
 /* SPDX-License-Identifier: Apache-2.0
  * Copyright 2026 The heddle authors */
 
-/* The loader loads libraries breadth first: the program's in their order, then the libraries of
- * these. It searches a name once, for the first object that needs it:
- * in that object's RPATH, then in that of the object that loaded it, and so on (in none of them if
- * the object has a RUNPATH); in LD_LIBRARY_PATH, where the shim is; in its RUNPATH; in the system's
- * folders.
- * The program's RPATH applies to every object, also to later ones, even if the program does not
- * name the driver itself. A library that is loaded by dlopen is searched like a needed one. */
+/* Simulates glibc's loader. It loads libraries breadth first: first the program's in their order,
+ * then the libraries that those need. It searches for each name once, for the first object that
+ * needs it, in this order:
+ * - the RPATH of that object, of the object that loaded it, and so on; none of these if the object
+ *   has a RUNPATH
+ * - LD_LIBRARY_PATH, where the shim is
+ * - the object's RUNPATH
+ * - the system's folders
+ *
+ * The program's RPATH therefore applies to every object, even to objects loaded later and even if
+ * the program itself does not name the driver. The loader searches for a library loaded by dlopen
+ * in the same way. */
 #include "cli/loader.h"
 
 #include <stdio.h>
@@ -44,7 +49,8 @@ struct loader {
 	unsigned n;
 };
 
-/* Searches a list of folders separated by colons. p: defines $ORIGIN; NULL: there is none. */
+/* Searches for a file in a list of folders separated by colons. p is the program or library whose
+ * folder replaces $ORIGIN; NULL: $ORIGIN is not replaced. */
 static bool in_folders(
 	const char *list, const struct program *p, const char *name, char *ret, size_t max)
 {
@@ -127,7 +133,8 @@ static void load_library(struct loader *x, const struct loaded *by, const char *
 	x->at[x->n++] = l;
 }
 
-/* The first object that needs the driver; NULL: none does. Loads all objects before it. */
+/* Loads objects in the loader's order until one needs the driver. Returns that object, or NULL if
+ * none needs the driver. */
 static const struct loaded *load_all(struct loader *x)
 {
 	for (unsigned i = 0; i < x->n; i++) {
@@ -143,8 +150,9 @@ static const struct loaded *load_all(struct loader *x)
 	return NULL;
 }
 
-/* The objects that name the driver and may load it later: is it one object whose RPATH leads to it,
- * or all of them? The first one to load it is not known. */
+/* Examines the objects that contain the driver's name and may therefore dlopen it. Returns the
+ * first of these objects whose RPATH leads to a driver. Returns NULL if another of them does not
+ * find the driver by RPATH, because which object loads it first is not known. */
 static const struct loaded *all_name_it(
 	const struct loader *x, char *path, size_t max, const struct loaded **ret_whose)
 {

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  * Copyright 2026 The heddle authors */
 
-/* The heddle command: finds the verb, parses its words, runs it, prints its output. The one place
- * that turns results into an exit status. */
+/* The main function of the command heddle. It finds the verb, parses its arguments, runs it, and
+ * prints its output. Only this file computes the exit status of heddle. */
 #include "base/environment.h"
 #include "base/text.h"
 #include "cli/child.h"
@@ -37,7 +37,8 @@ static void log_to_stderr(void *user, enum diag_level level, const char *message
 	fprintf(stderr, "heddle: %s: %s\n", names[level], message);
 }
 
-/* Finds the verb whose words argv starts with; ret_words gets their number. */
+/* Finds the verb whose name argv starts with. *ret_words receives the number of arguments that the
+ * name consists of. */
 static const struct cli_verb *find_verb(int argc, char **argv, int *ret_words)
 {
 	for (unsigned i = 0; i < cli_verbs_len; i++) {
@@ -68,7 +69,7 @@ void cli_emit(struct cli *c)
 {
 	if (c->out.len)
 		progress_clear();
-	/* Names and texts come from files and other programs. */
+	/* The output may contain names and texts from files and other programs. */
 	if (isatty(STDOUT_FILENO))
 		cli_plain(c->out.at, c->out.len);
 	if (c->out.len && !c->out_error && fwrite(c->out.at, 1, c->out.len, stdout) != c->out.len)
@@ -99,7 +100,7 @@ void cli_show(struct cli *c, const char *fmt, ...)
 	free(text);
 }
 
-/* A full disk or a closed pipe is a failure like any other. */
+/* A full disk or a closed pipe is reported like any other failure. */
 static int flush_out(struct cli *c, int status)
 {
 	cli_emit(c);
@@ -164,7 +165,7 @@ const struct cli_verb *cli_near_verb(const char *group, const char *word)
 	return NULL;
 }
 
-/* group: "ptx", or NULL for a first word. Returns CLI_USAGE. */
+/* Reports an unknown verb. group is "ptx", or NULL for a first word. Returns CLI_USAGE. */
 static int no_such_verb(const char *group, const char *word)
 {
 	const struct cli_verb *near = cli_near_verb(group, word);
@@ -180,7 +181,8 @@ static int no_such_verb(const char *group, const char *word)
 	return CLI_USAGE;
 }
 
-/* Words that are no verbs, which a shell or the build uses. -1: none of them. */
+/* Handles first arguments that are not verbs but options of heddle itself, used by shells and the
+ * build. Returns -1 if argv[0] is none of them. */
 static int run_word(int argc, char **argv)
 {
 	struct cli c = {0};

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0
  * Copyright 2026 The heddle authors */
 
-/* Runs a pair of programs, or one alone, in an arrangement, and collects the results. Times are the
- * programs' own, on one clock; preemptions are as counted by the daemon. */
+/* Runs a pair of programs, or a single program, in an arrangement, and collects the results. The
+ * programs measure the times themselves, all with the same clock. heddled counts the
+ * preemptions. */
 #include "cli/stage_command.h"
 
 #include <errno.h>

@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0
  * Copyright 2026 The heddle authors */
 
-/* Parses a verb's words into its struct cli, checked against its row of the table. Options may
- * stand anywhere before "--"; the last of repeated ones counts; there are no abbreviations, so that
- * a later option cannot change the meaning of a script. */
+/* Parses the arguments of a verb into its struct cli, as described by the verb's struct cli_verb.
+ * Options may appear anywhere before "--", and the last value of a repeated option counts. Options
+ * cannot be abbreviated, because an option added in a later version could then change the meaning
+ * of a script. */
 #include "base/text.h"
 #include "cli/cli.h"
 
@@ -71,7 +72,8 @@ void cli_value_set(struct cli *c, const char *option, const char *value)
 		c->values[i] = value;
 }
 
-/* Is value one of the words "a|b|c"? A word in capitals allows any other text. */
+/* Returns whether value is one of the strings in "a|b|c". A string in capitals allows any other
+ * text. */
 static bool is_one_of(const char *words, const char *value, size_t len)
 {
 	if (!len || memchr(value, '|', len))
@@ -102,7 +104,7 @@ static int option_set(struct cli *c, int i, const char *value)
 	return c->verb->on_option ? c->verb->on_option(c, o, value) : 0;
 }
 
-/* Reports an unknown option, "--name" or "--name=value", and suggests a similar one. */
+/* Reports an unknown option, given as "--name" or "--name=value", and suggests a similar one. */
 static int no_such_option(const struct cli *c, const char *option)
 {
 	size_t len = strcspn(option + 2, "=");
@@ -114,7 +116,8 @@ static int no_such_option(const struct cli *c, const char *option)
 	return cli_misuse(c, "no such option: '%s'", option);
 }
 
-/* "--name", "--name=value", "--name value": sets the option; *next is the next argument. */
+/* Parses a long option: "--name", "--name=value" or "--name value". *next is the index of the next
+ * argument. */
 static int parse_long(struct cli *c, char **argv, int argc, int *next)
 {
 	const char *name = argv[*next - 1] + 2, *eq = strchr(name, '=');
@@ -163,7 +166,8 @@ int cli_parse(struct cli *c, int argc, char **argv)
 	bool options = true;
 	int next = 0, r;
 
-	/* Found first, so that errors in other options are reported as JSON, too. */
+	/* --json is searched for first, so that errors in other options are also reported as
+	 * JSON. */
 	for (int i = 0; i < argc && strcmp(argv[i], "--") != 0 &&
 			(argv[i][0] == '-' || !(v->flags & CLI_OPERANDS_LAST));
 		i++)

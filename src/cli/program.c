@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  * Copyright 2026 The heddle authors */
 
-/* Reads an executable's program headers and dynamic section. The file may be malicious, so every
- * offset is checked. */
+/* Reads the program headers and the dynamic section of an executable. The file may be malicious, so
+ * every offset is checked. */
 #include "cli/loader.h"
 
 #include <elf.h>
@@ -79,7 +79,7 @@ static bool offset_of(const struct program *p, const Elf64_Ehdr *e, uint64_t add
 	return false;
 }
 
-/* The next of the dynamic section from *io_at on. */
+/* Reads the next entry of the dynamic section at *io_at. */
 static bool next_entry(const struct program *p, uint64_t *io_at, Elf64_Dyn *ret)
 {
 	if (!read_at(p->dynamic, *io_at, ret, sizeof(*ret)) || ret->d_tag == DT_NULL)
@@ -98,7 +98,8 @@ const char *program_needed(const struct program *p, uint64_t *io_at)
 	return NULL;
 }
 
-/* Two passes, since the dynamic section itself names the string table. */
+/* Reads the dynamic section in two passes, because the first must find the string table that the
+ * second needs. */
 static void read_dynamic(struct program *p, const Elf64_Ehdr *e)
 {
 	uint64_t at = 0, table;
@@ -161,8 +162,8 @@ static void read_script(struct program *p)
 		strcpy(p->interpreter, word);
 }
 
-/* If the kernel would start it with other rights than the caller's, the loader ignores
- * LD_LIBRARY_PATH. */
+/* Returns whether the file would start with more rights than the caller has. The loader then
+ * ignores LD_LIBRARY_PATH. */
 static bool is_privileged(const char *path, const struct stat *st)
 {
 	return ((st->st_mode & S_ISUID) && st->st_uid != geteuid()) ||

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  * Copyright 2026 The heddle authors */
 
-/* How an executable uses the GPU, found without running it. */
+/* Finds out how an executable uses the GPU, without running it. */
 #ifndef HEDDLE_CLI_PROGRAM_H
 #define HEDDLE_CLI_PROGRAM_H
 
@@ -17,28 +17,32 @@ struct program {
 	bool is_privileged;      /* but not for this user: setuid, setgid, or with capabilities */
 	char interpreter[64];    /* of a script, as its first line has it; empty: none */
 	bool needs_libcuda;      /* by DT_NEEDED */
-	const char *libcudart;   /* the shared CUDA runtime that it needs, in strings; NULL: none */
+	const char *libcudart;   /* name of the shared CUDA runtime that it needs; NULL: none */
 	bool has_static_cudart;  /* carries the runtime's wrappers */
 	bool names_libcuda;      /* contains the name, as dlopen needs it */
 	bool names_libcuda_path; /* contains the name with a folder before it */
 	struct image_bytes dynamic, strings; /* its dynamic section; the names in that section */
-	/* DT_RPATH, which counts without DT_RUNPATH; in strings; NULL: none. */
+	/* DT_RPATH and DT_RUNPATH; NULL if absent. rpath is also NULL if there is a runpath,
+	 * because the loader then ignores it. */
 	const char *rpath, *runpath;
 };
 
-/* Looks name up in PATH as execvp does. 0 or negative errno. */
+/* Opens a program, which is looked up in PATH as execvp does. Returns 0 or a negative errno. */
 int program_open(const char *name, struct program *ret);
-/* Opens a file by its path, and reads only headers and the dynamic section. */
+/* Opens a file by its path, and reads only its headers and its dynamic section. */
 int program_open_headers(const char *path, struct program *ret);
-/* The next name of DT_NEEDED; *io_at starts at 0. NULL: no more. */
+/* Returns the next name of DT_NEEDED, or NULL if there are no more. *io_at must be 0 before the
+ * first call. */
 const char *program_needed(const struct program *p, uint64_t *io_at);
-/* Does it contain this text, with its NUL, among its constants? */
+/* Returns whether the program contains this string, with its terminating NUL, among its
+ * constants. */
 bool program_holds(const struct program *p, const char *text);
 void program_close(struct program *p);
-/* Why no library can be interposed before the driver's, in buf; NULL: no known obstacle. For a
- * script, about its interpreter. */
+/* Writes to buf why no library can be interposed before the driver's. Returns NULL if there is no
+ * known obstacle. For a script, the interpreter is examined. */
 const char *program_obstacle(const struct program *p, char *buf, size_t size);
-/* Why the virtual GPU cannot run it, and what to do; NULL: no obstacle in its file. */
+/* Returns why the virtual GPU cannot run the program and what to do about it, or NULL if the
+ * program's file shows no obstacle. */
 const char *program_needs_gpu(const struct program *p);
 
 #endif

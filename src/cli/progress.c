@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  * Copyright 2026 The heddle authors */
 
-/* The progress line: "[3/8] what, 1 min left". The time left is the mean time of a step so far, for
- * the remaining steps. */
+/* Shows the progress line, such as "[3/8] what, 1 min left". The time left is estimated as the mean
+ * duration of the steps so far, times the number of remaining steps. */
 #include "cli/progress.h"
 
 #include "base/measure.h"
@@ -81,7 +81,8 @@ void progress_step(const char *fmt, ...)
 			what, time_left);
 	else
 		snprintf(text, sizeof(text), "[%u] %s", line.step, what);
-	/* A full line would move the cursor to the next one, and could not be cleared. */
+	/* The line is one character shorter than the terminal is wide. A full line would move the
+	 * cursor to the next line and could then not be cleared. */
 	fprintf(stderr, "\r\033[K%.*s", columns > 1 ? (int)columns - 1 : 1, text);
 	fflush(stderr);
 	line.shown = true;

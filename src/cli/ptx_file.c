@@ -48,7 +48,8 @@ static void parse_and_call(struct walk *w, struct cli_ptx *f)
 	arena_finish(&f->arena);
 }
 
-/* Handles the file's next PTX. r: the result of getting its text. Frees the text. */
+/* Parses the next PTX of the file and calls fn for it. r is the result of extracting the text; a
+ * negative r is reported instead. Frees text. */
 static void take_ptx(struct walk *w, uint32_t arch, int r, char *text, size_t len)
 {
 	struct cli_ptx f = {.path = w->path, .arch = arch, .entry = w->n_ptx, .len = len};
@@ -90,7 +91,8 @@ static int read_entry(void *user, const struct image_entry *e)
 	return 0;
 }
 
-/* For a file without PTX: takes the PTX source of each cubin, if its debug section has it. */
+/* Called for each cubin of a file without PTX. If the cubin's debug section contains its PTX
+ * source, the function handles that PTX. */
 static int debug_entry(void *user, const struct image_entry *e)
 {
 	struct walk *w = user;
@@ -113,8 +115,8 @@ static int debug_entry(void *user, const struct image_entry *e)
 	return 0;
 }
 
-/* For a file that is neither PTX nor a container: text may be PTX with an error right at its
- * start. */
+/* Returns whether the bytes are text. A text file that is neither valid PTX nor a container may be
+ * PTX with an error right at its start. */
 static bool is_text(const char *text, size_t len)
 {
 	for (size_t i = 0; i < len; i++)
@@ -133,7 +135,8 @@ static bool has_name(const struct strbuf *names, const char *name)
 	return false;
 }
 
-/* Appends the names of its kernels, each with a suffix; for a hint only some of the new ones. */
+/* Appends the names of the module's kernels, each followed by a separator. For a hint it appends
+ * only names that are not listed yet, and stops at a length limit. */
 static void add_names(const struct ptx_module *m, bool hint, struct strbuf *out)
 {
 	for (size_t i = 0; i < m->items.len; i++) {
@@ -224,8 +227,8 @@ struct choice {
 	size_t len;
 	uint32_t arch;
 	struct strbuf names; /* of existing kernels, ", " after each */
-	/* Symbols of the kernels that may be meant, the same way; as C++ names, with "; "
-	 * between. */
+	/* meant has the symbols of the kernels that the user may mean, with ", " after each. shown
+	 * has their C++ names, separated by "; ". */
 	struct strbuf meant, shown;
 	unsigned n_meant;
 };
@@ -249,7 +252,8 @@ static void add_meant(struct choice *ch, const char *symbol)
 		strbuf_puts(&ch->shown, symbol);
 }
 
-/* The kernel of m that is meant: by its symbol, or else the only one with this C++ name. */
+/* Finds the kernel in m that the user means: the one with this symbol, or else one with this C++
+ * name. */
 static const struct ptx_func *find_meant(struct choice *ch, const struct ptx_module *m)
 {
 	const struct ptx_func *f = ptx_find_func(m, ch->kernel);
@@ -299,7 +303,7 @@ static int choose_kernel(struct cli *c, struct cli_ptx *f, void *user)
 	return CLI_OK;
 }
 
-/* The kernel is not there, or may be one of several. */
+/* Reports that the kernel does not exist, or that the name fits several kernels. */
 static int no_kernel(struct cli *c, struct choice *ch, const char *path)
 {
 	struct strbuf *names = &ch->names;
@@ -456,7 +460,8 @@ void cli_ptx_json_diags(struct json *j, const struct diag_list *d)
 
 /* ---- instructions that are not known ---- */
 
-/* A known name that is similar; only the first word is compared. */
+/* Returns the known instruction with the most similar name, or NULL. Only the name before the first
+ * dot is compared. */
 static const char *find_nearest(const char *text)
 {
 	size_t len = strcspn(text, ".");

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  * Copyright 2026 The heddle authors */
 
-/* PTX for the ptx verbs, from a text file, or from inside a program, a library or a fatbin. Text,
- * module and diagnostics are freed together. */
+/* Reads PTX for the ptx verbs from a text file, or from inside a program, a library or a fatbin.
+ * Text, module and diagnostics are freed together. */
 #ifndef HEDDLE_CLI_PTX_FILE_H
 #define HEDDLE_CLI_PTX_FILE_H
 
@@ -11,8 +11,8 @@
 
 struct cli_ptx {
 	const char *path; /* as given on the command line */
-	const char *name; /* as shown: the path, with "(sm_75 #2)" appended for PTX inside a file */
-	unsigned entry;   /* its number within the file, from 1; 0: the file is PTX itself */
+	const char *name; /* name to show: the path, and for PTX inside a file also "(sm_75 #2)" */
+	unsigned entry;   /* index of the PTX within the file, from 1; 0: the file is PTX */
 	uint32_t arch;    /* 75 for sm_75; 0: not known */
 	const char *text;
 	size_t len;
@@ -21,15 +21,16 @@ struct cli_ptx {
 	struct ptx_module *module; /* NULL when it was not read */
 };
 
-/* Calls fn for each PTX of the file (with --arch: for that architecture), parsed; diagnostics may
- * hold errors. A file without PTX: the PTX in the debug sections of its cubins. Other content is
- * skipped; a file without any PTX is reported. CLI_OK, CLI_FAILED, or the first other result of fn,
- * after which the walk continues. The arguments of fn are freed when it returns. */
+/* Parses each PTX of a file, or with --arch only the PTX for that architecture, and calls fn for
+ * it. The diagnostics may contain errors. If the file has no PTX, the walk uses the PTX in the
+ * debug sections of its cubins. Other content is skipped. A file without any PTX is reported.
+ * Returns CLI_OK, CLI_FAILED, or the first result of fn that is not CLI_OK; the walk continues
+ * after it. The arguments of fn are freed when fn returns. */
 typedef int cli_ptx_fn(struct cli *c, struct cli_ptx *f, void *user);
 int cli_ptx_walk(struct cli *c, const char *path, cli_ptx_fn *fn, void *user);
-/* A kernel, and its PTX, parsed: the file itself if it is text; otherwise the PTX inside a program,
- * library, fatbin or cubin. If several have the kernel, the one for the oldest architecture, which
- * newer ones can run as well. */
+/* A kernel and its parsed PTX. The PTX is the file itself if that is text; otherwise it comes from
+ * inside a program, library, fatbin or cubin. If the file has the kernel for several architectures,
+ * the oldest one is used, because newer GPUs can run it as well. */
 struct cli_kernel {
 	char *text;
 	size_t len;
@@ -37,26 +38,28 @@ struct cli_kernel {
 	struct ptx_module *module;
 	const struct ptx_func *f;
 };
-/* kernel: its symbol, or its C++ name (demangle_matches) if that is unique. Call cli_kernel_finish
- * also after a failure. CLI_OK, or CLI_FAILED after it reported the error. */
+/* Reads a kernel from a file. kernel is the kernel's symbol, or its C++ name (demangle_matches) if
+ * only one kernel has that name. Call cli_kernel_finish even after a failure. Returns CLI_OK, or
+ * CLI_FAILED after it reports the error. */
 int cli_kernel_read(struct cli *c, struct arena *a, const char *path, const char *kernel,
 	struct cli_kernel *ret);
-/* The same from a text, which is copied; messages call it path. */
+/* Reads a kernel from PTX text, which is copied. Messages use path as the name of the text. */
 int cli_kernel_parse(struct cli *c, struct arena *a, const char *path, const char *text, size_t len,
 	const char *kernel, struct cli_kernel *ret);
 void cli_kernel_finish(struct cli_kernel *k);
-/* cli_ptx_walk over all operands, in the JSON array "files"; user is the struct json. */
+/* Calls cli_ptx_walk for all operands, and writes the JSON array "files". fn receives the struct
+ * json as its user argument. */
 int cli_ptx_each(struct cli *c, cli_ptx_fn *fn);
-/* Prints the kernels of all words that are files, a line each, for completions, and nothing else.
- * The words end with a NULL. */
+/* Prints the kernels of all files among words, one on each line, for shell completions. Prints
+ * nothing else. words ends with a NULL. */
 void cli_ptx_names(struct cli *c, char *const words[]);
 /* Prints to text; if text is c->out, as for standard output. */
 void cli_ptx_print(struct cli *c, const struct ptx_module *m, struct strbuf *text);
 /* Keys "file", "entry", "arch". */
 void cli_ptx_json_name(struct json *j, const struct cli_ptx *f);
-/* Key "diagnostics": an array of level, line, column, message, hint. */
+/* Writes the key "diagnostics": an array of objects with level, line, column, message and hint. */
 void cli_ptx_json_diags(struct json *j, const struct diag_list *d);
-/* Warns of each unknown instruction, which may be new, or misspelt. */
+/* Warns about each unknown instruction, which may be new or misspelt. */
 void cli_ptx_warn_unknown(struct cli_ptx *f);
 /* For a table of options. */
 #define CLI_PTX_ARCH                                                                               \

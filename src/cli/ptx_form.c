@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  * Copyright 2026 The heddle authors */
 
-/* Makes forms that are modules of their own from kernel specifications (cmd_ptx_pass.c). */
+/* Makes rewritten kernels that are separate modules from kernel specifications (cmd_ptx_pass.c). */
 #include "cli/ptx_form.h"
 #include "cli/corun/job_kernel.h"
 #include "cli/corun/kernelspec.h"

@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0
  * Copyright 2026 The heddle authors */
 
-/* Shared by the verbs of passes (cmd_ptx_pass.c). */
+/* Functions that the verbs of passes share (cmd_ptx_pass.c). */
 #ifndef HEDDLE_PTX_FORM_H
 #define HEDDLE_PTX_FORM_H
 
 #include "cli/ptx_file.h"
 #include "pass/registry.h"
 
-/* --dump DIR: NUMBER-PASS-KERNEL-in.ptx and so on. */
+/* Writes the files of --dump DIR: NUMBER-PASS-KERNEL-in.ptx and so on. */
 struct ptx_dump {
 	struct cli *c;
 	const char *dir; /* NULL: not asked for */
@@ -19,7 +19,7 @@ int ptx_dump_open(struct ptx_dump *d); /* d->c is set. CLI_OK or CLI_FAILED, sai
 void ptx_dump_to(struct ptx_dump *d, struct pass_request *rq);
 
 const struct pass_row *ptx_form_row(const struct cli *c); /* the verb's */
-/* The verb of a pass whose operands are kernel specifications. */
+/* Runs the verb of a pass whose operands are kernel specifications. */
 int ptx_form_run(struct cli *c);
 
 /* For help: "ids (description), ". */

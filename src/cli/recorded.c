@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0
  * Copyright 2026 The heddle authors */
 
-/* A launch becomes a line of the trace when it ends, as only then its log tells how long it had
- * SMs, and so how long a block takes. Launches come at their original times, in one stream a
- * program, as the log does not name streams. Time 0 is the first event. Every number is checked
- * here, so that the reader of traces accepts the output. */
+/* Converts an event log to a trace. A launch is written to the trace when it ends, because only
+ * then does the log show how long the launch had SMs, and therefore how long a block takes.
+ * Launches arrive at their original times, in one stream for each program, because the log does not
+ * name streams. Time 0 is the first event. This file checks every number, so that the trace reader
+ * accepts the output. */
 #include "cli/recorded.h"
 
 #include "base/text.h"
@@ -52,7 +53,7 @@ struct recorded {
 
 /* ---- fields ---- */
 
-/* A number from min to max; the error names the key. */
+/* Reads a number from min to max. An error names the key. */
 static int read_uint(struct recorded *r, const json_t *o, const char *key, uint64_t min,
 	uint64_t max, uint64_t *ret)
 {
@@ -96,7 +97,8 @@ static void plain_word(const char *text, size_t max, char *ret)
 	ret[n] = 0;
 }
 
-/* The trace's time of a log time. Events from before the log's first one get its time. */
+/* Converts a time of the log to a time of the trace. Times before the log's first event become
+ * 0. */
 static int trace_time(struct recorded *r, uint64_t ns, uint64_t *ret)
 {
 	*ret = ns > r->origin_ns ? ns - r->origin_ns : 0;
@@ -173,7 +175,8 @@ static int tenant_join(struct recorded *r, uint64_t id, uint64_t t, const json_t
 	return 0;
 }
 
-/* The log has no event for `heddle set`: the tenant's next event shows the change. */
+/* Writes a tenant's new priority or weight to the trace. The log has no event for `heddle set`, so
+ * the change is only visible in the tenant's next event. */
 static void tenant_changes(
 	struct recorded *r, struct tenant *n, uint64_t t, const char *priority, uint64_t weight)
 {
@@ -199,7 +202,8 @@ static void tenant_opaque(struct recorded *r, struct tenant *n, uint64_t t, bool
 	n->opaque = on;
 }
 
-/* Counts the tenant's managed launches that ended before heddled looked. */
+/* Counts the tenant's managed launches that have no events because they ended before heddled
+ * noticed them. */
 static void count_unseen(struct recorded *r, const struct tenant *n, const json_t *o)
 {
 	const json_t *reasons = json_object_get(o, "reasons"), *reason;
@@ -239,8 +243,8 @@ static int tenant_event(struct recorded *r, const char *what, uint64_t t, const 
 	if (strcmp(what, "leave") == 0) {
 		count_unseen(r, n, o);
 		tenant_opaque(r, n, t, false);
-		/* A tenant with complete work stays, as the work may take longer under another
-		 * policy. */
+		/* A tenant whose launches are all complete does not leave in the trace, because
+		 * they may take longer under another policy. */
 		if (n->open)
 			strbuf_printf(&r->devices.at[n->device].text, "at %lluns leave %s\n",
 				(unsigned long long)t, n->name);
@@ -250,7 +254,7 @@ static int tenant_event(struct recorded *r, const char *what, uint64_t t, const 
 
 /* ---- launches ---- */
 
-/* Kernels keep apart though their names are cut. */
+/* Shortens a kernel's name, and keeps kernels with equal beginnings distinct. */
 static int kernel_word(struct recorded *r, const char *name, char ret[NAME_BYTES])
 {
 	char word[15], *copy;
@@ -292,13 +296,13 @@ static int read_measured(struct recorded *r, const json_t *o, struct measured *m
 		(read_uint(r, o, "device_done_ns", 0, INT64_MAX, &done) < 0 ||
 			read_uint(r, o, "device_arrived_ns", 0, INT64_MAX, &arrived) < 0))
 		return -EINVAL;
-	/* Of one that was over before heddled saw it. */
+	/* For a launch that was over before heddled saw it, the device's times count. */
 	if (!m->ran_ns && arrived && done > arrived)
 		m->ran_ns = MIN(done - arrived, SIM_TIME_MAX_NS);
 	return 0;
 }
 
-/* Blocks run in rounds of as many as may be there at once. */
+/* Writes a launch to the trace. Its blocks run in waves of one block per worker. */
 static int launch_end(
 	struct recorded *r, struct tenant *n, const char *kernel, const struct measured *m)
 {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  * Copyright 2026 The heddle authors */
 
-/* Converts heddled's event log (doc/events.md) to a trace of heddle sim (sim/trace.h). */
+/* Converts heddled's event log (doc/events.md) to a trace for heddle sim (sim/trace.h). */
 #ifndef HEDDLE_CLI_RECORDED_H
 #define HEDDLE_CLI_RECORDED_H
 
@@ -12,14 +12,16 @@ struct recorded_gaps {
 	uint64_t unended;    /* launches whose end is not in it: left out */
 	uint64_t unmeasured; /* launches that ended, with no time measured: left out */
 	uint64_t unseen;     /* managed launches that ended before heddled looked */
-	/* devices whose number of SMs is not in the log: the most that a launch had is assumed */
+	/* devices for which the log has no number of SMs; the largest number that a launch used is
+	 * assumed */
 	uint64_t assumed;
 };
 
 /* Is it such a log? By its first line. */
 bool recorded_is(const char *text, size_t len);
-/* Appends the trace to *ret: a section for each device. 0; -EINVAL with diags, a line each; later
- * lines are still read. The caller frees *ret in any case. */
+/* Appends the trace to *ret, with a section for each device. Returns 0, or -EINVAL with a
+ * diagnostic for each faulty line; lines after a faulty one are still read. The caller frees *ret
+ * in any case. */
 int recorded_read(const char *text, size_t len, struct diag_list *diags, struct strbuf *ret,
 	struct recorded_gaps *ret_gaps);
 

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  * Copyright 2026 The heddle authors */
 
-/* Output and input of verbs: errors in one style (what, where, what to do), whole files, the parts
- * of the installation. */
+/* Input and output of verbs: errors in a uniform style (what, where, what to do), reading and
+ * writing of whole files, and finding heddle's installed files. */
 #include "base/file.h"
 #include "cli/cli.h"
 #include "cli/progress.h"
@@ -58,7 +58,7 @@ static void print_message(
 		fprintf(stderr, "  hint: %s\n", hint);
 }
 
-/* An object that is closed again: a result that may be kept. */
+/* Returns whether b is a complete JSON object, which can be kept as a result. */
 static bool is_whole(const struct strbuf *b)
 {
 	bool in_string = false;
@@ -169,7 +169,8 @@ int cli_misuse(const struct cli *c, const char *fmt, ...)
 	return CLI_USAGE;
 }
 
-/* The length of the character that starts there; 0: none. C1 controls count as none. */
+/* Returns the length of the UTF-8 character at s, or 0 if there is no valid one. C1 control
+ * characters count as invalid. */
 static size_t utf8_len(const unsigned char *s, size_t len)
 {
 	size_t n = s[0] < 0x80                   ? 1

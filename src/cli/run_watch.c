@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0
  * Copyright 2026 The heddle authors */
 
-/* A process that becomes a tenant sends its page to the socket that HEDDLE_REPORT names. The page
- * outlives the process, however that ends, and the daemon writes the last figures to it when it
- * notices the end. */
+/* Implements heddle run -v. A process that becomes a tenant sends its shared page to the socket
+ * that HEDDLE_REPORT names. The page outlives the process, no matter how the process ends. heddled
+ * writes the final figures to the page when it notices the end. */
 #include "cli/run_watch.h"
 #include "cli/listing.h"
 #include "cli/run_why.h"
@@ -39,16 +39,16 @@ struct watch {
 	char dir[64], path[96];
 	int listener;
 	VEC(struct tenant) tenants;
-	/* Without a tenant: the last message of the program's shims, and what was seen of the
-	 * program. */
+	/* If there is no tenant: the last message of the program's shims, and what /proc showed of
+	 * the program. */
 	char said[sizeof(((struct wire_refused *)0)->why)];
 	struct run_seen seen;
 };
 
 static volatile pid_t child;
 
-/* A terminal's signal reaches the whole group. A signal to this process alone is meant for the
- * program. */
+/* Passes a signal on to the program if another process sent it with kill(), because it is meant for
+ * the program. A signal from the terminal already reaches the whole process group. */
 static void pass_on(int sig, siginfo_t *info, void *context)
 {
 	int e = errno;
@@ -99,7 +99,7 @@ static void close_socket(struct watch *w)
 	VEC_FREE(&w->tenants);
 }
 
-/* One that waits to be heard. False: nobody does. */
+/* Reads one waiting report. Returns false if none is waiting. */
 static bool read_report(struct watch *w)
 {
 	int sock = accept4(w->listener, NULL, NULL, SOCK_CLOEXEC), fd = -1, r;
@@ -137,13 +137,15 @@ static bool read_report(struct watch *w)
 	return true;
 }
 
-/* Waits for its end through a descriptor, so that reports that arrive meanwhile are read. */
+/* Waits until the program ends. It polls a pidfd together with the listening socket, so that
+ * reports that arrive meanwhile are read. */
 static int await_end(struct watch *w)
 {
 	int fd = (int)syscall(SYS_pidfd_open, child, 0), status = 0;
 	struct pollfd p[] = {{.fd = fd, .events = POLLIN}, {.fd = w->listener, .events = POLLIN}};
 
-	/* The process is examined while it lives: often at first, since a program may be short. */
+	/* Until a tenant reports, the loop examines the running process. It does so often at first,
+	 * because the program may end soon. */
 	for (int ms = 1; fd >= 0 && !(p[0].revents & POLLIN); ms = MIN(2 * ms, 1000)) {
 		if (poll(p, ARRAY_LEN(p), w->tenants.len ? -1 : ms) > 0 && (p[1].revents & POLLIN))
 			read_report(w);
@@ -167,7 +169,7 @@ static bool is_final(const struct tenant *t)
 	return __atomic_load_n(&t->page->left, __ATOMIC_ACQUIRE);
 }
 
-/* Does not wait for processes that outlive the program. */
+/* Waits for the final figures, but not for processes that outlive the program. */
 static void await_figures(const struct watch *w)
 {
 	for (int ms = 0; ms < FINAL_MS; ms += 5) {
@@ -187,7 +189,8 @@ static uint64_t read_word(const uint64_t *p)
 	return __atomic_load_n(p, __ATOMIC_RELAXED);
 }
 
-/* "launches 60: 42 managed, 18 plain", and a line for each reason of unmanaged launches. */
+/* Appends "launches 60: 42 managed, 18 plain", and a line for each reason why launches were not
+ * managed. */
 static void add_launches(struct strbuf *o, const struct wire_page *p)
 {
 	uint64_t by_reason[WIRE_REASONS], by_outcome[WIRE_OUTCOMES], all;
@@ -207,7 +210,7 @@ static void add_launches(struct strbuf *o, const struct wire_page *p)
 				wire_reason_rows[i].name, wire_reason_rows[i].text);
 }
 
-/* Its program is a tenant on several devices. */
+/* Returns whether this tenant's program is a tenant on several devices. */
 static bool is_one_of_several(const struct watch *w, const struct tenant *t)
 {
 	for (size_t i = 0; i < w->tenants.len; i++) {
@@ -305,7 +308,8 @@ static void report_figures(struct watch *w)
 	strbuf_finish(&out);
 }
 
-/* Ends as the program ended, so that the parent process sees the same status. */
+/* Ends this process with the program's exit status or signal, so that the parent process sees the
+ * same result. */
 static int end_like(int status)
 {
 	if (WIFSIGNALED(status)) {

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0
  * Copyright 2026 The heddle authors */
 
-/* Reports why a program did not become a tenant, from the shim's report, the program's file, and
- * /proc while the program runs. A program that ends within a millisecond leaves nothing in
- * /proc. */
+/* Reports why a program did not become a tenant. The reason comes from the shim's report, from the
+ * program's file, and from /proc while the program runs. A program that ends within a millisecond
+ * leaves no trace in /proc. */
 #include "cli/run_why.h"
 #include "cli/program.h"
 #include "dev/dev.h"
@@ -14,7 +14,8 @@
 #include <string.h>
 #include <unistd.h>
 
-/* Does its environment have HEDDLE_REPORT=path? 1, 0, or -1: not readable. */
+/* Returns 1 if the environment of process pid has HEDDLE_REPORT=path, 0 if it has not, and -1 if it
+ * cannot be read. */
 static int has_report(pid_t pid, const char *path)
 {
 	char name[64], *text = NULL;
@@ -36,7 +37,8 @@ static int has_report(pid_t pid, const char *path)
 	return r;
 }
 
-/* Between fork and exec the process is still this program; after its end there is none. */
+/* Returns whether process pid does not run the program yet or any more. Between fork and exec the
+ * process still runs heddle's executable, and after its end /proc shows none. */
 static bool is_other(pid_t pid)
 {
 	char name[64], its[4096] = "", ours[4096] = "";
@@ -88,14 +90,15 @@ void run_look(pid_t pid, const char *report_path, struct run_seen *io)
 	bool was_other = is_other(pid);
 	int has = has_report(pid, report_path);
 
-	/* A second check, since the environment of a process that ended meanwhile is empty. */
+	/* is_other is called again because a process that has just ended shows an empty
+	 * environment. */
 	if (has < 0 || was_other || is_other(pid))
 		return;
 	io->is_cleared = !has;
 	look_at_libraries(pid, io);
 }
 
-/* Finds an obstacle in the program's file. False: none. */
+/* Finds an obstacle in the program's file. Returns false if there is none. */
 static bool file_shows(const char *name, char *buf, size_t size)
 {
 	const char *device = getenv("HEDDLE_DEVICE"), *why = NULL;

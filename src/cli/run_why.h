@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  * Copyright 2026 The heddle authors */
 
-/* Why a program under heddle run -v did not become a tenant, as far as this shows from outside. */
+/* Finds out why a program under heddle run -v did not become a tenant, as far as this is visible
+ * from outside the process. */
 #ifndef HEDDLE_CLI_RUN_WHY_H
 #define HEDDLE_CLI_RUN_WHY_H
 
@@ -9,17 +10,19 @@
 
 #include <sys/types.h>
 
-/* The process as /proc showed it when we last looked. */
+/* The state of the process according to /proc when it was last examined. */
 struct run_seen {
 	bool is_cleared;   /* its environment has no HEDDLE_REPORT, with this path */
 	bool has_shim;     /* heddle's libcuda.so.1 is loaded */
 	char foreign[256]; /* another libcuda.so.1 is, from this path; empty: none */
 };
 
-/* Examines the process; if that is not possible (it has ended), *io is unchanged. */
+/* Examines the process through /proc. If that is not possible, for example because the process has
+ * ended, *io stays unchanged. */
 void run_look(pid_t pid, const char *report_path, struct run_seen *io);
 
-/* name: the program as called; said: its shim's message, or "". Returns buf. */
+/* Writes the reason to buf and returns buf. name is the program as the user typed it. said is the
+ * message from the program's shim, or "". */
 const char *run_why(
 	const char *name, const char *said, const struct run_seen *seen, char *buf, size_t size);
 

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0
  * Copyright 2026 The heddle authors */
 
-/* Starts and ends an arrangement: a folder, a daemon or none. It shares nothing with the user's
- * daemons: socket, MPS pipes and the virtual GPU's name are its own. */
+/* Starts and ends an arrangement: a temporary folder, and heddled, MPS or neither. It is isolated
+ * from the user's own heddled and MPS, because socket, MPS pipes and the virtual GPU's name belong
+ * to the stage. */
 #include "cli/stage.h"
 
 #include <errno.h>
@@ -37,7 +38,7 @@ int stage_device(
 	return CLI_OK;
 }
 
-/* ---- MPS, for the unmanaged baseline (heddled starts its own) ---- */
+/* ---- MPS for the unmanaged baseline (heddled starts its own MPS) ---- */
 
 static void mps_env(const struct stage *s, char env[2][128])
 {
@@ -120,7 +121,8 @@ static void copy_kernel(void *user, const struct duration_kernel *k)
 		copy->error = kept_put(copy->to, k, 1);
 }
 
-/* Copies the store's kernels into the folder with which heddled starts. */
+/* Copies the kernels of the given store into the folder that the stage's heddled reads at its
+ * start. */
 static int copy_store(struct stage *s)
 {
 	struct stage_copy copy = {0};
@@ -175,7 +177,8 @@ static int heddled_start(struct stage *s)
 	return await_socket(s, socket);
 }
 
-/* The folders of the virtual GPU's driver and of heddle's CUDA runtime, as heddle run sets them. */
+/* Sets LD_LIBRARY_PATH to the folders of the virtual GPU's driver and of heddle's CUDA runtime, as
+ * heddle run does. */
 static int find_cpu_libraries(struct stage *s)
 {
 	char *driver = NULL, *runtime = NULL;

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0
  * Copyright 2026 The heddle authors */
 
-/* An arrangement in which programs share a device: without heddle, under MPS, or under heddle; and
- * pairs of example programs that run in it. heddle demo and heddle bench preempt compare such
+/* A stage is an arrangement in which programs share a device: without heddle, under MPS, or under
+ * heddle. Pairs of example programs run in it, and heddle demo and heddle bench preempt compare the
  * arrangements. A stage owns a temporary folder and the daemons that it started; stage_close
- * removes all. */
+ * removes all of them. */
 #ifndef HEDDLE_STAGE_H
 #define HEDDLE_STAGE_H
 
@@ -22,8 +22,9 @@ struct stage_spec {
 	bool ranked;         /* managed: one program of a pair has priority high (cases.h: lead) */
 	const char *policy;  /* heddled's; NULL: hpf */
 	const char *options[8]; /* more of heddled's; NULL ends them */
-	const char *store;      /* managed: a store whose content heddled starts with; NULL: none */
-	/* Managed: weights of these programs, which then have priority normal; NULL: no more. */
+	const char *store;      /* managed: a store that heddled starts with; NULL: none */
+	/* Managed stages: the weights of these programs, which then have priority normal. The list
+	 * ends with a NULL name. */
 	struct {
 		const char *program, *weight;
 	} weights[2];
@@ -36,7 +37,7 @@ struct stage {
 	struct child daemon;
 	bool mps_running;
 	char *heddle, *heddled;
-	char *cpu_libraries; /* LD_LIBRARY_PATH=..., with which programs load the virtual GPU */
+	char *cpu_libraries; /* LD_LIBRARY_PATH=... that makes programs load the virtual GPU */
 };
 
 /* A program of the examples. */
@@ -62,13 +63,13 @@ struct stage_result {
 	/* managed: from the daemon's events */
 	unsigned preemptions, shrinks; /* of all SMs, of some */
 	double *handover_ns;           /* from the store to the last worker's exit, in order */
-	double *put_off; /* by handover: blocks of low that were left, and waited from then on */
+	double *put_off; /* for each handover: unfinished blocks of low, which then waited */
 	unsigned handovers;
 	char *events; /* the daemon's event lines of this pair, or NULL */
 };
 
 struct stage_run {
-	const char *reference; /* folder in which programs keep the host's results; NULL: none */
+	const char *reference; /* folder where programs cache the host's results; NULL: none */
 	struct stage_program low, high; /* name NULL: this one does not take part */
 	unsigned rounds;
 	double delay_us;   /* from the start of low's kernel to high's launch */
@@ -78,28 +79,29 @@ struct stage_run {
 	bool equal; /* both tenants get priority normal */
 };
 
-/* The device of --device (NULL: auto), and its name. Reports errors through c; CLI_OK or
- * CLI_FAILED, as for all functions below. */
+/* Finds the device that --device names (want; NULL: automatic), its name and its number of SMs.
+ * This and all functions below return CLI_OK, or CLI_FAILED after they report an error through
+ * c. */
 int stage_device(
 	struct cli *c, const char *want, enum dev_kind *ret, char ret_name[128], unsigned *ret_sms);
-/* After a failure closes what it opened. Signals end this process only after everything is
- * closed. */
+/* Starts the arrangement. After a failure it closes whatever it opened. While a stage is open,
+ * signals end this process only after everything is closed. */
 int stage_open(struct cli *c, const struct stage_spec *spec, struct stage *ret);
 void stage_close(struct stage *s);
 int stage_run(
 	struct stage *s, struct arena *a, const struct stage_run *run, struct stage_result *ret);
 
-/* How long the daemon's list of events is; 0: there is none. */
+/* Returns the length of heddled's event log; 0 if there is none. */
 long stage_events_end(const struct stage *s);
-/* Those behind `from`, and what is counted of them. */
+/* Reads the events after offset `from`, and the figures that are counted from them. */
 void stage_read_events(const struct stage *s, struct arena *a, long from, struct stage_result *res);
 
-/* An event of stage_result.events; what: "" for a line that is no event. */
+/* An event from stage_result.events. what is "" for a line that is not an event. */
 struct stage_event {
 	char what[16];
 	uint64_t t_ns, store_ns, total, finished; /* the latter two: blocks */
 };
-/* The event at *at, and *at past it; false after the last. */
+/* Reads the event at *at and moves *at past it. Returns false after the last event. */
 bool stage_next_event(const char **at, struct stage_event *ret);
 
 #endif

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  * Copyright 2026 The heddle authors */
 
-/* Command lines and environments of programs in a stage, and their output. */
+/* Builds the command lines and environments of programs in a stage, and parses their output. */
 #include "cli/stage_command.h"
 
 #include <stdio.h>
@@ -33,7 +33,8 @@ static void command_arrange(
 			stage_command_say(k, "HEDDLE_VGPU=stage%s", strrchr(s->dir, '-'));
 	if (s->spec.device == DEV_CPU) /* of the stage's own virtual GPU, which has one */
 		k->env[k->n_env++] = "CUDA_VISIBLE_DEVICES=0";
-	/* The forms are to be measured, so even the first launches wait for them. */
+	/* The benchmark measures forms (rewritten kernels), so even the first launches must wait
+	 * until the form is compiled. */
 	if (s->spec.managed) {
 		k->env[k->n_env++] = "HEDDLE_FORM_WAIT_MS=60000";
 		stage_command_add(k, s->heddle, "run");

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  * Copyright 2026 The heddle authors */
 
-/* The command of an example program in a stage, and the program's output as JSON lines. */
+/* Builds the command of an example program in a stage, and parses the program's output as JSON
+ * lines. */
 #ifndef HEDDLE_STAGE_COMMAND_H
 #define HEDDLE_STAGE_COMMAND_H
 
@@ -22,17 +23,19 @@ struct stage_command {
 char *stage_command_say(struct stage_command *k, const char *fmt, ...) HD_PRINTF(2, 3);
 /* Adds an option and its value, which must live as long as k. */
 void stage_command_add(struct stage_command *k, const char *option, const char *value);
-/* The command of p in the arrangement of s: heddle run with this option and value if the stage is
- * managed, the program with its size, and the common arguments of run (API, check, reference).
- * CLI_OK; CLI_FAILED after it reported that the program was not found. */
+/* Builds the command of program p in stage s. In a managed stage it begins with heddle run and the
+ * given option and value. Then follow the program with its size, and the common arguments of run
+ * (API, check, reference). Returns CLI_OK, or CLI_FAILED after it reports that the program was not
+ * found. */
 int stage_command_begin(struct stage *s, const struct stage_run *run, const struct stage_program *p,
 	const char *option, const char *value, struct stage_command *k);
-/* Starts it, with an input for commands if `listening`; frees k->program. CLI_OK; CLI_FAILED after
- * it reported the reason. */
+/* Starts the program. If `listening` is set, the program reads commands from a pipe. Frees
+ * k->program. Returns CLI_OK, or CLI_FAILED after it reports the reason. */
 int stage_command_start(
 	struct stage *s, struct stage_command *k, bool listening, struct child *ret);
 
-/* Calls fn for each line of text that is a JSON object. Changes text; NULL has no lines. */
+/* Calls fn for each line of text that is a JSON object. The call modifies text. NULL counts as
+ * empty text. */
 void stage_each_line(char *text, void (*fn)(void *user, const json_t *o), void *user);
 /* A number above 0; 0 where there is none. */
 uint64_t stage_get_u64(const json_t *o, const char *key);

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0
  * Copyright 2026 The heddle authors */
 
-/* LD_LIBRARY_PATH leads the program's loader to the shim, and HEDDLE_DRIVER_LIB leads the shim to
- * the virtual GPU's driver. Both values are checked first: if the loader would read them
- * differently, the program would silently start without heddle. */
+/* Makes a program load the shim. LD_LIBRARY_PATH leads the program's loader to the shim, and
+ * HEDDLE_DRIVER_LIB leads the shim to the virtual GPU's driver. Both values are checked first: if
+ * the loader would interpret them differently, the program would silently run without heddle. */
 #include "cli/steer.h"
 
 #include <errno.h>
@@ -20,8 +20,9 @@ static bool has_gpu(void)
 	return access("/dev/nvidiactl", F_OK) == 0 || access("/dev/dxg", F_OK) == 0;
 }
 
-/* The loader would read the path differently: it splits the list at ':' and ';', and replaces names
- * after a '$'. The program would start without heddle. */
+/* Returns whether the loader would use the path unchanged. It splits LD_LIBRARY_PATH at ':' and ';'
+ * and replaces names after a '$'. A path that contains these would make the program run without
+ * heddle. */
 static bool loader_reads_as_it_is(const char *path)
 {
 	static const char *const names[] = {"ORIGIN", "LIB", "PLATFORM"};
@@ -38,7 +39,8 @@ static bool loader_reads_as_it_is(const char *path)
 	return true;
 }
 
-/* Finds a part of heddle for the loader. 0; else the exit status. */
+/* Finds one of heddle's libraries, and checks that its path is safe for the loader. Returns 0, or
+ * the exit status after it reports an error. */
 static int find_part(
 	const struct cli *c, const char *part, const char *built, const char *what, char **ret)
 {
@@ -56,8 +58,9 @@ static int find_part(
 	return STEER_FAILED;
 }
 
-/* Would the program find a driver, by itself or where the shim looks? Called only if no device
- * shows, as loading a driver takes a while, and its device may only appear when it starts. */
+/* Returns whether there is an NVIDIA driver for the program or the shim to find. It tries to load
+ * the driver only if no device file exists, because loading takes a while. Without a device file
+ * there may still be a driver, whose device appears only when the driver starts. */
 static bool has_driver(void)
 {
 	const char *named = getenv("HEDDLE_DRIVER_LIB");
@@ -71,7 +74,7 @@ static bool has_driver(void)
 	return true;
 }
 
-/* Puts dir in front of what LD_LIBRARY_PATH holds. */
+/* Puts dir at the front of LD_LIBRARY_PATH. */
 static int library_path(const char *dir)
 {
 	const char *old = getenv("LD_LIBRARY_PATH");
@@ -85,7 +88,8 @@ static int library_path(const char *dir)
 	return r;
 }
 
-/* Puts the folder of a library before LD_LIBRARY_PATH's folders. 0; else as find_part. */
+/* Puts the folder of one of heddle's libraries at the front of LD_LIBRARY_PATH. Returns 0, or an
+ * error as find_part does. */
 static int library_part(const struct cli *c, const char *part, const char *built, const char *what)
 {
 	char *lib = NULL, *slash;
@@ -100,8 +104,8 @@ static int library_part(const struct cli *c, const char *part, const char *built
 	return r;
 }
 
-/* NVIDIA's CUDA runtime needs more than the virtual GPU's driver has, so programs that load the
- * runtime get heddle's runtime. */
+/* Makes the program use the virtual GPU. NVIDIA's CUDA runtime needs functions that the virtual
+ * GPU's driver lacks, so programs that load a CUDA runtime get heddle's. */
 static int set_virtual(const struct cli *c)
 {
 	char *lib = NULL;
@@ -156,7 +160,6 @@ bool steer_obstacle(const struct cli *c, char ret_why[STEER_WHY])
 	return any;
 }
 
-/* A program that the virtual GPU cannot run would fail later with only an error number. */
 void steer_warn_of_virtual(const struct cli *c)
 {
 	const char *device = getenv("HEDDLE_DEVICE"), *why;

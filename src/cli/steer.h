@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  * Copyright 2026 The heddle authors */
 
-/* The environment in which the program c->operands finds the shim before its driver. The verb sets
- * its own environment, and becomes the program, or starts a child that does. */
+/* Prepares the environment so that the program in c->operands loads the shim instead of its driver.
+ * The verb sets its own environment, and then executes the program or starts a child that does. */
 #ifndef HEDDLE_CLI_STEER_H
 #define HEDDLE_CLI_STEER_H
 
@@ -11,15 +11,18 @@
 #define STEER_FAILED 125 /* exit status: heddle's own failure, as env(1) has it */
 #define STEER_WHY    6400
 
-/* Uses the virtual GPU only on request (--device, HEDDLE_DEVICE): a machine that lost its driver
- * must not appear to work. *ret_steer false: there is no driver. 0, the exit status, or -ENOMEM. */
+/* Selects the device. The virtual GPU is used only on request (--device, HEDDLE_DEVICE), because a
+ * machine that lost its driver must not appear to work. *ret_steer is false if there is no driver.
+ * Returns 0, the exit status, or -ENOMEM. */
 int steer_device(const struct cli *c, bool *ret_steer);
-/* Puts the shim's folder before LD_LIBRARY_PATH. The same results. */
+/* Puts the shim's folder at the front of LD_LIBRARY_PATH. Returns the same values as
+ * steer_device. */
 int steer_shim(const struct cli *c);
-/* Does the program's file show that its loader bypasses the shim, and why? */
+/* Returns whether the program's file shows that its loader would bypass the shim, and writes the
+ * reason to ret_why. */
 bool steer_obstacle(const struct cli *c, char ret_why[STEER_WHY]);
-/* If the device is the virtual GPU, reports why it cannot run the program, which would otherwise
- * fail with only an error number. */
+/* If the device is the virtual GPU and it cannot run the program, prints a warning with the reason.
+ * Otherwise the program would fail later with only an error number. */
 void steer_warn_of_virtual(const struct cli *c);
 
 #endif

@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0
  * Copyright 2026 The heddle authors */
 
-/* The timeline's geometry and spans. Bars run from the launch call to completion as the program saw
- * them; a bar is hollow where the program waited for the device. In the managed panel, low's waits
- * are from the daemon's events (drained to granted). In the unmanaged panel, high is assumed to
- * wait for all but its time alone. Each panel shows one typical round. */
+/* Computes the bars of the timeline. A bar runs from the launch call until the program sees the
+ * completion, and is hollow where the program waited for the device. In the managed panel, the
+ * low-priority program's waits come from heddled's events (from drained to grant). In the unmanaged
+ * panel, the high-priority program is assumed to wait for the whole time beyond its time alone.
+ * Each panel shows one typical round. */
 #include "cli/timeline.h"
 
 #include <stdio.h>
@@ -44,8 +45,9 @@ static int by_turnaround(const void *a, const void *b)
 	return (tx > ty) - (tx < ty);
 }
 
-/* The median by high's turnaround, among rounds with a preemption if there are any (the first round
- * may end before low's kernel has its form). */
+/* Returns the round with the median turnaround of the high-priority program. If any rounds had a
+ * preemption, only those are considered, because the first round may end before the low-priority
+ * kernel has its preemptible form. */
 static const struct stage_round *typical_round(const struct stage_result *res)
 {
 	const struct stage_round *at[MAX_ROUNDS];
@@ -68,7 +70,8 @@ static const struct stage_round *typical_round(const struct stage_result *res)
 	return at[n / 2];
 }
 
-/* Cuts the running time [from, to) at every interval in which the launch was off the device. */
+/* Adds the span [from, to) to a bar. Intervals in which the launch was preempted are added as
+ * waiting. */
 static void add_with_gaps(
 	struct row *r, const char *events, uint64_t origin, uint64_t from, uint64_t to)
 {

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  * Copyright 2026 The heddle authors */
 
-/* Shared by the parts of heddle bench preempt. Each part measures, and writes its table as text, or
- * its keys into the open object. */
+/* Data and functions that the parts of heddle bench preempt share. Each part measures, and then
+ * prints its table as text and writes its keys into the JSON object that is open. */
 #ifndef HEDDLE_BENCH_H
 #define HEDDLE_BENCH_H
 
@@ -28,10 +28,11 @@ struct bench {
 
 /* One line on a terminal. */
 void bench_progress(const char *arrangement, const char *low, const char *high);
-/* low with its large input, high with its small one; either may be NULL. */
+/* Returns a run of two programs: low with its large input, and high with its small input. Either
+ * name may be NULL, and then that program does not run. */
 struct stage_run bench_run(const struct bench *b, const char *low, const char *high);
-/* Runs a pair. A failure is reported and counted, and the others continue. CLI_FAILED: stop
- * everything. */
+/* Runs a pair of programs. If the pair fails, this function reports and counts the failure, and the
+ * caller continues with the next pair. CLI_FAILED means that the whole benchmark must stop. */
 int bench_try(
 	struct bench *b, struct stage *s, const struct stage_run *run, struct stage_result *ret);
 
@@ -42,7 +43,8 @@ unsigned bench_corun_steps(const struct bench *b, unsigned parts);
 int bench_corun(struct bench *b, unsigned parts);
 
 /* ---- bench_spatial.c ---- */
-/* The number of program runs to come; with a budget, the most in the first pass. */
+/* Returns the number of program runs that this part will make. With a time budget, that is the
+ * maximum for the first pass. */
 unsigned bench_spatial_steps(const struct bench *b);
 unsigned bench_extra_steps(const struct bench *b);
 int bench_spatial(struct bench *b);

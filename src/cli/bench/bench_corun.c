@@ -1,9 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0
  * Copyright 2026 The heddle authors */
 
-/* The co-runs of FLEP's section 6.3, and their tables: pairs by priority (figure 8), with delays
- * (figure 9), at equal priorities (figures 10 and 11), triplets (figure 12). All are measured in
- * one pass over the arrangements. */
+/* Measures the co-runs of FLEP's section 6.3 and prints their tables:
+ * - pairs of different priorities (figure 8), also with delayed launches (figure 9)
+ * - pairs of equal priority (figures 10 and 11)
+ * - triplets (figure 12)
+ *
+ * One pass over the arrangements measures all of them. */
 #include "cli/bench/cases.h"
 
 #define LOWS      4 /* pairs: the first four run the large input */

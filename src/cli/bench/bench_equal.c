@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0
  * Copyright 2026 The heddle authors */
 
-/* A long program and short ones after it, all of one priority: the gain if the shortest remaining
- * time goes first (FLEP, section 6.3.1, figures 10 and 11, and section 6.3.2, figure 12), and the
- * loss of the longest. For comparison with triplets: kernels ordered before they run, but never
- * preempted, which only launches the shorter one first. */
+/* Co-runs of a long program and short programs that launch after it, all at the same priority. The
+ * tables show how much turnaround improves if the program with the shortest remaining time runs
+ * first (FLEP, section 6.3.1, figures 10 and 11, and section 6.3.2, figure 12), and how much the
+ * longest program loses. Triplets also run in a baseline without preemption, which only launches
+ * the shorter of the two short programs first. */
 #include "cli/bench/cases.h"
 
 #include <math.h>
@@ -18,7 +19,8 @@ static bool has_run(const struct cases *cs, const struct bench_case *c, enum arr
 	return cases_run_in(cs, c->kind, k) && c->by[k].n;
 }
 
-/* ANTT if the shortest went first at once, and switching cost nothing. */
+/* Returns the lowest possible ANTT: the programs run in order of their length, shortest first, and
+ * switching between them costs nothing. */
 static double ideal_antt(const struct cases *cs, const struct bench_case *c)
 {
 	double alone[CREW_RUNS], passed = 0, antt = 0;
@@ -44,7 +46,8 @@ static double antt_of(const struct cases *cs, const struct bench_case *c, enum a
 	return f.antt;
 }
 
-/* Why its figures are no result, or NULL. All turnarounds count. */
+/* Returns why the case's figures are too noisy to count as a result, or NULL if they are not. The
+ * turnarounds of all programs are checked. */
 static const char *find_noise(const struct cases *cs, const struct bench_case *c,
 	enum arrangement k, char *buf, size_t size)
 {

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  * Copyright 2026 The heddle authors */
 
-/* Shared by the parts of heddle bench merge. Each part prints its rows as they are measured, and
- * writes its keys into the open object. */
+/* Data and functions that the parts of heddle bench merge share. Each part prints the rows of its
+ * table while it measures, and writes its keys into the JSON object that is open. */
 #ifndef HEDDLE_BENCH_MERGE_H
 #define HEDDLE_BENCH_MERGE_H
 
@@ -12,8 +12,9 @@
 #define MERGE_PAIRS   (MERGE_KERNELS * (MERGE_KERNELS + 1) / 2) /* with themselves */
 #define MERGE_CURVE   64
 
-/* KernelMerge's benchmarks (section 2.3). Large: a millisecond and ten waves on an H200, with more
- * bytes than its L2 holds; small: milliseconds on the virtual GPU. */
+/* A benchmark of KernelMerge (section 2.3). The large size takes about a millisecond and ten waves
+ * of blocks on an H200, and its data exceeds the L2 cache. The small size takes milliseconds on the
+ * virtual GPU. */
 struct merge_row {
 	const char *name;
 	const char *file, *kernel; /* file: below a folder of kernels */
@@ -28,13 +29,14 @@ struct merge_kernel {
 	double alone_ms;
 };
 
-/* A pair's curve: time by the first kernel's part of the workers. */
+/* The times of a pair of kernels for different shares of the workers: ms[i] is the time if the
+ * first kernel has the share part[i]. */
 struct merge_curve {
 	unsigned n;
 	double part[MERGE_CURVE], ms[MERGE_CURVE];
 };
 
-/* Medians; 0: it cannot be, or was not measured. */
+/* Median times of a pair in ms; 0 if a method is impossible or was not measured. */
 struct merge_pair {
 	unsigned a, b; /* merge_rows */
 	bool done;
@@ -48,7 +50,8 @@ struct merge_pair {
 	double make_ms, compile_ms; /* the merged form */
 };
 
-/* Why some kinds of ways (bits: columns of the table of pairs) were not measured for some pairs. */
+/* A reason why some columns of the table were not measured for some pairs. columns has a bit for
+ * each column, and pairs a bit for each pair. */
 struct merge_note {
 	const char *why;
 	uint32_t columns, pairs;
@@ -72,7 +75,7 @@ struct merge_bench {
 };
 
 bool merge_is_late(const struct merge_bench *b);
-/* Kernel i ready, its twin too if asked for. */
+/* Loads kernel i, and with twin also a second instance for a pair with itself. */
 int merge_kernel(struct merge_bench *b, unsigned i, bool twin);
 /* The kernels of a pair as a set. */
 int merge_open(
@@ -84,7 +87,7 @@ int merge_alone(struct merge_bench *b);    /* bench_merge_cost.c: kernels as the
 int merge_overhead(struct merge_bench *b); /* one kernel in the scheduler (figure 5) */
 int merge_pairs(struct merge_bench *b);    /* bench_merge_pairs.c: figures 4, 6 and 7 */
 int merge_tuned(struct merge_bench *b);    /* what was kept, beside what changes nothing */
-/* bathtub.c: figure 6 for all pairs that were measured. */
+/* Draws figure 6 for all pairs that were measured (bathtub.c). */
 void bathtub_svg(const struct merge_bench *b, struct strbuf *out);
 
 #endif

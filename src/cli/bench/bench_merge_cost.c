@@ -1,16 +1,18 @@
 /* SPDX-License-Identifier: Apache-2.0
  * Copyright 2026 The heddle authors */
 
-/* Plain kernels, and the cost of the scheduler for one of them (KernelMerge, section 2.4, figure
- * 5), in parts that add up:
- *   ids        a launch of as many blocks, each of which computes its block index: the form that is
- *              fused "vertically" with nothing
- *   occupancy  the plain kernel with unused dynamic shared memory, so that no more of its blocks
- *              fit an SM than workers do (which also takes from the L1 cache)
- *   queue      the rest, in the form whose workers serve only this kernel
- *   choosing   the additional cost if workers choose the kernel in turns
- * For comparison with the last: turns of all workers together, by a word that they share (figure 3a
- * as published): CTL_STEAL_SHARED. */
+/* Measures what heddle's scheduler costs when it runs a single kernel (KernelMerge, section 2.4,
+ * figure 5), compared with the plain kernel. The cost is split into parts that add up:
+ * - ids: each block computes its block index. This form launches as many blocks as the plain
+ *   kernel; it is the "vertically" fused form with only one kernel in it.
+ * - occupancy: the plain kernel runs with unused dynamic shared memory, which limits its blocks on
+ *   an SM to the number of workers there. (The unused memory also shrinks the L1 cache.)
+ * - queue: the remaining cost of the form whose workers serve only this kernel.
+ * - choosing: the additional cost if each worker chooses the kernel of its next claim, as it would
+ *   with several kernels.
+ *
+ * For comparison with choosing, all workers also choose together through a shared control word, as
+ * published in figure 3a (CTL_STEAL_SHARED). */
 #include "cli/bench/bench_merge.h"
 
 #include "cli/progress.h"
@@ -147,7 +149,8 @@ static enum dev_how how_of(unsigned form)
 	return form == IDS ? DEV_VERTICAL : form >= KEEP ? DEV_MERGE : DEV_SEQUENTIAL;
 }
 
-/* Finds the least dynamic shared memory with which at most `most` blocks fit an SM. */
+/* Finds the smallest amount of dynamic shared memory that keeps an SM from holding more than `most`
+ * blocks of the kernel. */
 static int limit_blocks(struct merge_bench *b, struct cost *t, uint32_t most)
 {
 	struct host_device *d = &b->device.d;
@@ -220,7 +223,8 @@ static int time_form(struct merge_bench *b, struct cost *t, unsigned f, bool cou
 	return r;
 }
 
-/* Of the sizes of claims from form `first` on. */
+/* Returns the fastest of the forms from `first` on, which differ in the number of blocks for each
+ * claim. */
 static unsigned best_claim(const struct cost *t, unsigned first)
 {
 	unsigned best = first;

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0
  * Copyright 2026 The heddle authors */
 
-/* Pairs in every way (KernelMerge, figures 4, 6 and 7), and the chosen way compared with unmodified
- * launches. Each pair may take an equal part of the remaining time. */
+/* Measures pairs of kernels with every method (KernelMerge, figures 4, 6 and 7), and then compares
+ * the chosen method with unmodified launches. With a time limit, each pair gets an equal share of
+ * the remaining time. */
 #include "cli/bench/bench_merge.h"
 
 #include "cli/progress.h"
@@ -34,7 +35,7 @@ static bool is_partition(const struct way *w)
 	return w->merging.order == CTL_PARTITION && !w->merging.help_others;
 }
 
-/* The gains of a row: of the best way of each kind. */
+/* The columns of the table of pairs. Each shows the gain of the best method of its kind. */
 static const struct column {
 	const char *head, *key; /* of the table; in JSON */
 	int width;
@@ -234,7 +235,8 @@ static void print_row(struct merge_bench *b, const struct merge_pair *p)
 
 /* ---- what was not measured ---- */
 
-/* Partitions are tried where stealing can be. */
+/* Returns why column c has no result. Partitions are only tried if work stealing is possible, so
+ * the reason for stealing counts for partitions too. */
 static const char *why_none(const struct ways *t, const struct column *c)
 {
 	for (unsigned pass = 0; pass < 2; pass++)
@@ -252,7 +254,7 @@ static const char *why_none(const struct ways *t, const struct column *c)
 	return "none was tried";
 }
 
-/* Adds a note below the table, one for all pairs to which it applies. */
+/* Adds a note to be printed below the table. Pairs with the same reason share one note. */
 static int add_note(struct merge_bench *b, const char *why, uint32_t of_columns, unsigned pair)
 {
 	struct merge_note **at = &b->notes, *n;
@@ -403,7 +405,7 @@ static void print_summary(struct merge_bench *b, const char *key)
 			steal / parted);
 }
 
-/* run: called for each pair, with its time limit in milliseconds (0: none). */
+/* Calls run for each pair, with the pair's time limit in milliseconds (0: no limit). */
 static void for_each_pair(struct merge_bench *b,
 	void (*run)(struct merge_bench *b, struct merge_pair *p, double part_ms))
 {
@@ -437,7 +439,8 @@ int merge_pairs(struct merge_bench *b)
 
 /* ---- what was kept ---- */
 
-/* Three ways in turn; the first round counts for nothing. */
+/* Measures three methods alternately: one after the other, in streams, and the stored one. The
+ * first round is not counted. */
 static int run_three(struct merge_bench *b, struct ways *t, struct merge_pair *p)
 {
 	enum dev_how hows[] = {DEV_SEQUENTIAL, DEV_STREAMS, 0};

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0
  * Copyright 2026 The heddle authors */
 
-/* The orders in which workers take the blocks of a grid (pass.h), on kernels with grids of two
- * dimensions, each alone on the device. All forms of a kernel run on the same memory. First each
- * form runs once, and must give the same results as the plain kernel, bit for bit. Then the forms
- * run in turns, and the medians count. */
+/* Compares the orders in which workers can claim the blocks of a grid (PASS_ORDER_* in pass.h). The
+ * kernels have two-dimensional grids, and each runs alone on the device. All forms of a kernel use
+ * the same buffers. Each form first runs once, and its results must equal the plain kernel's bit
+ * for bit. Then the forms run alternately, and the table shows their median times. */
 #include "cli/bench/bench.h"
 #include "cli/bench/figures.h"
 #include "cli/bench/form_file.h"
@@ -21,7 +21,8 @@
 
 #define ROUNDS_MAX 1000
 
-/* large: for GPUs, with more input than an L2 cache holds. small: for the virtual GPU. */
+/* Kernels and their sizes. The large size is for GPUs: its input exceeds an L2 cache. The small
+ * size is for the virtual GPU. */
 static const struct orders_row {
 	const char *name, *kernel, *large, *small;
 } rows[] = {
@@ -70,7 +71,8 @@ struct orders_form {
 	CUdeviceptr control; /* 0: plain */
 	uint32_t gen;
 	double ms[ROUNDS_MAX], median;
-	/* of the middle half of the rounds, relative to the median; NaN: one round */
+	/* interquartile range of the rounds' times, relative to their median; NaN if there is only
+	 * one round */
 	double spread;
 };
 
@@ -112,7 +114,8 @@ static int spec_read(struct orders *o)
 	return kernelspec_read_words(o->b->c, &o->arena, 1, false, words, n, &o->spec);
 }
 
-/* The text of a form: the file's own, or with the kernel rewritten. */
+/* Returns the PTX of a form: the original file for the plain form, and rewritten PTX for the
+ * others. */
 static int form_text(struct orders *o, unsigned which, struct strbuf *ret)
 {
 	struct orders_form *f = &o->of[which];
@@ -212,7 +215,7 @@ static int form_run(struct orders *o, unsigned which, double *ret_ms)
 	return CLI_OK;
 }
 
-/* Compares the last buffer, which these kernels write, with the plain kernel's result. */
+/* Compares the kernel's output, which is its last buffer, with the output of the plain kernel. */
 static int forms_compare(struct orders *o)
 {
 	const struct cu_api *cu = &o->device.cu;

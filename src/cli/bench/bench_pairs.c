@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0
  * Copyright 2026 The heddle authors */
 
-/* A long program of low priority and a short one of high priority: how much sooner the short one is
- * done than without heddle (FLEP, section 6.3.1): launched right after the long one's start (figure
- * 8), and some time after it (figure 9). */
+/* Co-runs of a long low-priority program and a short high-priority program. The tables show how
+ * much sooner the short program finishes than without heddle (FLEP, section 6.3.1). It launches
+ * either right after the long program starts (figure 8) or after a delay (figure 9). */
 #include "cli/bench/cases.h"
 
 #include <math.h>
@@ -19,8 +19,9 @@ static double high_alone(const struct cases *cs, const struct bench_case *c)
 	return cases_alone_of(cs, c, 1);
 }
 
-/* The speedup if high never waited: the rest of low's run when high came, plus high's own time,
- * over the latter. */
+/* Returns the best possible speedup of the high-priority program, which it has if it never waits.
+ * Without heddle it waits for the rest of the low-priority program and then runs; at best it only
+ * runs. */
 static double ideal_speedup(const struct cases *cs, const struct bench_case *c)
 {
 	double low = low_alone(cs, c), high = high_alone(cs, c);
@@ -151,7 +152,8 @@ static double ideal_mean(const struct cases *cs, enum case_kind kind, double del
 	return n ? sum / n : NAN;
 }
 
-/* Mean and best speedup, mean ANTT and STP of an arrangement over the pairs that ran. */
+/* Prints the averages of an arrangement over all pairs that ran: mean and best speedup, mean ANTT
+ * and mean STP. */
 static void sum_up(struct cases *cs, enum arrangement k, double ideal)
 {
 	double sum = 0, best = 0, worst = INFINITY, antt = 0, stp = 0, makespan = 0;

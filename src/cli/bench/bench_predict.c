@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0
  * Copyright 2026 The heddle authors */
 
-/* How well heddled predicts the duration of launches of sizes that have never run (FLEP, section
- * 6.2, figure 7). Each program runs at some sizes, from which heddled learns, and then at sizes
- * between them. Both times are heddled's: its prediction before the first launch of a size, and its
- * mean duration over a few launches of that size. */
+/* Measures how well heddled predicts launch durations for input sizes that have never run (FLEP,
+ * section 6.2, figure 7). Each program first runs at some sizes, from which heddled learns, and
+ * then at sizes in between. Both times in the table come from heddled: its prediction before the
+ * first launch of a size, and the mean measured duration of a few launches of that size. */
 #include "cli/bench/bench.h"
 
 #include <errno.h>
@@ -50,7 +50,8 @@ unsigned bench_predict_steps(const struct bench *b)
 	return p.programs * (p.learn + p.held_out);
 }
 
-/* Sizes are evenly spaced; the held-out sizes are halfway between them. */
+/* Returns the scale of size i. The sizes to learn from are evenly spaced, and the held-out sizes
+ * are halfway between them. */
 static double scale_of(const struct predict *p, unsigned i, bool held_out)
 {
 	double step = (GREATEST - LEAST) / (p->learn - 1);
@@ -58,8 +59,8 @@ static double scale_of(const struct predict *p, unsigned i, bool held_out)
 	return LEAST + step * (i + (held_out ? 0.5 : 0));
 }
 
-/* The sizes to learn from are not in order: the largest must not be last, when the device is
- * warmest. */
+/* Returns which size to learn from at step i. The sizes are shuffled so that the largest does not
+ * run last, when the device is warmest. */
 static unsigned shuffled_index(const struct predict *p, unsigned i)
 {
 	return p->learn % 3 ? i * 3 % p->learn : i;
@@ -135,7 +136,8 @@ static double show_size(struct predict *p, const struct wire_shape *s)
 	return error;
 }
 
-/* Of the sizes that heddled has learnt since it knew n. */
+/* Prints a program's figures. known[0] to known[n-1] are the sizes that heddled knew before the
+ * held-out sizes ran; only later sizes count. */
 static void show_program(struct predict *p, const struct wire_shape *known, size_t n)
 {
 	double sum = 0, worst = 0;

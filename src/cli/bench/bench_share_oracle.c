@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0
  * Copyright 2026 The heddle authors */
 
-/* heddle bench share --oracle: the gain of the best fixed division of each SM, and the policy
- * greedy's part of it. Each pair runs with a few combinations of block counts that fill an SM,
- * under heddled with the policy fixed, in the same three orders as in all other arrangements, with
- * results checked. The oracle takes the division with the best geometric mean over the orders, or
- * one program after the other, whose gain is 0. */
+/* heddle bench share --oracle finds the best fixed division of an SM between two programs, and
+ * prints which part of its gain policy greedy reaches. Each pair runs with a few combinations of
+ * block counts that fill an SM. These runs use heddled with policy fixed, the same three launch
+ * orders as all other arrangements, and checked results. The oracle picks the division with the
+ * best geometric mean over the launch orders. If no division is better than running the programs
+ * one after the other, it picks that, with a gain of 0. */
 #include "cli/bench/bench_share.h"
 #include "cli/progress.h"
 
@@ -34,8 +35,8 @@ struct oracle {
 
 /* ---- divisions of an SM ---- */
 
-/* How many blocks of the second kernel fit an SM beside n blocks of the first. Registers are those
- * of the workers' forms. */
+/* Returns how many blocks of the second kernel fit on an SM beside n blocks of the first. Register
+ * counts are those of the workers' forms. */
 static unsigned blocks_beside(
 	const struct share_limits *l, const struct crew_kernel k[2], unsigned n)
 {
@@ -74,7 +75,8 @@ static void add_split(struct oracle *o, unsigned first, unsigned second)
 	snprintf(p->name, sizeof(p->name), "fixed %u:%u", first, second);
 }
 
-/* Finds up to SPLITS divisions with no room for another block of either kernel, evenly spaced. */
+/* Finds up to SPLITS evenly spaced divisions of an SM that leave no space for another block of
+ * either kernel. */
 static void find_splits(const struct share *s, const struct share_limits *l, struct oracle *o)
 {
 	unsigned counts[2][64], n = 0, most;
@@ -90,8 +92,8 @@ static void find_splits(const struct share *s, const struct share_limits *l, str
 	for (unsigned a = 1; a <= most; a++) {
 		unsigned b = blocks_beside(l, k, a);
 
-		/* As many of the second fit with more of the first, so that division replaces the
-		 * last one. */
+		/* The previous division has fewer blocks of the first kernel and equally many of
+		 * the second, so the new division replaces it. */
 		if (n && counts[1][n - 1] == b)
 			n--;
 		if (!b)
@@ -141,7 +143,8 @@ static int list_cases(struct share *s, struct oracle *o, struct cases_table *tab
 	return CLI_OK;
 }
 
-/* The geometric mean over the orders; 0: an order was not measured. */
+/* Returns the geometric mean of the STP over the launch orders, or 0 if an order was not
+ * measured. */
 static double stp_of(const struct cases *cs, unsigned k)
 {
 	double sum = 0;
@@ -180,7 +183,8 @@ static int measure_pair(struct share *s, struct oracle *o)
 
 /* ---- figures ---- */
 
-/* Percent; NAN: there is no gain to have a part of. */
+/* Returns greedy's part of the best division's gain in percent, or NaN if the best division has no
+ * gain. */
 static double part_of_gain(double greedy, double best)
 {
 	return greedy > 0 && best - 1 >= LEAST ? 100 * (greedy - 1) / (best - 1) : NAN;
@@ -266,7 +270,7 @@ int share_oracle(struct share *s)
 		struct oracle o = {.pair = &s->pairs[i], .best = 1, .name = "sequential"};
 		struct share_figures f;
 
-		/* A program alone that failed leaves nothing to compare with. */
+		/* Without the time of a program alone there is nothing to compare with. */
 		if (!share_figures_of(s, o.pair, SHARE_SEQUENTIAL, &f))
 			continue;
 		if (share_figures_of(s, o.pair, SHARE_GREEDY, &f))

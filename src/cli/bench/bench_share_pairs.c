@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0
  * Copyright 2026 The heddle authors */
 
-/* The pairs of heddle bench share ("Adaptive simultaneous multi-tenancy", section 4.4, figures 10
- * and 11). Each pair runs in three orders: one program first and the other after a tenth of its
- * time alone, the same the other way round, and both at once. A pair's figure is the geometric mean
- * over the orders, and a group's the geometric mean over its pairs. */
+/* Measures the pairs of heddle bench share ("Adaptive simultaneous multi-tenancy", section 4.4,
+ * figures 10 and 11). Each pair of programs A and B runs in three launch orders: A first and B
+ * after a tenth of A's time alone, B first and A after a tenth of B's time alone, and both at once.
+ * The figure of a pair is the geometric mean over the three orders. The figure of a group is the
+ * geometric mean over its pairs. */
 #include "cli/bench/bench_share.h"
 
 #include <math.h>
@@ -201,7 +202,8 @@ static double makespan_spread(const struct crew_result *res)
 	return res->rounds > 1 ? (most - least) / res->makespan_ns : -1;
 }
 
-/* If both programs arrive at once, the first one runs first. */
+/* Computes the figures of running one program after the other. If both arrive at once, the first
+ * one runs first. */
 static void figure_sequential(
 	const struct bench_case *c, const double alone[2], struct order_figures *ret)
 {

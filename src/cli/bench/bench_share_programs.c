@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0
  * Copyright 2026 The heddle authors */
 
-/* The programs of heddle bench share, each alone: issue slot utilisation ("Adaptive simultaneous
- * multi-tenancy", figure 3), resources of an SM (figure 2), cost of the workers' form (figure 8),
- * and time by blocks on each SM (figure 9). */
+/* Describes each program of heddle bench share alone: issue slot utilisation ("Adaptive
+ * simultaneous multi-tenancy", figure 3), use of an SM's resources (figure 2), cost of the form
+ * that its workers execute (figure 8), and time by the number of blocks on each SM (figure 9). */
 #include "cli/bench/bench_share.h"
 
 #include <math.h>
@@ -86,7 +86,8 @@ static int read_of(struct share *s)
 				  s->b.c, "--of names one program; a pair needs two, with a comma");
 }
 
-/* The index of the named program, added if it is new; -1 after an error. */
+/* Returns the index of the named program, and adds the program if it is not listed yet. Returns -1
+ * after it reports an error. */
 static int add_named(struct share *s, const char *text, size_t len)
 {
 	const struct utilisation *row = find_row(text, len);
@@ -99,7 +100,8 @@ static int add_named(struct share *s, const char *text, size_t len)
 	return i;
 }
 
-/* Reads A+B,C+D. The names of splits refer to the first program of a pair. */
+/* Reads the option --pairs A+B,C+D. The order within a pair matters: the names of splits refer to
+ * the first program. */
 static int read_pairs(struct share *s)
 {
 	for (const char *text = cli_value(s->b.c, "pairs"); text;) {
@@ -136,7 +138,7 @@ static int read_pairs(struct share *s)
 	return CLI_OK;
 }
 
-/* Without --low, the table of utilisations decides. */
+/* Without --low, the table of utilisations decides which programs are low. */
 static int read_low(struct share *s)
 {
 	const char *text = cli_value(s->b.c, "low");
@@ -195,7 +197,8 @@ int share_choose(struct share *s)
 
 /* ---- figure 9: time by blocks on each SM ---- */
 
-/* The store lists the latest curve first, so the first one counts. */
+/* Copies a kernel's curve from the store. The store lists the latest curve of a kernel first, so
+ * later ones are ignored. */
 static void take_curve(void *user, const struct duration_kernel *k)
 {
 	struct share *s = user;
@@ -221,8 +224,8 @@ int share_read_store(struct share *s)
 		 : CLI_OK;
 }
 
-/* Shows an SM's time for a block by the number of blocks on the SM, relative to the largest
- * number. */
+/* Prints an SM's time for a block for each number of blocks on the SM. Times are relative to the
+ * time with the largest number of blocks. */
 static void show_curve(struct share *s, unsigned i)
 {
 	unsigned most = SCHED_PER_SM;
@@ -285,7 +288,8 @@ int share_read_limits(struct share *s, struct share_limits *ret)
 	return CLI_OK;
 }
 
-/* The percentage of an SM's limit that as many blocks as fit take. */
+/* Returns the percentage of an SM's limit that the kernel uses when as many blocks as fit run on
+ * the SM. */
 static double percent_of(const struct crew_kernel *k, double each, int limit)
 {
 	return limit > 0 ? 100 * each * k->blocks_per_sm / limit : NAN;

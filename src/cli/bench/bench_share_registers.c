@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0
  * Copyright 2026 The heddle authors */
 
-/* Registers of each kernel as it is and in its workers' form ("Adaptive simultaneous
- * multi-tenancy", figure 8b), as this device's driver compiles both. */
+/* Compiles each kernel with this device's driver, plain and in the form that heddle's workers
+ * execute, and compares their register counts ("Adaptive simultaneous multi-tenancy", figure
+ * 8b). */
 #include "cli/bench/bench_share.h"
 
 #include <stdio.h>
@@ -10,7 +11,7 @@
 
 #include "cli/bench/form_file.h"
 
-/* Returns the registers of a thread, or 0 if the driver cannot load the file. */
+/* Returns the number of registers of each thread, or 0 if the driver cannot load the file. */
 static unsigned registers_of(struct cu_api *cu, const char *path, const char *kernel)
 {
 	CUfunction fn;

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0
  * Copyright 2026 The heddle authors */
 
-/* heddle bench share --by-sm: the best split of each pair with quotas by SM, compared with the
- * uniform quotas of greedy ("Adaptive simultaneous multi-tenancy", sections 3.8 and 6, which leave
- * such splits as future work). The best of several splits is partly lucky, so its noise is shown as
- * well. */
+/* heddle bench share --by-sm compares the best split of each pair, with different quotas by SM,
+ * with the uniform quotas of policy greedy. "Adaptive simultaneous multi-tenancy" leaves such
+ * splits as future work (sections 3.8 and 6). The best of several measured splits is partly lucky,
+ * so the table also marks noisy figures. */
 #include "cli/bench/bench_share.h"
 
 #include <math.h>
@@ -17,7 +17,8 @@ struct best_split {
 	double greedy, over_greedy; /* STP by makespans; NaN: greedy was not measured */
 };
 
-/* False: no split of the pair was measured. A result wins over a noisy figure. */
+/* Finds the pair's best split; one with noisy figures is chosen only if all are noisy. Returns
+ * false if no split was measured. */
 static bool find_best(const struct share *s, const struct share_pair *p, struct best_split *ret)
 {
 	struct share_figures f, greedy;

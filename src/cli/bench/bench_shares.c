@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0
  * Copyright 2026 The heddle authors */
 
-/* Weighted fairness (FLEP, section 6.3.3, figures 13 and 14): pairs and triplets of programs that
- * launch the same kernel without end, by weights under policy ffs, and for comparison time-sliced
- * by the device itself. Shares and the lost throughput compare the programs' own rounds with the
- * same program alone in the same arrangement. heddled's figures are shown beside them. */
+/* Measures weighted fairness (FLEP, section 6.3.3, figures 13 and 14). Pairs and triplets of
+ * programs launch the same kernels endlessly. They run by weights under policy ffs and, for
+ * comparison, time-sliced by the device itself. A program's share and the lost throughput are
+ * computed from the rounds that the program itself counts, compared with the same program alone in
+ * the same arrangement. heddled's own figures are printed beside them. */
 #include <errno.h>
 #include <math.h>
 #include <stdio.h>
@@ -16,9 +17,10 @@
 #include "cli/crowd.h"
 #include "cli/progress.h"
 
-#define LOWS     4 /* the first four run the large input, as in bench_preempt's pairs */
+#define LOWS     4 /* the first four programs run the large input, as in bench_preempt's pairs */
 #define MAX_SETS 64
-/* Launches in which the shim finds the best way to launch a kernel (src/shim/pace.c). */
+/* The shim needs this many launches to find a kernel's best form and number of blocks for each
+ * claim (src/shim/pace.c). These launches are not measured. */
 #define SEARCH_ROUNDS 14
 
 /* The virtual GPU has no MPS, so it runs only the first two. */
@@ -37,7 +39,8 @@ static const struct ratio ratios[RATIOS] = {
 	{"3:2:1", 3, {3, 2, 1}, 3},
 };
 
-/* The last program has the least weight, and runs the large input. */
+/* A pair or triplet of programs. The last program has the smallest weight and runs the large
+ * input. */
 struct share_set {
 	const struct ratio *ratio;
 	unsigned program[SHARES_MAX];
@@ -53,14 +56,16 @@ struct share_bench {
 	unsigned arrangements;
 	struct share_set set[MAX_SETS];
 	unsigned n, n_run; /* the first n_run run: the budget leaves no time for more */
-	/* start of the part and of the current set; the longest set so far */
+	/* start times of this part and of the current set, and the duration of the longest set so
+	 * far */
 	double began_s, set_began_s, longest_s;
 	double alone_per_s[ARRANGEMENTS][PROGRAMS][2]; /* by large; 0: not yet; below 0: failed */
 };
 
 /* ---- what is measured ---- */
 
-/* Set k of a ratio. Each low-priority program is in exactly one of the first four sets. */
+/* Adds set k of a ratio. Each low-priority program is in exactly one of the ratio's first four
+ * sets. */
 static void add_set(struct share_bench *sb, unsigned ratio, unsigned k)
 {
 	struct share_set *s = &sb->set[sb->n++];
@@ -74,7 +79,8 @@ static void add_set(struct share_bench *sb, unsigned ratio, unsigned k)
 	}
 }
 
-/* One set of each ratio first, as a budget may end the list anywhere. */
+/* Lists all sets. One set of each ratio comes first, because the time budget may end the
+ * measurement anywhere in the list. */
 static void list_sets(struct share_bench *sb)
 {
 	static const unsigned order[RATIOS] = {ONE_TO_ONE, FIVE_TO_ONE, TRIPLET, TWO_TO_ONE};
@@ -97,8 +103,9 @@ static const char *size_of(const struct bench *b, bool large)
 	return large && b->device != DEV_CPU ? "large" : "small";
 }
 
-/* On the virtual GPU, speed depends on the machine's other load, so each set is compared with runs
- * of its programs just before. */
+/* Returns whether a program's time alone is measured once and kept. On the virtual GPU it is not:
+ * speed depends on other load of the machine, so the programs run alone again just before each
+ * set. */
 static bool alone_is_kept(const struct bench *b)
 {
 	return b->device != DEV_CPU;
@@ -140,8 +147,8 @@ static uint64_t window_of(const struct bench *b)
 	return b->device == DEV_CPU ? 2000000000 : 300000000;
 }
 
-/* Runs members of s: all, or only one of them (only >= 0). A failure is counted; CLI_FAILED: stop
- * everything. */
+/* Runs all programs of s together, or only program `only` if it is not negative. A failure of the
+ * programs is reported and counted. CLI_FAILED means that the whole benchmark must stop. */
 static int run_members(struct share_bench *sb, unsigned arrangement, const struct share_set *s,
 	int only, struct crowd_result *ret)
 {
@@ -210,8 +217,9 @@ static bool sum_up(struct share_bench *sb, unsigned arrangement, struct share_se
 	return shares_sum_up(&in, &s->of[arrangement]) == 0;
 }
 
-/* Before the last run of set i, which takes about run_s: is there time for another set after it?
- * Asked this early, the number of steps is right during the last run. */
+/* Called before the last run of set i, which takes about run_s. Ends the list after set i if the
+ * time budget has no time for another set. The check comes before that run so that the progress
+ * display already shows the final number of steps during the run. */
 static void keep_budget(struct share_bench *sb, unsigned i, double run_s)
 {
 	double end_s = clock_ms() / 1e3 + run_s, budget = (double)sb->b->budget_s;

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0
  * Copyright 2026 The heddle authors */
 
-/* The preemptible form compared with kernel slicing (FLEP, section 6.5, figure 17), each alone on
- * the device. Slices are as long as heddle takes to preempt the same kernel (the median drain time
- * in a pair), so that both admit other work equally soon. A slice is never shorter than a wave of
- * blocks, as it would leave SMs empty. */
+/* Compares the preemptible form of each kernel with kernel slicing (FLEP, section 6.5, figure 17),
+ * each alone on the device. A slice takes as long as heddle needs to preempt the same kernel (the
+ * median drain time in a pair), so both methods let other work start equally soon. A slice has at
+ * least one full wave of blocks, because a shorter one would leave SMs empty. */
 #include "cli/bench/bench.h"
 #include "cli/bench/figures.h"
 
@@ -41,7 +41,8 @@ unsigned bench_slicing_steps(const struct bench *b)
 	return count_programs(b) * (1 + FORMS * PASSES);
 }
 
-/* Measures how long heddle takes to preempt it; 0: no preemption was seen. */
+/* Measures the median time that heddle needs to preempt the program's kernel. *ret_ns is 0 if no
+ * preemption happened. */
 static int measure_way_out(struct slicing *sl, unsigned program, double *ret_ns)
 {
 	struct stage_run run =

@@ -1,11 +1,15 @@
 /* SPDX-License-Identifier: Apache-2.0
  * Copyright 2026 The heddle authors */
 
-/* Spatial preemption (FLEP, section 6.4). Figure 15: every program on its large input beside every
- * other on its trivial one at high priority, preempted wholly and in part, compared with both
- * without heddle: the loss, as part of the time until both are through, and in microseconds a
- * preemption with a confidence interval. Figure 16: the gain of high and the loss of low if more
- * SMs are given up than needed. */
+/* Measures spatial preemption (FLEP, section 6.4).
+ *
+ * Figure 15: every program with its large input runs beside every other program with its trivial
+ * input at high priority. heddle preempts the first on all SMs or on some of them. The table shows
+ * the loss compared with both programs without heddle: relative to the time until both are done,
+ * and in microseconds for each preemption, with a confidence interval.
+ *
+ * Figure 16: the gain of the high-priority program and the loss of the low-priority program if
+ * heddle frees more SMs than needed. */
 #include "cli/bench/bench.h"
 #include "cli/bench/figures.h"
 #include "cli/bench/lost.h"
@@ -19,7 +23,8 @@
 #define MAX_PAIRS  (PROGRAMS * (PROGRAMS - 1))
 #define MAX_PASSES 16
 #define QUICK_LOWS 4
-/* Launches in which the shim finds the best way to launch a kernel (src/shim/pace.c). */
+/* The shim needs this many launches to find a kernel's best form and number of blocks for each
+ * claim (src/shim/pace.c). These launches are not measured. */
 #define SEARCH_ROUNDS 14
 
 struct spatial {
@@ -40,7 +45,8 @@ unsigned bench_spatial_steps(const struct bench *b)
 	return LOST_FORMS * (b->quick ? QUICK_LOWS : MAX_PAIRS);
 }
 
-/* Each low-priority program comes early, as a budget may end the list anywhere. */
+/* Lists all pairs. Every low-priority program appears early, because the time budget may end the
+ * measurement anywhere in the list. */
 static int list_pairs(struct spatial *sp, struct bench *b)
 {
 	size_t max = (size_t)b->rounds * MAX_PASSES;
@@ -74,7 +80,7 @@ static void add_rounds(struct lost_samples *to, const struct stage_result *res, 
 
 		to->ns[to->n++] = (double)(end - MIN(r->low_launch_ns, r->high_launch_ns));
 	}
-	/* One round is like the other: about as many in each. */
+	/* Rounds are similar, so each is assumed to have the same share of the preemptions. */
 	to->preemptions += ((res->preemptions + res->shrinks) * n + res->rounds / 2) / res->rounds;
 }
 
@@ -94,7 +100,8 @@ static int run_pair(struct spatial *sp, struct stage *stage, struct lost_pair *p
 	return r;
 }
 
-/* stop_at: the time at which the first form of the first pass ends the list; 0: none. */
+/* Runs all listed pairs in one form. If stop_at is not 0, the list ends after the pair that is
+ * running at that time. The caller sets stop_at only for the first form of the first pass. */
 static int run_form(
 	struct spatial *sp, const struct stage_spec *spec, unsigned form, double stop_at)
 {
@@ -114,11 +121,13 @@ static int run_form(
 	return r;
 }
 
-/* With a budget, passes alternate in direction, so that drift does not affect only one form. */
+/* Measures the pairs in all forms. With a time budget, each pass goes through the forms in the
+ * reverse direction of the previous one, so that drift does not favour one form. */
 static int measure_pairs(struct spatial *sp)
 {
-	/* Without MPS, tenants are time-sliced, so all preemption would be temporal. Trivial
-	 * kernels are too short to be managed. */
+	/* MPS is on because without it the device time-slices the tenants, and every preemption
+	 * would be temporal. min_managed_us is 1 because the trivial kernels are otherwise too
+	 * short for heddle to manage. */
 	bool mps = sp->b->device != DEV_CPU;
 	struct stage_spec spec[LOST_FORMS] = {{.name = "original"},
 		{.name = "kept",
@@ -383,13 +392,13 @@ static void show_extra(struct bench *b, const struct extra_pair *pairs, unsigned
 
 int bench_extra(struct bench *b)
 {
-	/* The paper's high ones, nn and md, beside cfd and pl. */
+	/* The paper pairs the high-priority programs nn and md with cfd and pl. */
 	struct extra_pair pairs[EXTRA_PAIRS] = {{3, 1}, {3, 4}, {0, 1}, {0, 4}};
 	unsigned steps, n = count_extra(b, &steps);
 	unsigned sms[STEPS] = {0};
 	int r;
 
-	/* To the whole device, however many are needed. */
+	/* The steps end with the whole device, no matter how many SMs the program needs. */
 	for (unsigned k = 1; k < steps; k++)
 		sms[k] = MAX(b->sms >> (steps - 1 - k), 1u);
 	r = extra_alone(b, pairs, n);

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0
  * Copyright 2026 The heddle authors */
 
-/* heddle bench tasks: the programs on the device (bench_tasks.h). Each way starts with the tasks'
- * outputs wiped, has the whole device, and ends when the host knows that all tasks have ended. */
+/* Runs the programs of heddle bench tasks on the device (bench_tasks.h). Before each method starts,
+ * the tasks' outputs are erased. Each method has the whole device to itself and ends when the host
+ * knows that all tasks have ended. */
 #include "cli/bench/bench_tasks.h"
 #include "cli/corun/ways.h"
 #include "rt/pool.h"
@@ -52,7 +53,8 @@ static int make_inputs(struct tasks_bench *b, struct tasks_program *p)
 	}
 	p->memory = malloc(4 * (p->in_words + 1));
 	p->got = malloc(4 * p->out_words);
-	/* Those of the first tasks have the outputs' own order. */
+	/* The expected outputs of the tasks that have different inputs, in the order of the
+	 * outputs. */
 	p->want = malloc(4 * p->out_words);
 	if (!p->memory || !p->got || !p->want)
 		return -ENOMEM;
@@ -215,7 +217,8 @@ int tasks_measure(struct tasks_bench *b, struct tasks_program *p, struct tasks_t
 		ret->n++;
 	if (r == CLI_OK && heddle_tasks_suspend(b->pool) < 0)
 		r = pool_failed(b, p->of->name);
-	/* The ways take turns, so that changes during the measurement affect all of them. */
+	/* The methods run alternately, so that a change during the measurement affects all of
+	 * them. */
 	for (unsigned i = 0; r == CLI_OK && i < ret->n * b->rounds; i++) {
 		unsigned way = i % ret->n;
 		double *to = &ms[way * b->rounds + i / ret->n];
@@ -278,8 +281,9 @@ static void *produce_tasks(void *user)
 	return NULL;
 }
 
-/* n tasks from this many threads, this one included. ret_spawned_ms: the time until the last task
- * is spawned. */
+/* Spawns n empty tasks from the given number of threads, including the calling thread.
+ * *ret_spawned_ms is the time until the last task is spawned, and *ret_ms the time until all tasks
+ * have ended. */
 static int spawn_empty(struct tasks_bench *b, const struct heddle_task *task, unsigned n,
 	unsigned threads, double *ret_spawned_ms, double *ret_ms)
 {
@@ -322,7 +326,7 @@ int tasks_empty(struct tasks_bench *b, unsigned n, struct tasks_rate *ret)
 		if (r == CLI_OK)
 			ret->ms[k] = median_of(ms, b->rounds);
 	}
-	/* Once to have it awake, and its memory near. */
+	/* The first run only wakes the executor and warms its caches; the second is timed. */
 	for (unsigned i = 0; r == CLI_OK && i < b->rounds; i++) {
 		r = spawn_empty(b, &task, ret->burst, 1, &spawned, &all);
 		if (r == CLI_OK)

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  * Copyright 2026 The heddle authors */
 
-/* heddle bench tasks: programs of thousands of narrow tasks, added to a pool one by one, and as
- * launches in streams. */
+/* heddle bench tasks runs programs of thousands of narrow tasks (tasks of a few warps). It compares
+ * adding the tasks to a pool one by one with launching each task as a kernel in a stream. */
 #ifndef HEDDLE_BENCH_TASKS_H
 #define HEDDLE_BENCH_TASKS_H
 
@@ -28,7 +28,8 @@ struct tasks_bench {
 	unsigned empty;
 };
 
-/* A program whose tasks are ready on the device: inputs, and room for each task's output. */
+/* A program whose tasks are ready to run: the device holds their inputs and has a buffer for each
+ * task's output. */
 struct tasks_program {
 	const struct narrow_program *of;
 	unsigned kernel; /* of the pool */
@@ -49,31 +50,36 @@ struct tasks_times {
 	uint64_t checked;          /* outputs */
 };
 
-/* CLI_OK, or CLI_FAILED after it reported the error. Call tasks_close also after a failure. */
+/* Prepares a program's tasks on the device. Returns CLI_OK, or CLI_FAILED after it reports an
+ * error. Call tasks_close even after a failure. */
 int tasks_open(struct tasks_bench *b, struct tasks_program *p, const struct narrow_program *of);
 void tasks_close(struct tasks_bench *b, struct tasks_program *p);
-/* Every round in every way, each output compared. */
+/* Runs every method b->rounds times and checks each output. */
 int tasks_measure(struct tasks_bench *b, struct tasks_program *p, struct tasks_times *ret);
 #define TASKS_PRODUCERS 4u /* 1, 2, 4 and 8 threads */
 struct tasks_rate {
-	/* By number of threads, from the first spawn until the host has seen the last end. */
+	/* time from the first spawn until the host sees the end of the last task; ms[i] is with 2^i
+	 * threads */
 	double ms[TASKS_PRODUCERS];
 	double spawn_ns; /* time of a spawn in one thread while places are free */
 	unsigned burst;  /* tasks at a time */
 };
 /* Of tasks that do nothing; medians. */
 int tasks_empty(struct tasks_bench *b, unsigned n, struct tasks_rate *ret);
-/* The legs of a task's way to the device and back. */
+/* The stages of a task between the host's spawn and its end as the host sees it. */
 enum tasks_leg {
-	TASKS_PLACED, /* from the scheduler's start on its row until its warps have their words */
-	TASKS_BEGUN,  /* until a warp has found its word */
+	/* from when the scheduler warp starts on the task until each of its warps has its command
+	 * word */
+	TASKS_PLACED,
+	TASKS_BEGUN, /* until a warp has found its word */
 	TASKS_ENDED,
 	TASKS_FENCED, /* until its output is visible to the host */
 	TASKS_REST,   /* the host's part, and the transfers over the bus */
 	TASKS_LEGS
 };
-/* Times in us from before the spawn until the host sees the end, one task after another; sorted.
- * With b->stamps also each leg, n values for each leg in turn. */
+/* Measures n tasks one after another. ret_us receives the sorted times in us, each from before the
+ * spawn until the host sees the task's end. If b->stamps is set, ret_legs receives n values for
+ * each enum tasks_leg in turn. */
 int tasks_latency(struct tasks_bench *b, unsigned n, double *ret_us, double *ret_legs);
 
 #endif

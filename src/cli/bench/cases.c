@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  * Copyright 2026 The heddle authors */
 
-/* One arrangement after another: its programs are all started at once, and stay up for all
- * cases. */
+/* Measures one arrangement after another. The programs of an arrangement all start at once, and
+ * each process keeps running for all cases of the arrangement. */
 #include "cli/bench/cases.h"
 
 #include <stdio.h>
@@ -103,7 +103,8 @@ static struct crew_member *enlist_program(
 	bool by_priority = c->kind == CASE_PAIR || c->kind == CASE_DELAYED;
 	const char *priority = "normal";
 
-	/* Only where they count: else the same program serves all. */
+	/* Priorities are set only in arrangements that use them. In the others, one process serves
+	 * all cases. */
 	if (spec->ranked)
 		priority = c->program[i] == c->lead ? "high" : "normal";
 	else if (spec->mps_priorities || (spec->managed && by_priority))
@@ -113,8 +114,8 @@ static struct crew_member *enlist_program(
 		cs->table->scale ? cs->table->scale[c->program[i]] : 0, priority);
 }
 
-/* Delay of launch i after the start of the first kernel, in us. Launches in sequence are apart_us
- * apart. */
+/* Returns the delay of launch i after the start of the first kernel, in us. In cases without a
+ * delay, launch 1 follows at once and each later launch comes apart_us after the previous one. */
 static double delay_us(const struct cases *cs, const struct bench_case *c, unsigned i)
 {
 	double apart_us = cs->b->device == DEV_CPU ? 5000 : 50;
@@ -141,7 +142,7 @@ static bool is_swapped(const struct cases *cs, const struct bench_case *c)
 	return c->kind == CASE_REORDERED && cases_alone_of(cs, c, 2) < cases_alone_of(cs, c, 1);
 }
 
-/* A case that fails is counted, and the others go on. */
+/* Measures a case. A failure is counted, and the other cases continue. */
 static int run_case(struct cases *cs, struct crew *crew, unsigned k, struct bench_case *c)
 {
 	bool swap = is_swapped(cs, c);
@@ -212,8 +213,8 @@ static int measure_arrangement(struct cases *cs, unsigned k)
 		return child_interrupted() ? CLI_FAILED : CLI_OK;
 	}
 	crew_open(&crew, &stage, &how);
-	/* On a GPU all programs start while the first gets ready; the virtual GPU needs the CPUs
-	 * itself. */
+	/* On a GPU, all programs start while the first one prepares its run. The virtual GPU needs
+	 * the CPUs itself, so there each program starts only when its case runs. */
 	for (unsigned i = 0; b->device != DEV_CPU && i < cs->n; i++)
 		for (unsigned m = 0; is_open(cs, &cs->at[i], k) && m < cs->at[i].n; m++)
 			enlist_program(cs, &crew, &cs->at[i], m);

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0
  * Copyright 2026 The heddle authors */
 
-/* Cases of heddle bench preempt and heddle bench share: programs that launch once each at fixed
- * intervals, in rounds, measured in each arrangement, with programs that stay up (crew.h). */
+/* Cases of heddle bench preempt and heddle bench share. A case is a set of programs that each
+ * launch one kernel at a fixed delay. It runs for several rounds in each arrangement, with program
+ * processes that serve all cases (crew.h). */
 #ifndef HEDDLE_BENCH_CASES_H
 #define HEDDLE_BENCH_CASES_H
 
@@ -12,12 +13,12 @@
 
 enum case_kind {
 	CASE_ALONE,
-	CASE_PAIR,      /* large at low priority, small at high priority right after it */
+	CASE_PAIR,      /* a large input at low priority, then at once a small one at high */
 	CASE_DELAYED,   /* the same, with a delay */
 	CASE_EQUAL,     /* the same at equal priorities */
-	CASE_TRIPLET,   /* a large one and two small ones after it, at equal priorities */
+	CASE_TRIPLET,   /* a large input, then two small ones, all at equal priority */
 	CASE_REORDERED, /* the same, with the shorter of the small ones first */
-	CASE_ARRIVING,  /* two of one priority: the second launches some time after the first */
+	CASE_ARRIVING,  /* two of equal priority: the second launches after a delay */
 	CASE_AT_ONCE,   /* two of one priority that launch at the same time */
 	CASE_KINDS
 };
@@ -28,7 +29,7 @@ enum case_kind {
 enum arrangement { ALONE, MPS, MPS_PRIO, SLICED, HEDDLE, HEDDLE_MPS, ARRANGEMENTS };
 _Static_assert(ARRANGEMENTS <= CASES_ARRANGEMENTS, "a case has room for the results of each");
 
-/* A verb's programs and arrangements. Arrangement 0 gives the times of the programs alone. */
+/* The programs and arrangements of a verb. Arrangement 0 measures each program alone. */
 struct cases_table {
 	const char *const *programs; /* names; a case has indices */
 	const struct stage_spec *spec;
@@ -55,8 +56,8 @@ struct cases {
 	struct stage_spec spec[CASES_ARRANGEMENTS]; /* name NULL: not on this device */
 };
 
-/* False: this device lacks the arrangement, or the kind does not run in it. The baseline is MPS; on
- * the virtual GPU it is the programs without heddle. */
+/* Returns false if this device does not support the arrangement, or if cases of this kind do not
+ * run in it. The baseline is MPS; on the virtual GPU it is the programs without heddle. */
 bool cases_run_in(const struct cases *cs, enum case_kind kind, unsigned k);
 /* Lists nothing yet. CLI_OK or CLI_FAILED. */
 /* table stays the caller's. */
@@ -65,20 +66,22 @@ int cases_begin(struct bench *b, const struct cases_table *table, unsigned max, 
 struct bench_case *cases_add(struct cases *cs, enum case_kind kind, unsigned n);
 /* Runs of programs to come. */
 unsigned cases_steps(const struct cases *cs);
-/* Measures all cases, one arrangement after another, the programs alone first. A case that fails is
- * reported and counted, and has n 0. If b->resume names a file, results come from it, and each new
- * result is appended at once. After b->until_ms no case begins, except the first one of an open
- * arrangement, so that each call makes progress; cs->left counts the unmeasured cases. CLI_FAILED:
- * stop everything. */
+/* Measures all cases, one arrangement after another, beginning with the programs alone. A case that
+ * fails is reported and counted, and its crew_result has n = 0. If b->resume names a file, results
+ * that it has are not measured again, and each new result is appended at once. After b->until_ms no
+ * case begins, except the first case of an arrangement that has started, so that each call makes
+ * progress. cs->left counts the cases that were not measured. CLI_FAILED means that the whole
+ * benchmark must stop. */
 int cases_measure(struct cases *cs);
-/* Turnaround of its program i alone, ns; 0: not known. */
+/* Returns the turnaround of the case's program i alone, in ns; 0 if unknown. */
 double cases_alone_of(const struct cases *cs, const struct bench_case *c, unsigned i);
-/* Spread of a program's turnarounds over the rounds, relative to their median; -1: one round. */
+/* Returns the spread of a program's turnarounds over the rounds, relative to their median, or -1 if
+ * there is only one round. */
 double cases_spread(const struct crew_result *res, unsigned i);
-/* For a case that ran, and whose programs alone are known. */
+/* Computes the figures of a case that ran and whose programs were measured alone. */
 struct figures cases_figures(const struct cases *cs, const struct bench_case *c, unsigned k);
 
-/* ---- tables: each writes its keys into the open object, and its text ---- */
+/* ---- tables: each function writes its keys into the open JSON object and prints its text ---- */
 void cases_show_pairs(struct cases *cs);  /* bench_pairs.c */
 void cases_show_delays(struct cases *cs); /* bench_pairs.c */
 /* bench_equal.c; kind: EQUAL or TRIPLET. */

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0
  * Copyright 2026 The heddle authors */
 
-/* heddle bench merge: KernelMerge's figures 4 to 7 on this device. All pairs of seven kernels, and
- * each with itself, in every way; the scheduler's cost for one kernel alone; the chosen ways,
- * measured again. */
+/* heddle bench merge: KernelMerge's figures 4 to 7 on this device. It measures all pairs of seven
+ * kernels, including each kernel paired with itself, with every method. It then measures the
+ * scheduler's cost for a single kernel, and measures the chosen methods again. */
 #include "cli/bench/bench_merge.h"
 #include "cli/corun/kernelspec.h"
 #include "cli/progress.h"
@@ -46,7 +46,7 @@ const char *merge_pair_name(const struct merge_pair *p, char *buf, size_t size)
 
 /* ---- kernels ---- */
 
-/* The PTX of the preferred compiler among those that were available. */
+/* Finds the kernel's PTX file, from nvcc if it was compiled by nvcc, else from clang. */
 static int find_file(struct merge_bench *b, const struct merge_row *row, char **ret)
 {
 	static const char *const toolchains[] = {"nvcc", "clang"};
@@ -238,9 +238,9 @@ static void begin_json(struct merge_bench *b, struct json *j)
 		b->device.d.n_sms, b->large ? "large" : "small", b->rounds);
 }
 
-/* Compile times are measured, too, so the driver's cache starts empty. But there is a cache: the
- * driver's compiler may crash in any compiling process, and this process must find the results of
- * another one. */
+/* Gives the driver an empty compilation cache, because this benchmark also measures compile times.
+ * The cache cannot be disabled: the driver's compiler may crash, so a separate process compiles
+ * each form, and this process loads the result from the cache. */
 static int begin_cache(struct merge_bench *b)
 {
 	int r = cli_make_folder("cache", b->cache);

@@ -1,11 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0
  * Copyright 2026 The heddle authors */
 
-/* heddle bench preempt: FLEP's tables on this device: co-runs of pairs and triplets
- * (bench_corun.c), the cost of the preemptible form alone (section 6.5, figure 17), bench_spatial.c
- * (section 6.4, figures 15 and 16), bench_shares.c (section 6.3.3, figures 13 and 14) and
- * bench_predict.c (section 6.2, figure 7). All arrangements run in one call, and every result is
- * compared with the host's. */
+/* heddle bench preempt prints FLEP's tables for this device:
+ * - co-runs of pairs and triplets (bench_corun.c)
+ * - the cost of the preemptible form alone (section 6.5, figure 17)
+ * - spatial preemption (section 6.4, figures 15 and 16; bench_spatial.c)
+ * - weighted fairness (section 6.3.3, figures 13 and 14; bench_shares.c)
+ * - predictions of durations (section 6.2, figure 7; bench_predict.c)
+ *
+ * All arrangements run in one call, and every result is compared with the host's. */
 #include "cli/bench/bench.h"
 #include "cli/bench/figures.h"
 #include "cli/progress.h"
@@ -189,7 +192,8 @@ static unsigned corun_parts(const struct bench *b)
 	       (is_wanted(b, "triplets") ? BENCH_TRIPLETS : 0);
 }
 
-/* Steps of the requested parts. The spatial part corrects its number later, when it is known. */
+/* Returns the number of steps of the requested parts. The spatial part corrects its number later,
+ * when it is known. */
 static unsigned count_steps(const struct bench *b)
 {
 	unsigned n = 0;

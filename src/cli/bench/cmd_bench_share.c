@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  * Copyright 2026 The heddle authors */
 
-/* heddle bench share: the evaluation of "Adaptive simultaneous multi-tenancy" (section 4) on this
- * device. Every result of a program is compared with the host's. */
+/* heddle bench share repeats the evaluation of "Adaptive simultaneous multi-tenancy" (section 4) on
+ * this device. Every program compares its results with a computation on the host. */
 #include "cli/bench/bench_share.h"
 #include "cli/progress.h"
 
@@ -61,8 +61,9 @@ static int read_options(struct share *s)
 	return r;
 }
 
-/* A heddled without the pair model ignores this key under policy greedy, and its results would look
- * like greedy's. A heddled with the model refuses an unknown value. */
+/* Checks that this heddled has the pair model. A heddled without the model ignores the key under
+ * policy greedy, and its results would look like greedy's. A heddled with the model refuses an
+ * unknown value, so this function passes one. */
 static int check_predict(struct share *s)
 {
 	struct child child = {.fd = -1};

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0
  * Copyright 2026 The heddle authors */
 
-/* heddle bench tasks: how many tasks a pool takes in a second, how long one takes, and programs of
- * narrow tasks compared with the same work as launches in streams; a first part of Pagoda's figure
- * 5. */
+/* heddle bench tasks measures how many tasks a pool executes in a second and how long a single task
+ * takes. It also compares programs of narrow tasks with the same work as kernel launches in
+ * streams, which is a first part of Pagoda's figure 5. */
 #include "cli/bench/bench_tasks.h"
 #include "cli/progress.h"
 #include "rt/pool.h"
@@ -61,7 +61,8 @@ static int find_file(struct tasks_bench *b, char **ret)
 		"no narrow.ptx among the kernels of this installation");
 }
 
-/* So that it is known which it is, the GPU is tried first. */
+/* Opens the device. Without --device, the GPU is tried before the virtual GPU, so that the output
+ * can name the kind that was used. */
 static int open_device(struct tasks_bench *b)
 {
 	const char *device = cli_value(b->c, "device");

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  * Copyright 2026 The heddle authors */
 
-/* Tells a result from noise: bounds that no schedule can exceed, and the spread of rounds. */
+/* Distinguishes results from noise with bounds that no schedule can exceed and with the spread of
+ * the rounds. */
 #include "cli/bench/figures.h"
 
 #include <stdio.h>

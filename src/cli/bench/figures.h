@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0
  * Copyright 2026 The heddle authors */
 
-/* Metrics of co-running programs. Eyerman and Eeckhout 2008: ANTT is the mean of turnaround over
- * turnaround alone (lower is better, 1 at best), STP the sum of the inverse ratios (higher is
- * better, the number of programs at best). stp_makespan is the first version's definition: time one
- * after another over time until all are done. */
+/* Metrics of programs that run together (Eyerman and Eeckhout 2008). ANTT is the mean over the
+ * programs of turnaround divided by turnaround alone; lower is better, and 1 is the best possible.
+ * STP is the sum of the inverse ratios; higher is better, and the best possible is the number of
+ * programs. stp_makespan is an earlier definition of STP in heddle: the time of the programs one
+ * after another, divided by the time until all are done. */
 #ifndef HEDDLE_FIGURES_H
 #define HEDDLE_FIGURES_H
 
@@ -28,10 +29,11 @@ static inline struct figures figures_of(
 
 #define FIGURES_SPREAD 0.1 /* that rounds may differ by */
 
-/* Spread of turnarounds over the rounds, relative to their median; -1: one round. */
+/* Returns the spread of turnarounds over the rounds, relative to their median, or -1 if there is
+ * only one round. */
 double stage_spread(const struct stage_result *r, bool high);
-/* Why figures of n programs are no result: impossible values, or rounds that differ too much.
- * Returns buf; NULL: no objection. */
+/* Checks the figures of n programs for impossible values and for rounds that differ too much.
+ * Returns the objection in buf, or NULL if there is none. */
 const char *figures_noise(
 	const struct figures *f, unsigned n, double spread, char *buf, size_t size);
 

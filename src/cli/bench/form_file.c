@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  * Copyright 2026 The heddle authors */
 
-/* A separate process, heddle ptx, runs the pass and prints the form. */
+/* Makes the file of a rewritten kernel. A separate process, heddle ptx, runs the pass and prints
+ * the form (the rewritten kernel). */
 #include "cli/bench/form_file.h"
 
 #include <errno.h>

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0
  * Copyright 2026 The heddle authors */
 
-/* A pair's time is the median of its rounds, since the host sometimes delays one. Confidence
- * intervals by resampling the rounds of each pair (bootstrap, percentiles); the set of pairs is
- * fixed. */
+/* Computes the loss by preemption. The time of a pair is the median of its rounds, because the host
+ * sometimes delays a round. Confidence intervals come from resampling the rounds of each pair
+ * (percentile bootstrap); the set of pairs stays fixed. */
 #include "cli/bench/lost.h"
 
 #include "base/measure.h"

@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0
  * Copyright 2026 The heddle authors */
 
-/* The loss by preemption (FLEP, sections 6.1 and 6.4), from measured rounds of a pair of programs,
- * by the time until both are through, preempted wholly or in part. The overhead is relative to the
- * pair without heddle (as in the paper). The loss is relative to the same forms never preempted,
- * for each preemption. Pure: numbers in, numbers out. */
+/* The loss by preemption (FLEP, sections 6.1 and 6.4), computed from measured rounds of pairs of
+ * programs. The time of a round ends when both programs are done. A pair is measured without
+ * heddle, with heddle but never preempted, preempted on all SMs, and preempted on some SMs. As in
+ * the paper, the overhead is relative to the pair without heddle. The loss for each preemption is
+ * relative to the same forms never preempted. The functions do no I/O. */
 #ifndef HEDDLE_LOST_H
 #define HEDDLE_LOST_H
 
@@ -23,23 +24,25 @@ struct lost_pair {
 };
 
 struct lost {
-	/* Means over the pairs that were preempted in both ways: overhead relative to the
-	 * original's time; microseconds a preemption; and the 95 % confidence interval of the
-	 * latter. */
+	/* Means over the pairs that had both temporal and spatial preemptions: overhead relative to
+	 * the original's time, loss of each preemption in us, and the bounds of the 95 % confidence
+	 * interval of us. */
 	double overhead[LOST_FORMS], us[LOST_FORMS], us_low[LOST_FORMS], us_high[LOST_FORMS];
 	double reduction, reduction_low, reduction_high; /* 1 - spatial / temporal, of us */
 	double overhead_reduction;                       /* of overhead */
 	unsigned pairs, rounds, preemptions[LOST_FORMS];
 };
 
-/* Over the pairs of one low-priority program; low < 0: all. Returns their number. */
+/* Computes mean overhead and loss over the pairs with low-priority program `low`; over all pairs if
+ * low < 0. Returns the number of pairs. */
 unsigned lost_mean(const struct lost_pair *pairs, unsigned n, int low,
 	double ret_overhead[LOST_FORMS], double ret_us[LOST_FORMS]);
-/* Of the same pairs, the number whose rounds differ by more than `most` of their median, in any
- * form, or which have one round. From ten rounds on, the tenth at either end is left out: the host
- * sometimes delays a round, which does not affect medians. */
+/* Returns how many pairs with low-priority program `low` (all if low < 0) are noisy. A pair is
+ * noisy if its rounds in any form differ by more than `most` of their median, or if there is only
+ * one round. With ten or more rounds, the fastest and the slowest tenth do not count, because the
+ * host sometimes delays a round, which does not affect medians. */
 unsigned lost_noisy(const struct lost_pair *pairs, unsigned n, int low, double most);
-/* 0, -ENOMEM. The same samples give the same intervals. */
+/* Computes *ret; equal samples give equal intervals. Returns 0 or -ENOMEM. */
 int lost_sum_up(const struct lost_pair *pairs, unsigned n, struct lost *ret);
 
 #endif

@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0
  * Copyright 2026 The heddle authors */
 
-/* The sizes at which pairs are measured. A grid's last dimension, which these kernels ignore (va:
- * its second), repeats the work if one pass is too short. The same values are written or added, so
- * the results do not depend on it. */
+/* The kernels of heddle bench merge and the sizes at which pairs are measured. If one pass over the
+ * data is too short, the last dimension of the grid (for va the second), which these kernels
+ * ignore, repeats the work. Each repetition writes or adds the same values, so the results do not
+ * depend on the number of repetitions. */
 #include "cli/bench/bench_merge.h"
 
 #define F64M "f32[67108864]"

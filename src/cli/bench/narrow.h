@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0
  * Copyright 2026 The heddle authors */
 
-/* The programs of heddle bench tasks: kernels of kernels/narrow.cu, the inputs of their tasks, and
- * each task's output as computed on this host, bit for bit. Memory is words of 32 bits. */
+/* The programs of heddle bench tasks: their kernels (kernels/narrow.cu), the inputs of their tasks,
+ * and the expected output of each task, computed on this host bit for bit. Memory is an array of
+ * 32-bit words. */
 #ifndef HEDDLE_NARROW_H
 #define HEDDLE_NARROW_H
 
@@ -11,7 +12,7 @@
 
 #define NARROW_PARAMS 8
 
-/* A task's input; tasks with the same input have the same output. */
+/* The input of a task. Tasks with equal inputs have equal outputs. */
 struct narrow_input {
 	uint32_t in_words, out_words, shared_bytes;
 	uint32_t width, height, limit; /* their meaning depends on the program */

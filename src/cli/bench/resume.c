@@ -1,9 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0
  * Copyright 2026 The heddle authors */
 
-/* A line is {"device", "rounds", "runtime", "case", "arrangement", "programs": [{"launch_ns": [],
- * "done_ns": [], "kernel_ns": [], "kernel": [threads, registers, shared_bytes, blocks_per_sm]}],
- * "preemptions", "shrinks", "checked"}. */
+/* Reads and writes the file of --resume. A line of the file is a JSON object:
+ *     {"device", "rounds", "runtime", "case", "arrangement",
+ *      "programs": [{"launch_ns": [], "done_ns": [], "kernel_ns": [],
+ *                    "kernel": [threads, registers, shared_bytes, blocks_per_sm]}],
+ *      "preemptions", "shrinks", "checked"} */
 #include "cli/bench/resume.h"
 
 #include <errno.h>
@@ -165,8 +167,8 @@ static bool is_ours(const struct bench *b, const json_t *o)
 	       json_is_true(json_object_get(o, "runtime")) == b->runtime;
 }
 
-/* Takes a line's result; a case that this run does not list is ignored. False: the line is no
- * result. */
+/* Stores the result of a line in its case. A result for a case that this run does not list is
+ * ignored. Returns false if the line is not a valid result. */
 static bool take_result(struct bench *b, struct cases *cs, const json_t *o)
 {
 	char key[96];
@@ -206,7 +208,8 @@ static int take_line(
 	return r;
 }
 
-/* Removes a last line that was cut off, so that the next result starts a new line. */
+/* Truncates the file before an incomplete last line, so that the next result starts on a new
+ * line. */
 static int drop_rest(struct bench *b, const char *rest, size_t at, unsigned number)
 {
 	static const char ours[] = "{\"device\":";

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0
  * Copyright 2026 The heddle authors */
 
-/* Shares and losses of programs that run together. Each window counts separately; a round that
- * crosses a window's end counts in both windows by its time there. */
+/* Computes the shares and losses of programs that run together. Each time window is computed
+ * separately. A round that spans the boundary of two windows counts in each by the fraction of its
+ * time there. */
 #include "cli/bench/shares.h"
 
 #include <errno.h>
@@ -76,7 +77,7 @@ static double spread_of(double *values, unsigned n)
 	return n > 1 ? values[n - 1] - values[0] : -1;
 }
 
-/* Values by window: the shares of each program, its progress, the loss. */
+/* Values for each window: every program's share and progress, and the lost throughput. */
 struct columns {
 	double *share[SHARES_MAX], *progress[SHARES_MAX], *lost;
 };

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0
  * Copyright 2026 The heddle authors */
 
-/* Shares of programs that launch without end (FLEP, section 6.3.3), from the end times of their
- * rounds. A program's progress is its rounds per second beside others over its rounds per second
- * alone. Its share is its part of the sum of all progress. The lost throughput is 1 minus that sum.
- * Pure: numbers in, numbers out. */
+/* Shares of programs that launch endlessly (FLEP, section 6.3.3), computed from the end times of
+ * their rounds. A program's progress is its rounds per second beside the other programs, divided by
+ * its rounds per second alone. Its share is its progress divided by the sum of all programs'
+ * progress. The lost throughput is 1 minus that sum. The functions do no I/O. */
 #ifndef HEDDLE_SHARES_H
 #define HEDDLE_SHARES_H
 
@@ -27,22 +27,24 @@ struct shares {
 	double progress[SHARES_MAX];
 	double lost;                      /* 1 - sum of progress; below 0 where work overlaps */
 	double share_spread, lost_spread; /* maximum minus minimum; -1: one window */
-	/* largest difference of a share from its weight's, in percentage points */
+	/* largest difference between a program's share and the share that its weight entitles it
+	 * to, in percentage points */
 	double deviation;
 };
 
-/* Rounds finished at at_ns, plus the elapsed part of the current one. Before the end of the first
- * round and after the last, only whole rounds count. */
+/* Returns the number of rounds finished at at_ns, plus the elapsed fraction of the current round.
+ * Before the end of the first round and after the end of the last, only whole rounds count. */
 double shares_rounds(const uint64_t *done_ns, unsigned n, uint64_t at_ns);
-/* Rounds a second: the median of the windows, each of window_ns, from from_ns. 0: none, or out of
- * memory. */
+/* Returns the median, over windows of window_ns starting at from_ns, of the rounds per second.
+ * Returns 0 if there are no rounds or memory runs out. */
 double shares_rate(const uint64_t *done_ns, unsigned n, uint64_t from_ns, uint64_t window_ns,
 	unsigned windows);
-/* The share to which the weight of program i entitles it, 0 to 1. */
+/* Returns the share to which program i is entitled by its weight, 0 to 1. */
 double shares_wanted(const unsigned *weight, unsigned n, unsigned i);
-/* The largest difference of a share (0 to 1) from its weight's, in percentage points. */
+/* Returns the largest difference between a program's share (0 to 1) and the share that its weight
+ * entitles it to, in percentage points. */
 double shares_deviation(const double *share, const unsigned *weight, unsigned n);
-/* 0; -ENOMEM; -ENODATA: in some window no program progressed. */
+/* Computes *ret. Returns 0, -ENOMEM, or -ENODATA if no program progressed in some window. */
 int shares_sum_up(const struct shares_input *in, struct shares *ret);
 
 #endif

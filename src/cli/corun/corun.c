@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0
  * Copyright 2026 The heddle authors */
 
-/* Kernels together on one device. The program owns the device while it runs, and every run starts
- * with the same buffers. A module's variables have their initial values only for the first run. */
+/* Runs kernels together on one device. The command assumes that no other program uses the device
+ * meanwhile. Every run starts with the same buffer contents, but a module's variables have their
+ * initial values only in the first run. */
 #include "cli/corun/corun.h"
 
 #include <errno.h>
@@ -24,8 +25,8 @@ struct corun {
 
 /* ---- what cannot be ---- */
 
-/* Reports the fault. With `why`, a fault that means that these kernels cannot run this way goes
- * there instead. */
+/* Reports the fault f through x's command line. If why is not NULL and the fault means that these
+ * kernels cannot run with this method, the function writes the reason to why instead. */
 static int fail_or_explain(struct corun *x, const struct host_fault *f, struct strbuf *why)
 {
 	struct strbuf text = {0}, hint = {0};

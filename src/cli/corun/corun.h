@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  * Copyright 2026 The heddle authors */
 
-/* Runs several kernel specifications on one device, in any way (KernelMerge, section 2): load,
+/* Runs several kernel specifications on one device with any method (KernelMerge, section 2): load,
  * fill, run, time, compare with the plain kernels, write back. */
 #ifndef HEDDLE_CORUN_H
 #define HEDDLE_CORUN_H
@@ -21,10 +21,11 @@ struct corun_options {
 	bool tuned;                 /* how and merging are looked up, and set here */
 	const char *store;          /* where; NULL: model_store_path */
 	unsigned compile_s;         /* timeout for compiling several kernels as one, seconds */
-	bool check; /* run each kernel alone and plainly first; compare the memory after each run */
+	/* first run each kernel alone and plain, then compare the memory after each run */
+	bool check;
 };
 
-/* One buffer that is not what the plain kernel leaves. */
+/* A buffer that differs from what the plain kernel leaves. */
 struct corun_difference {
 	unsigned kernel, arg; /* from 0 */
 	uint64_t elements;    /* so many are others */
@@ -44,46 +45,51 @@ struct corun_result {
 	unsigned n_differences;
 };
 
-/* Runs specs[0, n) and writes the requested buffers. Reports errors through c; differences are no
- * errors. CLI_OK or CLI_FAILED. */
+/* Runs the kernels of specs[0] to specs[n-1] and writes the requested buffers to files. Returns
+ * CLI_OK, or CLI_FAILED after it reports an error through c. Results that differ from the plain
+ * kernels' are not an error. */
 int corun_run(struct cli *c, struct arena *arena, const struct spec *specs, unsigned n,
 	struct corun_options *o, struct corun_result *ret);
 
-/* ---- the same in steps: several ways on the same device, each with the same data ---- */
+/* ---- corun_run in steps, to run several methods on the same device, each with the same data
+ * ---- */
 
-/* The device, for as long as the process has it. */
+/* A device, opened for the lifetime of the process. */
 struct corun_device {
 	struct host_device d;
 	struct gauge gauge;
 };
 int corun_device_open(const struct cli *c, enum dev_kind kind, struct corun_device *ret);
 
-/* An unmodified kernel, ready on the device; used by one set of kernels, or by several in turn. */
+/* An unmodified kernel, loaded on the device. One set of kernels can use it, or several sets one
+ * after another. */
 struct corun_kernel {
 	struct job_kernel k;
 	struct host_kernel host;
 	uint32_t fit; /* blocks that fit one SM */
-	/* By argument, the kernel's result when alone, in device memory; 0: a scalar. NULL: nothing
-	 * is compared. */
+	/* want[a] is a copy, in device memory, of what the kernel alone leaves in the buffer of
+	 * argument a; 0 if a is a scalar. want is NULL if results are not compared. */
 	CUdeviceptr *want;
 };
-/* check: also runs it alone, for comparison. Close it also after a failure. */
+/* Loads a kernel. With check it also runs the kernel alone, and keeps the result for comparison.
+ * Call corun_kernel_close even after a failure. */
 int corun_kernel_open(struct cli *c, struct corun_device *d, const struct spec *spec, bool check,
 	struct corun_kernel *ret);
-/* The same kernel once more, with buffers of its own (not for a recorded kernel, whose buffers may
- * hold each other's addresses). Initial contents and expected results are first's, which stays open
- * longer. */
+/* Makes a second instance of a kernel, with its own buffers. Initial contents and expected results
+ * belong to `first`, which must stay open longer. Recorded kernels cannot have a twin because their
+ * buffers may contain each other's addresses. */
 int corun_kernel_twin(struct cli *c, struct corun_device *d, struct corun_kernel *first,
 	struct corun_kernel *ret);
 void corun_kernel_close(struct corun_kernel *k);
-/* Compares a run's result with the expected one: reports differences, and adds them to *res.
- * number: the kernel's, from 0. */
+/* Compares the buffers after a run with the expected contents. Reports differences and adds them to
+ * *res. number is the kernel's index, from 0. */
 int corun_kernel_compare(struct cli *c, struct corun_device *d, struct corun_kernel *k,
 	unsigned number, struct corun_result *res);
 
 struct corun;
-/* For kernels that are ready, all with `want` or all without; both are borrowed. Close it also
- * after a failure. */
+/* Makes a set of loaded kernels that can run together. Either all kernels have expected results
+ * (want) or none has. The set only borrows the device and the kernels. Call corun_close even after
+ * a failure. */
 int corun_open(struct cli *c, struct arena *arena, struct corun_device *d,
 	struct corun_kernel *const *of, unsigned n, struct corun **ret);
 /* The device, the kernels and that. */
@@ -91,24 +97,26 @@ int corun_open_specs(struct cli *c, struct arena *arena, const struct spec *spec
 	enum dev_kind device, bool check, struct corun **ret);
 void corun_limit(struct corun *x, unsigned compile_s); /* else ASSEMBLER_LIMIT_S */
 void corun_close(struct corun *x);
-/* Prepares a way, once; m: DEV_GREEN's shares. why: NULL: all errors are reported; else receives
- * the reason if the way is not possible. */
+/* Prepares a method of running the kernels; needed once for each method. m is needed for the shares
+ * of DEV_GREEN. If the method is impossible for these kernels, the reason goes to why; with why
+ * NULL it is reported as an error. */
 int corun_prepare(
 	struct corun *x, enum dev_how how, const struct dev_merging *m, struct strbuf *why);
-/* How a launch is made (DEV_MERGE and fused ones). */
+/* Computes the launch parameters of a method (DEV_MERGE and fused methods). */
 int corun_plan(struct corun *x, enum dev_how how, const struct dev_merging *m, struct strbuf *why,
 	struct dev_merge_plan *ret);
-/* Fills all buffers, runs, and compares them if the kernels have expected results; ret_same: no
- * difference. Sets only `ms` of the times; with `each` also each kernel's, by events between
- * them. */
+/* Fills all buffers, runs the kernels, and compares the buffers if the kernels have expected
+ * results. *ret_same is false if a buffer differs. Of the times it sets only `ms`; with `each` it
+ * also sets the time of each kernel, measured by events between the kernels. */
 int corun_once(struct corun *x, enum dev_how how, const struct dev_merging *m,
 	const struct dev_merge_plan *plan, bool each, struct host_times *ret, bool *ret_same);
-/* From now on, kernel k is launched unmodified with this much dynamic shared memory. */
+/* Sets the dynamic shared memory that later unmodified launches of kernel k use. */
 void corun_take_shared(struct corun *x, unsigned k, uint32_t bytes);
 const struct corun_result *corun_seen(const struct corun *x); /* device_name, n_sms, fit */
-/* Times to make a form and to compile it, ms; after corun_prepare. */
+/* Returns how long it took to make a form (a rewritten kernel) and to compile it, in ms. Call it
+ * after corun_prepare. */
 void corun_made(const struct corun *x, enum dev_how how, double *ret_make, double *ret_compile);
-/* The result of weaving; after corun_prepare. Borrowed. */
+/* The result of weaving, valid after corun_prepare. The pointers are borrowed. */
 struct corun_woven {
 	const struct host_form *form;
 	const char *name; /* of the kernel that is not woven */
@@ -116,9 +124,10 @@ struct corun_woven {
 };
 void corun_look_at_woven(
 	const struct corun *x, const struct dev_merging *m, struct corun_woven *ret);
-/* Identifies the kernels for stored results; digests and names belong to x. */
+/* Fills *ret with the digests and names that identify these kernels in the store of results. Both
+ * belong to x. */
 void corun_identify(struct corun *x, struct model_together *ret);
-/* The way that was chosen (path as for model_store_open). */
+/* Reads the method that heddle tune stored (path as for model_store_open). */
 int corun_look_up(struct corun *x, const char *path, enum dev_how *ret_how, struct dev_merging *io);
 
 #endif

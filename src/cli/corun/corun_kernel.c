@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  * Copyright 2026 The heddle authors */
 
-/* One kernel, ready on a device (corun.h). Its result when alone stays in device memory, where
- * later runs are compared with it; only differences are copied to the host. */
+/* Prepares one kernel on a device (corun.h). The result of the kernel alone stays in device memory,
+ * and later runs are compared with it there. Only differences are copied to the host. */
 #include "cli/corun/corun.h"
 
 #include <stdlib.h>
@@ -56,7 +56,8 @@ static int keep_wanted(struct cli *c, struct corun_device *d, struct corun_kerne
 	return CLI_OK;
 }
 
-/* In a module of its own, so that the module of later runs keeps its initial values. */
+/* Runs the kernel alone, in a separate module. The variables of the module that later runs use
+ * therefore keep their initial values. */
 static int run_alone(struct cli *c, struct corun_device *d, struct corun_kernel *k)
 {
 	CUmodule module;

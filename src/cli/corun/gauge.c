@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  * Copyright 2026 The heddle authors */
 
-/* The kernels are handwritten PTX: 16 bytes a thread and step, and the remainder byte by byte. */
+/* Launches two handwritten PTX kernels. The comparison kernel handles 16 bytes for each thread and
+ * step, and the remainder byte by byte. */
 #include "cli/corun/gauge.h"
 
 #include "base/base.h"

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  * Copyright 2026 The heddle authors */
 
-/* Two small kernels for measurements: compare two buffers without copying them to the host; and
- * measure the device's clock. */
+/* Two small kernels for measurements. One compares two buffers without copying them to the host;
+ * the other measures the device's clock. */
 #ifndef HEDDLE_GAUGE_H
 #define HEDDLE_GAUGE_H
 
@@ -17,10 +17,11 @@ struct gauge {
 
 /* On the current context. A driver error. */
 CUresult gauge_open(const struct cu_api *cu, struct gauge *ret);
-/* Waits. *ret_same: two buffers of cuMemAlloc are equal. */
+/* Compares two buffers from cuMemAlloc, and waits for the result. */
 CUresult gauge_same(const struct cu_api *cu, const struct gauge *g, CUdeviceptr a, CUdeviceptr b,
 	uint64_t bytes, bool *ret_same);
-/* The clock of an SM that is busy for a fifth of a millisecond. Waits. */
+/* Measures the clock of an SM that is busy for a fifth of a millisecond. The call waits for the
+ * result. */
 CUresult gauge_mhz(const struct cu_api *cu, const struct gauge *g, double *ret_mhz);
 
 #endif

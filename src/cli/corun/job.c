@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  * Copyright 2026 The heddle authors */
 
-/* One kernel specification on one device, plain or in its preemptible form. The program owns the
- * device while it runs. */
+/* Runs one kernel specification on one device, plain or in its preemptible form. */
 #include "cli/corun/job.h"
 
 #include "base/measure.h"
@@ -60,7 +59,8 @@ static int rewrite_kernel(struct job *j)
 
 static int prepare_module(struct job *j)
 {
-	/* Read first: checks the kernel's own parameters before heddle's is added. */
+	/* The kernel is read before it is rewritten, so its own parameters are checked before the
+	 * rewriting adds heddle's. */
 	int r = job_kernel_read(j->c, j->spec, sizeof(struct ctl_args) + 16, &j->k);
 
 	if (r == CLI_OK && j->o->preempt)

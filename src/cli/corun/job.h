@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  * Copyright 2026 The heddle authors */
 
-/* Runs a kernel specification on a device: load, fill, launch, time, write back. */
+/* Runs one kernel specification on a device: load, fill, launch, time, write back. */
 #ifndef HEDDLE_JOB_H
 #define HEDDLE_JOB_H
 
@@ -15,8 +15,8 @@ struct job_options {
 	bool preempt;                 /* the preemptible form */
 	enum pass_order order;        /* of its blocks */
 	struct dev_steering steering; /* of it */
-	bool check;      /* compare with the result of the recorded launch (spec is a recording) */
-	unsigned repeat; /* runs of the kernel, each with freshly filled buffers; at least 1 */
+	bool check;      /* compare with the recorded launch's result (spec is a recording) */
+	unsigned repeat; /* runs, each with freshly filled buffers; at least 1 */
 };
 
 struct job_result {
@@ -25,11 +25,12 @@ struct job_result {
 	const char *reason;    /* why not managed; NULL */
 	enum pass_order order; /* preemptible form: of its blocks */
 	bool same;             /* check: the memory is as recorded; differences are reported */
-	double ms; /* device time of the kernel alone, median of the repeats; < 0: none */
+	double ms;             /* kernel's device time, the median of the repeats; < 0: none */
 	struct dev_managed_stats stats;
 };
 
-/* Runs it and writes the requested buffers. Reports errors through c. CLI_OK or CLI_FAILED. */
+/* Runs the kernel and writes the requested buffers to files. Returns CLI_OK, or CLI_FAILED after it
+ * reports an error through c. */
 int job_run(struct cli *c, const struct spec *spec, const struct job_options *o,
 	struct job_result *ret);
 

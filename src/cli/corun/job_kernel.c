@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  * Copyright 2026 The heddle authors */
 
-/* Prepares specifications on a device. Device memory is freed with the process: a command runs its
- * kernels and ends. */
+/* Prepares kernel specifications on a device. Device memory is freed when the process ends, because
+ * a command only runs its kernels and exits. */
 #include "cli/corun/job_kernel.h"
 #include "host/record.h"
 
@@ -53,7 +53,7 @@ int job_out_of_memory(const struct cli *c)
 
 /* ---- the module ---- */
 
-/* The recorded parameters, with the addresses replaced. */
+/* Copies the recorded parameters, with the addresses replaced. */
 static int take_recorded(struct job_kernel *k, uint32_t bytes)
 {
 	const struct record *r = k->spec->record;
@@ -190,7 +190,8 @@ static int find_variables(struct job_kernel *k, const struct cu_api *cu, CUmodul
 				"%s: %s has %zu bytes here, %" PRIu64 " were recorded",
 				k->spec->file, arg->text, bytes, arg->bytes);
 	}
-	/* Initial contents hold the addresses of the previous module, so they are made anew. */
+	/* Initial contents that contain addresses refer to the previous module. They are freed
+	 * here, and the next fill makes them again. */
 	for (unsigned i = 0; i < k->spec->n_args; i++)
 		if (holds_addresses(k, i) && k->initial[i]) {
 			JOB_TRY(k->c, cu->cuMemFree(k->initial[i]), k->spec->args[i].text);
@@ -211,7 +212,8 @@ int job_kernel_load(struct job_kernel *k, const struct host_device *d, const cha
 	return find_variables(k, &d->cu, *ret_module);
 }
 
-/* Replaces the addresses in recorded contents by those of the buffers here. */
+/* Replaces addresses in a buffer's recorded contents with the addresses of this process's
+ * buffers. */
 static void relocate_addresses(const struct job_kernel *k, unsigned i, uint8_t *at)
 {
 	const struct record_region *g = &k->spec->record->regions[i];
@@ -248,7 +250,7 @@ static int make_initial(struct job_kernel *k, const struct cu_api *cu, unsigned 
 	return r;
 }
 
-/* The addresses of the buffers among the parameters. */
+/* Writes the addresses of the buffers into the parameters. */
 static void put_addresses(struct job_kernel *k)
 {
 	const struct record *r = k->spec->record;
@@ -266,7 +268,8 @@ static void put_addresses(struct job_kernel *k)
 
 int job_kernel_fill(struct job_kernel *k, const struct cu_api *cu)
 {
-	/* Allocate all buffers first, as their contents may hold each other's addresses. */
+	/* Allocate all buffers before filling any, because their contents may include each other's
+	 * addresses. */
 	for (unsigned i = 0; i < k->spec->n_args; i++) {
 		const struct spec_arg *arg = &k->spec->args[i];
 
@@ -290,7 +293,7 @@ int job_kernel_fill(struct job_kernel *k, const struct cu_api *cu)
 		}
 	}
 	put_addresses(k);
-	/* Streams of the caller's own do not wait for these copies. */
+	/* Wait for the copies, because non-blocking streams of the caller do not. */
 	JOB_TRY(k->c, cu->cuCtxSynchronize(), "filling buffers");
 	return CLI_OK;
 }

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0
  * Copyright 2026 The heddle authors */
 
-/* A kernel specification on a device: a parsed module, a parameter buffer, buffers in device
- * memory. job.c and corun.c launch it. Every function reports failures through c, in terms of the
- * specification, and returns CLI_OK or CLI_FAILED. */
+/* A kernel specification prepared on a device: a parsed module, a parameter buffer, and buffers in
+ * device memory. job.c and corun.c launch it. Every function returns CLI_OK, or CLI_FAILED after it
+ * reports the failure through c, in terms of the specification. */
 #ifndef HEDDLE_JOB_KERNEL_H
 #define HEDDLE_JOB_KERNEL_H
 
@@ -13,7 +13,8 @@
 #include "dev/dev.h"
 #include "host/corun.h"
 
-/* The first device, with its primary context current on the calling thread. */
+/* job_device_open opens the first device and makes its primary context current on the calling
+ * thread. */
 enum dev_kind job_device_kind(const struct cli *c); /* by --device; as it is parsed */
 int job_device_open(const struct cli *c, enum dev_kind kind, struct host_device *ret);
 
@@ -29,22 +30,24 @@ struct job_kernel {
 	CUdeviceptr *initial;         /* what these begin with; 0: not needed yet, or zeros */
 };
 
-/* Parses the PTX of a specification: of its file, or as recorded. */
+/* Parses the PTX of a specification, either from the specification's file or from its recorded
+ * launch. */
 int job_ptx_read(struct cli *c, struct arena *a, const struct spec *spec, struct cli_kernel *ret);
-/* Reads and parses the PTX, and checks the arguments against the kernel's parameters. room: bytes
- * after params for the caller. Call job_kernel_finish also after a failure. */
+/* Reads and parses the PTX, and checks the arguments against the kernel's parameters. room is the
+ * number of bytes to reserve after params for the caller's use. Call job_kernel_finish even after a
+ * failure. */
 int job_kernel_read(struct cli *c, const struct spec *spec, size_t room, struct job_kernel *ret);
 void job_kernel_finish(struct job_kernel *k);
 
-/* Loads k's text, or a text made from it (NUL-terminated), to be launched as specified. Buffers
- * that are module variables are this module's from now on. */
+/* Loads k's PTX, or PTX that was rewritten from it (NUL-terminated), so that it can be launched as
+ * specified. Buffers that are module variables refer to the newly loaded module from then on. */
 int job_kernel_load(struct job_kernel *k, const struct host_device *d, const char *ptx,
 	CUmodule *ret_module, CUfunction *ret_fn);
-/* Fills the buffers with their initial contents, and writes their addresses to the parameters;
- * waits. A later call fills the same memory again, from a copy on the device, so each run starts
- * with the same data. */
+/* Fills the buffers with their initial contents, writes their addresses to the parameters, and
+ * waits until both are done. A later call fills the same memory again from a copy on the device, so
+ * each run starts with the same data. */
 int job_kernel_fill(struct job_kernel *k, const struct cu_api *cu);
-/* Writes the buffers that the specification names. */
+/* Writes to files those buffers for which the specification names a file. */
 int job_kernel_write(struct job_kernel *k, const struct cu_api *cu);
 int job_cu_failed(const struct cli *c, CUresult r, const char *what);
 extern const struct host_words job_words; /* the command line's */

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0
  * Copyright 2026 The heddle authors */
 
-/* Kernel specifications from words. Options belong to one specification: the words between two '+'
- * are parsed like a verb's, with a table of their own. */
+/* Parses kernel specifications from command-line arguments. Options belong to one specification:
+ * the arguments between two '+' are parsed like those of a verb, with their own table of
+ * options. */
 #include "cli/corun/kernelspec.h"
 #include "cli/corun/recording.h"
 
@@ -10,7 +11,8 @@
 
 static const struct cli_option options[] = {KERNELSPEC_OPTIONS, {0}};
 
-/* The options of one specification. The name is for errors: "kernel 2". */
+/* The options of one specification. Errors show the name with the specification's number, such as
+ * "kernel 2". */
 static const struct cli_verb part = {
 	.name = "kernel",
 	.operands = "FILE KERNEL",

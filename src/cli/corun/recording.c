@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  * Copyright 2026 The heddle authors */
 
-/* Finds, reads and checks recorded launches. A file is read whole, and its digest checked, so a
- * truncated or changed file is refused. */
+/* Finds, reads and checks recorded launches. Each file is read completely and its digest checked,
+ * so truncated or changed files are refused. */
 #include "cli/corun/recording.h"
 
 #include "base/demangle.h"
@@ -121,7 +121,8 @@ static int look(void *user, const struct recording *of)
 	return CLI_OK;
 }
 
-/* NAME.recorded, if there is such a folder: NAME may be the program's name. */
+/* Returns NAME.recorded if that folder exists, because the user may give the program's name NAME
+ * instead. Else it returns `where` itself. */
 static const char *find_place(struct arena *a, const char *where)
 {
 	const char *folder = arena_printf(a, "%s" RECORDING_FOLDER, where);
@@ -237,7 +238,8 @@ int recording_read(const struct cli *c, const char *word, const char *kernel, st
 
 static const uint8_t zeros[8]; /* of one element, the widest */
 
-/* Is element e of the kernel's result the recorded one, or the same address in other memory? */
+/* Returns whether element e of the kernel's result equals the recorded element. An address also
+ * counts as equal if it points to the corresponding place in this process's buffers. */
 static bool is_same(const struct job_kernel *k, const struct spec_arg *arg, const uint8_t *have,
 	const uint8_t *want, uint64_t e)
 {
@@ -253,7 +255,8 @@ static bool is_same(const struct job_kernel *k, const struct spec_arg *arg, cons
 	return is == record_relocate(k->spec->record, k->buffers, was);
 }
 
-/* Compares the words of the kernel's result with the recorded ones; want NULL: zeros. */
+/* Compares the elements of the kernel's result with the recorded ones. want NULL means that all
+ * recorded elements are zero. */
 static bool compare_words(
 	const struct job_kernel *k, unsigned i, const uint8_t *have, const uint8_t *want)
 {
@@ -297,7 +300,7 @@ static bool compare_digest(
 	return false;
 }
 
-/* *ret_known false: the recording lacks this region's result. */
+/* Compares a region of memory. *ret_known is false if the recording lacks the region's result. */
 static int compare_region(
 	struct job_kernel *k, const struct cu_api *cu, unsigned i, bool *ret_known, bool *io_same)
 {

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0
  * Copyright 2026 The heddle authors */
 
-/* Reads kernel specifications, and makes the data that they describe. Every value is checked
- * against the range of its type: a silently truncated constant would make two runs differ for no
- * visible reason. */
+/* Parses kernel specifications and generates the data that they describe. Every value is checked
+ * against the range of its type, because a silently truncated constant would make two runs differ
+ * for no visible reason. */
 #include "cli/corun/spec.h"
 #include "base/text.h"
 
@@ -73,7 +73,8 @@ static int refuse_text(struct strbuf *err, const char *text, const char *why)
 	return -EINVAL;
 }
 
-/* Parses a decimal number with a unit, such as "64K" or "-1k"; false: text is not one. */
+/* Parses a whole number with an optional unit, such as "64K" or "-1k". Returns false if text is not
+ * one. */
 static bool parse_unit(const char *text, bool is_signed, uint64_t *ret)
 {
 	bool minus = is_signed && *text == '-';
@@ -86,7 +87,7 @@ static bool parse_unit(const char *text, bool is_signed, uint64_t *ret)
 	return true;
 }
 
-/* A value of type t from text[0, len), as its bytes. */
+/* Parses text[0] to text[len-1] as a value of type t, and stores its bytes in ret. */
 static int parse_value(const struct spec_type *t, const char *text, size_t len, uint8_t ret[8])
 {
 	char buf[64], *end;

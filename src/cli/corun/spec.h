@@ -1,18 +1,18 @@
 /* SPDX-License-Identifier: Apache-2.0
  * Copyright 2026 The heddle authors */
 
-/* KERNELSPEC: one kernel, its launch shape and its arguments, as words of the command line.
- *   FILE KERNEL --grid X[,Y[,Z]] --block X[,Y[,Z]] [--shared BYTES] ARG...   (4,2 or 4x2)
- *   recorded:WHERE [KERNEL]      a launch of a program (recording.h)
- *   ARG: TYPE:VALUE            a scalar (i32:5, f32:0.5), passed by value
- *        hex:0a0b...           raw bytes by value, for structures
- *        TYPE[N]:INIT          a buffer in device memory, whose address is passed; INIT is zero,
- *                              iota, const(V), rand(SEED) or @FILE
- *        ...>FILE              writes the buffer to FILE as raw bytes after the kernel;
- *                              >- prints one value a line
- * Counts and whole numbers may end in K, M or G: powers of 1024.
- * rand: integers over their whole range, floating point in [0, 1). Element i depends only on SEED
- * and i, so equal specifications give equal data on every machine. */
+/* KERNELSPEC: one kernel with its launch shape and arguments, given on the command line.
+ *      FILE KERNEL --grid X[,Y[,Z]] --block X[,Y[,Z]] [--shared BYTES] ARG...   (4,2 or 4x2)
+ *      recorded:WHERE [KERNEL]    a recorded launch of a program (recording.h)
+ *      ARG: TYPE:VALUE            a scalar passed by value (i32:5, f32:0.5)
+ *           hex:0a0b...           raw bytes passed by value, for structures
+ *           TYPE[N]:INIT          a buffer in device memory, whose address is passed; INIT is zero,
+ *                                 iota, const(V), rand(SEED) or @FILE
+ *           ...>FILE              after the kernel, writes the buffer to FILE as raw bytes;
+ *                                 >- prints one value on each line
+ * Counts and whole numbers may end in K, M or G (powers of 1024). rand gives integers over their
+ * whole range, and floating-point numbers in [0, 1). Element i depends only on SEED and i, so the
+ * same specification gives the same data on every machine. */
 #ifndef HEDDLE_SPEC_H
 #define HEDDLE_SPEC_H
 
@@ -46,14 +46,17 @@ struct spec {
 
 #define SPEC_MAX_BYTES (16ull << 30) /* one buffer */
 
-/* "4", "4,2", "4x2x1" or "64K,2": every part at least 1. 0 or -EINVAL. */
+/* Parses grid or block dimensions, such as "4", "4,2", "4x2x1" or "64K,2". Each dimension is at
+ * least 1. Returns 0 or -EINVAL. */
 int spec_parse_dims(const char *text, uint32_t ret[3]);
-/* 0; -EINVAL with one sentence in err; -ENOMEM. */
+/* Parses an argument. Returns 0, -ENOMEM, or -EINVAL with one sentence in err. */
 int spec_parse_arg(struct arena *a, const char *text, struct spec_arg *ret, struct strbuf *err);
-/* A buffer of `bytes` bytes that begins with these contents, which are borrowed; NULL: zeros. */
+/* Makes an argument that is a buffer of `bytes` bytes. contents are its first bytes, which are
+ * borrowed, not copied; NULL means zeros. */
 void spec_from_bytes(
 	const char *text, const uint8_t *contents, uint64_t bytes, struct spec_arg *ret);
-/* Writes the buffer's initial contents, `bytes` bytes, to out. -EIO, -EINVAL with err. */
+/* Writes the buffer's initial contents, which are arg->bytes long, to out. Returns 0, -EIO or
+ * -EINVAL, with a message in err. */
 int spec_fill(const struct spec_arg *arg, void *out, struct strbuf *err);
 void spec_print_element(
 	const struct spec_arg *arg, const void *data, uint64_t i, struct strbuf *out);

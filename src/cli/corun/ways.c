@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  * Copyright 2026 The heddle authors */
 
-/* Lists, measures and chooses ways. The number of blocks a claim is found with stealing, the
- * simplest order; all partitions then use the same number. */
+/* Lists, measures and chooses methods of running kernels together. Work stealing, the simplest
+ * order, shows how many blocks each claim should take. All partitions then use that number. */
 #include "cli/corun/ways.h"
 
 #include "cli/progress.h"
@@ -69,7 +69,8 @@ static int add_way(struct ways *t, enum dev_how how, const struct dev_merging *m
 	return r;
 }
 
-/* Splits `of` in steps: a part for the first kernel, the rest in equal parts. */
+/* Adds partitions that split `of` units, such as workers or SMs. The first kernel's part grows in
+ * equal steps, and the other kernels share the rest equally. */
 static int add_shares(struct ways *t, enum ctl_order order, uint32_t of, uint32_t chunk)
 {
 	uint32_t steps = of > 1 ? MIN(of - 1, t->points) : 0;
@@ -91,7 +92,7 @@ static int add_shares(struct ways *t, enum ctl_order order, uint32_t of, uint32_
 	return r;
 }
 
-/* The first one's part, and that of each other. */
+/* share of the first kernel, and share of each other kernel */
 static int add_greens(struct ways *t)
 {
 	static const uint32_t parts[][2] = {{1, 3}, {1, 1}, {3, 1}};
@@ -107,7 +108,8 @@ static int add_greens(struct ways *t)
 	return r;
 }
 
-/* By turns, with as many blocks of each kernel at a time as make all kernels end together. */
+/* Adds methods in which workers alternate between kernels. The blocks of a claim are proportional
+ * to each kernel's grid, so that all kernels end at about the same time. */
 static int add_even(struct ways *t)
 {
 	static const uint32_t least[] = {1, 4};
@@ -147,8 +149,8 @@ static int HD_PRINTF(2, 3) refuse_last(struct ways *t, const char *fmt, ...)
 	return w->why ? CLI_OK : cli_error(t->c, NULL, "out of memory");
 }
 
-/* Adds a way of weaving, unless it equals an earlier one. seen: the first one's; NULL: this is the
- * first. */
+/* Adds a method that weaves two kernels, unless its code equals that of `seen`, the first woven
+ * method. seen is NULL when the first one is added. */
 static int add_woven(struct ways *t, const struct dev_merging *m, const struct corun_woven *seen,
 	struct corun_woven *ret)
 {
@@ -173,15 +175,16 @@ static int add_woven(struct ways *t, const struct dev_merging *m, const struct c
 	return CLI_OK;
 }
 
-/* Blocks for which the registers suffice, at most those of the unbounded form. */
+/* Returns for how many blocks an SM's registers suffice if each thread uses `bound` registers. */
 static uint32_t fit_by_registers(const struct ways *t, const struct corun_woven *w, uint32_t bound)
 {
 	return corun_seen(t->x)->registers /
 	       (uint32_t)(w->warps * round_up((uint64_t)bound * 32, 256));
 }
 
-/* Adds ways with register bounds (GoPTX, section III-D). A bound not below the unbounded form's
- * registers changes nothing, and a lower one pays only if more blocks fit on an SM. */
+/* Adds woven methods with a bound on registers (GoPTX, section III-D). A bound that is not below
+ * the unbounded form's register count changes nothing. A lower bound pays off only if more blocks
+ * then fit on an SM. */
 static int add_bounds(struct ways *t, struct dev_merging m, const struct corun_woven *free)
 {
 	static const uint32_t bounds[] = {128, 80, 64, 48, 40, 32};
@@ -257,7 +260,8 @@ static bool is_stealing(const struct way *w)
 	return w->merging.order == CTL_STEAL && !w->merging.chunks[0] && !w->merging.own;
 }
 
-/* Adds a launch of its own for each kernel of which an SM holds more blocks alone than workers. */
+/* Adds methods that launch one kernel separately. They pay off for a kernel if an SM holds at least
+ * 10 % more of its blocks when it runs alone than heddle has workers there. */
 static int add_own(struct ways *t, const struct way *steal)
 {
 	static const struct {
@@ -345,7 +349,8 @@ static bool are_akin(const struct way *a, const struct way *b)
 					      (a->merging.chunk == 1) == (b->merging.chunk == 1));
 }
 
-/* Ways that are far slower need only one figure, except for the best of each kind. */
+/* Drops methods that are far slower than the best, because one measurement of them is enough. The
+ * best method of each kind is kept. */
 static void drop_far(struct ways *t)
 {
 	const struct way *best = ways_best(t, DEV_HOWS, NULL);
@@ -406,7 +411,7 @@ static void judge_all(struct ways *t)
 	}
 }
 
-/* Ways from this one on, each once for nothing. */
+/* Measures the methods from index `from` on, after one uncounted run of each. */
 static int measure_from(struct ways *t, unsigned from)
 {
 	int r;

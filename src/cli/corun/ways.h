@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0
  * Copyright 2026 The heddle authors */
 
-/* Measures every way of running some kernels together (KernelMerge, section 3, sweeps the
- * partition). A round measures all ways before the next begins, so that clock changes of the device
- * affect all of them. Each run's memory is compared with the kernels' results when alone. */
+/* Measures every method of running some kernels together, and sweeps the partition of workers
+ * (KernelMerge, section 3). A round measures all methods before the next round begins, so that
+ * clock changes of the device affect all of them. After each run, the buffers are compared with the
+ * results of the kernels alone. */
 #ifndef HEDDLE_WAYS_H
 #define HEDDLE_WAYS_H
 
@@ -35,27 +36,31 @@ struct ways {
 	unsigned points;   /* partitions of a kind, at most 64 */
 	unsigned looks;    /* runs of all ways before that */
 	bool weave;        /* also woven, if there are two kernels */
-	/* drop limit: slower than the best by this, and not the best of its kind */
+	/* factor for dropping: a method that is slower than the best by this factor is dropped,
+	 * unless it is the best of its kind */
 	double behind;
 	double until_ms; /* no round begins after this time, by clock_ms; 0: no limit */
 	struct way *at;  /* in order of listing; after ways_choose the fastest first */
 	unsigned n_ways;
 };
 
-/* Needs the fields of w above `at`. Lists and measures all ways. CLI_OK or CLI_FAILED. */
+/* Lists and measures all methods. The caller sets all fields of w that are declared before `at`.
+ * Returns CLI_OK or CLI_FAILED. */
 int ways_measure(struct ways *w);
-/* The same for n given ways (fewer than 64), which keep this order. */
+/* Measures only the n given methods (fewer than 64), and keeps them in the given order. */
 int ways_measure_these(
 	struct ways *w, const enum dev_how *hows, const struct dev_merging *merging, unsigned n);
-/* The winner of many candidates is partly lucky, so the leaders are measured again, together with
- * the unmodified ways. An unmodified way is chosen unless another way is clearly better. */
+/* Chooses the best method. The winner of many candidates is partly lucky, so the leaders are
+ * measured again, together with the unmodified methods. An unmodified method is chosen unless
+ * another one is clearly better. */
 int ways_choose(struct ways *w);
-/* Writes the choice to the store (path as for model_store_open), for corun --how tuned. */
+/* Stores the chosen method for corun --how tuned (path as for model_store_open). */
 int ways_keep(const struct ways *w, const char *path);
 
 bool way_counts(const struct way *w); /* it can be done, and is right */
-/* The fastest way that counts, by main_ms, of this kind (DEV_HOWS: any), among those that `is`
- * accepts (NULL: all); NULL: none. */
+/* Returns the method with the lowest main_ms among those that ran correctly. how restricts the
+ * search to one kind (DEV_HOWS: any kind), and `is` to those that it accepts (NULL: all). Returns
+ * NULL if there is none. */
 const struct way *ways_best(const struct ways *w, enum dev_how how, bool (*is)(const struct way *));
 
 #endif

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  * Copyright 2026 The heddle authors */
 
-/* How far two kernels were woven: the woven share of each one's instructions, and what runs
- * alone. */
+/* Describes how far two kernels were woven: which share of each kernel's instructions is
+ * interleaved, and which parts run alone. */
 #include "cli/corun/woven.h"
 
 #include <inttypes.h>

@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0
  * Copyright 2026 The heddle authors */
 
-/* A launch counts if it had one number of blocks on all SMs from its first block to its last, and
- * no other work ran beside it. The device supplies both times. Most launches begin without an SM:
- * their time begins when the device sees the grant, so heddled's delays do not count. */
+/* Derives durations of launches from heddled's events. A launch counts only if it kept the same
+ * number of blocks on each SM from its first block to its last, and if no other work ran at the
+ * same time. The device supplies start and end times. Most launches begin with quota 0, so their
+ * time starts when the device sees the grant, and heddled's own delays do not count. */
 #include "cli/profile/measured.h"
 
 #include "base/measure.h"
@@ -49,7 +50,7 @@ static unsigned count_of(const char *events, const char *what)
 {
 	unsigned n = 0;
 
-	/* Inside strings a quotation mark has a backslash before it. */
+	/* A match inside a string is impossible, because quotation marks in strings are escaped. */
 	for (const char *at = events; (at = strstr(at, what)); at++)
 		n++;
 	return n;
@@ -90,7 +91,8 @@ bool measured_can_have(const struct measured_kernel *k, uint32_t n)
 
 	if (!k->guard || (n < 32 && k->counts >> n & 1))
 		return true;
-	/* The number that the grid can use, if it can be reached, or else the largest possible. */
+	/* Besides the listed counts, only the largest count k->most is possible. It is possible if
+	 * it is all that an SM can hold, or if the form lists no smaller count. */
 	return n == k->most && (k->most >= k->fit || !(k->counts & below));
 }
 
@@ -142,7 +144,8 @@ static void submit_launch(struct reading *r, const json_t *o)
 	r->m->failed |= l.kernel == SIZE_MAX || !VEC_PUSH(&r->live, l);
 }
 
-/* Launches that run beside each other, or beside unmanaged work, disturb each other. */
+/* Marks launches as disturbed if several run at the same time, or if one runs beside unmanaged
+ * work. */
 static void disturb_all(struct reading *r)
 {
 	unsigned n = r->opaque;
@@ -153,8 +156,9 @@ static void disturb_all(struct reading *r)
 		r->live.at[i].disturbed |= r->live.at[i].workers > 0;
 }
 
-/* A second word, or any word but a grant, changes its number of blocks while it runs. A grant may
- * do so as well, if some blocks of its start had not left before. */
+/* Records an event that changes the launch's number of workers. The launch is disturbed if this is
+ * not its first change, or if the event is not a grant. It is also disturbed if some of its first
+ * blocks had not exited yet when the grant came. */
 static void change_workers(struct live *l, const json_t *o)
 {
 	l->disturbed |= l->workers > 0 || !l->drained || strcmp(get_text(o, "event"), "grant") != 0;
@@ -177,7 +181,7 @@ static void finish_launch(struct reading *r, const struct live *l, const json_t 
 	uint64_t n = l->workers / k->n_sms;
 	uint64_t ns = duration_of(l, o);
 
-	/* Above what the grid can use, it is all the same. */
+	/* Counts above what the grid can use make no difference. */
 	n = MIN(n, k->most);
 	k->launches++;
 	k->recent++;

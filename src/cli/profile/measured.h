@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  * Copyright 2026 The heddle authors */
 
-/* Durations of launches by blocks on each SM, from the events of a heddled with policy profile
- * (doc/events.md, sched/policy_profile.c). */
+/* Durations of launches by the number of blocks on each SM, derived from the events of a heddled
+ * that uses policy profile (doc/events.md, sched/policy_profile.c). */
 #ifndef HEDDLE_CLI_MEASURED_H
 #define HEDDLE_CLI_MEASURED_H
 
@@ -10,8 +10,9 @@
 #include "sched/model.h"
 #include "wire/wire.h"
 
-/* A kernel in one shape and form: heddle may try two forms, of which an SM holds different numbers
- * of blocks. Counts are blocks on each SM. */
+/* Measurements of a kernel in one launch shape and one form. heddle may try two forms of a kernel,
+ * and an SM can hold a different number of blocks of each. A count is a number of blocks on each
+ * SM. */
 struct measured_kernel {
 	uint64_t code, blocks;
 	uint32_t threads, shared_bytes, n_sms;
@@ -19,7 +20,7 @@ struct measured_kernel {
 	char name[64];
 	uint32_t most;      /* the largest count: what an SM holds, and the grid can use */
 	bool guard;         /* it has the guard form, with most and */
-	uint32_t counts;    /* these counts, bit n for n; 0: its blocks obey no bound */
+	uint32_t counts;    /* bits of the counts it can have; 0: it obeys no bound */
 	uint64_t launches;  /* all that ended, */
 	uint64_t recent;    /* of these, in the last run */
 	uint64_t disturbed; /* disturbed ones among all, which measure nothing */
@@ -33,22 +34,24 @@ struct measured {
 	bool failed;                         /* out of memory */
 };
 
-/* Counts the tenants that joined in this text, and those of them that left. */
+/* Counts the tenants that joined according to these events, and how many tenants left. */
 void measured_count(const char *events, unsigned *ret_joined, unsigned *ret_left);
-/* Adds the launches of a program's run. events: the lines of one heddled, from before its tenants
- * joined until they left. */
+/* Adds the launches of one run of the program. events are the event lines of one heddled, from
+ * before its tenants joined until they left. */
 void measured_add(struct measured *m, const char *events);
-/* Can a launch have n blocks on each SM, for n from 1 to k->most? */
+/* Returns whether a launch can have n blocks on each SM, for n from 1 to k->most. */
 bool measured_can_have(const struct measured_kernel *k, uint32_t n);
-/* The median for each count from 1 to k->most; 0: not measured. Sorts k->ns. */
+/* Computes the median duration for each count from 1 to k->most; 0 if the count was not measured.
+ * The call sorts k->ns. */
 void measured_curve(struct measured_kernel *k, double ret_ns[SCHED_PER_SM + 1]);
-/* The number of missing launches if each count of each kernel, in its current form, is to have
- * `rounds` of them; *ret_unmeasured: counts without any launch. */
+/* Returns how many launches are missing until each count of each kernel, in its current form, has
+ * `rounds` launches. *ret_unmeasured is the number of counts without any launch. */
 uint64_t measured_missing(const struct measured *m, unsigned rounds, unsigned *ret_unmeasured);
-/* Is it in the form that most launches of this kernel and shape had in the last run? */
+/* Returns whether k is in the form that most launches of this kernel and shape had in the last
+ * run. */
 bool measured_is_current(const struct measured *m, const struct measured_kernel *k);
-/* Does its curve represent all of its code? True for the current form of the largest grid; of equal
- * ones, the first. */
+/* Returns whether k's curve represents all launch shapes of its code. That is true for the largest
+ * grid in its current form; if several are equally large, for the first. */
 bool measured_is_main(const struct measured *m, const struct measured_kernel *k);
 void measured_finish(struct measured *m);
 

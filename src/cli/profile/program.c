@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0
  * Copyright 2026 The heddle authors */
 
-/* A separate heddled with policy profile steers the program; its events give each launch's duration
- * and its blocks on each SM. The program runs repeatedly until every count of every kernel has as
- * many launches as wanted, or until more runs do not help. After each run the medians go into the
- * store, where the user's heddled finds them at its next start. */
+/* Measures a program's kernels. A separate heddled with policy profile schedules the program, and
+ * its events give the duration of each launch and its blocks on each SM. The program runs
+ * repeatedly until every count of every kernel has the wanted number of launches, or until more
+ * runs do not help. After each run the medians are stored, and the user's heddled reads them at its
+ * next start. */
 #include "cli/profile/program.h"
 
 #include "base/measure.h"
@@ -39,7 +40,8 @@ struct profiler {
 
 /* ---- where the curves go ---- */
 
-/* The store of the heddled that this user would start. 0 or a negative errno. */
+/* Finds the path of the store that a heddled started by this user would use. Returns 0 or a
+ * negative errno. */
 static int store_path(const struct cli *c, char *ret, size_t size)
 {
 	const char *given = cli_value(c, "store");
@@ -55,7 +57,8 @@ static int store_path(const struct cli *c, char *ret, size_t size)
 	return kept_default_path(ret, size);
 }
 
-/* A running heddled overwrites the rows of its store with its own knowledge. */
+/* Refuses to run if a heddled is running, because it would overwrite the profile in its store with
+ * its own data. */
 static int check_daemon(const struct cli *c)
 {
 	struct wire_status s;
@@ -91,7 +94,8 @@ struct keeping {
 	bool failed;
 };
 
-/* heddled supplies the kernel's identity and device; the curve is from its events. */
+/* Adds a row for the store. The kernel's identity and device come from heddled's reply, and the
+ * curve from heddled's events. */
 static void keep_kernel(void *user, const struct wire_kernel *w, const struct wire_shape *s)
 {
 	struct keeping *g = user;
@@ -142,7 +146,7 @@ static void search_row(void *user, const struct duration_kernel *k)
 	memcpy(s->elsewhere.driver, a->driver, sizeof(a->driver));
 }
 
-/* Before the first rows of this profile are written. */
+/* Notes kernels with a profile of another device, before this profile's first rows are written. */
 static void note_elsewhere(struct profiler *f, struct keeping *g)
 {
 	for (size_t i = 0; i < g->rows.len; i++) {
@@ -189,7 +193,7 @@ static void read_text(const char *path, long from, struct strbuf *out)
 		fclose(file);
 }
 
-/* The events of the run, once all its tenants have left. */
+/* Reads the events of the run, after waiting until all its tenants have left. */
 static void read_events(const struct profiler *f, long from, struct strbuf *out)
 {
 	double end = clock_ms() + LEAVE_MS;
@@ -206,7 +210,8 @@ static void read_events(const struct profiler *f, long from, struct strbuf *out)
 	}
 }
 
-/* The last line that the program, or heddle run, wrote to standard error; "": none. */
+/* Returns the last line that the program, or heddle run, wrote to standard error; "" if there is
+ * none. */
 static void last_line(const struct profiler *f, char *ret, size_t size)
 {
 	struct strbuf text = {0};
@@ -230,7 +235,7 @@ static int start_program(struct profiler *f, struct child *ret)
 	char *env[] = {"HEDDLE_FORM_WAIT_MS=60000", NULL, NULL};
 	char *head[] = {f->stage.heddle, "run", "--socket", socket, "--device",
 		f->stage.spec.device == DEV_CPU ? "cpu" : "cuda", "--"};
-	/* A recorded launch is run by heddle, as a tenant. */
+	/* heddle exec runs a recorded launch, as a tenant. */
 	char *exec[] = {
 		f->stage.heddle, "exec", "--device", "tenant", "--repeat", RECORDED_RUNS, "--"};
 	size_t n = 0, n_exec = recording_is(operands[0]) ? ARRAY_LEN(exec) : 0;
@@ -297,7 +302,7 @@ static int run_program(struct profiler *f)
 
 /* ---- all runs ---- */
 
-/* Nothing was measured: why, as far as that shows. */
+/* Reports that nothing was measured and, as far as known, why. */
 static int explain_nothing(struct profiler *f)
 {
 	const struct measured *m = &f->p.measured;
@@ -378,7 +383,7 @@ static int read_options(struct profiler *f)
 	return r;
 }
 
-/* The virtual GPU only where it is asked for. */
+/* Finds the device. The virtual GPU is used only if the user requests it. */
 static int find_device(struct profiler *f, enum dev_kind *ret)
 {
 	const char *want = cli_value(f->c, "device");

@@ -1,15 +1,16 @@
 /* SPDX-License-Identifier: Apache-2.0
  * Copyright 2026 The heddle authors */
 
-/* heddle profile -- PROG ARG...: measures a program's kernels with each count of blocks on an SM
- * (Adaptive simultaneous multi-tenancy, section 3.5). */
+/* heddle profile -- PROG ARG... measures a program's kernels with every possible number of blocks
+ * on an SM (Adaptive simultaneous multi-tenancy, section 3.5). */
 #ifndef HEDDLE_CLI_PROFILE_PROGRAM_H
 #define HEDDLE_CLI_PROFILE_PROGRAM_H
 
 #include "cli/cli.h"
 #include "cli/profile/measured.h"
 
-/* A kernel whose earlier profile in the store is from another device, and that device. */
+/* A kernel that already has a profile in the store, but from another device. device, driver and
+ * n_sms describe that device. */
 struct profile_elsewhere {
 	uint64_t code;
 	char device[64], driver[32];
@@ -28,10 +29,10 @@ struct program_profile {
 	VEC(struct profile_elsewhere) elsewhere;
 };
 
-/* Runs the operands' program as often as necessary, and stores the curves. Returns the exit
- * status. */
+/* Runs the program named by the operands as often as necessary, and stores the curves. Returns the
+ * exit status. */
 int profile_program(struct cli *c);
-/* Shows the profile as text and as JSON; sorts the durations. */
+/* Prints the profile as text or JSON. The call sorts the durations. */
 void profile_program_show(struct cli *c, struct program_profile *p);
 
 #endif

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  * Copyright 2026 The heddle authors */
 
-/* The output of heddle profile -- PROG: a table for each kernel and shape, or JSON. */
+/* Prints the output of heddle profile -- PROG: a table for each kernel and launch shape, or
+ * JSON. */
 #include "cli/profile/program.h"
 
 #include "base/measure.h"
@@ -113,7 +114,7 @@ static void show_json(struct cli *c, struct program_profile *p)
 
 /* ---- as text ---- */
 
-/* The largest kept count below n: none below n is faster. */
+/* Returns the largest kept count below n, which is also the fastest below n. */
 static uint32_t fastest_before(const struct curve *curve, uint32_t n)
 {
 	uint32_t best = n - 1;
