@@ -107,18 +107,19 @@ static int look_at_input(const struct pass_row *row, const struct pass_request *
 	struct diag_list *diags, struct pass_form *ret)
 {
 	if (rq->n < row->min_kernels)
-		return refuse(ret, 0, diags, "%s takes %u kernels at least, not %u", row->name,
+		return refuse(ret, 0, diags, "%s needs at least %u kernels, not %u", row->name,
 			row->min_kernels, rq->n);
 	if (rq->n > row->max_kernels)
-		return refuse(ret, 0, diags, "%s takes %u kernels at most, not %u", row->name,
+		return refuse(ret, 0, diags, "%s takes at most %u kernels, not %u", row->name,
 			row->max_kernels, rq->n);
 	for (unsigned k = 0; k < rq->n; k++) {
 		const uint32_t *b = rq->kernels[k].block;
 		uint64_t threads = (uint64_t)b[0] * b[1] * b[2];
 
 		if (row->wants & PASS_WANTS_BLOCK && threads > PASS_MAX_THREADS)
-			return refuse(ret, k, diags, "a block of %" PRIu64 " threads: %u at most",
-				threads, PASS_MAX_THREADS);
+			return refuse(ret, k, diags,
+				"a block of %" PRIu64 " threads: at most %u are allowed", threads,
+				PASS_MAX_THREADS);
 	}
 	for (unsigned k = 0; k < rq->n; k++) {
 		const struct pass_guest *g = &rq->kernels[k];
@@ -206,7 +207,8 @@ static int run_vertical(
 
 	if (r == 0)
 		ret->merged.woven.why = (struct pass_verdict){.tier = PASS_HELD,
-			.reason = "lanes of a warp would stay apart where both kernels go on"};
+			.reason = "the lanes of a warp would stay diverged where both kernels "
+				  "continue"};
 	return r;
 }
 

@@ -69,7 +69,7 @@ heddle ptx check: the tier of every kernel, and why it is not a better one.
   > }
   > EOF
   $ heddle ptx check exit.ptx
-  exit.ptx:11: kernel k: guard: bar.arrive may leave a barrier half full at the block's end
+  exit.ptx:11: kernel k: guard: bar.arrive may leave a barrier incomplete when the block ends
   $ cat >wait.ptx <<'EOF'
   > .version 7.0
   > .target sm_70
@@ -136,7 +136,7 @@ An instruction that nobody knows may be new: a warning that names its line, and 
       mvo.u32 %r1, %tid.x;
       ^~~~~~~
     hint: mov is one; what is not known keeps its kernel from being preempted
-  typo.ptx:9: kernel k: held: mvo.u32 is not known
+  typo.ptx:9: kernel k: held: unknown instruction mvo.u32
   $ heddle ptx check --json typo.ptx 2>/dev/null | python3 -c '
   > import json, sys
   > for d in json.load(sys.stdin)["files"][0]["diagnostics"]: print(d["level"], d["line"])'
@@ -369,14 +369,14 @@ Passes that make a module of their own: entry and launch stand in its first line
   2-merge-k-out.ptx
   2-merge-other-in.ptx
   $ heddle ptx check both.ptx
-  both.ptx:*: kernel hd_merged: guard: bar.warp.sync may be reached when lanes of its warp have left (glob)
+  both.ptx:*: kernel hd_merged: guard: some lanes of the warp may have exited before bar.warp.sync (glob)
   both.ptx:*: kernel hd_merged: its blocks may wait for each other: a loop reads memory here until another block writes it (glob)
   $ heddle ptx fuse-vertical -- ok.ptx k --block 64 + two.ptx other --block 100 | head -n 1
   // hd_merged: --block 128,1,1 --shared 0
   $ heddle ptx fuse-horizontal -- ok.ptx k --block 64 + two.ptx other --block 100 | head -n 1
   // hd_merged: --block 192,1,1 --shared 0
   $ heddle ptx merge -- held.ptx k --block 64 2>&1 | head -n 2
-  held.ptx:9:3: error: kernel 'k' cannot be merged: barrier.cluster.arrive concerns the whole grid or cluster
+  held.ptx:9:3: error: kernel 'k' cannot be merged: barrier.cluster.arrive acts on the whole grid or cluster
       barrier.cluster.arrive;
   $ heddle ptx virtual --fields ids,exits -- ok.ptx k --grid 4 --block 32 >moved.ptx; head -n 1 moved.ptx
   // hd_virtual: --grid 5,1,1 --block 32,1,1 --shared 0
@@ -399,16 +399,16 @@ What cannot be put together is said of the kernels; nobody is asked to report it
   $ sed 's/sm_70/sm_120a/' ok.ptx >specific.ptx
   $ sed 's/sm_70/sm_90a/' two.ptx >hopper.ptx
   $ heddle ptx weave -- ok.ptx k --block 64
-  ok.ptx: error: kernel 'k' cannot be merged: weave takes 2 kernels at least, not 1
+  ok.ptx: error: kernel 'k' cannot be merged: weave needs at least 2 kernels, not 1
   [1]
   $ heddle ptx weave -- ok.ptx k --block 2000 + two.ptx other --block 64
-  ok.ptx: error: kernel 'k' cannot be merged: a block of 2000 threads: 1024 at most
+  ok.ptx: error: kernel 'k' cannot be merged: a block of 2000 threads: at most 1024 are allowed
   [1]
   $ heddle ptx merge -- ok.ptx k --block 64 + two.ptx other --block 16,100
-  two.ptx: error: kernel 'other' cannot be merged: a block of 1600 threads: 1024 at most
+  two.ptx: error: kernel 'other' cannot be merged: a block of 1600 threads: at most 1024 are allowed
   [1]
   $ heddle ptx fuse-horizontal -- ok.ptx k --block 1000 + two.ptx other --block 256
-  ok.ptx: error: kernel 'k' cannot be merged: side by side the blocks are one of 1280 threads: 1024 at most
+  ok.ptx: error: kernel 'k' cannot be merged: side by side, the blocks need 1280 threads: at most 1024
   [1]
   $ heddle ptx weave -- specific.ptx k --block 64 + hopper.ptx other --block 64
   hopper.ptx: error: kernel 'other' cannot be merged: its target is sm_90a, that of kernel 'k' of specific.ptx sm_120a: no GPU runs both
@@ -416,5 +416,5 @@ What cannot be put together is said of the kernels; nobody is asked to report it
   $ heddle ptx weave -- hopper.ptx k --block 64 + two.ptx other --block 64 | grep target
   .target sm_90a
   $ heddle ptx virtual -- ok.ptx k --grid 4 --block 1025
-  ok.ptx: error: kernel 'k' cannot be put so: a block of 1025 threads: 1024 at most
+  ok.ptx: error: kernel 'k' cannot be moved into another kernel: a block of 1025 threads: at most 1024 are allowed
   [1]

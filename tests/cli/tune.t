@@ -167,7 +167,7 @@ What cannot be woven is no way of its own, and says why:
 
   $ sed 's/st.global/bar.sync 9; &/' put.ptx > bar.ptx
   $ heddle tune --device cpu --rounds 1 --points 1 --store s.db -- bar.ptx put --grid 6 --block 32 'u32[6]:zero' u32:3 + bar.ptx put --grid 9 --block 64 'u32[9]:zero' u32:5 | grep '^weave' | tr -s ' '
-  weave not woven but fused vertically: kernel 2, 'put': its barriers and those of the others are more than 16
+  weave not woven but fused vertically: kernel 2, 'put': it and the other kernels have more than 16 barriers
 
 A choice is run as it was measured (which one is chosen, the clock says; here it is told):
 

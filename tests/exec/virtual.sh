@@ -8,7 +8,7 @@
 # LIST, DEVICE, FILTER, PART: as of preempted.sh. FIELDS: some of them only ("all" is each field that the kernel can
 # have); SAMPLE=1: two of them for each kernel, others for each. LIMIT: seconds that a run may take
 # (60); JOBS: kernels at a time (2).
-# What cannot be put so says why; virtual.txt has who that is, for which field, and of which compiler if
+# What cannot be moved into another kernel says why; virtual.txt has who that is, for which field, and of which compiler if
 # not of all.
 set -eu
 heddle=$1
@@ -65,7 +65,7 @@ check() {
 	# shellcheck disable=SC2086
 	"$heddle" ptx virtual --fields "$what" -- "$root/$3" "$4" $5 >"$1.ptx" 2>"$1.err" || {
 		set +f
-		why=$(sed -n 's/.*cannot be put so: //p' "$1.err")
+		why=$(sed -n 's/.*cannot be moved into another kernel: //p' "$1.err")
 		if [ -n "$why" ] && cannot "$2" "$4" "$6"; then
 			echo "refused $name: $why"
 		else

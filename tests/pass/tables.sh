@@ -97,15 +97,15 @@ taken constant '.const .align 4 .b8 table[16] = {1, 2, 3, 4};' <<'END'
 ld.const.u32 %r1, [table];
 st.global.u32 [%d0], %r1;
 END
-refused stored "$table" "st.global.u32 may write 'table', a variable of its module" <<'END'
+refused stored "$table" "st.global.u32 may write the module variable 'table'" <<'END'
 st.global.u32 [table], %r0;
 END
-refused 'stored, computed' "$table" "st.global.u32 may write 'table', a variable of its module" <<'END'
+refused 'stored, computed' "$table" "st.global.u32 may write the module variable 'table'" <<'END'
 mov.u64 %d2, table;
 add.s64 %d3, %d2, %d1;
 st.global.u32 [%d3], %r0;
 END
-refused 'stored in a loop' "$table" "st.global.u32 may write 'table', a variable of its module" <<'END'
+refused 'stored in a loop' "$table" "st.global.u32 may write the module variable 'table'" <<'END'
 mov.u64 %d3, %d0;
 again:
 st.global.u32 [%d3], %r0;
@@ -114,14 +114,14 @@ mov.u64 %d2, table;
 setp.eq.u32 %q, %r0, 0;
 @%q bra again;
 END
-refused atomic "$table" "atom.global.add.u32 may write 'table', a variable of its module" <<'END'
+refused atomic "$table" "atom.global.add.u32 may write the module variable 'table'" <<'END'
 atom.global.add.u32 %r1, [table], 1;
 END
-refused 'let out' "$table" "st.global.u64 may write 'table', a variable of its module" <<'END'
+refused 'let out' "$table" "st.global.u64 may write the module variable 'table'" <<'END'
 mov.u64 %d2, table;
 st.global.u64 [%d0], %d2;
 END
-refused 'given away' "$table" "st.param.b64 may write 'table', a variable of its module" <<'END'
+refused 'given away' "$table" "st.param.b64 may write the module variable 'table'" <<'END'
 mov.u64 %d2, table;
 {
 .param .b64 a;
@@ -130,15 +130,15 @@ call.uni reads, (a);
 }
 END
 refused visible ".visible $table" \
-	"it names 'table', a variable of its module, which other modules and the host can write" <<'END'
+	"it uses the module variable 'table', which the host and other modules can write" <<'END'
 ld.global.u32 %r1, [table];
 END
 refused empty ".global .align 4 .b8 table[16];" \
-	"it names 'table', a variable of its module, which has no initial value" <<'END'
+	"it uses the module variable 'table', which has no initial value" <<'END'
 ld.global.u32 %r1, [table];
 END
 refused pointers "$table .global .u64 other = table;" \
-	"it names 'other', a variable of its module, which holds addresses" <<'END'
+	"it uses the module variable 'other', which holds addresses" <<'END'
 ld.global.u64 %d2, [other];
 END
 [ "$n" -eq 14 ] || { echo "bad: $n kernels were looked at" && failed=1; }

@@ -102,7 +102,7 @@ static void refused(void **state)
 		KERNEL("@%p1 bra L;\nbar.sync 0;\nL:\n"),
 		/* what it hangs on is written */
 		KERNEL("@%p1 bra L;\nsetp.eq.u32 %p1, %r1, 9;\nadd.u32 %r2, %r1, 1;\nL:\n"),
-		/* something else leads into it */
+		/* another branch leads into the region */
 		KERNEL("@%p1 bra E;\nadd.u32 %r2, %r1, 1;\nbra.uni L;\nE:\nsub.u32 %r2, %r1, 1;\n"
 		       "L:\n@%p2 bra E;\n"),
 		/* the carry flag is no register */

@@ -699,8 +699,8 @@ static void test_half_a_warp_that_counts(void **state)
 					 &t.record),
 			-ENOTSUP);
 		assert_int_equal(which, 0);
-		assert_string_equal(verdict.reason,
-			"its barriers count threads, and its blocks end in half a warp");
+		assert_string_equal(verdict.reason, "its barriers have a thread count, and the "
+						    "last warp of its blocks is not full");
 		pass_record_finish(&t.record);
 		t.guests[0].block[0] = 64;
 		make_together(way);

@@ -105,8 +105,8 @@ static void visit_call(struct pass_facts *facts, const struct ptx_stmt *s)
 	if (!f && !facts->calls_pointer)
 		facts->calls_pointer = s;
 	if (f && !f->has_body && !is_known_external(f->sym->name))
-		pass_note(facts, PASS_CALLS_ELSEWHERE, s, "calls %s, whose code is not here",
-			f->sym->name);
+		pass_note(facts, PASS_CALLS_ELSEWHERE, s,
+			"calls %s, whose code is not in this module", f->sym->name);
 }
 
 struct reading {
@@ -250,7 +250,8 @@ static int note_recursion(struct pass_facts *facts)
 		at = to;
 	}
 	pass_note(facts, PASS_RECURS, s,
-		"calls %s, which may call itself: its lanes may come back apart",
+		"calls %s, which may be recursive: the lanes of a warp may return from it at "
+		"different times",
 		facts->callees.at[at].f->sym->name);
 	return 0;
 }
@@ -265,14 +266,12 @@ static void note_pointers(struct pass_facts *facts)
 			ids |= c->reads[d];
 		if (c->taken && ids)
 			pass_note(facts, PASS_CALLS_POINTER, facts->calls_pointer,
-				"calls through a pointer, which may lead to %s, and that reads "
-				"block "
+				"calls through a pointer that may point to %s, which reads block "
 				"ids",
 				c->f->sym->name);
 		if (c->taken && c->barriers)
 			pass_note(facts, PASS_CALLS_POINTER, facts->calls_pointer,
-				"calls through a pointer, which may lead to %s, and that has a "
-				"barrier",
+				"calls through a pointer that may point to %s, which has a barrier",
 				c->f->sym->name);
 	}
 }

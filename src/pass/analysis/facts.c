@@ -20,8 +20,8 @@ static void check_module(
 		pass_note(facts, PASS_IS_OTHER_MODULE, NULL, "32-bit addresses");
 	if (m->sm < 70 || m->version < 60)
 		pass_note(facts, PASS_IS_OTHER_MODULE, NULL,
-			"written for sm_%u in PTX %u.%u; sm_70 and PTX 6.0 are needed", m->sm,
-			m->version / 10, m->version % 10);
+			"written for sm_%u in PTX %u.%u: at least sm_70 and PTX 6.0 are needed",
+			m->sm, m->version / 10, m->version % 10);
 	if (cluster)
 		pass_note(facts, PASS_IS_CLUSTER, NULL, "is launched in clusters (%s)", cluster);
 }
@@ -45,16 +45,16 @@ static void check_operand(void *user, struct ptx_opd *o)
 		pass_note(l->facts, PASS_IS_GRID, l->s, "waits for its whole grid (%s)", o->name);
 	if (o->value == PTX_SR_TOTAL_SMEM)
 		pass_note(l->facts, PASS_READS_TOTAL, l->s,
-			"reads %s, which is another where it shares a block", o->name);
+			"reads %s, whose value changes when the kernel shares a block", o->name);
 	if (o->value == PTX_SR_RESERVED_SMEM) {
 		l->facts->uses_shared = true;
 		pass_note(l->facts, PASS_USES_RESERVED, l->s,
-			"uses reserved shared memory (%s), which there is once in a block",
+			"uses reserved shared memory (%s), which exists once for each block",
 			o->name);
 	}
 	if (o->value == PTX_SR_WARPID || o->value == PTX_SR_NWARPID)
 		pass_note(l->facts, PASS_READS_WARP, l->s,
-			"reads %s, which is another where it shares a block", o->name);
+			"reads %s, whose value changes when the kernel shares a block", o->name);
 	if (o->value == PTX_SR_OTHER && strstr(o->name, "cluster"))
 		pass_note(l->facts, PASS_IS_CLUSTER, l->s, "reads %s", o->name);
 }
@@ -76,12 +76,12 @@ static void check_insn(struct pass_facts *facts, const struct ptx_stmt *s, bool 
 	uint32_t flags = s->mn->flags;
 
 	if (flags & PTX_F_UNKNOWN)
-		pass_note(facts, PASS_IS_UNKNOWN, s, "%s is not known", s->mn->text);
+		pass_note(facts, PASS_IS_UNKNOWN, s, "unknown instruction %s", s->mn->text);
 	/* griddepcontrol is no obstacle in the kernel itself, because virtualize.c can drop it: a
 	 * managed launch neither releases dependent launches early nor starts early itself. The
 	 * shim passes launches with that attribute through unchanged. */
 	if (flags & PTX_F_GRID && (in_callee || s->mn->op != PTX_OP_griddepcontrol))
-		pass_note(facts, PASS_IS_GRID, s, "%s concerns the whole grid or cluster",
+		pass_note(facts, PASS_IS_GRID, s, "%s acts on the whole grid or cluster",
 			s->mn->text);
 	if (s->mn->space == PTX_SHARED)
 		facts->uses_shared = true;
@@ -91,17 +91,18 @@ static void check_insn(struct pass_facts *facts, const struct ptx_stmt *s, bool 
 		facts->cp_async = true;
 	else if (flags & PTX_F_ASYNC)
 		pass_note(facts, PASS_LEAVES_ASYNC, s,
-			"%s: what it leaves behind in shared memory ends with the block",
+			"%s changes shared memory asynchronously, perhaps after the block's end",
 			s->mn->text);
 	if (is_of_warpgroup(s->mn))
 		pass_note(facts, PASS_USES_WARPGROUP, s,
-			"%s is for four warps whose first is a multiple of four: put this kernel "
-			"ahead of the others",
+			"%s needs four successive warps that begin at a multiple of four: name "
+			"this kernel first",
 			s->mn->text);
 	if (s->mn->op == PTX_OP_setmaxnreg || s->mn->op == PTX_OP_alloca)
-		pass_note(facts, PASS_LASTS, s, "%s lasts until the thread ends", s->mn->text);
+		pass_note(facts, PASS_LASTS, s, "the effect of %s lasts until the thread ends",
+			s->mn->text);
 	if (in_callee && s->mn->op == PTX_OP_exit)
-		pass_note(facts, PASS_EXITS_DEEP, s, "exit within a function");
+		pass_note(facts, PASS_EXITS_DEEP, s, "a called function contains an exit");
 }
 
 static void check_params(

@@ -108,8 +108,7 @@ static void report_escape(struct flow *w, const char *fmt, const char *what)
 
 static void report_use(struct flow *w)
 {
-	report_escape(
-		w, "lets the address of a function out of its registers (%s)", w->s->mn->text);
+	report_escape(w, "stores or computes with the address of a function (%s)", w->s->mn->text);
 }
 
 static void check_escape_reg(void *user, uint32_t reg, enum ptx_role role, const struct ptx_opd *o)
@@ -179,8 +178,7 @@ static void follow_compare(struct flow *w)
 	if (!(bits & TAKEN))
 		check_escapes(w);
 	else if (bits & ELSE || !equality)
-		report_escape(
-			w, "compares the address of a function with others (%s)", s->mn->text);
+		report_escape(w, "compares the address of a function (%s)", s->mn->text);
 }
 
 /* The .param variable that an access names; NULL: none. */
@@ -254,14 +252,15 @@ static void follow_call(struct flow *w)
 		if (to && i < f->params.len)
 			add_value_bits(w, formal_value(w, to, f->params.at[i]), bits);
 		else if (bits & TAKEN)
-			report_escape(w, "gives the address of a function to %s",
-				f ? f->sym->name : "what it calls through a pointer");
+			report_escape(w, "passes the address of a function to %s",
+				f ? f->sym->name : "a function that it calls through a pointer");
 	}
 	for (uint32_t i = 0; i < rets->n; i++)
 		set_result(w, &rets->list[i],
 			to && i < f->rets.len ? *formal_value(w, to, f->rets.at[i]) : ELSE);
 	if (!f && value_of(w, &s->opd[at]) & ELSE)
-		report_escape(w, "calls through a pointer from %s", "memory or a parameter");
+		report_escape(
+			w, "calls through a pointer that comes from %s", "memory or a parameter");
 }
 
 /* ---- all of it ---- */
@@ -356,7 +355,8 @@ static void report_results(struct flow *w)
 		for (size_t k = 0; c->taken && k < c->f->rets.len; k++)
 			if (*formal_value(w, c, c->f->rets.at[k]) & TAKEN)
 				report_escape(w,
-					"calls %s through a pointer for the address of a function",
+					"calls %s through a pointer and gets the address of a "
+					"function from it",
 					c->f->sym->name);
 	}
 }
@@ -376,7 +376,8 @@ int pass_check_pointers(struct pass_facts *facts)
 		w.objecting = true;
 		if (w.changed)
 			pass_note(facts, PASS_SHARES_CODE, NULL,
-				"moves addresses of functions too often to follow them");
+				"copies the addresses of functions too many times for the "
+				"analysis");
 		follow_all_stmts(&w);
 		report_results(&w);
 	}

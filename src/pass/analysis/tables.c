@@ -151,7 +151,7 @@ static bool names_others(const struct ptx_module *m, const char *init)
 static const char *changed_elsewhere(const struct ptx_module *m, const struct ptx_sym *sym)
 {
 	if (sym->linkage & (PTX_EXTERN | PTX_VISIBLE | PTX_WEAK | PTX_COMMON))
-		return "which other modules and the host can write";
+		return "which the host and other modules can write";
 	if (!sym->init)
 		return "which has no initial value";
 	return names_others(m, sym->init) ? "which holds addresses" : NULL;

@@ -114,10 +114,10 @@ static int add_tail(struct search *c, uint32_t b, uint32_t to, bool falls, uint3
 	*n += mark_tail(c, to, t.in);
 	if (!can_be_copied(c, to, t.in))
 		pass_note(facts, PASS_NO_TAILS, &c->g->f->body.at[at],
-			"what follows a way past barriers cannot be written twice");
+			"the code after a path that skips barriers cannot be duplicated");
 	if (facts->tails.len == PASS_MAX_TAILS || *n > STATEMENTS_MAX)
 		pass_note(facts, PASS_NO_TAILS, &c->g->f->body.at[at],
-			"too many ways lead past barriers");
+			"too many paths skip barriers");
 	return facts->tails.len < PASS_MAX_TAILS && !VEC_PUSH(&facts->tails, t) ? -ENOMEM : 0;
 }
 
@@ -132,7 +132,7 @@ static int search_block(struct search *c, uint32_t b, uint32_t *n)
 		for (uint32_t i = 0; i < blk->n_succ; i++)
 			if (is_tail(c, blk->succ[i]))
 				pass_note(c->facts, PASS_NO_TAILS, s,
-					"one of several ways of a jump leads past barriers");
+					"one target of an indexed branch skips barriers");
 		return 0;
 	}
 	if (s->guard == PTX_NO_REG)

@@ -94,13 +94,13 @@ static void check_barrier(struct sync_check *c, const struct ptx_stmt *s, uint8_
 
 	if (b.in_register) {
 		pass_note(c->facts, PASS_BARRIER_REGISTER, s,
-			"the barrier's number is in a register: none is known to be free");
+			"a barrier's number is in a register, so no barrier is known to be unused");
 		return;
 	}
 	c->ids |= (uint16_t)(1u << b.id);
 	if (b.arrive)
 		pass_note(c->facts, PASS_BARRIER_HALF, s,
-			"%s may leave a barrier half full at the block's end", s->mn->text);
+			"%s may leave a barrier incomplete when the block ends", s->mn->text);
 	if (b.counted) {
 		c->facts->counts = true;
 		c->counted_0 |= b.id == 0;
@@ -112,10 +112,10 @@ static void check_barrier(struct sync_check *c, const struct ptx_stmt *s, uint8_
 		return;
 	if (c->in_callee && !together)
 		pass_note(c->facts, PASS_BARRIER_APART, s,
-			"a barrier in a function that not all threads may reach");
+			"a barrier in a called function that some threads may not reach");
 	else if (!together && b.id != 0)
 		pass_note(c->facts, PASS_BARRIER_APART, s,
-			"barrier %u may be reached when threads have left", (unsigned)b.id);
+			"some threads may have exited before barrier %u", (unsigned)b.id);
 	else if (!together)
 		c->apart = true;
 }
@@ -366,9 +366,8 @@ static void check_barriers(struct sync_check *c)
 				check_barrier(c, s, level);
 			else if (call_has_barrier(c, s) && level != CFG_BLOCK_UNIFORM)
 				pass_note(c->facts, PASS_BARRIER_APART, s,
-					"a call of a function with a barrier that not all threads "
-					"may "
-					"reach");
+					"a call of a function with a barrier, which some threads "
+					"may not reach");
 		}
 }
 
@@ -381,11 +380,13 @@ static void choose_barriers(struct sync_check *c)
 		facts->barriers = c->red ? PASS_BAR_ACTIVE_RED : PASS_BAR_ACTIVE;
 		if (c->counted_0)
 			pass_note(facts, PASS_BARRIER_APART, NULL,
-				"barrier 0 both with a count and when threads have left");
+				"barrier 0 has a thread count, and some threads may have exited "
+				"before it");
 		for (size_t i = 1; i < facts->callees.len; i++)
 			if (facts->callees.at[i].barriers)
 				pass_note(facts, PASS_BARRIER_APART, NULL,
-					"barriers in a function, and when threads have left");
+					"barriers in a called function, and some threads may have "
+					"exited before a barrier");
 		return;
 	}
 	/* If barrier 0 has no count and all threads reach it, code between two blocks can use
@@ -580,7 +581,7 @@ static int check_warp_ops(struct sync_check *c)
 	} else {
 		c->u = least;
 		pass_note(facts, PASS_LANES_LEFT, risk,
-			"%s may be reached when lanes of its warp have left", risk->mn->text);
+			"some lanes of the warp may have exited before %s", risk->mn->text);
 	}
 	if (!c->in_callee)
 		facts->u = least;
@@ -634,7 +635,7 @@ void pass_check_spins(struct pass_facts *facts)
 			if (s->mn->flags & PTX_F_WARP_SYNC || (i > 0 && is_barrier(s)))
 				pass_note(facts, PASS_SPINS_DEEP, s,
 					"%s, in a kernel that calls a function with a loop of "
-					"atomics",
+					"atomic operations",
 					s->mn->text);
 		}
 	}

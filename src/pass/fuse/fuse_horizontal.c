@@ -16,8 +16,8 @@ static int begin(struct guests *x, unsigned k)
 
 	if (x->threads > PASS_MAX_THREADS)
 		return guests_refuse(x, k,
-			"side by side the blocks are one of %" PRIu32 " threads: %u at most",
-			x->threads, PASS_MAX_THREADS);
+			"side by side, the blocks need %" PRIu32 " threads: at most %u", x->threads,
+			PASS_MAX_THREADS);
 	if (!before)
 		return 0;
 	x->of[k].at.first_thread = before->at.first_thread + before->threads;
@@ -39,7 +39,7 @@ static int place(struct guests *x, const struct pass_guest *from)
 		r = fuse_fit(x, k, from);
 		if (r == 0 && next > 16)
 			r = guests_refuse(
-				x, k, "its barriers and those of the others are more than 16");
+				x, k, "it and the other kernels have more than 16 barriers");
 	}
 	return r;
 }

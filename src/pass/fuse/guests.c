@@ -328,7 +328,8 @@ int guests_fit(struct guests *x, unsigned k, const struct pass_guest *from)
 
 	if (!g->at.real_exits && g->facts.one_dimensional &&
 		(from->block[1] > 1 || from->block[2] > 1))
-		return guests_refuse(x, k, "it holds for blocks of one dimension only");
+		return guests_refuse(
+			x, k, "heddle's analysis of it is only valid for one-dimensional blocks");
 	if (pass_fits(&g->at, &v))
 		return 0;
 	x->which = k;
@@ -353,8 +354,8 @@ int guests_barrier(struct guests *x)
 	x->barrier = own || counts ? 31 - (unsigned)__builtin_clz(left | 1u) : 0;
 	left &= (uint16_t) ~(1u << x->barrier);
 	if ((own || counts) && (used == UINT16_MAX || (counts && !left)))
-		return guests_refuse(
-			x, x->which, "its barriers and those of the others leave none free");
+		return guests_refuse(x, x->which,
+			"it and the other kernels use all 16 barriers, and one more is needed");
 	for (struct guest *g = x->of; g < x->of + MIN(x->n, GUESTS_MAX); g++) {
 		g->at.own_barrier = (uint8_t)x->barrier;
 		g->at.among_barrier = (uint8_t)(31 - __builtin_clz(left | 1u));

@@ -55,14 +55,14 @@ static int place_barriers(struct harness *h)
 	unsigned n = ids ? 32 - (unsigned)__builtin_clz(ids) : 0, left;
 
 	if (has_field(h, PASS_FIELD_BARRIERS) && n == 16)
-		return guests_refuse(h->x, 0, "its barriers have all 16 numbers");
+		return guests_refuse(h->x, 0, "it uses all 16 barriers");
 	if (has_field(h, PASS_FIELD_BARRIERS))
 		h->g->at.barrier_first = (uint8_t)(16 - MAX(n, 1u));
 	left = (uint16_t) ~(ids << h->g->at.barrier_first);
 	if (h->g->at.barrier_first == 0)
 		left &= ~1u; /* not 0, which surrounding code might use */
 	if (!left)
-		return guests_refuse(h->x, 0, "its barriers leave none free");
+		return guests_refuse(h->x, 0, "it uses all 16 barriers, and one more is needed");
 	h->x->barrier = 31 - (unsigned)__builtin_clz(left);
 	h->g->at.own_barrier = h->g->at.among_barrier = (uint8_t)h->x->barrier;
 	return 0;
@@ -303,7 +303,8 @@ static int make_harness(struct harness *h)
 	if (r == 0)
 		r = guests_settle(x);
 	if (r == 0 && has_field(h, PASS_FIELD_THREADS) && x->threads > PASS_MAX_THREADS)
-		return guests_refuse(x, 0, "its block and %u threads more are more than %u", FIRST,
+		return guests_refuse(x, 0,
+			"its block and %u more threads exceed the limit of %u threads", FIRST,
 			PASS_MAX_THREADS);
 	h->g->at.first_thread = has_field(h, PASS_FIELD_THREADS) ? FIRST : 0;
 	h->g->shared_at = has_field(h, PASS_FIELD_SHARED) ? AHEAD : 0;

@@ -11,15 +11,20 @@
 #define PASS_HARNESS_ENTRY "hd_virtual" /* the entry's name */
 
 /* FIELD(id, name, the change) */
-#define PASS_FIELDS(FIELD)                                                                       \
-	FIELD(IDS, "ids", "block ids and the grid's size are given; one block more is launched") \
-	FIELD(THREADS, "threads", "its threads are not the block's first; their ids are given")  \
-	FIELD(COUNTS, "counts", "the same, and the others stay: its barriers count its own")     \
-	FIELD(BARRIERS, "barriers", "its barriers have other numbers; theirs are others'")       \
-	FIELD(SHARED, "shared", "variables in shared memory lie behind 1,024 bytes of others")   \
-	FIELD(DYNAMIC, "dynamic", "the size of dynamic shared memory is given; there is more")   \
-	FIELD(PARAMS, "params", "parameters lie in global memory")                               \
-	FIELD(EXITS, "exits", "all ways out lead to one place, where all its threads are counted")
+#define PASS_FIELDS(FIELD)                                                                     \
+	FIELD(IDS, "ids", "block ids and grid size are passed in; one more block is launched") \
+	FIELD(THREADS, "threads",                                                              \
+		"its threads are not the first of the block; thread ids are passed in")        \
+	FIELD(COUNTS, "counts",                                                                \
+		"as threads, and the other threads stay; its barriers count its own threads")  \
+	FIELD(BARRIERS, "barriers",                                                            \
+		"its barriers get other numbers; other code uses the original ones")           \
+	FIELD(SHARED, "shared",                                                                \
+		"1,024 bytes of other variables precede its variables in shared memory")       \
+	FIELD(DYNAMIC, "dynamic",                                                              \
+		"the size of dynamic shared memory is passed in; more is allocated")           \
+	FIELD(PARAMS, "params", "parameters are in global memory")                             \
+	FIELD(EXITS, "exits", "all exits lead to one point, where all its threads are counted")
 enum pass_field_number {
 #define FIELD(id, name, what) PASS_FIELD_NUMBER_##id,
 	PASS_FIELDS(FIELD)

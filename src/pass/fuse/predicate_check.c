@@ -37,7 +37,7 @@ struct checking {
 static int report_difference(const struct checking *c, const char *what)
 {
 	diag_add(c->diags, DIAG_ERROR, c->where ? c->where->line : 0, 0, 0,
-		"a region under guards is not what it was: %s", what);
+		"a predicated region differs from the original branch: %s", what);
 	return -EINVAL;
 }
 
@@ -210,16 +210,17 @@ static int next_before(
 
 			to = taken ? predicate_label_at(&c->labels, s->opd[0].sym) : *io_at + 1;
 			if (to <= *io_at || to > end)
-				return report_difference(c, "a branch leads out of it");
+				return report_difference(c, "a branch leaves the region");
 			*io_at = to;
 			continue;
 		}
 		if (s->kind == PTX_INSN &&
 			s->mn->flags & (PTX_F_BRANCH | PTX_F_EXIT | PTX_F_BARRIER | PTX_F_CALL |
 					       PTX_F_CONVERGENT | PTX_F_WARP_SYNC | PTX_F_UNKNOWN))
-			return report_difference(c, "something there cannot stand under a guard");
+			return report_difference(
+				c, "it contains an instruction that cannot be predicated");
 		if (s->kind == PTX_INSN && predicate_writes(c->f, s, c->guard))
-			return report_difference(c, "it writes what its branch reads");
+			return report_difference(c, "it writes the register that the branch reads");
 		++*io_at;
 		*ret = s;
 		return 0;
@@ -250,8 +251,8 @@ static int check_side(struct checking *c, const struct predicate_region *r)
 			return 0;
 		if (!a || !b || !same_statement(a, b) || !same_guard(a, b))
 			return report_difference(
-				c, c->holds ? "where its branch's guard holds"
-					    : "where its branch's guard does not hold");
+				c, c->holds ? "the statements for a true guard differ"
+					    : "the statements for a false guard differ");
 	}
 }
 
@@ -300,7 +301,7 @@ static int check_names(struct checking *c, const predicate_regions *regions)
 			t++)
 			n.bad |= find_region_of_label(regions, c, s->sym->targets[t].sym) != NULL;
 		if (n.bad)
-			return report_difference(c, "something else leads into it");
+			return report_difference(c, "another branch leads into the region");
 	}
 	return 0;
 }
@@ -316,12 +317,13 @@ static int check_rest(struct checking *c, const predicate_regions *regions)
 			i < regions->len ? regions->at[i].now_from : (uint32_t)c->f->body.len;
 
 		if (end < old || now_end < now || end - old != now_end - now)
-			return report_difference(c, "more than it has changed");
+			return report_difference(c, "statements outside the region differ, too");
 		for (; old < end; old++, now++) {
 			c->where = &c->before->at[old];
 			if (!same_statement(c->where, &c->f->body.at[now]) ||
 				!same_guard(c->where, &c->f->body.at[now]))
-				return report_difference(c, "more than it has changed");
+				return report_difference(
+					c, "statements outside the region differ, too");
 		}
 		if (i < regions->len) {
 			old = regions->at[i].to;

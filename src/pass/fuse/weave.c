@@ -37,7 +37,7 @@ static int place(struct guests *x, const struct pass_guest *from)
 		r = guests_fit(x, k, &from[k]);
 		if (r == 0 && next > 16)
 			r = guests_refuse(
-				x, k, "its barriers and those of the others are more than 16");
+				x, k, "it and the other kernels have more than 16 barriers");
 	}
 	return r;
 }
@@ -83,12 +83,12 @@ static int check_waits(struct guests *x, const struct weave_flow f[2])
 	for (unsigned k = 0; k < 2; k++) {
 		if (f[k].g->facts.waits)
 			return refuse_at(x, k, find_waiting(&f[k]),
-				"a loop of it may wait for another thread, which may be one of its "
-				"warp: where kernels are woven that would wait for this one");
+				"one of its loops may wait for another thread of the same warp; "
+				"woven with another kernel, that thread would wait for this loop");
 		if (spins(&f[k]) && (spins(&f[!k]) || weave_has_sync(&f[!k])))
 			return refuse_at(x, k, find_waiting(&f[k]),
-				"a loop of it may wait for other threads, and so may the other "
-				"kernel");
+				"one of its loops may wait for other threads, and the other kernel "
+				"may wait, too");
 	}
 	return 0;
 }
@@ -101,12 +101,12 @@ static int check_conflicts(struct guests *x, const struct weave_flow f[2])
 
 	if (async && find_flag(&f[0], PTX_F_ASYNC))
 		return refuse_at(x, 1, async,
-			"both kernels have copies that go on by themselves, and a thread counts "
-			"them together");
+			"both kernels have asynchronous copies, and a thread cannot wait for those "
+			"of one kernel alone");
 	if (reserved->reason && pass_has(&f[0].g->facts, PASS_USES_RESERVED)) {
 		r = guests_refuse(x, 1,
 			"both kernels use reserved shared memory (%%reserved_smem_offset_1), which "
-			"there is once in a block");
+			"exists once for each block");
 		x->verdict.line = reserved->line & PTX_LINE_MASK;
 		x->verdict.col = reserved->col;
 		return r;
@@ -158,7 +158,7 @@ static int weave_as_far_as_fits(struct guests *x, struct pass_writer *w, struct 
 		if (r == -E2BIG)
 			r = weave_with(x, w, f, reach, threshold);
 	}
-	return r == -E2BIG ? guests_refuse(x, 0, "the product of both is too large") : r;
+	return r == -E2BIG ? guests_refuse(x, 0, "the woven code would be too large") : r;
 }
 
 static void write_woven(struct guests *x, struct pass_writer *w)

@@ -50,12 +50,13 @@ static int check_stmt(struct flowing *x, const struct ptx_stmt *s)
 	case PTX_OP_alloca:
 	case PTX_OP_stacksave:
 	case PTX_OP_stackrestore:
-		return refuse_flow(x, s, "its stack would be the other's, too");
+		return refuse_flow(x, s, "it changes the stack, which both kernels would share");
 	case PTX_OP_setmaxnreg:
-		return refuse_flow(x, s, "its registers would be the other's, too");
+		return refuse_flow(x, s,
+			"it changes the number of registers, which would affect both kernels");
 	case PTX_OP_ret:
 	case PTX_OP_exit:
-		return refuse_flow(x, s, "its threads leave");
+		return refuse_flow(x, s, "its threads exit");
 	default:
 		return 0;
 	}
@@ -76,16 +77,16 @@ static int check_body(struct flowing *x)
 	int r = 0;
 
 	if (x->f->cfg->has_indirect)
-		return refuse_flow(x, NULL, "where it branches to is not known");
+		return refuse_flow(x, NULL, "the targets of one of its branches are not known");
 	if (pass_has_rounds(&g->at))
 		return refuse_flow(x, find_barrier(x->f, x->body),
-			"threads of it are done ahead of a barrier, and have to answer it");
+			"some of its threads can exit before a barrier that counts them");
 	for (size_t i = 0; r == 0 && i < x->body->len; i++)
 		r = check_stmt(x, &x->body->at[i]);
 	if (r == 0 && x->contract.doubtful != CFG_NONE)
 		r = refuse_flow(x, &x->body->at[x->contract.doubtful],
-			"whether the assembler fuses this product with a sum depends on the code "
-			"around them");
+			"whether ptxas contracts this product and a sum to an fma depends on the "
+			"surrounding code");
 	return r;
 }
 
@@ -163,7 +164,7 @@ static int join_carry(struct flowing *x, const struct ptx_stmt *s, size_t block_
 			break;
 	}
 	if (at + 1 <= block_begins)
-		return refuse_flow(x, s, "it reads a carry flag that another block sets");
+		return refuse_flow(x, s, "it reads a carry flag that another basic block sets");
 	join_units(f, at);
 	return 0;
 }

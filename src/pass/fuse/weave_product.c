@@ -760,27 +760,30 @@ static void find_apart(const struct weave_flow f[2], unsigned k, struct pass_wov
 
 		if (n->kind == WEAVE_RUN && n->sync && waits) {
 			note_apart(ret, &f[k], first_sync(&f[k], n),
-				"a barrier here waits until the first kernel has none left");
+				"the second kernel's barriers wait until the first kernel has no "
+				"more");
 			waits = false; /* this also covers all later barriers */
 		}
 		if (n->kind == WEAVE_RUN || n->kind == WEAVE_END || n->kind == WEAVE_TRAP)
 			continue;
 		find_terminator(&f[k], n->block, &at);
 		if (n->kind == WEAVE_TABLE)
-			note_apart(ret, &f[k], at, "a branch by a table: its ways are not woven");
+			note_apart(ret, &f[k], at,
+				"an indexed branch: the code of its targets is not woven");
 		else if (n->alone && n->uniform)
 			note_apart(ret, &f[k], at,
-				"its ways are not woven: the product would be too large");
+				"the code after this branch is not woven: it would be too large");
 		else if (n->alone)
 			note_apart(ret, &f[k], at,
 				ret->reach >= WEAVE_STRAIGHT
-					? "lanes may part here, and the product would be too "
-					  "large: its ways are not woven"
-					: "lanes may part here: its ways are short, and not "
-					  "woven");
+					? "this branch may diverge, and the woven code would be "
+					  "too large: the code of its two sides is not woven"
+					: "this branch may diverge: its two sides are short and "
+					  "not woven");
 		else if (!n->uniform)
 			note_apart(ret, &f[k], at,
-				"lanes may part here: warps in which they do run its ways alone");
+				"this branch may diverge: warps that diverge here run its two "
+				"sides without weaving");
 	}
 }
 

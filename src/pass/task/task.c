@@ -42,11 +42,11 @@ static int check_variables(struct guests *x, unsigned k, const struct ptx_func *
 	if (r < 0 || !found.sym)
 		return r;
 	if (found.why)
-		r = guests_refuse(x, k, "it names '%s', a variable of its module, %s",
+		r = guests_refuse(x, k, "it uses the module variable '%s', %s",
 			own_name(k, found.sym->name), found.why);
 	else
-		r = guests_refuse(x, k, "%s may write '%s', a variable of its module",
-			found.s->mn->text, own_name(k, found.sym->name));
+		r = guests_refuse(x, k, "%s may write the module variable '%s'", found.s->mn->text,
+			own_name(k, found.sym->name));
 	x->verdict.line = found.s->line & PTX_LINE_MASK;
 	x->verdict.col = found.s->col;
 	return r;
@@ -58,9 +58,9 @@ static int check_kernel(struct guests *x, unsigned k)
 	int r;
 
 	if (facts->barrier_ids & ~1u)
-		return guests_refuse(x, k, "its barriers have other numbers than 0");
+		return guests_refuse(x, k, "it uses barriers other than barrier 0");
 	if (facts->counts)
-		return guests_refuse(x, k, "its barriers count threads");
+		return guests_refuse(x, k, "its barriers have a thread count");
 	for (size_t i = 0; i < facts->callees.len; i++) {
 		const struct pass_callee *c = &facts->callees.at[i];
 

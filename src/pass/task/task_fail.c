@@ -86,8 +86,8 @@ static int find_loops(struct rewriting *c, const struct cfg *g)
 				continue;
 			if (g->irreducible || g->has_indirect)
 				return guests_refuse(c->x, c->k,
-					"it may fail, and waits for others in a loop with more "
-					"than one beginning");
+					"it may fail, and it waits for other threads in a loop "
+					"with several entries");
 			if (g->at[b].loop_header == CFG_NONE)
 				continue;
 			c->looks[g->at[b].loop_header] = true;
@@ -114,8 +114,8 @@ static int check_callee(struct rewriting *c, const struct ptx_func *f, bool entr
 	int r = 0;
 
 	if (pass_task_site(f, 1))
-		return guests_refuse(c->x, c->k,
-			"it calls %s, which may trap, or fail an assertion", f->sym->name);
+		return guests_refuse(c->x, c->k, "it calls %s, which may trap or fail an assertion",
+			f->sym->name);
 	for (size_t i = 0; i < f->body.len && entry_fails; i++)
 		any |= f->body.at[i].kind == PTX_INSN &&
 		       f->body.at[i].mn->flags & (PTX_F_VOLATILE | PTX_F_ATOMIC);
@@ -126,7 +126,8 @@ static int check_callee(struct rewriting *c, const struct ptx_func *f, bool entr
 	r = cfg_build(&a, f, &g);
 	if (r == 0 && has_loop(g))
 		r = guests_refuse(c->x, c->k,
-			"it may fail, and calls %s, which may wait for others", f->sym->name);
+			"it may fail, and it calls %s, which may wait for other threads",
+			f->sym->name);
 	arena_finish(&a);
 	return r;
 }

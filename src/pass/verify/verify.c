@@ -138,8 +138,9 @@ static bool find_origins(struct verify_pair *p)
 				p->of[i] = insns[o->insn];
 			else
 				verify_tell(p, PASS_RULE_CODE, i, NONE,
-					"the record says that it is instruction %u of %u", o->insn,
-					n);
+					"the pass's record says that it is instruction %u, but "
+					"there are only %u",
+					o->insn, n);
 		} else if (!rec && is_insn) {
 			p->of[i] = at < n ? insns[at] : NONE;
 			at++;
@@ -150,8 +151,8 @@ static bool find_origins(struct verify_pair *p)
 	}
 	if (!rec && n != n_now)
 		verify_tell(p, PASS_RULE_CODE, NONE, NONE,
-			"the function '%.200s' has %u instructions where it had %u",
-			p->q->sym->name, n_now, n);
+			"the function '%.200s' has %u instructions in place of %u", p->q->sym->name,
+			n_now, n);
 	return true;
 }
 
@@ -216,7 +217,7 @@ static void look_at_read(struct writing *w, uint32_t reg)
 			is_id |= v->guest[k].id_reg[i] == reg;
 		if (k != w->p->k && (is_id || v->pairs.at[k]->back[reg] != NONE))
 			verify_tell(w->p, is_id ? PASS_RULE_IDS : PASS_RULE_CODE, w->at,
-				w->p->of[w->at], "`%s` has a register of kernel '%.200s'",
+				w->p->of[w->at], "`%s` uses a register of kernel '%.200s'",
 				verify_text(w->p, w->p->q, w->at), v->guest[k].from->name);
 	}
 }
@@ -230,7 +231,7 @@ static void look_at_write(void *user, uint32_t reg, enum ptx_role role, const st
 		look_at_read(w, reg);
 	else if (role & PTX_DEF && w->p->back[reg] != NONE)
 		verify_tell(w->p, PASS_RULE_CODE, w->at, NONE,
-			"`%s` writes a register of this kernel's",
+			"`%s`, which is not of this kernel, writes one of its registers",
 			verify_text(w->p, w->p->q, w->at));
 }
 

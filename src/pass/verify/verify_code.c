@@ -32,18 +32,19 @@ bool verify_reg(struct verify_pair *p, uint32_t plain, uint32_t now, uint32_t at
 			return true;
 		}
 	}
-	verify_tell(p, PASS_RULE_CODE, at, p->of[at], "`%s` has %s for %s of `%s`",
+	verify_tell(p, PASS_RULE_CODE, at, p->of[at], "`%s` has register %s in place of %s in `%s`",
 		verify_text(p, p->q, at),
-		now == PTX_NO_REG ? "no register" : ptx_reg_name(p->q, now, a, sizeof(a)),
-		plain == PTX_NO_REG ? "no register" : ptx_reg_name(p->p, plain, b, sizeof(b)),
+		now == PTX_NO_REG ? "none" : ptx_reg_name(p->q, now, a, sizeof(a)),
+		plain == PTX_NO_REG ? "none" : ptx_reg_name(p->p, plain, b, sizeof(b)),
 		verify_text(p, p->p, p->of[at]));
 	return false;
 }
 
 static bool differs(struct verify_pair *p, uint32_t at)
 {
-	verify_tell(p, PASS_RULE_CODE, at, p->of[at], "`%s` stands for `%s`",
-		verify_text(p, p->q, at), verify_text(p, p->p, p->of[at]));
+	verify_tell(p, PASS_RULE_CODE, at, p->of[at],
+		"`%s` replaces `%s`, which is another operation", verify_text(p, p->q, at),
+		verify_text(p, p->p, p->of[at]));
 	return false;
 }
 

@@ -262,12 +262,12 @@ static void tell(struct walk *w, uint32_t at, uint32_t met)
 	uint32_t from = w->beginning ? NONE : w->from, len = (uint32_t)p->p->body.len;
 
 	verify_tell(p, rule_of(w, met), MIN(at, (uint32_t)p->q->body.len - 1), from,
-		"from %s%s%s a way leads to `%s`, line %u, where the plain kernel has `%s`, line "
-		"%u",
+		"from %s%s%s control can reach `%s`, line %u, next, but in the original kernel "
+		"`%s`, line %u",
 		w->beginning ? "the beginning" : "`",
 		w->beginning ? "" : verify_text(p, p->p, from), w->beginning ? "" : "`",
 		verify_text(p, p->p, met), met < len ? p->p->body.at[met].line : 0,
-		w->want == NOWHERE ? "no way at all" : verify_text(p, p->p, w->want),
+		w->want == NOWHERE ? "no statement" : verify_text(p, p->p, w->want),
 		w->want < len ? p->p->body.at[w->want].line : 0);
 }
 
@@ -352,8 +352,8 @@ static void step(struct walk *w, uint32_t at, bool within)
 		if (!within && of == NONE && s->mn->flags & PTX_F_BARRIER &&
 			w->want < p->p->body.len && !w->beginning && !verify_owner(p->v, at))
 			verify_tell(p, PASS_RULE_BARRIERS, at, w->from,
-				"`%s` stands between `%s` and `%s`, where the plain kernel has no "
-				"barrier",
+				"barrier `%s` is between `%s` and `%s`, where the original kernel "
+				"has none",
 				verify_text(p, p->q, at), verify_text(p, p->p, w->from),
 				verify_text(p, p->p, w->want));
 	}
@@ -374,7 +374,8 @@ static void walk_from(struct walk *w, uint32_t at, bool within)
 	if (w->any || w->want == NOWHERE)
 		return;
 	verify_tell(w->p, rule_of(w, NOWHERE), at, w->beginning ? NONE : w->from,
-		"no way leads on to `%s`", verify_text(w->p, w->p->p, w->want));
+		"control cannot reach `%s` next, as it can in the original kernel",
+		verify_text(w->p, w->p->p, w->want));
 }
 
 /* Checks the statements that implement one instruction, and follows each path from there to the

@@ -28,7 +28,7 @@ static unsigned id_of(const struct ptx_opd *o, bool *ret_all)
 
 static bool report_wrong_id(struct verify_pair *p, uint32_t at, const struct ptx_stmt *by)
 {
-	verify_tell(p, PASS_RULE_IDS, at, p->of[at], "`%s` is what `%s` has become",
+	verify_tell(p, PASS_RULE_IDS, at, p->of[at], "`%s` replaces `%s`, but has another value",
 		verify_text(p, p->q, (uint32_t)(by - p->q->body.at)),
 		verify_text(p, p->p, p->of[at]));
 	return false;
@@ -173,7 +173,7 @@ void verify_id_registers(struct verify *v)
 			if (reg == NONE || reg != v->guest[j].id_reg[m % PASS_IDS])
 				continue;
 			verify_tell(v->pairs.at[k], PASS_RULE_IDS, NONE, NONE,
-				"%s holds an id of kernel '%.200s', too, or two of one",
+				"register %s also holds another id, of kernel '%.200s'",
 				ptx_reg_name(v->r->f, reg, name, sizeof(name)),
 				v->guest[j].from->name);
 		}
@@ -211,7 +211,8 @@ bool verify_ids(struct verify_pair *p, uint32_t from, uint32_t end)
 		i++;
 	}
 	if (next_dest(plain, all, &i, &dest))
-		verify_tell(p, PASS_RULE_IDS, end - 1, p->of[from], "only some of `%s` are written",
+		verify_tell(p, PASS_RULE_IDS, end - 1, p->of[from],
+			"only some destinations of `%s` are written",
 			verify_text(p, p->p, p->of[from]));
 	return true;
 }

@@ -165,9 +165,8 @@ static void check_block(struct meeting *m, uint32_t block)
 		p = verify_owner(m->v, at);
 		p = p ? p : m->v->pairs.at[0];
 		verify_tell(p, PASS_RULE_CONVERGENCE, at, p->of[at],
-			"lanes may part at `%s` and meet again only where other code comes, too, "
-			"ahead of "
-			"what they do together",
+			"the lanes of a warp may diverge at `%s`, and reconverge only after code "
+			"that needs them converged",
 			verify_text(p, p->q, at));
 		return;
 	}

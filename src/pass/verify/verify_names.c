@@ -44,7 +44,8 @@ static bool same_param(struct verify_pair *p, const struct ptx_sym *plain, uint6
 		plain_offset + own + begin == offset + there)
 		return true;
 	verify_tell(p, PASS_RULE_PARAMS, at, p->of[at],
-		"`%s` reads byte %" PRIu64 " of the parameters, where `%s` is byte %" PRIu64,
+		"`%s` reads byte %" PRIu64
+		" of the parameters, but `%s` reads what is now byte %" PRIu64,
 		verify_text(p, p->q, at), offset + (there == NONE ? 0 : there),
 		verify_text(p, p->p, p->of[at]), plain_offset + own + begin);
 	return false;
@@ -82,7 +83,8 @@ static bool same_place(struct verify_pair *p, const struct ptx_sym *plain, uint6
 		return true;
 	}
 	verify_tell(p, PASS_RULE_SHARED, at, p->of[at],
-		"`%s` is at byte %" PRIu64 " of '%.80s', where `%s` elsewhere is at byte %" PRIu64,
+		"`%s` accesses byte %" PRIu64
+		" of '%.80s', but elsewhere the variable of `%s` is at byte %" PRIu64,
 		verify_text(p, p->q, at), offset, now->name, verify_text(p, p->p, p->of[at]),
 		place ? place->at + plain_offset : 0);
 	return false;
@@ -141,8 +143,9 @@ static bool told_other(struct verify_pair *p, const struct ptx_sym *plain,
 	bool shared = is_var && plain->space == PTX_SHARED;
 
 	verify_tell(p, shared ? PASS_RULE_SHARED : PASS_RULE_GLOBALS, at, p->of[at],
-		"`%s` names '%.200s', which is not '%.200s'%s%.200s", verify_text(p, p->q, at),
-		now->name, plain->name, what ? " but " : ": size, type, or initial value differ",
+		"`%s` uses '%.200s' in place of '%.200s'%s%.200s", verify_text(p, p->q, at),
+		now->name, plain->name,
+		what ? " but " : ": their size, type or initial value differ",
 		what ? what->name : "");
 	return false;
 }
@@ -242,7 +245,7 @@ bool verify_name(struct verify_pair *p, const struct ptx_sym *plain, uint64_t pl
 	if (plain_offset == offset)
 		return true;
 	verify_tell(p, plain->space == PTX_SHARED ? PASS_RULE_SHARED : PASS_RULE_CODE, at,
-		p->of[at], "`%s` is %" PRIu64 " bytes behind, `%s` %" PRIu64,
+		p->of[at], "`%s` has offset %" PRIu64 ", but `%s` has offset %" PRIu64,
 		verify_text(p, p->q, at), offset, verify_text(p, p->p, p->of[at]), plain_offset);
 	return false;
 }
@@ -272,8 +275,8 @@ static void tell_overlap(struct verify *v, unsigned k, const struct verify_place
 	const struct verify_guest *g, const struct verify_place *b)
 {
 	verify_tell(v->pairs.at[k], PASS_RULE_SHARED, NONE, NONE,
-		"'%.200s', bytes %" PRIu64 " to %" PRIu64 ", lies over '%.200s' of kernel "
-		"'%.200s', bytes %" PRIu64 " to %" PRIu64,
+		"'%.200s', bytes %" PRIu64 " to %" PRIu64
+		", overlaps '%.200s' of kernel '%.200s', bytes %" PRIu64 " to %" PRIu64,
 		a->plain->name, a->at, a->at + a->bytes, b->plain->name, g->from->name, b->at,
 		b->at + b->bytes);
 }

@@ -123,9 +123,8 @@ void verify_order(struct verify *v)
 			if (behind[k][j] != NONE && behind[j][k] != NONE)
 				verify_tell(v->pairs.at[k], PASS_RULE_BARRIERS, behind[j][k],
 					v->pairs.at[k]->of[behind[j][k]],
-					"`%s` comes behind a barrier of kernel '%.200s' on one "
-					"way, "
-					"and ahead of one on another",
+					"`%s` comes after a barrier of kernel '%.200s' on one "
+					"path, and before one on another path",
 					verify_text(v->pairs.at[k], v->r->f, behind[j][k]),
 					v->guest[j].from->name);
 	free(o.seen);

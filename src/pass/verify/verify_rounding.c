@@ -29,12 +29,13 @@ static void check_product_before(struct verify_pair *p, uint32_t at, uint32_t fr
 		if (!splits(p, i))
 			continue;
 		verify_tell(p, PASS_RULE_ROUNDING, i, p->of[at],
-			"`%s` stands between `%s` and what the assembler fuses it with",
+			"`%s` is between `%s` and the operation with which ptxas contracts it",
 			verify_text(p, p->q, i), verify_text(p, p->q, at));
 		return;
 	}
 	verify_tell(p, PASS_RULE_ROUNDING, at, p->of[at],
-		"`%s` is in another block than what the assembler fuses it with",
+		"`%s` is not in the same basic block as the operation with which ptxas contracts "
+		"it",
 		verify_text(p, p->q, at));
 }
 
@@ -66,9 +67,8 @@ void verify_rounding(struct verify_pair *p)
 			check_product_before(p, i, from);
 		else if (now.from[i] != CFG_NONE && !is_anywhere(p, &plain, now.from[i]))
 			verify_tell(p, PASS_RULE_ROUNDING, i, p->of[i],
-				"`%s` has a product in its block that it had not, and the "
-				"assembler "
-				"may fuse both",
+				"a new product is in the basic block of `%s`, and ptxas may "
+				"contract both to an fma",
 				verify_text(p, p->q, i));
 	}
 }

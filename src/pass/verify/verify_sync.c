@@ -39,7 +39,7 @@ static bool is_aligned(const struct ptx_stmt *s)
 
 static void wrong(struct verify_pair *p, uint32_t at, const char *why)
 {
-	verify_tell(p, PASS_RULE_BARRIERS, at, p->of[at], "`%s` stands for `%s`: %s",
+	verify_tell(p, PASS_RULE_BARRIERS, at, p->of[at], "`%s` replaces `%s`: %s",
 		verify_text(p, p->q, at), verify_text(p, p->p, p->of[at]), why);
 }
 
@@ -59,10 +59,10 @@ static void same_number(
 	if (*now == 255)
 		*now = (uint8_t)b->value;
 	if (*now != b->value || (!p->v->r->form && a->value != b->value))
-		wrong(p, at, "its number is another one");
+		wrong(p, at, "it has another barrier number");
 	for (unsigned i = 0; i < 16; i++)
 		if (i != a->value && p->g->barrier[i] == b->value)
-			wrong(p, at, "two barriers of the kernel have one number");
+			wrong(p, at, "two barriers of the kernel have the same number");
 }
 
 /* Returns whether the rewritten code has extra lanes that fill up the last warp of the kernel's
@@ -85,7 +85,7 @@ static void same_count(
 	else if (a && b)
 		verify_operand(p, a, b, at);
 	else if (a)
-		wrong(p, at, "its count of threads is gone");
+		wrong(p, at, "its thread count is missing");
 	else if (b && (!is_imm(b) || !p->v->r->form || b->value != p->g->threads))
 		wrong(p, at, "it does not count the threads of the kernel's block");
 }
@@ -105,7 +105,7 @@ static void same_reduction(
 	const struct ptx_stmt *first = &p->q->body.at[from], *last = &p->q->body.at[end - 1];
 
 	if (first->kind != PTX_INSN || first->mn->op != PTX_OP_selp || !last->n) {
-		wrong(p, from, "its operand is not looked at");
+		wrong(p, from, "its operand is not read");
 		return;
 	}
 	if (verify_operand(p,
@@ -123,7 +123,7 @@ void verify_barrier(struct verify_pair *p, uint32_t from, uint32_t end)
 	for (uint32_t i = from; i < end; i++)
 		if (is_barrier(&p->q->body.at[i])) {
 			if (at != NONE)
-				wrong(p, i, "there are two of it");
+				wrong(p, i, "there are two barriers in place of one");
 			at = i;
 		}
 	if (!is_barrier(plain))
@@ -201,7 +201,7 @@ static void look_behind(struct verify_pair *p)
 
 	if (at != NONE)
 		verify_tell(p, PASS_RULE_BARRIERS, at, NONE,
-			"`%s` comes behind the kernel, and threads of that have left",
+			"`%s` comes after the kernel, some of whose threads have exited",
 			verify_text(p, p->q, at));
 }
 
@@ -228,7 +228,7 @@ void verify_forms(struct verify_pair *p)
 	for (uint32_t i = 0; i < p->q->body.len; i++)
 		if (p->of[i] != NONE && is_barrier(&p->q->body.at[i]) &&
 			is_aligned(&p->q->body.at[i]))
-			wrong(p, i, "the aligned form, where lanes may come apart");
+			wrong(p, i, "it is .aligned, but the lanes of a warp may arrive diverged");
 }
 
 /* ---- who comes where ---- */
@@ -392,7 +392,7 @@ static void look_at_beginnings(struct verify *v, struct verify_pair *p, const st
 	if (hull.end - hull.first != MIN(p->g->threads, all_threads(v)) ||
 		(uint32_t)__builtin_popcount(warps) != (hull.end - hull.first + 31) / 32)
 		verify_tell(p, PASS_RULE_BARRIERS, NONE, p->entry_at,
-			"threads %u to %u of the entry's come to it, and its block has %u",
+			"threads %u to %u of the entry reach it, but its block has %u threads",
 			hull.first, hull.end, p->g->threads);
 }
 
@@ -408,7 +408,8 @@ static void look_at_comers(struct verify *v, uint32_t at, const struct range *al
 	if (p && (p->g->in_parts ? p->g->first > r.first || p->g->end < r.end
 				 : p->g->first != r.first || p->g->end != r.end))
 		verify_tell(p, PASS_RULE_BARRIERS, at, p->of[at],
-			"threads %u to %u of the entry's come to `%s`, and %u to %u elsewhere",
+			"threads %u to %u of the entry reach `%s`, but %u to %u reach the rest of "
+			"the kernel",
 			r.first, r.end, verify_text(p, p->q, at), p->g->first, p->g->end);
 	if (!is_barrier(s) || (p && count && count_of(&p->p->body.at[p->of[at]])))
 		return; /* it says itself how many */
@@ -419,7 +420,7 @@ static void look_at_comers(struct verify *v, uint32_t at, const struct range *al
 		return;
 	p = p ? p : v->pairs.at[0];
 	verify_tell(p, PASS_RULE_BARRIERS, at, NONE,
-		"`%s` waits for others than threads %u to %u, which come to it",
+		"`%s` does not wait for exactly threads %u to %u, which reach it",
 		verify_text(p, p->q, at), r.first, r.end);
 }
 
@@ -439,7 +440,8 @@ static void look_at_first(struct verify *v, unsigned k)
 	}
 	if (g->has_code && reg != NONE && less != g->first)
 		verify_tell(v->pairs.at[k], PASS_RULE_IDS, NONE, NONE,
-			"its first thread is the entry's %u, and its thread ids begin at %u",
+			"its first thread is thread %u of the entry, but its thread ids begin at "
+			"%u",
 			g->first, less);
 }
 
@@ -486,8 +488,8 @@ static void compare_numbers(struct verify *v, unsigned k, unsigned other)
 
 			if (a != 255 && a == b)
 				verify_tell(v->pairs.at[k], PASS_RULE_BARRIERS, NONE, NONE,
-					"barrier %u is kernel '%.200s''s, too, which runs beside "
-					"it",
+					"barrier %u is also used by kernel '%.200s', which runs at "
+					"the same time",
 					a, v->guest[other].from->name);
 		}
 }
@@ -568,15 +570,15 @@ static bool meet(struct search *s, struct verify_pair *p, uint32_t at)
 
 	if (theirs)
 		verify_tell(p, PASS_RULE_SHARED, at, NONE,
-			"nothing keeps `%s` apart from kernel '%.200s', which has the same shared "
-			"memory or barriers",
+			"no barrier separates `%s` from kernel '%.200s', which uses the same "
+			"shared memory or barriers",
 			verify_text(p, p->q, at), g->from->name);
 	/* A kernel that begins with a loop comes there by itself. */
 	if (p == s->from && g->has_shared && p->of[at] == p->entry_at &&
 		plain->at[plain->block_of[p->entry_at]].n_pred == 0)
 		verify_tell(p, PASS_RULE_SHARED, at, NONE,
-			"nothing keeps `%s` apart from the block before, which has the same shared "
-			"memory",
+			"no barrier separates `%s` from the previous block, which uses the same "
+			"shared memory",
 			verify_text(p, p->q, at));
 	return theirs || p == s->from;
 }
@@ -647,7 +649,7 @@ static void look_for_pool(struct verify *v)
 		ptx_visit_opds(&s, look_for_name, &n);
 		if (n.found)
 			verify_tell(v->pairs.at[0], PASS_RULE_SHARED, i, NONE,
-				"`%s` is in the kernels' shared memory, and none of theirs",
+				"`%s` accesses the kernels' shared memory, but is of no kernel",
 				verify_text(v->pairs.at[0], v->r->f, i));
 	}
 }

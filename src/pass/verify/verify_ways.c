@@ -95,12 +95,13 @@ static void look_at_carry(struct carry *c, uint32_t at)
 			found |= c->writers.at[m] == p->of[now[i]];
 		if (!found)
 			verify_tell(p, PASS_RULE_CARRY, now[i], p->of[at],
-				"`%s` sets the carry flag that `%s` reads",
+				"another statement, `%s`, sets the carry flag that `%s` reads",
 				verify_text(p, p->q, now[i]), verify_text(p, p->q, at));
 	}
 	if (!n && c->writers.len)
 		verify_tell(p, PASS_RULE_CARRY, at, p->of[at],
-			"nobody sets the carry flag that `%s` reads", verify_text(p, p->q, at));
+			"no statement sets the carry flag that `%s` reads",
+			verify_text(p, p->q, at));
 }
 
 void verify_carry(struct verify_pair *p)
@@ -345,8 +346,8 @@ static void look_at_branch(struct lanes *l, uint32_t block)
 		if (is_filling(l, p, block))
 			return;
 		verify_tell(p, PASS_RULE_CONVERGENCE, at, p->of[where],
-			"lanes may part at `%s`, which is none of this kernel's, and do not meet "
-			"again ahead of `%s`",
+			"the lanes of a warp may diverge at `%s`, which is not of this kernel, and "
+			"do not reconverge before `%s`",
 			verify_text(p, p->q, at), verify_text(p, p->q, where));
 		return;
 	}

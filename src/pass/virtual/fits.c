@@ -154,12 +154,14 @@ static bool counts_half_warps(const struct pass_place *at)
 
 bool pass_fits(const struct pass_place *at, struct pass_verdict *ret_why)
 {
-	static const struct pass_finding pointer = {
-		"calls through a pointer, which may lead to what is another here", 0, 0};
+	static const struct pass_finding pointer = {"calls through a pointer that may point to a "
+						    "function whose ids or barriers differ here",
+		0, 0};
 	static const struct pass_finding left = {
-		"barriers count its threads, and some may have left", 0, 0};
+		"its barriers have a thread count, and some threads may have exited", 0, 0};
 	static const struct pass_finding half = {
-		"its barriers count threads, and its blocks end in half a warp", 0, 0};
+		"its barriers have a thread count, and the last warp of its blocks is not full", 0,
+		0};
 	const struct pass_facts *facts = at->facts;
 
 	for (unsigned i = 0; i < facts->n_found; i++)

@@ -108,13 +108,14 @@ static void classify_facts(struct ptx_module *m, const struct ptx_func *f,
 	*ret = (struct pass_verdict){.tier = PASS_MANAGED};
 	if (pass_param_layout(f, &bytes, NULL, NULL, 0) < 0 ||
 		round_up(bytes, 8) + sizeof(struct ctl_args) > limit)
-		lower_to(m, ret, PASS_HELD, "no room for one more parameter", 0);
+		lower_to(m, ret, PASS_HELD, "its parameters leave no room for one more", 0);
 	for (unsigned i = 0; i < facts->n_found; i++)
 		lower_tier(ret, tiers[facts->order[i]], &facts->found[facts->order[i]]);
 	if (facts->keeps_barrier_0 && facts->barriers == PASS_BAR_NONE && !own_barrier(facts))
-		lower_to(m, ret, PASS_GUARD, "all 16 barriers are in use", 0);
+		lower_to(m, ret, PASS_GUARD, "it uses all 16 barriers", 0);
 	if (shared + PASS_SLOT_BYTES > PASS_SHARED_LIMIT)
-		lower_to(m, ret, PASS_GUARD, "%llu bytes of static shared memory leave no room",
+		lower_to(m, ret, PASS_GUARD,
+			"its %llu bytes of static shared memory leave no room for heddle's",
 			shared);
 	if (ret->reason)
 		ret->reason = arena_strndup(&m->arena, ret->reason, strlen(ret->reason));
@@ -263,7 +264,9 @@ int pass_preempt_with(struct ptx_module *m, const char *name, const struct pass_
 		info.added_static_shared_bytes = 0;
 		if (!overlay)
 			lower_to(m, ret_verdict, PASS_HELD,
-				"no static shared memory of its own to lend", 0);
+				"it has no static shared memory that heddle could use before the "
+				"kernel starts",
+				0);
 	}
 	if (ret_verdict->tier == PASS_HELD) {
 		r = -ENOTSUP;

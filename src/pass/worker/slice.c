@@ -72,8 +72,8 @@ int pass_slice(struct ptx_module *m, const char *name, struct diag_list *diags,
 		return -ENOTSUP;
 	if (wait.may) {
 		*ret_verdict = (struct pass_verdict){PASS_HELD,
-			"a block may wait for another, which may be in a later slice", wait.line,
-			wait.col};
+			"a block may wait for another block, which may be in a later slice",
+			wait.line, wait.col};
 		return -ENOTSUP;
 	}
 	pass_param_layout(f, &bytes, NULL, NULL, 0);
