@@ -439,10 +439,9 @@ static void set_row(
 		l->next_allowed.at[sm] = checked_quota(s, l, row[sm], &room[sm]);
 }
 
-/* Reports a plan that lets more launches run on an SM than fit there with one block each. A launch
- * then waits until another one ends: either the hardware has no space for its block, or the engine
- * has clipped its quota. The function looks at SM 0 only. */
-static void check_room(struct sched *s, const uint8_t *plan)
+/* Checks whether one block of each launch that the plan lets run on this SM fits there. If not,
+ * reports the first launch without space and returns false. */
+static bool check_room_of_sm(const struct sched *s, const uint8_t *plan, uint32_t sm)
 {
 	struct room room = {
 		s->o.threads_per_sm, s->o.blocks_per_sm, s->o.regs_per_sm, s->o.shared_per_sm};
@@ -451,7 +450,7 @@ static void check_room(struct sched *s, const uint8_t *plan)
 	for (size_t i = 0; i < s->view.len; i++) {
 		const struct sched_launch *l = sched_launch_of(s->view.at[i]);
 
-		if (!l || l->idle || !plan[i * s->o.n_sms])
+		if (!l || l->idle || !plan[i * s->o.n_sms + sm])
 			continue;
 		if (!blocks_that_fit(&room, l) && room.blocks < s->o.blocks_per_sm) {
 			snprintf(what, sizeof(what),
@@ -461,9 +460,31 @@ static void check_room(struct sched *s, const uint8_t *plan)
 				"launch: some launches wait until others end",
 				l->k.threads, l->regs, l->shape.shared_bytes);
 			report_fault(s, NO_ROOM, what);
+			return false;
 		}
 		take_room(&room, l, 1);
 	}
+	return true;
+}
+
+static bool same_launches(const struct sched *s, const uint8_t *plan, uint32_t sm, uint32_t other)
+{
+	for (size_t i = 0; i < s->view.len; i++)
+		if (!plan[i * s->o.n_sms + sm] != !plan[i * s->o.n_sms + other])
+			return false;
+	return true;
+}
+
+/* Reports a plan that lets more launches run on an SM than fit there with one block each. A launch
+ * then waits until another one ends: either the hardware has no space for its block, or the engine
+ * has clipped its quota. The fault is reported once, so later plans are not checked. */
+static void check_room(const struct sched *s, const uint8_t *plan)
+{
+	bool fits = !(s->policy->planner->said >> NO_ROOM & 1);
+
+	for (uint32_t sm = 0; sm < s->o.n_sms && fits; sm++)
+		if (!sm || !same_launches(s, plan, sm, sm - 1))
+			fits = check_room_of_sm(s, plan, sm);
 }
 
 /* Sets the quotas of every launch from the plan. If plan is NULL, every launch gets every SM. */

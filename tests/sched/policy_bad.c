@@ -117,6 +117,11 @@ static void decide(void *state, const struct heddle_policy_view *in, struct hedd
 		move(in, out);
 		return;
 	}
+	if (strncmp(b->does, "last=", 5) == 0) { /* last=N: N blocks, on the last SM alone */
+		for (uint32_t i = 0; i < in->n_kernels; i++)
+			heddle_policy_row(in, out, i)[b->n_sms - 1] = (uint8_t)atoi(b->does + 5);
+		return;
+	}
 	if (strncmp(b->does, "unranked=", 9) == 0) {
 		give_unranked(in, out, (uint8_t)atoi(b->does + 9));
 		return;

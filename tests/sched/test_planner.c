@@ -353,6 +353,25 @@ static void no_room(void **state)
 	sched_destroy(f.s);
 }
 
+/* The plan gives both launches only the last SM, where a block of each does not fit. */
+static void no_room_on_one_sm(void **state)
+{
+	struct sched_tenant *c;
+	struct fixture f;
+
+	begin(&f, "last=1");
+	assert_int_equal(sched_join(f.s, f.now, 3, 1, 1, NULL, &c), 0);
+	block_bytes = 200 << 10;
+	launch(&f, f.a, 1000);
+	assert_int_equal(said, 0);
+	pass_ns(&f, MS);
+	launch(&f, c, 1000);
+	block_bytes = 1024;
+	pass_ns(&f, MS);
+	expect_line("204800 bytes of shared memory does not fit on an SM");
+	sched_destroy(f.s);
+}
+
 static void gives_nobody(void **state)
 {
 	struct sched_launch *a;
@@ -721,6 +740,7 @@ int main(void)
 		cmocka_unit_test(no_quota),
 		cmocka_unit_test(clips),
 		cmocka_unit_test(no_room),
+		cmocka_unit_test(no_room_on_one_sm),
 		cmocka_unit_test(gives_nobody),
 		cmocka_unit_test(holds_all),
 		cmocka_unit_test(begins_held),
