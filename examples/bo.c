@@ -2,8 +2,9 @@
  * Copyright 2026 The heddle authors */
 
 /* BO: European calls by binomial trees (binomialOptions of the CUDA samples). The host walks the
- * same trees in double precision, the device in single: compared within 2e-5 of max(value, 1). All
- * batches price the same options, so the host computes each of them once. */
+ * same trees in double precision and the device in single precision, so results are compared within
+ * 2e-5 of max(value, 1). All batches price the same options, so the host computes each of them
+ * once. */
 #include "common.h"
 
 #include <math.h>
@@ -80,7 +81,7 @@ static void build(struct ex_work *w)
 	ex_reference(w, options, price, &p);
 }
 
-/* Batch b begins with option b: what is wanted of it is the options' values, turned by b. */
+/* Batch b begins with option b, so its expected result is the options' values, rotated by b. */
 static void check(const struct ex_work *w, struct ex_verdict *v)
 {
 	uint32_t options = (uint32_t)(w->expected_bytes[0] / 4);

@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0
  * Copyright 2026 The heddle authors */
 
-/* CFD: steps of the Euler equations on a mesh of cells with four faces, laid out as a lattice with
- * skewed normals, walls along two sides and undisturbed air beyond the others. The device may fuse
- * multiplies and adds: compared within 1e-5 of max(|value|, 1). */
+/* CFD: steps of the Euler equations on a mesh of cells with four faces. The mesh is a lattice with
+ * skewed normals, walls along two sides and undisturbed air beyond the others. The device may
+ * contract multiplications and additions, so results are compared within 1e-5 of max(|value|,
+ * 1). */
 #include "common.h"
 
 #include <math.h>
@@ -97,7 +98,7 @@ static void relax_cell(const struct problem *p, const float *state, float *resul
 		result[(size_t)k * p->n + i] = q[k];
 }
 
-/* Cells of all states in one numbering; a thread may see only part of a state. */
+/* The cells of all states are numbered consecutively, and a thread may get only part of a state. */
 static void relax(void *context, uint64_t from, uint64_t to)
 {
 	const struct problem *p = context;
@@ -118,7 +119,8 @@ static void fill_states(void *context, uint64_t from, uint64_t to)
 	}
 }
 
-/* A lattice `side` wide. Faces: left, right, below, above; their normals point outwards, skewed. */
+/* Makes a lattice of `side` cells a row. Faces are in the order left, right, below, above; their
+ * normals point outwards and are skewed. */
 static void fill_mesh(struct problem *p)
 {
 	static const float outward[4][3] = {{-1, 0, 0}, {1, 0, 0}, {0, -1, 0}, {0, 1, 0}};

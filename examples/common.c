@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0
  * Copyright 2026 The heddle authors */
 
-/* The main program of every example: inputs, then rounds of {outputs cleared, common start, launch,
- * wait, copy back, compare}, a line each, and a verdict. Turnaround is from just before the launch
- * call until the host knows that the stream is done. */
+/* The main program of every example. It prepares the inputs and then runs rounds: clear the
+ * outputs, wait for the common start, launch, wait, copy back, compare. It prints a line for each
+ * round, and a verdict. The turnaround of a launch begins just before the launch call and ends when
+ * the host knows that the stream is done. */
 #include "common.h"
 #include "meet.h"
 
@@ -27,7 +28,8 @@ static const char *class_of_device(const struct ex_options *o)
 	return strcasestr(exd_name(), "virtual") ? "cpu" : "gpu";
 }
 
-/* Waits for the others; the role high, also for the kernel of the role low, and the delay. */
+/* Waits until all programs of the common start are ready. The program with the role high also waits
+ * until the kernel of the role low has started, and then for the delay. */
 static int common_start(const struct ex_options *o, struct meet *m, bool spin)
 {
 	uint64_t started = 0;
@@ -44,8 +46,9 @@ static int common_start(const struct ex_options *o, struct meet *m, bool spin)
 	return r;
 }
 
-/* Launches and waits. Where others start by this kernel's start, looks for it: all the time, or (on
- * a device that is these very CPUs) now and then. */
+/* Launches the kernel and waits for its end. If other programs start by this kernel's start, polls
+ * for that start: all the time on a GPU, and now and then on the virtual GPU, which needs the CPUs
+ * itself. */
 static int launch_and_wait(const struct ex_options *o, const struct ex_work *w, struct meet *m,
 	bool spin, struct round *r)
 {
@@ -175,7 +178,8 @@ static int run_together(
 
 /* ---- --commands ---- */
 
-/* "run ROUNDS", or "run ROUNDS ROLE DELAY-US PARTIES FILE". False: it is none. path: the file's. */
+/* Parses "run ROUNDS" or "run ROUNDS ROLE DELAY-US PARTIES FILE". Returns false if the line is
+ * neither. path: receives the file's path. */
 static bool parse_command(const char *line, struct ex_options *o, char path[PATH_MAX])
 {
 	char role[8], format[48];
@@ -241,7 +245,7 @@ static int by_value(const void *a, const void *b)
 	return (x > y) - (x < y);
 }
 
-/* Median kernel time of each size; how much --scale would bring it to what is meant. */
+/* Shows the median kernel time of each size, and the --scale that would give the intended time. */
 static int calibrate(const struct ex_options *o, const char *device_class)
 {
 	enum { RUNS = 9 };

@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0
  * Copyright 2026 The heddle authors */
 
-/* What the example programs share. A program says how to make its inputs, its launch and its
- * expected output (build), and whether an output is right (check). The rest is common: options, the
- * loop of timed launches, a common start with other programs, output. A device is reached through
- * the functions exd_*, of which there are two implementations: driver.c and rt/runtime.cu.
- * Nothing in these programs knows of heddle. Host memory is freed when the process ends. */
+/* The interface between an example program and the code that all examples share. A program defines
+ * how to make its inputs, its launch and its expected output (build), and how to check an output
+ * (check). The shared code does the rest: options, the loop of timed launches, a common start with
+ * other programs, output. The functions exd_* access the device; driver.c and rt/runtime.cu
+ * implement them. Nothing in these programs knows of heddle. Host memory is freed when the process
+ * ends. */
 #ifndef HEDDLE_EXAMPLES_COMMON_H
 #define HEDDLE_EXAMPLES_COMMON_H
 
@@ -24,8 +25,7 @@ extern "C" {
 /* One row of sizes.def. p: see there. */
 struct ex_size {
 	const char *program, *device_class, *size;
-	double target_us; /* how long the kernel is meant to take on that class of device; 0: open
-			   */
+	double target_us; /* intended time of the kernel on that class of device, in us; 0: none */
 	uint32_t p[EX_PARAMS];
 };
 
@@ -43,7 +43,7 @@ struct ex_arg {
 	};
 };
 
-/* One problem: inputs in host memory, the launch, the expected output. */
+/* A problem of one size: inputs in host memory, the launch, and the expected output. */
 struct ex_work {
 	const struct ex_size *size;
 	double scale;
@@ -55,7 +55,8 @@ struct ex_work {
 	unsigned args;
 	void *expected[2];
 	size_t expected_bytes[2]; /* set ahead of ex_reference */
-	void *mapped; /* holds what is expected, instead of memory of its own; or NULL */
+	/* the file mapping that holds the expected output; NULL: it is in memory of its own */
+	void *mapped;
 };
 
 struct ex_verdict {
@@ -91,34 +92,36 @@ void ex_free_work(struct ex_work *w); /* what build and ex_reference have taken 
 unsigned ex_add_buffer(struct ex_work *w, size_t bytes, bool out); /* index; appended as argument */
 void ex_add_u32(struct ex_work *w, uint32_t v);
 void ex_add_f32(struct ex_work *w, float v);
-/* Multiplies the work by w->scale: by the batches, with those of one block kept whole; where there
- * are too few of them, by n; where a single row of blocks runs them all, by their number a block.
- */
+/* Multiplies the work by w->scale. Multiplies the number of batches, and keeps those of one block
+ * together. If there are too few batches, multiplies n instead. If a single row of blocks runs all
+ * batches, multiplies the batches of each block. */
 void ex_apply_scale(const struct ex_work *w, uint32_t *n, uint32_t *batches, uint32_t *per_block);
 uint64_t ex_random(uint64_t seed, uint64_t i); /* the i-th of a sequence: any order, any thread */
 float ex_unit(uint64_t seed, uint64_t i);      /* in [0, 1) */
 int ex_small_int(uint64_t seed, uint64_t i);   /* -8 to 8 */
 uint32_t ex_div_up(uint64_t n, uint64_t by);
-/* Calls f(context, from, to) for parts of [0, count) on all CPUs, and returns when all are done. */
+/* Calls f(context, from, to) for parts of [0, count) on all CPUs, and returns when all calls have
+ * returned. */
 void ex_parallel(
 	uint64_t count, void (*f)(void *context, uint64_t from, uint64_t to), void *context);
-/* The same, for f that only fills w->expected. With a folder for references (--reference), what an
- * earlier run of the same problem left there is taken instead. */
+/* Calls f in the same way, but f must only fill w->expected. With --reference, takes the results of
+ * an earlier run of the same problem from that folder, if it has them. */
 void ex_reference(
 	struct ex_work *w, uint64_t count, void (*f)(void *, uint64_t, uint64_t), void *context);
 void ex_reference_folder(const char *path);
 
 /* ---- for check ---- */
 void ex_check_words(struct ex_verdict *v, const void *got, const void *want, uint64_t count);
-/* Each value within bound * max(|want|, floor) of what is wanted. */
+/* Returns whether each value is within bound * max(|want|, floor) of the expected value. */
 void ex_check_bound(struct ex_verdict *v, const float *got, const float *want, uint64_t count,
 	double bound, double floor);
-/* The same for results that repeat: got has `count` values, of which value k should be
- * want[k % period]. A bound of 0 compares bits. */
+/* Compares results that repeat: got has `count` values, and value k should be want[k % period]. A
+ * bound of 0 compares bit for bit. */
 void ex_check_repeated(struct ex_verdict *v, const void *got, uint64_t count, const void *want,
 	uint64_t period, double bound, double floor);
 
-/* Resources that a block of the kernel takes of an SM, and how many blocks fit it; 0: not known. */
+/* The resources of an SM that a block of the kernel needs, and how many blocks fit on an SM; 0:
+ * unknown. */
 struct ex_resources {
 	unsigned registers; /* a thread */
 	unsigned shared_bytes, blocks_per_sm;

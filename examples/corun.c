@@ -1,11 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0
  * Copyright 2026 The heddle authors */
 
-/* Two kernels as one launch, through libheddle: a worker takes a block of one after a block of the
- * other. Built with
- *   cc corun.c $(pkg-config --cflags --libs heddle)
- * and run with a device, a PTX file and a way:
- *   ./a.out auto corun.ptx "merge steal chunk=4" */
+/* Two kernels as one launch, through libheddle: each worker executes a block of one kernel, then a
+ * block of the other, and so on. Build it with
+ *
+ *     cc corun.c $(pkg-config --cflags --libs heddle)
+ *
+ * and run it with a device, a PTX file and a method:
+ *
+ *     ./a.out auto corun.ptx "merge steal chunk=4" */
 #include <heddle/heddle.h>
 #include <stdio.h>
 #include <stdlib.h>

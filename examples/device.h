@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0
  * Copyright 2026 The heddle authors */
 
-/* What both devices of the examples (driver.c, rt/runtime.cu) share: exd_upload, exd_reset and
- * exd_download, over four functions on single buffers that the including file defines. It has said
- * so when one of them fails. */
+/* The code that both device implementations (driver.c, rt/runtime.cu) share: exd_upload, exd_reset
+ * and exd_download. They use four functions on single buffers that the including file defines. If
+ * one of those fails, it has already reported the error. */
 #ifndef HEDDLE_EXAMPLES_DEVICE_H
 #define HEDDLE_EXAMPLES_DEVICE_H
 

@@ -67,7 +67,8 @@ static void check(CUresult r, const char *what)
 }
 #define CHECK(call) check(call, #call)
 
-/* What the kernel leaves of a word: f(...f(x)), where f is x * a + c, is one such f itself. */
+/* The kernel applies f(x) = x * a + c to each element again and again. The result is a function of
+ * the same kind; this computes its a and c. */
 static uint32_t factor = 1, addend;
 
 static uint32_t mixed(uint32_t x)
@@ -166,7 +167,8 @@ static void from_device_to_device(void)
 	}
 }
 
-/* What each has, to the next: by a copy between contexts, then by addresses alone. */
+/* Copies the data of each device to the next device: once by a copy between contexts, and once by
+ * addresses alone. */
 static void copies(void)
 {
 	CUdeviceptr at;

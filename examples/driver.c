@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  * Copyright 2026 The heddle authors */
 
-/* The device of the example programs through the CUDA driver API: primary context, one stream, one
- * kernel out of a module (or, with --library, a library), two events. */
+/* Implements the device of the example programs with the CUDA driver API: the primary context, one
+ * stream, one kernel of a module (with --library, of a library), and two events. */
 #include "dev/cu_link.h"
 #include "device.h"
 
@@ -33,7 +33,7 @@ static int failed(CUresult r, const char *what)
 	return -1;
 }
 
-/* The whole file, with a NUL behind it; NULL: says so on stderr. */
+/* Reads a whole file and appends a NUL. Returns NULL after reporting an error on stderr. */
 static char *read_file(const char *path)
 {
 	FILE *f = fopen(path, "rb");
@@ -144,7 +144,8 @@ static int clear(unsigned k, size_t bytes)
 	return 0;
 }
 
-/* In slices: slice, the last parameter, says which block a launch begins with, of what grid. */
+/* Launches the kernel in slices. Its last parameter, `slice`, has the first block of each slice and
+ * the size of the whole grid. */
 static int launch_slices(const struct ex_work *w, void **param, uint32_t slice[4])
 {
 	uint64_t total = (uint64_t)w->grid[0] * w->grid[1] * w->grid[2];

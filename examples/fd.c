@@ -2,8 +2,8 @@
  * Copyright 2026 The heddle authors */
 
 /* FD: a step of finite differences on a volume (FDTD3d of the CUDA samples). The host adds in the
- * same precision and order: exact. All passes write the same volume; a sum of bits for each block
- * and pass shows that each of them ran. */
+ * same precision and order, so results are exact. All passes write the same volume, so each block
+ * also writes a bit sum for each pass, which shows that the pass ran. */
 #include "common.h"
 
 #include <string.h>
@@ -29,7 +29,8 @@ static void fill(void *context, uint64_t from, uint64_t to)
 		p->field[i] = ex_unit(p->seed, i) - 0.5f;
 }
 
-/* The results of one row of one block; at: the field's point under the first. */
+/* Computes the results of one row of a block. at: the point of the field that belongs to the row's
+ * first element. */
 static void step_row(const struct problem *p, const float *at, float *to)
 {
 	for (uint32_t x = 0; x < WIDE; x++)

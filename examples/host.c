@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  * Copyright 2026 The heddle authors */
 
-/* What a program's build and check stand on: memory, random inputs that depend on the seed and the
- * index alone, all CPUs at work, comparison. */
+/* Functions for a program's build and check: memory, random inputs that depend only on the seed and
+ * the index, work on all CPUs, and comparison. */
 #include "common.h"
 
 #include <fcntl.h>
@@ -260,7 +260,7 @@ uint64_t ex_now_ns(void)
 	return (uint64_t)t.tv_sec * 1000000000u + (uint64_t)t.tv_nsec;
 }
 
-/* Sleeps up to the last stretch, which it spends looking at the clock. */
+/* Sleeps until shortly before the time, and then polls the clock. */
 void ex_sleep_until(uint64_t at_ns)
 {
 	uint64_t early = at_ns > 100000 ? at_ns - 100000 : 0;

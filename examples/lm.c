@@ -2,8 +2,9 @@
  * Copyright 2026 The heddle authors */
 
 /* LM: forces between particles in a lattice of boxes (lavaMD of Rodinia). Host and device compute
- * in double precision, with different exponentials, and store in single: compared within 1e-6 of
- * max(|value|, 1). A few different inputs repeat, so the host computes only those. */
+ * in double precision, with different exponential functions, and store in single precision. So
+ * results are compared within 1e-6 of max(|value|, 1). A few different inputs repeat, and the host
+ * computes only those. */
 #include "common.h"
 
 #include <math.h>
@@ -24,7 +25,8 @@ struct problem {
 	uint64_t seed;
 };
 
-/* The box's step-th neighbour (0: itself) in a lattice `side` wide and deep. */
+/* Returns neighbour number `step` of a box (0: the box itself) in a lattice of `side` boxes in each
+ * dimension. */
 static uint32_t neighbour_of(const struct problem *p, uint32_t box, uint32_t step)
 {
 	static const int moves[3] = {0, -1, 1};
@@ -37,7 +39,7 @@ static uint32_t neighbour_of(const struct problem *p, uint32_t box, uint32_t ste
 	return inside && at < p->boxes ? (uint32_t)at : NONE;
 }
 
-/* Boxes of all inputs in one numbering, as below. A box has a side of 1. */
+/* The boxes of all inputs are numbered consecutively, here and below. A box has a side of 1. */
 static void fill_boxes(void *context, uint64_t from, uint64_t to)
 {
 	const struct problem *p = context;

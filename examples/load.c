@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0
  * Copyright 2026 The heddle authors */
 
-/* How many rounds a block needs for its time is measured at the start, with the device to itself:
- * as many blocks as are going to be on it at once. Beside whatever disturbs that, give the rounds
- * which an undisturbed run found. */
+/* A load's length is given as the time of a block. How many rounds take that time is measured at
+ * the start, on an idle device with as many blocks as will be on it at once. If something else uses
+ * the device at that time, pass the number of rounds that an undisturbed run found. */
 #include "load.h"
 
 #include <limits.h>
@@ -56,8 +56,8 @@ static int time_once(const struct ex_work *w, double *ret_ns)
 	return exd_launch(w) || exd_wait() || exd_kernel_ns(ret_ns) ? -1 : 0;
 }
 
-/* Rounds that take block_us; w's grid is as many blocks as are on the device at once. What disturbs
- * a launch only makes it longer, so the shortest of several counts. */
+/* Finds how many rounds take block_us. w's grid has as many blocks as are on the device at once.
+ * Disturbances only make a launch longer, so the shortest of several launches counts. */
 static int measure_rounds(struct ex_work *w, double block_us, double *ret_rounds)
 {
 	double one_ns = HUGE_VAL, many_ns = HUGE_VAL, ns;

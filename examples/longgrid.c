@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  * Copyright 2026 The heddle authors */
 
-/* A tenant that keeps the device full: long grids of blocks of a chosen length, one behind the
- * other, for a chosen time. */
+/* A tenant that keeps the device full for a given time. It launches long grids one after another,
+ * whose blocks have a given length. */
 #include "load.h"
 
 #include <stdio.h>

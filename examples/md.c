@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  * Copyright 2026 The heddle authors */
 
-/* MD: Lennard-Jones forces. Atoms sit on a jittered lattice; each one's list holds the lattice's
- * nearest places. Every operation is rounded by itself on both sides: exact. */
+/* MD: Lennard-Jones forces. Atoms are on a jittered lattice, and the list of each atom contains the
+ * nearest lattice points. Both sides round every operation separately, so results are exact. */
 #include "common.h"
 
 #include <math.h>
@@ -66,7 +66,7 @@ static void place_and_solve(void *context, uint64_t from, uint64_t to)
 	}
 }
 
-/* Lattice steps by rising distance; the list wraps around at the ends of the numbering. */
+/* Lattice steps by increasing distance. The list wraps around at the ends of the numbering. */
 static void fill_lists(uint32_t *list, uint32_t n, uint32_t neighbours, uint32_t side)
 {
 	uint32_t found = 0;

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  * Copyright 2026 The heddle authors */
 
-/* Rounds are counted in one word, on which those who came early sleep; the last to come clears what
- * belongs to the round and advances it. Times are CLOCK_MONOTONIC. */
+/* One 32-bit word counts the rounds. Processes that arrive early sleep on it (futex); the last one
+ * to arrive clears the round's data and advances the word. Times are CLOCK_MONOTONIC. */
 #include "meet.h"
 
 #include <errno.h>
@@ -32,8 +32,8 @@ int meet_open(const char *path, unsigned parties, struct meet **ret_meet)
 	if (fd < 0)
 		return -errno;
 	void *p = MAP_FAILED;
-	/* With room for it: in a full folder the page could be mapped, and writing to it would
-	 * kill. */
+	/* Allocates the file's space first. In a full folder the page could still be mapped, but a
+	 * write to it would kill the process. */
 	int error = posix_fallocate(fd, 0, sizeof(struct page));
 	if (error == 0) {
 		p = mmap(NULL, sizeof(struct page), PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
@@ -63,8 +63,8 @@ void meet_close(struct meet *m)
 	free(m);
 }
 
-/* Sleeps until *word is no longer `old`. In naps: a cancellation that comes just before the sleep
- * changes no word that the kernel compares. */
+/* Sleeps until *word differs from `old`, for at most NAP_MS at a time. A cancellation just before the
+ * sleep changes no word that the kernel compares, so an unlimited sleep could miss it. */
 static int await(struct page *p, _Atomic uint32_t *word, uint32_t old)
 {
 	struct timespec nap = {0, NAP_MS * 1000000};

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0
  * Copyright 2026 The heddle authors */
 
-/* A common start for programs in separate processes: a small shared file with a barrier, and a word
- * in which the first to launch tells that its kernel has started. A file of zeros, or none, is a
- * fresh one; it can be used again once every party has left in good order. Waiting never lasts
- * longer than a minute. */
+/* A common start for programs in separate processes. A small shared file has a barrier, and a word
+ * by which the first program to launch reports that its kernel has started. A missing file or a
+ * file of zeros is a new one. It can be used again when every program has left normally. No wait
+ * takes longer than a minute. */
 #ifndef HEDDLE_EXAMPLES_MEET_H
 #define HEDDLE_EXAMPLES_MEET_H
 

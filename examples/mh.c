@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0
  * Copyright 2026 The heddle authors */
 
-/* MH: a search for the keys of MD5 digests (MD5Hash of SHOC), in integers: exact. The host draws a
- * key for each batch, digests it, and so knows what the search finds. It digests every key once to
- * learn how many of each warp's digests begin with a given byte. */
+/* MH: a search for the keys of MD5 digests (MD5Hash of SHOC), in integers, so results are exact.
+ * The host chooses a key for each batch and digests it, and so knows what the search must find. It
+ * digests every key once to learn how many of each warp's digests begin with a given byte. */
 #include "common.h"
 
 #include <math.h>
@@ -63,7 +63,7 @@ static void digest_block(const uint32_t constant[64], const uint32_t block[16], 
 	digest[3] = start[3] + d;
 }
 
-/* Key number `key` as the block that MD5 digests: its digits are the characters. */
+/* Makes the block of key number `key` that MD5 digests: the key's digits are the characters. */
 static void block_of(const struct problem *p, uint64_t key, uint32_t block[16])
 {
 	uint8_t text[64] = {0};

@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0
  * Copyright 2026 The heddle authors */
 
-/* MM: products of square matrices of small integers, so that every element is exact. Instead of
+/* MM: products of square matrices of small integers, so every element is exact. Instead of
  * multiplying again, the host checks that C r = A (B r) for a random vector r, in integers modulo
- * 2^64: a wrong element escapes with a chance of one in 2^32, and its row is told. */
+ * 2^64. A wrong element goes unnoticed with a probability of 2^-32; otherwise its row is
+ * reported. */
 #include "common.h"
 
 #include <stdlib.h>
@@ -50,7 +51,7 @@ struct probe {
 	uint32_t n;
 };
 
-/* m times v, row by row; an element that is no integer counts as a wrong one. */
+/* Multiplies m by v, row by row. An element that is not an integer counts as wrong. */
 static void times(const float *m, const uint64_t *v, uint64_t *ret_product, uint32_t n)
 {
 	for (uint32_t i = 0; i < n; i++) {

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0
  * Copyright 2026 The heddle authors */
 
-/* NB: accelerations of bodies under gravity (nbody of the CUDA samples). The host adds up in double
- * precision. The device does so in single precision with an approximate square root, and
- * components of a sum cancel: compared within 2e-5 of max(|value|, 1). A few different systems
- * repeat, so the host computes only those. */
+/* NB: accelerations of bodies under gravity (nbody of the CUDA samples). The host adds in double
+ * precision. The device adds in single precision with an approximate square root, and components of
+ * a sum cancel. So results are compared within 2e-5 of max(|value|, 1). A few different systems
+ * repeat, and the host computes only those. */
 #include "common.h"
 
 #include <math.h>

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0
  * Copyright 2026 The heddle authors */
 
-/* NN: the ten records nearest to each of many points. The kernel leaves the smallest distance of
- * every warp's records, compared bit for bit; the ten warps with the smallest ones hold the ten
- * nearest records, which the host then picks out (for the first query) and compares with a search
- * through all records. */
+/* NN: the ten records nearest to each of many points. The kernel stores the smallest distance among
+ * the records of each warp, which is compared bit for bit. The ten warps with the smallest
+ * distances contain the ten nearest records. For the first query, the host picks these out and
+ * compares them with a search through all records. */
 #include "common.h"
 
 #include <math.h>
@@ -21,7 +21,8 @@ struct problem {
 	uint32_t n, warps;
 };
 
-/* The distances of 16 lanes side by side, so that the compiler can use vectors. */
+/* Computes the distances of 16 lanes side by side, so that the compiler can use vector
+ * instructions. */
 static float nearest_of_warp(const struct problem *p, uint32_t warp, float qx, float qy)
 {
 	float best[16];

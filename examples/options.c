@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  * Copyright 2026 The heddle authors */
 
-/* The command line of the example programs, and where they look for their kernels. */
+/* The command line of the example programs, and the folders in which they look for their
+ * kernels. */
 #include "common.h"
 
 #include <getopt.h>

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  * Copyright 2026 The heddle authors */
 
-/* PF: cheapest ways down a grid of weights. Integers, so the host's dynamic programming over whole
- * rows gives the same values: exact. */
+/* PF: cheapest paths down a grid of weights. Weights are integers, so the host's dynamic
+ * programming over whole rows gives exactly the same values. */
 #include "common.h"
 
 #include <stdlib.h>

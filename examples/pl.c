@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  * Copyright 2026 The heddle authors */
 
-/* PL: likelihoods of a particle filter. The sums over pixels are integers; the exponential on the
- * device is an approximation, so weights and block sums are compared within 2e-5. */
+/* PL: likelihoods of a particle filter. The sums over pixels are integers. The exponential function
+ * of the device is an approximation, so weights and block sums are compared within 2e-5. */
 #include "common.h"
 
 #include <math.h>
@@ -39,7 +39,8 @@ static float weight_of(const struct problem *p, const uint8_t *pixels, uint32_t 
 	return (float)exp((double)((float)sum * p->scale));
 }
 
-/* Work is divided by blocks of all frames, so that each block's sum is one thread's. */
+/* The host divides the work by the blocks of all frames, so that one thread computes the sum of
+ * each block. */
 static void weigh(void *context, uint64_t from, uint64_t to)
 {
 	const struct problem *p = context;

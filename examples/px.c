@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0
  * Copyright 2026 The heddle authors */
 
-/* PX: resampling of a particle filter (particlefilter of Rodinia). The device walks along the
- * cumulative weights from their begin for each particle. The numbers that are looked for rise from
- * particle to particle, so the host walks along once for all. Only comparisons: exact. */
+/* PX: resampling of a particle filter (particlefilter of Rodinia). For each particle, the device
+ * searches the cumulative weights from the start. The searched numbers increase from particle to
+ * particle, so the host searches once for all particles. There are only comparisons, so results are
+ * exact. */
 #include "common.h"
 
 #include <math.h>
@@ -18,7 +19,7 @@ struct problem {
 	uint64_t seed;
 };
 
-/* Weights as likelihoods are: few particles have most of the weight. */
+/* Makes weights like likelihoods: a few particles have most of the weight. */
 static void fill_frame(const struct problem *p, uint64_t frame)
 {
 	uint64_t first = frame * p->n;

@@ -109,7 +109,8 @@ static void round_of(CUfunction fn, CUstream on)
 	if (on)
 		CHECK(cuStreamSynchronize(on));
 	CHECK(cuMemcpyDtoH(host, memory, bytes));
-	/* The kernel applies x * a + c again and again, which is one such step itself. */
+	/* The kernel applies f(x) = x * a + c again and again. The result is a function of the same
+	 * kind. */
 	for (uint32_t i = 0; i < loops; i++) {
 		factor *= 1664525;
 		addend = addend * 1664525 + 1013904223;
@@ -123,7 +124,7 @@ static bool goes_on(uint32_t n)
 	return until ? access(until, F_OK) != 0 : n < contexts;
 }
 
-/* A kernel that touches no memory, as that might be of the context before. */
+/* A kernel that accesses no memory, because the memory could belong to the previous context. */
 static void *race(void *arg)
 {
 	while (!ends) {

@@ -2,9 +2,12 @@
  * Copyright 2026 The heddle authors */
 
 /* A kernel of persistent threads (share.ptx) that keeps as many thread blocks on each SM as heddled
- * says, and shrinks and grows while it runs. Run without heddle run, beside heddled --policy
- * greedy: share auto share.ptx [BLOCKS [ROUNDS]] It prints each number of blocks that it was told.
- * Exit status 1: a result is wrong. */
+ * requests, and shrinks and grows while it runs. Start it without heddle run, beside heddled
+ * --policy greedy:
+ *
+ *     share auto share.ptx [BLOCKS [ROUNDS]]
+ *
+ * It prints each number of blocks that heddled requested. Exit status 1: a result is wrong. */
 #include "heddle/share.h"
 #include "dev/cu_link.h"
 
@@ -66,7 +69,7 @@ static void prepare(const char *file)
 	cu(cuMemsetD8(control, 0, sizeof(struct control)), "memory");
 }
 
-/* Blocks above the bound leave; so do surplus ones of a launch. */
+/* Blocks above the requested number exit, and so do surplus blocks of a launch. */
 static void set_bounds(const struct heddle_share_blocks *may)
 {
 	static uint32_t bound[HEDDLE_SHARE_MAX_SMS];
@@ -102,7 +105,7 @@ static int is_running(void)
 	return 0;
 }
 
-/* Reads the counters on another stream while the kernel runs; finished first. */
+/* Reads the counters on another stream while the kernel runs; `finished` first. */
 static uint64_t report_progress(void)
 {
 	uint64_t count[2];

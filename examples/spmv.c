@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  * Copyright 2026 The heddle authors */
 
-/* SPMV: y = A x with rows of very unequal lengths around a mean, elements in a band. Values are
- * small integers, so sums are exact in any order. */
+/* SPMV: y = A x with rows whose lengths differ greatly around a mean, and elements in a band.
+ * Values are small integers, so sums are exact in any order. */
 #include "common.h"
 
 #define BLOCK 128

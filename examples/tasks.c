@@ -1,8 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0
  * Copyright 2026 The heddle authors */
 
-/* An ordinary __global__ kernel as tasks, each spawned on its own: tasks.c DEVICE FILE.ptx COUNT.
- *	cc tasks.c $(pkg-config --cflags --libs heddle) && ./a.out auto corun.ptx 10000 */
+/* An ordinary __global__ kernel as tasks that are spawned one by one: tasks.c DEVICE FILE.ptx
+ * COUNT.
+ *
+ *     cc tasks.c $(pkg-config --cflags --libs heddle) && ./a.out auto corun.ptx 10000 */
 #include <heddle/task.h>
 #include <stdio.h>
 #include <stdlib.h>

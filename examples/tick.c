@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0
  * Copyright 2026 The heddle authors */
 
-/* A tenant with a short kernel every so often, which wants each to be done soon. Turnaround runs
- * from just before the launch call until the host knows that the kernel is done. As the disturber
- * of a row of other programs it goes on until it is told to end (SIGTERM), and at each SIGUSR1
- * reports what has been since the last. */
+/* A tenant with a short kernel at fixed intervals that must be done soon. Turnaround begins just
+ * before the launch call and ends when the host knows that the kernel is done. To disturb a series
+ * of other programs, it can go on until SIGTERM, and it reports at each SIGUSR1 what happened since
+ * the last one. */
 #include "load.h"
 
 #include <math.h>
@@ -35,7 +35,8 @@ static void listen_to_signals(void)
 	sigaction(SIGINT, &a, NULL);
 }
 
-/* What a thread of burn writes, in every block the same; and room for what the device wrote. */
+/* The values that a thread of burn writes, the same in every block, and memory for what the device
+ * wrote. */
 static float *expect(struct ex_work *w)
 {
 	float *row = ex_alloc(w->block * sizeof(*row));
@@ -49,7 +50,7 @@ static float *expect(struct ex_work *w)
 	return row;
 }
 
-/* 0, or a negative number when the device failed. Adds to *wrong. */
+/* Returns 0, or a negative number if the device failed. Adds the wrong results to *wrong. */
 static int compare(const struct ex_work *w, const float *row, size_t *wrong)
 {
 	struct ex_verdict v = {0};
@@ -80,7 +81,7 @@ struct pace {
 	double wait_ms, every_us, pause_us, seed;
 };
 
-/* The launches, `count` or (0) until told to end; exit status. */
+/* Makes `count` launches (0: until a signal ends it), and returns the exit status. */
 static int run(const struct ex_options *o, struct ex_work *w, size_t count, const struct pace *pace,
 	bool check)
 {
@@ -146,7 +147,7 @@ int main(int argc, char **argv)
 	if (r || threads < 1 || threads > 1024 || count > 1e7)
 		return r ? r - 1 : 2;
 	listen_to_signals();
-	/* One block is enough to measure with: more of them run beside it. */
+	/* Measuring one block is enough, because further blocks run beside it. */
 	if (load_open(&o, blocks > 0 ? (uint32_t)blocks : 1, (uint32_t)threads, kernel_us, &rounds,
 		    &w))
 		return 1;

@@ -2,17 +2,18 @@
  * Copyright 2026 The heddle authors */
 
 /* TP: histograms of angles between points on a sphere (tpacf of Parboil). The host computes the
- * same cosines in single precision, each operation rounded by itself, and counts: exact. A few
- * different random sets repeat, so the host counts only those. */
+ * same cosines in single precision, with each operation rounded separately, and counts them, so
+ * results are exact. A few different random sets repeat, and the host counts only those. */
 #include "common.h"
 
 #include <math.h>
 #include <string.h>
 
-#define BLOCK       256 /* these two as in the kernel */
-#define BINS        20
-#define PI          3.14159265358979323846
-#define FIRST_ANGLE 0.02 /* of the first bin's end, in radians; the last bin takes what is left */
+#define BLOCK 256 /* these two as in the kernel */
+#define BINS  20
+#define PI    3.14159265358979323846
+/* end of the first bin, in radians; the last bin counts all larger angles */
+#define FIRST_ANGLE 0.02
 
 struct problem {
 	float *observed, *random;
@@ -35,7 +36,7 @@ static void fill_points(float *to, uint32_t n, uint64_t seed)
 	}
 }
 
-/* Cosines of angles that grow by the same factor from bin to bin, up to half a turn. */
+/* Returns the cosines of angles that grow by the same factor from bin to bin, up to 180 degrees. */
 static void fill_limits(float *limit)
 {
 	double factor = pow(PI / FIRST_ANGLE, 1.0 / (BINS - 1));
@@ -43,7 +44,7 @@ static void fill_limits(float *limit)
 		limit[k] = (float)cos(FIRST_ANGLE * pow(factor, k));
 }
 
-/* A few cosines side by side, so that the compiler can use vectors. */
+/* Computes a few cosines side by side, so that the compiler can use vector instructions. */
 static void count_point(const struct problem *p, const float *random, uint32_t i, uint32_t *count)
 {
 	enum { SOME = 64 };

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  * Copyright 2026 The heddle authors */
 
-/* VA: c = a + b. The host adds in the same precision: exact. With several passes all of them write
- * the same sums, so a block that got lost shows only in sizes of one pass. */
+/* VA: c = a + b. The host adds in the same precision, so results are exact. With several passes,
+ * all passes write the same sums, so a lost block shows only in sizes with one pass. */
 #include "common.h"
 
 #define BLOCK 256

@@ -19,7 +19,7 @@ static int goes_first(const struct heddle_policy_kernel *a, const struct heddle_
 						  : a->order < b->order;
 }
 
-/* The shortest kernel, apart from kernel `not`; n_kernels: there is none. */
+/* Finds the shortest kernel other than `not`. Returns n_kernels if there is none. */
 static uint32_t shortest(const struct heddle_policy_view *in, uint32_t not )
 {
 	uint32_t best = in->n_kernels;

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0
  * Copyright 2026 The heddle authors */
 
-/* The device of the example programs through the CUDA runtime API: the counterpart of driver.c,
- * with the kernel compiled into the program. --ptx, --toolchain and --library have no meaning here.
- */
+/* Implements the device of the example programs with the CUDA runtime API: the counterpart of
+ * driver.c, with the kernel compiled into the program. --ptx, --toolchain and --library have no
+ * effect here. */
 #include "../device.h"
 #include "runtime.h"
 

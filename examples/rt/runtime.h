@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  * Copyright 2026 The heddle authors */
 
-/* What runtime.cu asks of each program: its launch, in the runtime API's own notation. */
+/* The function that each program defines for runtime.cu: its launch, in the notation of the runtime
+ * API. */
 #ifndef HEDDLE_EXAMPLES_RT_RUNTIME_H
 #define HEDDLE_EXAMPLES_RT_RUNTIME_H
 

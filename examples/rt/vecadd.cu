@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0
  * Copyright 2026 The heddle authors */
 
-/* usage: vecadd [LAUNCHES [ELEMENTS]]. c = a + b on the device, as first programs of CUDA do it;
- * each sum is compared with the host's. nvcc builds it as it stands; clang, without a CUDA toolkit,
- * by rt/clang/build.sh. */
+/* usage: vecadd [LAUNCHES [ELEMENTS]]. Computes c = a + b on the device, like a first CUDA program;
+ * each sum is compared with the host's. nvcc builds it as it is; rt/clang/build.sh builds it with
+ * clang, without a CUDA toolkit. */
 #include <cuda_runtime.h>
 #include <stdio.h>
 #include <stdlib.h>
