@@ -3,9 +3,9 @@
 
 /* The virtual GPU's core: memory, code, and blocks, which execute when a caller steps them. The
  * driver API (drv_*.c) and the block dispatcher (sm.c) use it. The core knows nothing about
- * streams, processes or locks. Several threads can step different blocks in one memory at once. A
- * global memory address is a host address, so kernels can access pinned host memory. Shared and
- * local memory have their own windows in the generic address space. */
+ * streams, processes or the driver's lock. Several threads can step different blocks in one memory
+ * at once. A global memory address is a host address, so kernels can access pinned host memory.
+ * Shared and local memory have their own windows in the generic address space. */
 #ifndef HEDDLE_VGPU_H
 #define HEDDLE_VGPU_H
 
@@ -38,14 +38,17 @@ bool vgpu_mem_find(struct vgpu_mem *m, uint64_t addr, uint64_t *ret_base, uint64
 /* ---- code ---- */
 struct vgpu_module;
 struct vgpu_kernel;
-/* Parses a PTX module. Returns 0, or -EINVAL for a syntax error, explained in diags. An unknown
- * instruction is not an error here: a launch that reaches one ends with VGPU_FAULT_INSTRUCTION. */
+/* Parses a PTX module and allocates its variables. Returns 0, -ENOMEM, -E2BIG if a variable or a
+ * parameter list is too large, or -EINVAL for a syntax error or an unreadable initializer, which
+ * diags explains. An unknown instruction is not an error here: a launch that reaches one ends with
+ * VGPU_FAULT_INSTRUCTION. */
 int vgpu_module_load(struct vgpu_mem *m, const char *ptx, size_t len, struct diag_list *diags,
 	struct vgpu_module **ret);
 /* Sets the line numbers that fault reports use instead of the text's own lines; 0 means no source
  * line. The array is copied. If memory is short, the call has no effect. */
 void vgpu_module_lines(struct vgpu_module *m, const uint32_t *lines, size_t n);
-/* Returns the source line of a line of the text, or 0 if there is none. */
+/* Returns the source line of a line of the text, or 0 if there is none. If vgpu_module_lines was
+ * not called, this is the text's own line. */
 uint32_t vgpu_module_line(const struct vgpu_module *m, uint32_t line);
 void vgpu_module_belongs(struct vgpu_module *mod, unsigned device); /* its variables belong to it */
 /* Makes mod use the managed variables of module `of`, which was loaded from the same text. Call

@@ -255,8 +255,9 @@ struct sm_demand drv_demand_of(const struct drv_func *f, uint32_t threads, uint3
 	return d;
 }
 
-/* Returns true if such a launch is possible. As in NVIDIA's driver (580.159, H100), occupancy is 0
- * if the dynamic shared memory exceeds the function's current limit. */
+/* Returns true if the block size and the dynamic shared memory are within the function's limits. As
+ * in NVIDIA's driver (580.159, H100), occupancy is 0 if the dynamic shared memory exceeds the
+ * function's current limit. */
 static bool launch_fits(const struct drv_func *f, uint32_t threads, size_t shared)
 {
 	return threads && threads <= f->info.max_threads && shared <= (size_t)f->max_dynamic_shared;
