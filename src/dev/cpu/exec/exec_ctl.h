@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  * Copyright 2026 The heddle authors */
 
-/* Handlers that the decoder names directly. These are all except arithmetic, which the decoder
- * looks up by name (key). */
+/* Handlers that the decoder names directly. The decoder looks up all other handlers by name: those
+ * for arithmetic, comparisons, conversions, and loads and stores of strong memory (vec_*.c). */
 #ifndef HEDDLE_VGPU_EXEC_CTL_H
 #define HEDDLE_VGPU_EXEC_CTL_H
 

@@ -25,7 +25,8 @@ struct vpolls {
 };
 
 struct vx;
-/* call it with the value that a strong load or failed atomic read */
+/* Call this after a strong load, or after an atomic operation that changed nothing, with a hash of
+ * the addresses and the values that it read. */
 void vx_poll(struct vx *x, uint64_t hash);
 
 #endif
