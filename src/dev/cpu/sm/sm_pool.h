@@ -24,8 +24,8 @@ struct vgpu_run {
 	void (*done)(struct vgpu_run *r);
 	/* The outcome. */
 	struct vgpu_fault *fault; /* freed by vgpu_run_finish; NULL: none */
-	/* -ENOMEM: a block could not be created; -EAGAIN: no worker thread could be created;
-	 * -ESTALE: the process lost its table entry on the device (sm_lost) */
+	/* -ENOMEM: a block or the fault report could not be created; -ESTALE: the process lost its
+	 * table entry on the device (sm_lost); otherwise an error of sm_launch */
 	int error;
 	uint64_t end_ns;
 	uint64_t thread_insns;
