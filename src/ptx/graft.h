@@ -18,8 +18,8 @@
  * imported again under another prefix.
  *
  * The imported entry, functions and variables are renamed to prefix + name ("k1_" + "va"). The
- * prefix "" keeps the names. The entry is always renamed, so the caller knows its new name. Symbols
- * that both modules share are neither renamed nor copied:
+ * prefix "" keeps the names. The entry's new name is always prefix + name, even if it is .weak.
+ * Symbols that both modules share are neither renamed nor copied:
  * - .extern functions and variables, matched by name. If the modules mean different objects by one
  *   name, the caller has to rename one first.
  * - .weak functions whose text is equal in both modules and that reach only shared symbols. A .weak
@@ -104,8 +104,9 @@ int ptx_graft_error(const struct ptx_graft *g);
  * names resolve in m. For example, "`.visible .entry both(.param .u64 p)\n{\n}`" creates an empty
  * kernel, which can receive code. On -EINVAL the message is in diags and m is unchanged. */
 int ptx_add_text(struct ptx_module *m, struct diag_list *diags, const char *text, size_t len);
-/* Prints the head of a function up to its body, under another name: "`.visible .entry va(…)`". The
- * launch-bound directives are left out; ptx_bounds_get reads them. */
+/* Prints the head of a function up to its parameters, under another name: "`.visible .entry
+ * va(…)`". The directives after the parameters are left out; ptx_bounds_get reads the launch
+ * bounds. */
 void ptx_print_head(const struct ptx_func *f, const char *name, struct strbuf *out);
 
 /* ---- .maxntid, .reqntid, .minnctapersm, .maxnreg ---- */

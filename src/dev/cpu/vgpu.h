@@ -27,8 +27,8 @@ bool vgpu_mem_hold(struct vgpu_mem *m, uint64_t addr, uint64_t bytes, uint64_t *
 void vgpu_mem_drop(struct vgpu_mem *m, uint64_t base);
 /* Allocates pinned host memory; vgpu_mem_remove_host frees it. */
 int vgpu_mem_alloc_host(struct vgpu_mem *m, uint64_t bytes, uint64_t *ret_addr);
-/* Makes host memory accessible to kernels at its own address (cuMemHostAlloc,
- * cuMemHostRegister). */
+/* Makes host memory accessible to kernels at its own address (cuMemHostRegister). Returns -EEXIST
+ * if it overlaps an allocation, -EINVAL or -ENOMEM. */
 int vgpu_mem_add_host(struct vgpu_mem *m, void *p, uint64_t bytes);
 int vgpu_mem_remove_host(struct vgpu_mem *m, void *p);
 /* Finds the allocation that contains addr. Returns false if there is none. */
@@ -79,9 +79,9 @@ void vgpu_set_fma(enum vgpu_fma how); /* for modules that are loaded from now on
  * with turns of equal length. Call it before any block is created. */
 void vgpu_set_turns(uint64_t seed);
 /* Sets the initial contents of a new block's registers, shared memory and local memory. With a seed
- * they are random, as on a GPU, derived from the seed and the block's number. With 0, memory is
- * zero, and registers are zero or have values of an earlier block. Call it before any block is
- * created. */
+ * they are random, as on a GPU, derived from the seed and the block's number. With 0, shared memory
+ * is zero; registers and local memory are zero or have values of an earlier block or call. Call it
+ * before any block is created. */
 void vgpu_set_garbage(uint64_t seed);
 /* Makes global memory weakly ordered, as PTX allows: reorderings are random, derived from the seed
  * and the block's number. With 0, memory is strongly ordered. Call it before any module is
@@ -157,7 +157,8 @@ enum vgpu_state {
 	VGPU_RUNNING, /* used up its budget */
 	VGPU_DONE,
 	VGPU_FAULT, /* see vgpu_block_fault */
-	/* every warp is in a nanosleep or polls an unchanged value; step the block again later */
+	/* no warp can run now, and at least one is in a nanosleep or polls an unchanged value; step
+	 * the block again later */
 	VGPU_IDLE,
 };
 /* Creates a block. smid is its SM, and slot is its index among the blocks of that SM (for

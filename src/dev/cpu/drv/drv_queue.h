@@ -143,8 +143,8 @@ void drv_stream_release(struct drv_stream *s);
 /* Returns the stream of a handle. The handles 0, 1 and 2 are the default streams. NULL if the
  * handle is invalid or belongs to another context. */
 struct drv_stream *drv_stream_of(struct drv_ctx *c, CUstream h);
-/* Returns a stream of any context, for calls that are allowed while another context is current:
- * copies, memsets, waits, frees. */
+/* Returns a stream of any context, for calls that are allowed while another context is current,
+ * such as copies, memsets, waits, frees and queries. */
 struct drv_stream *drv_stream_any(struct drv_ctx *c, CUstream h);
 void drv_record_unref(struct drv_record *r);
 bool drv_value_met(const struct drv_value *v);

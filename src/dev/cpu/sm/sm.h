@@ -40,7 +40,7 @@ struct sm_config {
 	/* simulated compile time of a text that is not in the driver's cache */
 	uint32_t assemble_ms;
 	char crash[64]; /* a text that contains this crashes the compiler; empty: none */
-	/* each such text crashes the compiler only once; only if CUDA_CACHE_PATH is set */
+	/* each such text crashes the compiler only the first time; this needs CUDA_CACHE_PATH */
 	bool once;
 	char hang[64];    /* or are never compiled */
 	char count[200];  /* vgpu_set_counts */
