@@ -32,8 +32,8 @@ static const char *const system_paths[] = {
 	"/run/opengl-driver/lib/libcuda.so.1",
 };
 
-/* Paths of an installed virtual GPU, relative to the folder of the heddle command, or to the folder
- * of a program that is itself part of heddle. */
+/* Paths of an installed virtual GPU: absolute, or relative to the folder of the running program
+ * (the heddle command, or another program of heddle). */
 static const char *const cpu_places[] = {HEDDLE_PARTS "/cpu/libcuda.so.1", "../cpu/libcuda.so.1"};
 /* Path of the virtual GPU in a build tree, relative to the program's folder or a folder above
  * it. */

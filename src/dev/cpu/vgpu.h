@@ -2,10 +2,10 @@
  * Copyright 2026 The heddle authors */
 
 /* The virtual GPU's core: memory, code, and blocks, which execute when a caller steps them. The
- * driver API (drv_*.c) and the block dispatcher (sm.c) use it. The core knows nothing about
- * streams, processes or the driver's lock. Several threads can step different blocks in one memory
- * at once. A global memory address is a host address, so kernels can access pinned host memory.
- * Shared and local memory have their own windows in the generic address space. */
+ * driver API (drv_*.c) and the block dispatcher (sm/) use it. The core knows nothing about streams,
+ * processes or the driver's lock. Several threads can step different blocks in one memory at once.
+ * A global memory address is a host address, so kernels can access pinned host memory. Shared and
+ * local memory have their own windows in the generic address space. */
 #ifndef HEDDLE_VGPU_H
 #define HEDDLE_VGPU_H
 
