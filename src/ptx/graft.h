@@ -126,7 +126,7 @@ int ptx_bounds_lower_maxnreg(struct ptx_module *m, struct ptx_func *f, uint32_t 
 /* Adds a register limit (.maxnreg) if f has no limit: the greatest with which its largest block can
  * be launched. Without a limit ptxas 12.8 to 13.3 choose one themselves, and can then recompute
  * values from registers that they have already overwritten. This was seen on an H100 with driver
- * 580, in the preemptible form of kernels/ sort built by clang. With any limit the same form is
+ * 580, in the preemptible form of kernels/sort.cu built by clang. With any limit the same form is
  * correct. */
 int ptx_bounds_state_registers(struct ptx_module *m, struct ptx_func *f);
 /* Returns f's directive that launches its blocks in clusters, or NULL if f has none. */

@@ -169,9 +169,10 @@ int vgpu_block_create(const struct vgpu_launch *l, uint64_t block_index, uint32_
  * one. */
 void vgpu_block_reset(struct vgpu_block *b, uint64_t block_index);
 void vgpu_block_destroy(struct vgpu_block *b);
-/* Executes up to `budget` warp instructions, round robin over the block's warps. Adds the number of
- * executed thread instructions to *io_thread_insns. *io_clock is the clock of the block's SM; it
- * advances by the cycles spent. The dispatcher steps the blocks of one SM in turn. */
+/* Executes up to `budget` warp instructions; the block's warps take turns (vgpu_set_turns). Adds
+ * the number of executed thread instructions to *io_thread_insns. *io_clock is the clock of the
+ * block's SM; it advances by the cycles spent. The dispatcher steps the blocks of one SM in
+ * turn. */
 enum vgpu_state vgpu_block_step(
 	struct vgpu_block *b, uint64_t budget, uint64_t *io_thread_insns, uint64_t *io_clock);
 const struct vgpu_fault *vgpu_block_fault(const struct vgpu_block *b);
