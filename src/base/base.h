@@ -2,8 +2,8 @@
  * Copyright 2026 The heddle authors */
 
 /* The base of all layers: memory arenas, growing arrays, byte buffers, hashes. Nothing here does
- * I/O, logs or exits. If memory runs out, arena and vector functions return NULL (or -ENOMEM) and
- * leave their object unchanged, so that a library can return an error to its caller. */
+ * I/O, logs or exits. If memory runs out, arena functions return NULL and vector functions return
+ * false. They leave their object unchanged, so that a library can return an error to its caller. */
 #ifndef HEDDLE_BASE_H
 #define HEDDLE_BASE_H
 
@@ -35,7 +35,8 @@ struct arena {
 void arena_init(struct arena *a, size_t limit_bytes);
 void arena_finish(struct arena *a);
 void *arena_alloc_chunk(struct arena *a, size_t bytes); /* arena_alloc in a chunk of its own */
-/* Returns 16-byte aligned memory that is not zeroed, or NULL if out of memory. */
+/* Returns 16-byte aligned memory that is not zeroed. Returns NULL if memory runs out or the arena's
+ * limit is reached. */
 static inline void *arena_alloc(struct arena *a, size_t bytes)
 {
 	size_t need = (bytes + 15) & ~(size_t)15;

@@ -595,7 +595,7 @@ bool demangle(const char *symbol, struct strbuf *out)
 /* ---- matching a user's text ---- */
 
 /* Returns the index of the parameter list: the first "(" outside "<...>" that is not part of a
- * name. */
+ * name. Returns the length of s if there is none. */
 static size_t find_params(const char *s)
 {
 	size_t depth = 0, i = 0;

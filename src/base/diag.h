@@ -2,8 +2,8 @@
  * Copyright 2026 The heddle authors */
 
 /* Diagnostics: the error, its location, and what to do next. Parsers collect diagnostics and
- * continue; only the command line prints them. A list stores at most DIAG_MAX entries; further ones
- * are only counted. */
+ * continue; they never print them. A list stores at most DIAG_MAX entries; further ones are only
+ * counted. */
 #ifndef HEDDLE_DIAG_H
 #define HEDDLE_DIAG_H
 

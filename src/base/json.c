@@ -152,8 +152,8 @@ void json_num(struct json *j, const char *key, double value)
 
 	begin_value(j, key);
 	if (isfinite(value)) {
-		/* Finds the shortest text that reads back as the same value. A decimal comma of the
-		 * locale is replaced, because JSON does not allow it. */
+		/* Uses the first of 6, 15, 16 and 17 digits that reads back as the same value. A
+		 * decimal comma of the locale is replaced, because JSON does not allow it. */
 		for (int digits = 6; digits <= 17; digits += digits == 6 ? 9 : 1) {
 			snprintf(text, sizeof(text), "%.*g", digits, value);
 			if (strtod(text, NULL) == value)

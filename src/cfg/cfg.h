@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0
  * Copyright 2026 The heddle authors */
 
-/* Control flow and data flow of one function. All results are allocated in the given arena. A graph
- * describes the body as it was when the graph was built; rebuild it after changing the body. */
+/* Control flow and data flow of one function. All results are allocated in the given arena, except
+ * those of cfg_spans_find. A graph describes the body as it was when the graph was built; rebuild
+ * it after changing the body. */
 #ifndef HEDDLE_CFG_H
 #define HEDDLE_CFG_H
 
@@ -76,8 +77,8 @@ enum cfg_assume {
 	 * barrier or similar synchronization */
 	CFG_NO_RACES = 2,
 };
-/* but: for each block marked here, assume that all threads of a warp leave the block by the same
- * edge. NULL: no such block. */
+/* `but` marks blocks: for each of them, assume that all threads of a warp leave the block by the
+ * same edge. NULL: no such block. */
 int cfg_uniformity(struct arena *a, const struct cfg *g, unsigned assume, const bool *but,
 	struct cfg_uniformity **ret);
 /* Does the same as cfg_uniformity for a caller that knows more than the code shows, for example
@@ -98,14 +99,15 @@ struct cfg_demand {
 };
 void cfg_demand(const struct ptx_module *m, const struct ptx_func *f, struct cfg_demand *ret);
 bool cfg_blocks_1d(const struct ptx_func *f); /* .reqntid N, 1, 1 */
-/* Estimates the registers per thread that ptxas allocates without a limit: a multiple of 8 from 16
- * to 255. For 374 kernels with ptxas 13.0, 62 % of the estimates are the right multiple of 8, and
- * 89 % are off by at most 8. The worst are 0.5 and 1.5 times the true count. Returns -ENOMEM if out
- * of memory. */
+/* Estimates the registers per thread that ptxas allocates without a limit: a multiple of 8 of at
+ * least 16, and at most 255. For 374 kernels with ptxas 13.0, 62 % of the estimates are the right
+ * multiple of 8, and 89 % are off by at most 8. The worst are 0.5 and 1.5 times the true count.
+ * Returns -ENOMEM if out of memory. */
 int cfg_registers(struct arena *a, const struct cfg *g, uint32_t *ret);
 
-/* Prints the graph as text: one line per block, and one per register that is not block-uniform. u
- * and l can be NULL. */
+/* Prints the graph as text: one line per block, and one per register that is not block-uniform.
+ * Adds lines for the peak number of live registers, and for irreducible loops and indirect
+ * branches. u and l can be NULL. */
 struct cfg_uniformity;
 void cfg_dump(const struct cfg *g, const struct cfg_uniformity *u, const struct cfg_liveness *l,
 	struct strbuf *out);

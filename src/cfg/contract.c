@@ -194,8 +194,9 @@ static int find_sums(struct finding *x, uint32_t at)
 	return r;
 }
 
-/* Returns true if the operand is a constant, or a load from constant memory at a constant address.
- * Machine instructions accept both directly as operands. */
+/* Returns true if the operand is a constant, or a load of a parameter or of constant memory at a
+ * fixed address. Machine instructions accept both directly as operands. Follows up to 16 moves,
+ * negations and absolute values. */
 static bool is_constant(const struct finding *x, const struct ptx_opd *o, uint32_t at)
 {
 	for (unsigned steps = 0; steps < 16; steps++) {
@@ -289,7 +290,7 @@ static void doubt(struct finding *x, uint32_t product)
 	x->ret->doubtful = MIN(x->ret->doubtful, product);
 }
 
-/* Records a product that only sums in its own block read. */
+/* Records a product that only later additions in its own block use. */
 static void note_here(struct finding *x, uint32_t product)
 {
 	for (size_t i = 0; i < x->sums.len; i++) {
@@ -303,8 +304,9 @@ static void note_here(struct finding *x, uint32_t product)
 	}
 }
 
-/* Records a product that sums in other blocks read. The final multiplication of a division or
- * reciprocal cannot be given a rounding modifier, so for these the sums get the modifier. */
+/* Records a product if additions in other basic blocks use it, or additions in the next iteration
+ * of a loop. The final multiplication of a division or reciprocal cannot be given a rounding
+ * modifier, so in this case the additions get the modifier. */
 static void note_elsewhere(struct finding *x, uint32_t product)
 {
 	bool is_mul = stmt(x, product)->mn->op == PTX_OP_mul;
@@ -370,7 +372,7 @@ static bool may_fuse(const struct finding *x, uint32_t product, uint32_t sum, bo
 	       (x->g->block_of[product] == x->g->block_of[sum] && !is_split(x, product, sum));
 }
 
-/* Records a product (mul) if each of its sums (add) can take it. */
+/* Records a product (mul) if ptxas may fuse it into every addition that uses it. */
 static void note_candidate(struct finding *x, uint32_t product)
 {
 	struct contract_fused f;

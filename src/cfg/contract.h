@@ -6,11 +6,12 @@
  * fused-multiply-add"). A fused pair is rounded once. If ptxas decides differently in a form than
  * in the original kernel, the results differ in their last bits. Experiments with ptxas 12.9 and
  * 13.0 showed how it decides (tests/pass/contract.py compares forms):
- * - It fuses a product only if all its readers are sums of the same type and read no other value
- *   there. If a factor is a constant or a parameter, the sums can be anywhere. Otherwise all sums
- *   have to be in the product's basic block (of ptxas).
- * - A sum of two products takes the first one. It takes the second if only that one has no other
- *   reader. If one sum does not take a product, ptxas fuses the product with no sum.
+ * - It fuses a product only if every instruction that uses it is an addition or subtraction of the
+ *   same type, and if no other value can reach that operand. If a factor is a constant or a
+ *   parameter, these additions can be anywhere. Otherwise all of them have to be in the product's
+ *   basic block (of ptxas).
+ * - An addition of two products takes the first one. It takes the second if only the second has no
+ *   other use. If one addition does not take a product, ptxas fuses the product with no addition.
  * - A branch ends a basic block, even around one instruction. So do a guarded memory access, a
  *   division with a slow path, and a fence, because they become branches. Guarded arithmetic does
  *   not, but a guarded product is never fused.
@@ -63,11 +64,13 @@ bool contract_splits(const struct ptx_stmt *s);
 /* Makes contraction decisions explicit in function f of module m. Each pair that ptxas contracts
  * across blocks becomes one instruction. Each product that ptxas never contracts gets an explicit
  * rounding. Pairs that ptxas contracts only within a block stay as they are. Adds the number of
- * changes to *ret_n. Returns -ENOMEM, or -EINVAL with diags (a bug). (in contract_settle.c) */
+ * changes to *ret_n. Returns -ENOMEM, -E2BIG (cfg_chains), or -EINVAL with diags (a bug). (in
+ * contract_settle.c) */
 int contract_settle(
 	struct ptx_module *m, struct ptx_func *f, struct diag_list *diags, size_t *ret_n);
 /* Contracts as ptxas does, for interpreters of PTX, which do not run ptxas: each sum with a chosen
- * product becomes one instruction. Adds their number to *ret_n. */
+ * product becomes one instruction. Adds their number to *ret_n. Returns the same errors as
+ * contract_settle. */
 int contract_fuse(struct ptx_module *m, struct ptx_func *f, struct diag_list *diags, size_t *ret_n);
 
 #endif

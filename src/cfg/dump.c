@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0
  * Copyright 2026 The heddle authors */
 
-/* Prints a graph as text, for tests and for people. The format is stable, with one line per block.
- * A block's name is its number and the source line of its first statement. */
+/* Prints a graph as text, for tests and for people. The format is stable: one line per block, then
+ * lines for registers and for the whole graph. A block's name is its number, followed by the source
+ * line of its first statement. */
 #include "cfg/cfg.h"
 
 static const char *const level_names[] = {"divergent", "warp", "block"};

@@ -16,9 +16,13 @@
 #include <errno.h>
 #include <stdlib.h>
 
-/* A value as a set of products to add up, each at most once, one bit per product. Bit i is a
- * product of up to three factors. i / 4 selects the first: none (0), tid.x (1), tid.y (2) or tid.z
- * (3). ntid.y is a factor if i & 2, ntid.x if i & 1. The set is 0 if the value is no such sum. */
+/* A value as a set of products to add up, each at most once, one bit per product. Bit i stands for
+ * a product of up to three factors:
+ * - i / 4 selects the first factor: none (0), tid.x (1), tid.y (2) or tid.z (3)
+ * - i & 2: ntid.y is a factor
+ * - i & 1: ntid.x is a factor
+ *
+ * For example, bit 9 (4 * 2 + 1) is tid.y * ntid.x. The set is 0 if the value is no such sum. */
 #define NTID_X (1u << 1)
 #define NTID_Y (1u << 2)
 #define TID_X  (1u << 4)

@@ -45,7 +45,8 @@ int cfg_draft_from(const struct cfg *g, struct cfg_draft *d);
  * possible; a guarded branch to the part that comes next is inverted. The caller owns *ret_body.
  *
  * As a check, the graph of the written body is built and compared with the draft. Returns -EINVAL
- * if they differ, because of a branch among the statements or a target that does not exist. */
+ * if they differ, because of a branch among the statements or a target that does not exist, or
+ * -ENOMEM. */
 int cfg_write(
 	struct ptx_module *m, struct ptx_func *f, const struct cfg_draft *d, ptx_body *ret_body);
 /* Does the same as cfg_write. ret_first[i] is the index of part i's first statement in *ret_body,

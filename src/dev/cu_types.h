@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0
  * Copyright 2026 The heddle authors */
 
-/* Handles and structures of the CUDA driver API, in the layout of its 64-bit binary interface.
- * heddle never looks inside a handle, whether it belongs to the vendor's driver or to the virtual
- * GPU. */
+/* Handles and structures of the CUDA driver API, in the layout of its 64-bit binary interface. Only
+ * the virtual GPU's driver looks inside its own handles; all other code treats every handle as
+ * opaque. */
 #ifndef HEDDLE_CU_TYPES_H
 #define HEDDLE_CU_TYPES_H
 

@@ -32,8 +32,8 @@ static const char *const system_paths[] = {
 	"/run/opengl-driver/lib/libcuda.so.1",
 };
 
-/* Paths of an installed virtual GPU, relative to the folder of the heddle command, or to the folder
- * of a program that is itself part of heddle. */
+/* Paths of an installed virtual GPU: absolute, or relative to the folder of the running program
+ * (the heddle command, or another program of heddle). */
 static const char *const cpu_places[] = {HEDDLE_PARTS "/cpu/libcuda.so.1", "../cpu/libcuda.so.1"};
 /* Path of the virtual GPU in a build tree, relative to the program's folder or a folder above
  * it. */
@@ -200,8 +200,8 @@ bool dev_parse(const char *text, enum dev_kind *ret, int *ret_ordinal)
 
 enum dev_compiler dev_compiler(int version)
 {
-	/* Each of these releases was tried with its ptxas. Releases 13.1 to 13.3 behave like 13.0.
-	 * Releases 13.4 and 13.5 behave like 12.0 to 12.6. */
+	/* Each of these releases was tried with its own ptxas. Releases 12.8 to 13.3 generate wrong
+	 * code for some kernels; 12.0 to 12.6, 13.4 and 13.5 do not. */
 	static const struct {
 		int from, to; /* 1000 times the major number and 10 times the minor one */
 		enum dev_compiler is;

@@ -25,12 +25,12 @@ enum dev_kind {
 
 /* Loads a driver (RTLD_LOCAL) and fills *ret. If path is NULL, the driver is searched in the usual
  * place of its kind:
- * - cpu: beside the program, or in its build tree
+ * - cpu: heddle's installation or build tree
  * - cuda: the system's driver, never a library with a marker of heddle
  *
- * dev_open calls no function of the driver, except that DEV_AUTO asks for the number of devices. It
- * is thread safe. Returns -ENOENT if there is no such library, -ELIBBAD if the library is not a
- * driver.
+ * dev_open calls no function of the driver, except for DEV_AUTO, which calls cuInit and
+ * cuDeviceGetCount of the system's driver. It is thread safe. Returns -ENOENT if there is no such
+ * library, -ELIBBAD if the library is not a driver.
  *
  * The functions of the system's driver are looked up with the program's dlsym, so that a preloaded
  * library that limits memory sees the calls. The functions of an explicit path are always those of

@@ -27,7 +27,8 @@
 
 #define STACK  ((size_t)64 << 10)
 #define FD_MAX 65536
-/* the socket's descriptor is moved to this number or above, because 0 to 3 get other files */
+/* the socket's descriptor is copied to this number or above first, because 0 to 2 then become
+ * /dev/null and 3 becomes the socket */
 #define FD_ABOVE 16
 
 #define TRIES   16

@@ -89,8 +89,8 @@ static int keep_first(void *user, struct image_bytes section)
 	return section.len ? 1 : 0;
 }
 
-/* In this section each line ends with a NUL. Lines that contained only a comment or .loc are
- * empty. */
+/* In the section .nv_debug_ptx_txt each line ends with a NUL. Lines that contained only a comment
+ * or .loc are empty. */
 int image_elf_ptx(struct image_bytes cubin, char **ret, size_t *ret_len)
 {
 	struct image_bytes section = {0};

@@ -3,7 +3,8 @@
 
 /* Parses containers of device code: headers, entries, and the choice of the entry for a device.
  * Fields are read with memcpy at fixed offsets (little-endian hosts only, like CUDA). Every length
- * is checked against the remaining bytes before use. */
+ * is checked against the remaining bytes before use, except for images without a known length
+ * (image_span, image_prelinked). */
 #include "image/image.h"
 
 #include <errno.h>

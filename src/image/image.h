@@ -10,8 +10,8 @@
  * architecture: plain, LZ4 or zstd. Programs also pass plain PTX text and plain cubins. Executables
  * contain consecutive containers in the sections .nv_fatbin and __nv_relfatbin.
  *
- * All functions except image_span treat their input as hostile: reads and memory are bounded. No
- * function keeps state, and all are thread safe. */
+ * All functions except image_span and image_prelinked treat their input as hostile: reads and
+ * memory are bounded. No function keeps state, and all are thread safe. */
 #ifndef HEDDLE_IMAGE_H
 #define HEDDLE_IMAGE_H
 

@@ -10,7 +10,7 @@
 
 #include <string.h>
 
-/* Reads the name at s and returns the text after it in *ret_end. */
+/* Returns the module symbol that is named at s, or NULL. *ret_end is the text after the name. */
 static struct ptx_sym *read_name(const struct ptx_module *m, const char *s, const char **ret_end)
 {
 	char word[512] = {0};

@@ -61,8 +61,8 @@ const char *ptx_reg_name(const struct ptx_func *f, uint32_t reg, char *buf, size
 		snprintf(buf, size, "%%bad%u", reg);
 		return buf;
 	}
-	/* The digits are written without printf, because ptx_validate needs the name of every
-	 * operand. */
+	/* The digits are written without printf, which would be slow: ptx_validate asks for the
+	 * name of every register operand. */
 	for (uint32_t v = r->number; r->sym->count && (v || !n); v /= 10)
 		digits[n++] = (char)('0' + v % 10);
 	len = MIN(strlen(r->sym->name), size - 1);
@@ -245,9 +245,9 @@ int ptx_raise_version(struct ptx_module *m, unsigned version)
 	return 0;
 }
 
-/* Returns the ISA version (62 is 6.2) that an instruction of added code needs. Only the listed
- * operations need more than 6.0, the first version with sm_70. A later version removes nothing that
- * an earlier one has, so raising .version is safe. */
+/* Returns the ISA version (62 is 6.2) that an instruction of added code needs. Of the operations
+ * that passes add, only those below need more than 6.0, the first version with sm_70. A later
+ * version removes nothing that an earlier one has, so raising .version is safe. */
 static unsigned version_of(enum ptx_op op)
 {
 	return op == PTX_OP_nanosleep ? 63 : op == PTX_OP_activemask ? 62 : 60;

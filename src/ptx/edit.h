@@ -36,7 +36,8 @@ const char *ptx_reg_name(const struct ptx_func *f, uint32_t reg, char *buf, size
 
 /* Copies a function under a new name, for callees that a pass specializes. The copy has its own
  * registers, labels and variables, so its statements can be rewritten freely. It is inserted into
- * the module before function `before`, or at the end if `before` is NULL. */
+ * the module before function `before`, or at the end if `before` is NULL. Returns NULL if another
+ * function has this name, or if out of memory. */
 struct ptx_func *ptx_clone_func(struct ptx_module *m, const struct ptx_func *f, const char *name,
 	const struct ptx_func *before);
 /* Removes a function from the module. The caller makes sure that no code refers to it. */

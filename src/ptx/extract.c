@@ -119,7 +119,8 @@ void ptx_visit_globals(
 static void reach_body(void *user, const struct ptx_sym *sym)
 {
 	if (sym->kind == PTX_SYM_FUNC && sym->func && sym->func->has_body)
-		/* the function, not its alias, or it would be in the list twice */
+		/* Adds the function itself, not its alias. Otherwise it could be in the list
+		 * twice. */
 		reach(user, sym->func->sym);
 }
 

@@ -132,7 +132,8 @@ static struct value number(struct fold *f)
 	struct value v = {0};
 
 	if (ch_is(*from, CH_START)) {
-		/* WARP_SZ has a value. Other names are skipped, and the value is unknown. */
+		/* WARP_SZ has a value. A name with '%' is an error. Other names are skipped, and
+		 * the value is unknown. */
 		f->s = ptx_ident_end(from);
 		if (ptx_word_is(from, "WARP_SZ"))
 			return (struct value){32, false};

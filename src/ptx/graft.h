@@ -6,8 +6,8 @@
  * - ptx_flatten removes a function's inner scopes, for passes that move statements.
  * - ptx_graft copies a function's statements into another function, any number of times.
  *
- * New names begin with "%hd_", "$hd_" or "hd_" and a number that no other graft of the module uses.
- * Like all operations on a module, these are not thread safe. */
+ * The new names of ptx_flatten and ptx_graft begin with "%hd_", "$hd_" or "hd_" and a number that
+ * no other copy in the module uses. Like all operations on a module, these are not thread safe. */
 #ifndef HEDDLE_PTX_GRAFT_H
 #define HEDDLE_PTX_GRAFT_H
 
@@ -18,8 +18,8 @@
  * imported again under another prefix.
  *
  * The imported entry, functions and variables are renamed to prefix + name ("k1_" + "va"). The
- * prefix "" keeps the names. The entry is always renamed, so the caller knows its new name. Symbols
- * that both modules share are neither renamed nor copied:
+ * prefix "" keeps the names. The entry's new name is always prefix + name, even if it is .weak.
+ * Symbols that both modules share are neither renamed nor copied:
  * - .extern functions and variables, matched by name. If the modules mean different objects by one
  *   name, the caller has to rename one first.
  * - .weak functions whose text is equal in both modules and that reach only shared symbols. A .weak
@@ -32,8 +32,8 @@
  * numbers of the module that they come from. .version becomes the later of both, and .target is
  * joined (target.h). Debug sections, .file and .loc are not copied.
  *
- * Returns 0 and the imported function. On an error `into` is unchanged, and diags explains every
- * error except -ENOMEM:
+ * Returns 0 and the imported function. On an error other than -ENOMEM, `into` is unchanged, and
+ * diags explains the error:
  * - -ENOENT: no such function with a body
  * - -EEXIST: a name exists already
  * - -ENOTSUP: the modules do not fit together (32-bit addresses, incompatible targets, sm_90a into
@@ -42,10 +42,11 @@
 int ptx_import(struct ptx_module *into, const struct ptx_module *from, const char *entry,
 	const char *prefix, struct diag_list *diags, struct ptx_func **ret);
 
-/* Removes f's inner scopes. Declarations move to the front; one that hid another gets a fresh name.
- * Other statements keep their order, and registers keep their numbers. Braces remain only around
- * call sequences: straight-line code (no label, branch or inner brace) that declares .param
- * variables for its call. A pass that moves statements must keep a call sequence together.
+/* Removes f's inner scopes. Declarations move to the front. Those of inner scopes, and labels
+ * there, get fresh names. Other statements keep their order, and registers keep their numbers.
+ * Braces remain only around call sequences: straight-line code (no label, branch or inner brace)
+ * that declares .param variables for its call. A pass that moves statements must keep a call
+ * sequence together.
  *
  * Returns 0, or leaves f unchanged and returns:
  * - -EINVAL if braces do not match or a name would change its meaning; diags explains it
@@ -62,9 +63,12 @@ int ptx_flatten(struct ptx_module *m, struct ptx_func *f, struct diag_list *diag
 struct ptx_graft;
 
 /* Creates a graft, which copies code of function `guest` into function `host`. Returns -ENOTSUP,
- * explained in diags, if the guest declares a .global variable in its body (which must not be
- * duplicated) or has text statements in an inner scope (call ptx_flatten first). Other errors are
- * -ENOMEM and -E2BIG. */
+ * explained in diags, if the guest's code cannot be copied:
+ * - Its body declares a .global or .extern variable, which must not be duplicated.
+ * - It declares a variable of unknown type.
+ * - One of its unknown instructions names a parameter of the guest, and host is another function.
+ *
+ * Other errors are -EINVAL (unmatched braces), -ENOMEM and -E2BIG. */
 int ptx_graft_new(struct ptx_module *m, struct ptx_func *host, const struct ptx_func *guest,
 	struct diag_list *diags, struct ptx_graft **ret);
 void ptx_graft_free(struct ptx_graft *g);
@@ -86,8 +90,8 @@ struct ptx_sym *ptx_graft_sym(struct ptx_graft *g, const struct ptx_sym *guest_s
  * before copying the first statement. */
 void ptx_graft_map(struct ptx_graft *g, const struct ptx_sym *guest_sym, struct ptx_sym *host_sym);
 /* From now on copied statements use host_reg in place of guest_reg, a register of the same type. No
- * instruction stored as text may name guest_reg. Returns -E2BIG if too many registers are mapped
- * (only a few are possible). */
+ * instruction stored as text may name guest_reg. Returns -E2BIG if more than PTX_COPY_SAME (4)
+ * registers are mapped. */
 int ptx_graft_map_reg(struct ptx_graft *g, uint32_t guest_reg, uint32_t host_reg);
 /* Appends declarations of the copied function's .reg parameters to body, because no statement
  * declares these. */
@@ -100,8 +104,9 @@ int ptx_graft_error(const struct ptx_graft *g);
  * names resolve in m. For example, "`.visible .entry both(.param .u64 p)\n{\n}`" creates an empty
  * kernel, which can receive code. On -EINVAL the message is in diags and m is unchanged. */
 int ptx_add_text(struct ptx_module *m, struct diag_list *diags, const char *text, size_t len);
-/* Prints the head of a function up to its body, under another name: "`.visible .entry va(…)`". The
- * launch-bound directives are left out; ptx_bounds_get reads them. */
+/* Prints the head of a function up to its parameters, under another name: "`.visible .entry
+ * va(…)`". The directives after the parameters are left out; ptx_bounds_get reads the launch
+ * bounds. */
 void ptx_print_head(const struct ptx_func *f, const char *name, struct strbuf *out);
 
 /* ---- .maxntid, .reqntid, .minnctapersm, .maxnreg ---- */
@@ -118,10 +123,11 @@ uint32_t ptx_bounds_threads(const struct ptx_bounds *b);
 int ptx_bounds_set(struct ptx_module *m, struct ptx_func *f, const struct ptx_bounds *b);
 /* Lowers .maxnreg to max, or adds it if f has none. The other directives stay as written. */
 int ptx_bounds_lower_maxnreg(struct ptx_module *m, struct ptx_func *f, uint32_t max);
-/* Adds a register limit (.maxnreg) if f has none: the greatest with which its largest block can be
- * launched. Without a limit ptxas 12.8 to 13.3 choose one themselves, and then recompute values
- * from registers that they have already overwritten. This was seen on an H100 with driver 580, in
- * the preemptible form of kernels/ sort built by clang. With any limit the same form is correct. */
+/* Adds a register limit (.maxnreg) if f has no limit: the greatest with which its largest block can
+ * be launched. Without a limit ptxas 12.8 to 13.3 choose one themselves, and can then recompute
+ * values from registers that they have already overwritten. This was seen on an H100 with driver
+ * 580, in the preemptible form of kernels/sort.cu built by clang. With any limit the same form is
+ * correct. */
 int ptx_bounds_state_registers(struct ptx_module *m, struct ptx_func *f);
 /* Returns f's directive that launches its blocks in clusters, or NULL if f has none. */
 const char *ptx_bounds_cluster(const struct ptx_func *f);

@@ -43,7 +43,8 @@ static const char *line_end(struct ptx_parser *p, const char *s)
 	return nl ? nl : p->end;
 }
 
-/* Skips a block comment. A comment without an end extends to the end of the text. */
+/* Skips a block comment. A comment without an end is an error, and extends to the end of the
+ * text. */
 static void skip_block(struct ptx_parser *p)
 {
 	const char *from = p->s;

@@ -236,8 +236,9 @@ static void bind_variable(
 	int r;
 
 	if (!p->f) {
-		/* A definition replaces an earlier .extern declaration of the same name. A variable
-		 * that a pass adds does not replace any. */
+		/* In parsed text, the later of two variables with one name takes the name. Text
+		 * added by ptx_add_text can replace only an .extern declaration, and ptx_add_var
+		 * replaces nothing. */
 		bool add = p->is_snippet ||
 			   (p->is_added && n->global && !(n->global->linkage & PTX_EXTERN));
 

@@ -5,9 +5,9 @@
  * the same code as x, for any producer and ISA version. Unknown instructions and directives are
  * stored as text.
  *
- * Ownership: the module's arena owns all memory. Names are interned, so equal names are equal
- * pointers. Statements are values in vectors: a pass writes a new body instead of editing the old
- * one. A module is not thread safe; different modules are independent. */
+ * Ownership: the module owns all memory, most of it in its arena. Names are interned, so equal
+ * names are equal pointers. Statements are values in vectors: a pass writes a new body instead of
+ * editing the old one. A module is not thread safe; different modules are independent. */
 #ifndef HEDDLE_PTX_H
 #define HEDDLE_PTX_H
 
@@ -96,8 +96,8 @@ struct ptx_module {
  * - 0 and the module, even if diags->errors is not 0. Only tools that report errors may use such a
  *   module.
  * - -ENOMEM
- * - -E2BIG if the module needs more than limit_bytes of memory. A limit of 0 means 64 times the
- *   text's length plus 16 MiB. */
+ * - -E2BIG if the text is 2 GiB or longer, or the module needs more than limit_bytes of memory. A
+ *   limit of 0 means 64 times the text's length plus 16 MiB. */
 int ptx_parse(const char *text, size_t len, size_t limit_bytes, struct diag_list *diags,
 	struct ptx_module **ret);
 void ptx_module_free(struct ptx_module *m);

@@ -179,7 +179,7 @@ unsigned ptx_validate_func(
 	const struct ptx_module *m, const struct ptx_func *f, struct diag_list *diags)
 {
 	/* The const of m is cast away because the walk uses the module's name table as scratch
-	 * space. Nothing else in the module changes. */
+	 * space. Apart from the scope fields of symbols, nothing else in the module changes. */
 	struct check c = {.m = (struct ptx_module *)m, .diags = diags};
 
 	c.walk.twice = declared_twice;

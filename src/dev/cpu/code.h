@@ -89,7 +89,8 @@ struct vfunc {
 	uint8_t *consts;
 	uint32_t *ext;
 	struct vcall *calls;
-	/* of brx; convergence points of branches, in pairs of NULL-terminated lists */
+	/* targets: the possible targets of brx.idx branches. waits: for each branch, the points
+	 * where diverged lanes converge, in pairs of NULL-terminated lists. */
 	const struct vinsn **targets, **waits;
 	struct vformal *params, *rets;
 	uint32_t n_params, n_rets;
@@ -157,8 +158,8 @@ int vgpu_init_globals(struct vgpu_module *mod, struct diag_list *diags);
 int vgpu_order_blocks(uint32_t n, const uint32_t *first_succ, const uint32_t *succ, struct arena *a,
 	uint32_t *ret_order);
 
-/* A handler function and its name, such as "add.u32". There is one table of handlers for each kind
- * of host CPU. vgpu_vec_find returns NULL for an unknown name. */
+/* A handler function and its name, such as "add.u32". Each kind of host CPU has its own set of
+ * handler tables. vgpu_vec_find returns NULL for an unknown name. */
 struct vop_entry {
 	const char *key;
 	vop_fn *fn;

@@ -2,7 +2,7 @@
  * Copyright 2026 The heddle authors */
 
 /* Evaluates initializers of module variables: numbers, nested braces, addresses of variables and
- * functions, generic(), sums, and masks that select a byte such as 0xFF(name). */
+ * functions, generic(), sums and differences, and masks that select a byte such as 0xFF(name). */
 #include "code.h"
 
 #include <errno.h>

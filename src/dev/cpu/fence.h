@@ -3,8 +3,9 @@
 
 /* Memory fences. Thread checkers do not understand fences, so they report accesses that only a
  * fence orders as races. In builds for a thread checker, every fence is therefore an operation on
- * one shared atomic variable. Accesses that the program observes are ordered themselves there,
- * because the host code may lack the matching fence. (weak.h finds missing fences.) */
+ * one shared atomic variable. In these builds, strong loads and stores of kernels are acquire and
+ * release operations themselves, because the program's host code may lack the matching fence.
+ * (weak.h finds missing fences in kernels.) */
 #ifndef HEDDLE_CPU_FENCE_H
 #define HEDDLE_CPU_FENCE_H
 

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0
  * Copyright 2026 The heddle authors */
 
-/* Allocations of the virtual GPU: a sorted table, guarded by a lock. Kernels do not take the lock;
- * they use ranges that they looked up before. Freeing memory increments a generation number, which
- * makes kernels look up their ranges again. Memory is zeroed, so that runs are reproducible. The
- * table also keeps the latest freed ranges, for reports only. */
+/* Allocations of the virtual GPU: a sorted table, guarded by a lock. A kernel takes the lock to
+ * look up a range, and then uses the range without the lock. Freeing memory increments a generation
+ * number, which makes kernels look up their ranges again. Newly allocated memory is zeroed, so that
+ * runs are reproducible. The table also keeps the last 64 freed ranges, for reports only. */
 #include "mem.h"
 
 #include <errno.h>

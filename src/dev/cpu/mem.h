@@ -31,8 +31,10 @@ static inline uint64_t vgpu_mem_generation(const struct vgpu_mem *m)
 	return atomic_load_explicit((const _Atomic uint64_t *)m, memory_order_acquire);
 }
 
-/* vgpu_mem_range finds the range that contains addr. vgpu_mem_below finds the nearest range below
- * addr, for fault reports; *ret_bytes is 0 if there is none. Both are thread safe. */
+/* vgpu_mem_range finds the range that contains addr. vgpu_mem_below serves fault reports. It finds
+ * a recently freed range that contains addr (*ret_freed is then true), or else the allocation with
+ * the greatest base that is not above addr. Both return false if there is none. Both are thread
+ * safe. */
 bool vgpu_mem_range(struct vgpu_mem *m, uint64_t addr, struct vgpu_range *ret);
 bool vgpu_mem_below(struct vgpu_mem *m, uint64_t addr, uint64_t *ret_base, uint64_t *ret_bytes,
 	bool *ret_freed);

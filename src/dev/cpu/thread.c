@@ -10,9 +10,9 @@
 
 #include "base/base.h"
 
-/* These signals stay unblocked: the kernel kills a program in which a fault raises a blocked
- * signal. Their handlers (of sanitizers or managed languages) must also work while the thread
- * executes a host function. */
+/* These signals stay unblocked: Linux kills a program in which a fault raises a blocked signal.
+ * Their handlers (of sanitizers or managed languages) must also work while the thread executes a
+ * host function of the program. */
 static const int faults[] = {SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGTRAP, SIGSYS};
 
 int vgpu_thread_start(void *(*fn)(void *), void *arg, pthread_t *ret)

@@ -2,9 +2,9 @@
  * Copyright 2026 The heddle authors */
 
 /* The virtual GPU's core: memory, code, and blocks, which execute when a caller steps them. The
- * driver API (drv_*.c) and the block dispatcher (sm.c) use it. The core knows nothing about
- * streams, processes or locks. Several threads can step different blocks in one memory at once. A
- * global memory address is a host address, so kernels can access pinned host memory. Shared and
+ * driver API (drv_*.c) and the block dispatcher (sm/) use it. The core knows nothing about streams,
+ * processes or the driver's lock. Several threads can step different blocks in one memory at once.
+ * A global memory address is a host address, so kernels can access pinned host memory. Shared and
  * local memory have their own windows in the generic address space. */
 #ifndef HEDDLE_VGPU_H
 #define HEDDLE_VGPU_H
@@ -27,8 +27,8 @@ bool vgpu_mem_hold(struct vgpu_mem *m, uint64_t addr, uint64_t bytes, uint64_t *
 void vgpu_mem_drop(struct vgpu_mem *m, uint64_t base);
 /* Allocates pinned host memory; vgpu_mem_remove_host frees it. */
 int vgpu_mem_alloc_host(struct vgpu_mem *m, uint64_t bytes, uint64_t *ret_addr);
-/* Makes host memory accessible to kernels at its own address (cuMemHostAlloc,
- * cuMemHostRegister). */
+/* Makes host memory accessible to kernels at its own address (cuMemHostRegister). Returns -EEXIST
+ * if it overlaps an allocation, -EINVAL or -ENOMEM. */
 int vgpu_mem_add_host(struct vgpu_mem *m, void *p, uint64_t bytes);
 int vgpu_mem_remove_host(struct vgpu_mem *m, void *p);
 /* Finds the allocation that contains addr. Returns false if there is none. */
@@ -38,14 +38,17 @@ bool vgpu_mem_find(struct vgpu_mem *m, uint64_t addr, uint64_t *ret_base, uint64
 /* ---- code ---- */
 struct vgpu_module;
 struct vgpu_kernel;
-/* Parses a PTX module. Returns 0, or -EINVAL for a syntax error, explained in diags. An unknown
- * instruction is not an error here: a launch that reaches one ends with VGPU_FAULT_INSTRUCTION. */
+/* Parses a PTX module and allocates its variables. Returns 0, -ENOMEM, -E2BIG if a variable or a
+ * parameter list is too large, or -EINVAL for a syntax error or an unreadable initializer, which
+ * diags explains. An unknown instruction is not an error here: a launch that reaches one ends with
+ * VGPU_FAULT_INSTRUCTION. */
 int vgpu_module_load(struct vgpu_mem *m, const char *ptx, size_t len, struct diag_list *diags,
 	struct vgpu_module **ret);
 /* Sets the line numbers that fault reports use instead of the text's own lines; 0 means no source
  * line. The array is copied. If memory is short, the call has no effect. */
 void vgpu_module_lines(struct vgpu_module *m, const uint32_t *lines, size_t n);
-/* Returns the source line of a line of the text, or 0 if there is none. */
+/* Returns the source line of a line of the text, or 0 if there is none. If vgpu_module_lines was
+ * not called, this is the text's own line. */
 uint32_t vgpu_module_line(const struct vgpu_module *m, uint32_t line);
 void vgpu_module_belongs(struct vgpu_module *mod, unsigned device); /* its variables belong to it */
 /* Makes mod use the managed variables of module `of`, which was loaded from the same text. Call
@@ -76,9 +79,9 @@ void vgpu_set_fma(enum vgpu_fma how); /* for modules that are loaded from now on
  * with turns of equal length. Call it before any block is created. */
 void vgpu_set_turns(uint64_t seed);
 /* Sets the initial contents of a new block's registers, shared memory and local memory. With a seed
- * they are random, as on a GPU, derived from the seed and the block's number. With 0, memory is
- * zero, and registers are zero or have values of an earlier block. Call it before any block is
- * created. */
+ * they are random, as on a GPU, derived from the seed and the block's number. With 0, shared memory
+ * is zero; registers and local memory are zero or have values of an earlier block or call. Call it
+ * before any block is created. */
 void vgpu_set_garbage(uint64_t seed);
 /* Makes global memory weakly ordered, as PTX allows: reorderings are random, derived from the seed
  * and the block's number. With 0, memory is strongly ordered. Call it before any module is
@@ -154,7 +157,8 @@ enum vgpu_state {
 	VGPU_RUNNING, /* used up its budget */
 	VGPU_DONE,
 	VGPU_FAULT, /* see vgpu_block_fault */
-	/* every warp is in a nanosleep or polls an unchanged value; step the block again later */
+	/* no warp can run now, and at least one is in a nanosleep or polls an unchanged value; step
+	 * the block again later */
 	VGPU_IDLE,
 };
 /* Creates a block. smid is its SM, and slot is its index among the blocks of that SM (for
@@ -165,9 +169,10 @@ int vgpu_block_create(const struct vgpu_launch *l, uint64_t block_index, uint32_
  * one. */
 void vgpu_block_reset(struct vgpu_block *b, uint64_t block_index);
 void vgpu_block_destroy(struct vgpu_block *b);
-/* Executes up to `budget` warp instructions, round robin over the block's warps. Adds the number of
- * executed thread instructions to *io_thread_insns. *io_clock is the clock of the block's SM; it
- * advances by the cycles spent. The dispatcher steps the blocks of one SM in turn. */
+/* Executes up to `budget` warp instructions; the block's warps take turns (vgpu_set_turns). Adds
+ * the number of executed thread instructions to *io_thread_insns. *io_clock is the clock of the
+ * block's SM; it advances by the cycles spent. The dispatcher steps the blocks of one SM in
+ * turn. */
 enum vgpu_state vgpu_block_step(
 	struct vgpu_block *b, uint64_t budget, uint64_t *io_thread_insns, uint64_t *io_clock);
 const struct vgpu_fault *vgpu_block_fault(const struct vgpu_block *b);

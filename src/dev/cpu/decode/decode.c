@@ -81,8 +81,8 @@ uint32_t dec_block_of(struct dec *d, const struct ptx_sym *label)
 
 /* ---- which functions ---- */
 
-/* Returns true if the function contains an indirect call. Such a call can reach any function whose
- * address the module takes. */
+/* Returns true if the function contains an indirect call. Such a call is assumed to reach any
+ * function of the module. */
 static bool calls_indirectly(const struct ptx_func *f)
 {
 	for (size_t i = 0; i < f->body.len; i++) {
@@ -263,7 +263,7 @@ static void layout_function(struct dec *d)
 
 struct block {
 	uint32_t first, end;
-	bool is_join; /* begins with op_join */
+	bool is_join; /* begins with vop_join */
 };
 
 static bool ends_block(const struct ptx_stmt *s)
@@ -462,7 +462,9 @@ static void dec_insn(struct dec *d)
 		dec_unknown(d);
 }
 
-/* Emits instructions that make lanes wait when they arrive at a convergence point. */
+/* Emits vop_leave for each convergence point that lanes can no longer reach once they are in this
+ * block. If the block itself is a convergence point, emits vop_meet, where lanes that arrive
+ * wait. */
 static void dec_meet(struct dec *d)
 {
 	const struct converge_lists *l = &d->conv.leaves;

@@ -98,7 +98,7 @@ bool dec_sym_addr(struct dec *d, const struct ptx_sym *sym, uint64_t *ret, bool 
 struct vinsn *dec_emit(struct dec *d, vop_fn *fn, unsigned cost);
 uint32_t dec_ext(struct dec *d, const uint32_t *at, unsigned n);
 /* Finds the index of the list of convergence points at which lanes wait if they diverge at the end
- * of the current block. */
+ * of the current block. Returns false if there are none. */
 bool dec_waits(struct dec *d, uint32_t *ret);
 struct vfunc *dec_func(struct dec *d, const struct ptx_func *f);
 uint32_t dec_block_of(struct dec *d, const struct ptx_sym *label);

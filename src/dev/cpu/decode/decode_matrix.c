@@ -158,8 +158,8 @@ static const struct wmma_shape *wmma_shape_of(const struct ptx_mnem *mn)
 	return s->name ? s : NULL;
 }
 
-/* Returns true if the shape allows this element type for A and B. The types of C and D follow from
- * it. */
+/* Returns true if the shape allows this element type for A and B. wmma_types_of checks which types
+ * of C and D belong to it. */
 static bool wmma_factor(const struct wmma_shape *s, uint8_t type)
 {
 	if (s->k == 16)
@@ -179,7 +179,7 @@ static uint8_t register_type(uint8_t element)
 	return element == PTX_F64 ? PTX_B64 : PTX_B32;
 }
 
-/* Decodes wmma.load.a r, [p]{, stride} and wmma.store.d [p], r{, stride}. */
+/* Decodes wmma.load.{a, b, c} r, [p]{, stride} and wmma.store.d [p], r{, stride}. */
 static bool dec_wmma_memory(struct dec *d, bool is_load)
 {
 	const struct ptx_mnem *mn = d->s->mn;

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0
  * Copyright 2026 The heddle authors */
 
-/* Decodes memory instructions. Kernel parameters at fixed offsets become constants of the launch.
- * The .param variables of calls and of device functions are in the frame's local memory. */
+/* Decodes memory instructions. A load of a kernel parameter at a fixed offset reads the launch's
+ * parameter buffer directly (ld_param). The .param variables of calls and of device functions are
+ * in the frame's local memory. */
 #include "decode.h"
 #include "dev/cpu/exec/weak.h"
 

@@ -93,7 +93,8 @@ static bool is_integer(uint8_t type)
 	return (type >= PTX_U8 && type <= PTX_B128) || type == PTX_OTHER_TYPE;
 }
 
-/* Returns true if .sat is allowed: only for s32, and for mad only together with .hi. */
+/* Returns true if an integer operation can have .sat: only for s32, and for mad and mad24 only
+ * together with .hi. */
 static bool may_saturate(const struct ptx_mnem *mn)
 {
 	bool mad = mn->op == PTX_OP_mad || mn->op == PTX_OP_mad24;

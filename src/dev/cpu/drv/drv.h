@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0
  * Copyright 2026 The heddle authors */
 
-/* The driver API's objects on the virtual GPU. One lock, drv.lock, guards all of them. The driver
- * releases the lock while host functions, large copies and blocks execute. Handles are looked up
- * before use, so that a stale or foreign handle gives an error code. Callers hold the lock for all
- * functions here, except where a comment says otherwise. */
+/* The driver API's objects on the virtual GPU. One lock, drv.lock, guards them. The driver releases
+ * the lock while host functions execute and, except in serial mode, while large copies and blocks
+ * execute. Handles are looked up before use, so that a stale or foreign handle gives an error code.
+ * Callers of functions that use these objects hold the lock, except where a comment says
+ * otherwise. */
 #ifndef HEDDLE_VGPU_DRV_H
 #define HEDDLE_VGPU_DRV_H
 
@@ -52,7 +53,8 @@ struct drv_ctx {
 	CUsharedconfig shared_config;
 	size_t limit[16];                   /* by CUlimit */
 	struct drv_stream *legacy, *active; /* active: streams with work */
-	/* calls now in drv_wait_alone; greatest local memory per thread so far */
+	/* alone: the number of drv_wait_alone calls in progress. local_bytes: the greatest local
+	 * memory per thread that a launch has needed so far. */
 	unsigned alone, local_bytes;
 	/* printf output of kernels, written at the next synchronization */
 	struct strbuf printed;
@@ -144,9 +146,9 @@ void drv_obj_remove(struct obj *o);
 void drv_obj_remove_at(const void *handle, struct obj *o);
 void *drv_get(const void *h, enum obj_kind kind);
 
-/* Takes the lock and returns the thread's current context. Every function that needs a context
- * begins with this call. After a failure the lock is not held. The macro DRV_ENTER makes the
- * calling function return the error. */
+/* Takes the lock and returns the thread's current context. Most functions that need a context begin
+ * with this call. It fails if there is no current context, or if that context has failed; the lock
+ * is then not held. The macro DRV_ENTER makes the calling function return the error. */
 CUresult drv_enter(struct drv_ctx **ret);
 CUresult drv_enter_init(void); /* takes only the lock, for calls that need no context */
 CUresult drv_leave(CUresult r);

@@ -2,7 +2,8 @@
  * Copyright 2026 The heddle authors */
 
 /* Copies and memsets. Device addresses are checked at the call. Pageable host memory behaves as on
- * a GPU: a source is read, and a destination is written, before the call returns. */
+ * a GPU: a source is read, and a destination is written, before the call returns. A captured copy
+ * reads and writes pageable memory only when its graph runs. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -44,8 +45,8 @@ static bool is_known(uint64_t addr)
 	return vgpu_mem_find(drv.mem, addr, &base, &bytes, &host);
 }
 
-/* Checks one side of a copy. s is NULL for a graph node. An address for SIDE_HOST can also be
- * memory that the device knows; *ret_known is then true. */
+/* Checks one side of a copy. s is NULL for a graph node. *ret_known tells whether the memory is in
+ * one of the driver's allocations, which an address for SIDE_HOST can be, too. */
 static bool side_ok(
 	const struct drv_stream *s, enum side side, uint64_t addr, uint64_t bytes, bool *ret_known)
 {
@@ -173,7 +174,8 @@ CUresult cuMemcpyDtoD(CUdeviceptr dst, CUdeviceptr src, size_t bytes)
 	return copy_plain(NULL, dst, src, bytes, SIDE_DEVICE, SIDE_DEVICE, true);
 }
 
-/* Waits for all work of both contexts before a copy between them. */
+/* Before a copy between two contexts, waits for all work of each of them that is not the current
+ * context. The copy itself waits for the current context. */
 static CUresult wait_for_both(CUcontext dst, CUcontext src)
 {
 	DRV_ENTER(c);
@@ -396,7 +398,7 @@ bool drv_set_ok(const struct drv_set *s)
 }
 
 /* Submits a memset. A memset of device memory returns without waiting, even if its name has no
- * Async. A synchronous memset of host memory waits. */
+ * Async. A synchronous memset of host or managed memory waits. */
 static CUresult set_call(CUstream stream, CUdeviceptr dst, size_t pitch, uint32_t value,
 	unsigned element, size_t width, size_t height, bool sync)
 {

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0
  * Copyright 2026 The heddle authors */
 
-/* Contexts: creation, the current context, destruction. The primary context is one object that
- * exists as long as the process. While no caller retains it, it behaves like a destroyed
- * context. */
+/* Contexts: creation, the current context, destruction. A device's primary context is one object,
+ * created at the first cuDevicePrimaryCtxRetain and kept until the process ends. While no caller
+ * retains it, it behaves like a destroyed context. */
 #include "drv_ctx.h"
 
 #include <stdio.h>

@@ -19,7 +19,8 @@ CUresult cuDriverGetVersion(int *version)
 	return CUDA_SUCCESS;
 }
 
-/* Checks what every call about a device needs: an initialized driver, a result, a device. */
+/* Checks what nearly all calls about a device need: an initialized driver, a pointer for the
+ * result, and a visible device. */
 static CUresult check_device(const void *ret, CUdevice dev)
 {
 	CUresult r = drv_enter_init();

@@ -22,7 +22,8 @@ void drv_device_uuid(unsigned number, CUuuid *ret)
 
 /* ---- CUDA_VISIBLE_DEVICES ---- */
 
-/* Returns true if the word is a prefix of the UUID's text form, including "GPU-" and dashes. */
+/* Returns true if the word is a prefix of the UUID's text form ("GPU-" and dashes included) that is
+ * longer than "GPU-". Upper and lower case are the same. */
 static bool begins_uuid(const char *word, size_t len, const CUuuid *uuid)
 {
 	char text[48] = "GPU-";
@@ -54,8 +55,8 @@ static int named_by_uuid(const char *word, size_t len, unsigned n)
 	return found;
 }
 
-/* Returns the device that a word names, or -1. Parses the word as NVIDIA's driver does: blanks,
- * then a number with any suffix, or a UUID. */
+/* Returns the index of the device that a word names, or -1. Parses the word as NVIDIA's driver
+ * does: blanks, then a number with any suffix, or a prefix of a UUID. */
 static int named_by(const char *word, size_t len, unsigned n)
 {
 	while (len && isspace((unsigned char)*word)) {

@@ -3,9 +3,11 @@
 
 /* The threads that execute stream operations. The copy thread sleeps on a condition variable while
  * it has no work. While a stream waits for a value in memory, this thread polls the value at
- * intervals of 20 to 200 microseconds, because a store to memory notifies nobody. Serial mode has a
- * single thread. It continues the work if the program spins on memory for a long time without a
- * driver call. */
+ * intervals of 20 to 200 microseconds, because a store to memory notifies nobody.
+ *
+ * In serial mode (HEDDLE_VGPU=serial), the program's own threads execute the operations when they
+ * wait for work or query it. One extra thread continues the work if the program does neither for
+ * about a second, for example because it spins on memory. */
 #include "drv_engine.h"
 #include "drv_graph.h"
 
@@ -21,9 +23,9 @@
 #define INLINE_BYTES 32768
 #define LOOK_MIN_NS  20000
 #define LOOK_MAX_NS  200000
-/* After this many sleeps without a driver call, the thread of serial mode continues the work by
- * itself. The sleeps take one second in total, not counting time in which this process is
- * stopped. */
+/* After this many sleeps in which no thread of the program waited for work or queried it, the
+ * thread of serial mode continues the work by itself. The sleeps take one second in total, not
+ * counting time in which this process is stopped. */
 #define SERIAL_NAPS   20
 #define SERIAL_NAP_NS 50000000
 

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0
  * Copyright 2026 The heddle authors */
 
-/* Executes all operations except kernels. One thread handles large copies and values that streams
- * wait for; another thread executes host functions. In serial mode the waiting thread does all
- * this, in virtual time. Callers hold drv.lock. */
+/* Executes copies, memsets and host functions, and polls the values that streams wait for. One
+ * thread does the large copies and the polling; another thread executes host functions. In serial
+ * mode a thread of the program that waits does all this, in virtual time. Callers hold drv.lock. */
 #ifndef HEDDLE_VGPU_DRV_ENGINE_H
 #define HEDDLE_VGPU_DRV_ENGINE_H
 
@@ -13,8 +13,9 @@ void drv_engine_copy(struct drv_op *op); /* OP_COPY, OP_SET: done now or later *
 void drv_engine_host(struct drv_op *op); /* OP_HOST, OP_CALLBACK */
 void drv_engine_wake(void);              /* checks values that streams wait for, after a change */
 void drv_engine_wait(void);              /* a host thread waits for drv.changed */
-/* Makes sure that a thread exists for operations of this kind. Call it before queueing such an
- * operation. */
+/* Starts the thread that operations of this kind need, if it does not run yet. Call it before
+ * queueing such an operation. If no thread can be started, reports this and returns
+ * CUDA_ERROR_OPERATING_SYSTEM. */
 CUresult drv_engine_ready(enum op_kind kind, CUdevice dev);
 void drv_engine_spend(struct drv_op *op); /* serial mode: advances the time by that of a copy */
 

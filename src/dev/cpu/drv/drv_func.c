@@ -14,8 +14,9 @@ static CUresult get_attribute(const struct drv_func *f, CUfunction_attribute att
 {
 	switch ((int)attr) {
 	case CU_FUNC_ATTRIBUTE_MAX_THREADS_PER_BLOCK:
-		/* Registers do not limit this number: their count is only an estimate, so it never
-		 * refuses a launch (drv_demand_of). */
+		/* Registers do not limit this number: their count is only an estimate, so it
+		 * refuses no launch unless HEDDLE_VGPU gives the SM very few registers
+		 * (sm_demand_limit). */
 		*value = (int)f->info.max_threads;
 		break;
 	case CU_FUNC_ATTRIBUTE_SHARED_SIZE_BYTES:
@@ -255,8 +256,9 @@ struct sm_demand drv_demand_of(const struct drv_func *f, uint32_t threads, uint3
 	return d;
 }
 
-/* Returns true if such a launch is possible. As in NVIDIA's driver (580.159, H100), occupancy is 0
- * if the dynamic shared memory exceeds the function's current limit. */
+/* Returns true if the block size and the dynamic shared memory are within the function's limits. As
+ * in NVIDIA's driver (580.159, H100), occupancy is 0 if the dynamic shared memory exceeds the
+ * function's current limit. */
 static bool launch_fits(const struct drv_func *f, uint32_t threads, size_t shared)
 {
 	return threads && threads <= f->info.max_threads && shared <= (size_t)f->max_dynamic_shared;

@@ -2,7 +2,9 @@
  * Copyright 2026 The heddle authors */
 
 /* Functions that several files of the driver API use and that need no separate header. Callers hold
- * drv.lock. */
+ * drv.lock, except for these:
+ * - drv_enter_adding takes the lock itself.
+ * - drv_channel_bytes, drv_jit_silent and drv_lines_give need no lock. */
 #ifndef HEDDLE_VGPU_DRV_FUNC_H
 #define HEDDLE_VGPU_DRV_FUNC_H
 
@@ -26,7 +28,8 @@ void drv_image_destroy(struct drv_image *i); /* drv_texture.c */
  * arrays' device memory. */
 CUresult drv_copy_without_arrays(CUDA_MEMCPY3D *io_copy);
 
-/* Returns the SM resources that one block of such a launch takes (in drv_func.c). */
+/* Returns the SM resources that one block takes, given its threads and its bytes of dynamic shared
+ * memory (in drv_func.c). */
 struct sm_demand drv_demand_of(const struct drv_func *f, uint32_t threads, uint32_t shared);
 
 /* These check an API structure and convert it. */
@@ -42,11 +45,13 @@ CUresult drv_jit_silent(unsigned n, const CUjit_option *options, void **values);
 /* Gives module m the source line numbers that were registered for this text (in drv_lines.c). */
 void drv_lines_give(const char *text, size_t len, struct vgpu_module *m);
 
-/* Does the same as drv_wait_ctx, and no thread can add work to the context meanwhile. NVIDIA's
- * driver behaves so too, because it holds a lock (bench/waiting.c; 580.159, H100). */
+/* Does the same as drv_wait_ctx. Meanwhile, calls that begin with drv_enter_adding on this context
+ * wait, so they add no work. NVIDIA's driver behaves so too, because it holds a lock
+ * (bench/waiting.c; 580.159, H100). */
 CUresult drv_wait_alone(struct drv_ctx *c);
-/* Does the same as drv_enter, but first waits until no drv_wait_alone is in progress. For calls
- * that add work, memory or a stream. */
+/* Does the same as drv_enter, but first waits until no drv_wait_alone of the context is in
+ * progress. Most calls that add work, memory or a stream begin with it. On success the lock is
+ * held. */
 CUresult drv_enter_adding(struct drv_ctx **ret);
 #define DRV_ENTER_ADDING(ctx)                                   \
 	struct drv_ctx *ctx;                                    \
@@ -58,8 +63,9 @@ CUresult drv_enter_adding(struct drv_ctx **ret);
 /* Loads the library's code into the context. The first time this waits for the context's work. If l
  * is NULL, it does nothing. */
 CUresult drv_place(struct drv_ctx *c, struct drv_library *l);
-/* Removes all libraries from the context. A library that is in no context starts anew at its next
- * use, with the initial values of its variables and its kernels' default attributes. */
+/* Removes all libraries from the context. If no other context on the device has a library, its
+ * variables there get their initial values and its kernels their default attributes. Managed
+ * variables keep their values while a context on any device has the library. */
 void drv_unplace_all(struct drv_ctx *c);
 
 #endif

@@ -78,8 +78,8 @@ struct drv_op *graph_op_copy(const struct drv_op *op)
 		memcpy(copy->launch.params, op->launch.params, bytes);
 	}
 	if (op->kind == OP_COPY && op->copy.staged) {
-		/* The source was captured from pageable memory. The graph reads the program's
-		 * buffer when it runs, instead of the copy made at the call. */
+		/* The copied op does not own the staged buffer. A captured copy has no such buffer:
+		 * its graph reads the program's pageable memory when it runs. */
 		copy->copy.staged = NULL;
 	}
 	if ((op->kind == OP_RECORD || op->kind == OP_WAIT_EVENT) && op->record)

@@ -72,7 +72,7 @@ struct graph_exec *graph_instantiate(struct drv_graph *g);
 void graph_exec_unref(struct graph_exec *e);
 void graph_start(struct drv_op *op);
 void graph_node_done(struct graph_run *run, unsigned node);
-bool graph_kick(void); /* starts held nodes whose condition is met; true if any started */
+bool graph_kick(void); /* starts one held node whose condition is met; false if there is none */
 bool graph_waits_for_value(void);
 void graph_cancel(struct drv_ctx *c);
 
@@ -87,10 +87,12 @@ void capture_leave(struct drv_stream *s); /* a stream goes while it is captured 
 /* Events in captures. */
 CUresult capture_record(struct drv_stream *s, struct drv_event *e);
 CUresult capture_wait(struct drv_stream *s, struct drv_event *e);
-/* Reports a call that is not allowed while this thread (in global mode: any thread) captures a
- * stream: invalidates the captures and returns the error. */
+/* Returns CUDA_SUCCESS if a call that is unsafe during capture is allowed now. It is not while this
+ * thread (in global mode: any thread) captures a stream. Then the captures are invalidated, and the
+ * error is returned. */
 CUresult capture_unsafe(struct drv_ctx *c);
-/* Reports work in the legacy stream while a blocking stream is captured, which is an error. */
+/* Work in the legacy stream is an error while a blocking stream of the same context is captured. In
+ * this case, invalidates the capture and returns the error; otherwise returns CUDA_SUCCESS. */
 CUresult capture_implicit(struct drv_stream *s);
 CUresult capture_invalidate(struct drv_stream *s, CUresult why);
 

@@ -303,8 +303,8 @@ CUresult cuGraphKernelNodeSetParams(CUgraphNode node, const CUDA_KERNEL_NODE_PAR
 	return drv_leave(n ? set_kernel(c, n->op, params) : CUDA_ERROR_INVALID_VALUE);
 }
 
-/* Returns the parameters as one buffer in `extra`, because the pointers to the single parameters
- * are not stored. */
+/* Returns the function, the shape and the context. kernelParams and extra are NULL, because the
+ * pointers to the single parameters are not stored. */
 CUresult cuGraphKernelNodeGetParams(CUgraphNode node, CUDA_KERNEL_NODE_PARAMS *params)
 {
 	DRV_ENTER(c);
@@ -420,8 +420,9 @@ CUresult cuGraphExecGetFlags(CUgraphExec exec, uint64_t *flags)
 	return drv_leave(CUDA_SUCCESS);
 }
 
-/* Updates an executable graph from a graph of the same shape. A launch in flight keeps the old
- * nodes. */
+/* Updates an executable graph from a graph whose nodes have the same kinds and numbers of
+ * dependencies. In a launch in flight, nodes that have started keep the old parameters, and later
+ * ones use the new parameters. */
 CUresult cuGraphExecUpdate(CUgraphExec exec, CUgraph graph, CUgraphExecUpdateResultInfo *result)
 {
 	DRV_ENTER(c);

@@ -211,7 +211,7 @@ CUresult drv_leave(CUresult r)
 
 /* Makes the driver uninitialized in a child after fork, because the child has none of the driver's
  * threads. The child cannot initialize it either. Another thread may have held the lock in the
- * middle of a change, but the child never reads the driver's state. */
+ * middle of a change, but the child uses none of the driver's objects. */
 static void forget_in_child(void)
 {
 	if (drv.pid > 0)

@@ -248,7 +248,9 @@ struct launch_extras {
 	CUevent done_event;
 };
 
-/* Reads the launch attributes. Hints, and attributes that only repeat the default, are ignored. */
+/* Applies the attributes for cooperative launches, priorities and completion events. Clusters of
+ * more than one block and device-updatable nodes are not supported. All other attributes are
+ * ignored. */
 static CUresult take_attributes(
 	const CUlaunchConfig *config, struct drv_launch *l, struct launch_extras *x)
 {
@@ -284,8 +286,9 @@ static CUresult take_attributes(
 	return CUDA_SUCCESS;
 }
 
-/* Prepares the context for the kernel. The first launch waits for the context's work if it has to
- * load a library's code or needs more local memory. */
+/* Prepares the context for the kernel. Waits for the context's work if the context lacks the code
+ * of the kernel's library, or if the kernel needs more local memory per thread than the context has
+ * set aside so far. */
 static CUresult make_ready(struct drv_ctx *c, const struct drv_func *f)
 {
 	uint32_t local = (uint32_t)MIN(f->info.local_bytes, UINT32_MAX);

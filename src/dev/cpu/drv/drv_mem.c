@@ -2,7 +2,8 @@
  * Copyright 2026 The heddle authors */
 
 /* Device and host memory. Device addresses are host addresses, so managed and pinned memory need no
- * mapping. As with a GPU's driver, freeing memory waits for the context's work. */
+ * mapping. As with a GPU's driver, freeing memory waits for the context's work (except
+ * cuMemFreeAsync in drv_pool.c). */
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>

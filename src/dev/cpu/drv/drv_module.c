@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0
  * Copyright 2026 The heddle authors */
 
-/* Modules and libraries. A library has one module per device. All contexts on the device share it
- * until the library is unloaded. Code is decoded without holding the lock. */
+/* Modules and libraries. A library has one module per device. All contexts on the device share this
+ * module until the library is unloaded. The load calls parse PTX without holding the lock; only a
+ * library's copy for a further device is parsed under the lock. */
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
@@ -122,7 +123,8 @@ CUresult drv_jit_silent(unsigned n, const CUjit_option *options, void **values)
 	return CUDA_SUCCESS;
 }
 
-/* Returns true if this text crashed the compiler before, and records that it does so now. */
+/* Returns true if a file records an earlier simulated crash for this text. Otherwise creates the
+ * file and returns false, and the caller crashes. */
 static bool has_crashed(const char *path)
 {
 	char mark[600];
@@ -137,9 +139,9 @@ static bool has_crashed(const char *path)
 	return false;
 }
 
-/* Simulates a PTX compiler that takes the configured time, or crashes or hangs as configured. Each
- * text is compiled once: a file in the driver's cache folder that contains the text marks it as
- * compiled. */
+/* Simulates a PTX compiler that takes the configured time, or crashes or hangs as configured. If
+ * CUDA_CACHE_PATH is set, each text is compiled once: a file in this folder that contains the text
+ * marks it as compiled. */
 static void play_compiler(const char *ptx, size_t len)
 {
 	const struct sm_config *c = &drv.config;
@@ -509,8 +511,8 @@ static void library_destroy(struct drv_library *l)
 	free(l);
 }
 
-/* Returns the library's module on a device. Each device has its own variables, except managed
- * ones. */
+/* Returns the library's module on a device, and loads it at the first call. Each device has its own
+ * variables, except managed ones. Returns NULL on failure. */
 static struct drv_module *library_on(struct drv_library *l, CUdevice dev)
 {
 	struct vgpu_module *code = NULL;

@@ -273,8 +273,8 @@ CUresult cuPointerGetAttribute(void *data, CUpointer_attribute attr, CUdeviceptr
 	return drv_leave(data ? pointer_attribute(data, attr, ptr) : CUDA_ERROR_INVALID_VALUE);
 }
 
-/* Unlike for cuPointerGetAttribute, an unknown pointer is not an error: all attributes are then
- * zero. */
+/* Unlike for cuPointerGetAttribute, an unknown pointer is not an error: the device ordinal is then
+ * CU_DEVICE_INVALID, and all other attributes are zero. */
 CUresult cuPointerGetAttributes(
 	unsigned int n, CUpointer_attribute *attrs, void **data, CUdeviceptr ptr)
 {

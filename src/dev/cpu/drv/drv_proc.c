@@ -18,7 +18,8 @@
 #undef SHAPE_CU_PTSZ
 #undef SHAPE_CU_PTDS
 
-/* One variant of a function; base_len is the length of its name without _vN. */
+/* One exported variant of a function, and its per-thread form, or NULL. The symbol can end in _vN;
+ * base_len returns the length without that suffix. */
 static const struct form {
 	const char *symbol;
 	unsigned since;

@@ -220,7 +220,7 @@ static void fail_freed(struct drv_op *op, uint64_t addr)
 }
 
 /* Checks, before a copy or memset, that its memory still exists, and keeps that memory until
- * drv_complete. Returns false after making the context fail. */
+ * drv_complete. If the memory is gone, makes the context fail and returns false. */
 static bool drv_copy_begin(struct drv_op *op)
 {
 	struct part {

@@ -2,9 +2,10 @@
  * Copyright 2026 The heddle authors */
 
 /* Streams and their ops (operations). An op starts when it is the first of its stream, the legacy
- * stream's rule allows it, and its own condition is met. Host functions, large copies and kernels
- * end later; other ops end at once. Graph nodes are ops without a stream. Callers hold drv.lock for
- * all functions. */
+ * stream's rule allows it, and its own condition is met. Kernels, graph launches, host functions
+ * and large copies end later; other ops end at once. In serial mode, small copies end later, too.
+ * Graph nodes are ops without a stream. Callers hold drv.lock for all functions, except for those
+ * that only copy or set memory (drv_extent, drv_copy_run, drv_set_run). */
 #ifndef HEDDLE_VGPU_DRV_QUEUE_H
 #define HEDDLE_VGPU_DRV_QUEUE_H
 
@@ -35,12 +36,14 @@ enum op_kind {
 	OP_EMPTY,
 };
 
-/* A copy of planes of rows of bytes; a plain copy has one row. Addresses are host addresses. */
+/* A copy of a box of bytes: `depth` planes of `height` rows of `width` bytes. A plain copy has one
+ * row. Addresses are host addresses. */
 struct drv_copy {
 	uint64_t dst, src;
 	size_t dst_pitch, src_pitch, dst_plane, src_plane, width, height, depth;
 	void *staged; /* freed with the op */
-	/* true for device memory and memory that the device knows; false for the program's own */
+	/* true for memory that the virtual GPU allocated or that the program registered; false for
+	 * the program's pageable memory */
 	bool dst_known, src_known;
 };
 struct drv_set {
@@ -116,21 +119,23 @@ void drv_op_free(struct drv_op *op);
 /* Takes ownership of op and appends it to stream s. If s is being captured, adds op as a graph node
  * instead. */
 CUresult drv_submit(struct drv_stream *s, struct drv_op *op);
-/* Appends op, waits until it can start, executes it in this thread and frees it. */
+/* Appends op, waits until it can start, executes it in this thread and frees it. Returns the
+ * context's sticky error. If the context has failed, op is not executed. */
 CUresult drv_do(struct drv_stream *s, struct drv_op *op);
 void drv_start(struct drv_op *op);    /* its turn has come */
 void drv_complete(struct drv_op *op); /* it has ended */
 void drv_kick(void);                  /* starts whatever can start */
 uint64_t drv_last_seq(void);
 
-/* Host functions that wait for work to end. They release the lock while they wait, and return the
- * context's sticky error. */
+/* These functions wait in the calling thread until work has ended. They release the lock while they
+ * wait, and return the context's sticky error. */
 CUresult drv_wait_stream(struct drv_stream *s);
 CUresult drv_wait_ctx(struct drv_ctx *c);
 CUresult drv_wait_record(struct drv_ctx *c, struct drv_record *r);
 bool drv_stream_idle(const struct drv_stream *s, uint64_t up_to_seq);
 void drv_poll(void); /* serial mode: a query lets virtual time pass */
-/* Marks the context as failed. All its ops then end without being executed. */
+/* Marks the context as failed and cancels its running kernels. Its other ops then end without being
+ * executed, except for frees and callbacks, which still happen. */
 void drv_fail(struct drv_ctx *c, CUresult error);
 
 struct drv_stream *drv_stream_new(struct drv_ctx *c, unsigned flags, int priority);
@@ -138,8 +143,8 @@ void drv_stream_release(struct drv_stream *s);
 /* Returns the stream of a handle. The handles 0, 1 and 2 are the default streams. NULL if the
  * handle is invalid or belongs to another context. */
 struct drv_stream *drv_stream_of(struct drv_ctx *c, CUstream h);
-/* Returns a stream of any context, for calls that are allowed while another context is current:
- * copies, memsets, waits, frees. */
+/* Returns a stream of any context, for calls that are allowed while another context is current,
+ * such as copies, memsets, waits, frees and queries. */
 struct drv_stream *drv_stream_any(struct drv_ctx *c, CUstream h);
 void drv_record_unref(struct drv_record *r);
 bool drv_value_met(const struct drv_value *v);

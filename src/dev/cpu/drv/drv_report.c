@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0
  * Copyright 2026 The heddle authors */
 
-/* Reports why a kernel failed, to the destination that HEDDLE_VGPU's report= names. The default is
- * stderr, because users of a virtual GPU want the reason, and a program's own output usually has
- * only an error code. */
+/* Reports kernel faults and other problems of the virtual GPU to the destination that HEDDLE_VGPU's
+ * report= names. The default is stderr, because users of a virtual GPU want the reason, and a
+ * program's own output usually has only an error code. */
 #include <errno.h>
 #include <fcntl.h>
 #include <stdarg.h>

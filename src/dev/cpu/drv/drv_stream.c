@@ -137,7 +137,8 @@ CUresult cuStreamDestroy(CUstream stream)
 	return drv_leave(CUDA_SUCCESS);
 }
 
-/* Takes the lock and finds the stream. Every call on a stream begins with this function. */
+/* Takes the lock and finds the stream. Most calls on an existing stream begin with this function.
+ * On failure the lock is not held. */
 static CUresult enter_stream(CUstream h, struct drv_ctx **ret_c, struct drv_stream **ret_s)
 {
 	CUresult r = drv_enter(ret_c);

@@ -2,8 +2,8 @@
  * Copyright 2026 The heddle authors */
 
 /* Texture and surface objects. The driver checks them here and writes a descriptor (image.h) to the
- * device's constant memory; the descriptor's address is the handle. Mipmaps, views with another
- * format, and sRGB are refused. */
+ * device's constant memory; the descriptor's address is the handle. Mipmaps, resource views and
+ * sRGB are refused. */
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>

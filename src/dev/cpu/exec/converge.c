@@ -21,8 +21,8 @@
  * before the loop. A spin loop on an atomic is no exception: `while (atomicCAS(l, 0, 1));` is "BSSY
  * B0, L; loop: YIELD; ATOMG.CAS; @P0 BRA loop; BSYNC B0; L:". So a lane that has the lock waits for
  * the lanes that want it. If the critical section is inside the loop, the lock works. Branches on
- * kernel parameters have a BSSY too. Branches without a BSSY never diverge: they are loops on a
- * value that all lanes load from one address.
+ * kernel parameters have a BSSY too. Apart from rule 4, branches without a BSSY never diverge: they
+ * are loops on a value that all lanes load from one address.
  *
  * 2. Paths that end the thread do not count. An early return has no BSYNC: lanes that took another
  * path meet as they would without the return, and do not wait for lanes that exit after it. This
@@ -134,8 +134,8 @@ static void count_ways(struct finder *w, const uint32_t *start, uint32_t n)
 	}
 }
 
-/* Returns the block where the paths of the branch that do not end the thread meet. This is for
- * branches without a block that is on all paths. */
+/* Returns the block where the paths of the branch that do not end the thread meet, or CFG_NONE if
+ * there is no such block or more than one. Used if no block is on all paths of the branch. */
 static uint32_t meet_before_exit(struct finder *w, uint32_t branch)
 {
 	const struct cfg *g = w->g;
@@ -252,7 +252,7 @@ static void mark_after_branches(struct finder *w)
 	}
 }
 
-/* Marks the branches on which the barrier in this block directly depends as uniform. */
+/* Marks as uniform the branches on which the barrier in this block directly depends. */
 static void take_uniform(struct finder *w, uint32_t barrier)
 {
 	const struct cfg *g = w->g;

@@ -46,7 +46,7 @@ static void fill_memory(struct vgpu_block *b, void *at, size_t bytes)
 
 /* ---- frames ---- */
 
-/* Fills a frame's registers and local memory with their initial contents (see vgpu_set_garbage). */
+/* Fills a frame's registers and local memory with random values (see vgpu_set_garbage). */
 static void fill_frame(struct vgpu_block *b, struct vframe *f)
 {
 	uint32_t fixed = sizeof(uint32_t); /* the predicate that is always true */

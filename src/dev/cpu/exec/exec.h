@@ -2,8 +2,9 @@
  * Copyright 2026 The heddle authors */
 
 /* The state of executing blocks. The lanes of a warp are grouped in fragments: the lanes of one
- * fragment are at the same instruction and have the same chain of call frames. A fragment splits at
- * a branch. Two fragments merge if they meet at the start of a basic block.
+ * fragment are at the same instruction and have the same chain of call frames. A fragment splits
+ * where its lanes diverge, usually at a branch. Fragments merge if they meet at the start of a
+ * basic block, or if a barrier or a warp operation releases them together.
  *
  * A handler executes one instruction for the lanes in x->mask and returns the next instruction. It
  * stores the state and returns NULL if the fragment cannot continue: it has ended, it waits, or

@@ -4,9 +4,11 @@
 /* Asynchronous copies, small and bulk, and mbarriers in shared memory. A copy may complete at any
  * time, so it is done at once, and waiting for a group of copies does nothing.
  *
- * An mbarrier is a 64-bit value that is opaque to programs. Here its bits are, from the lowest: 20
- * bits of pending arrivals, 20 bits of expected arrivals, 23 bits of pending bytes (biased), and
- * the parity of the current phase. */
+ * An mbarrier is a 64-bit value that is opaque to programs. Here its bits are, from the lowest:
+ * - 20 bits: pending arrivals
+ * - 20 bits: expected arrivals
+ * - 23 bits: pending bytes, plus TX_BIAS
+ * - 1 bit: parity of the current phase */
 #include "exec_ctl.h"
 
 #include <string.h>

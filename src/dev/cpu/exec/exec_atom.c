@@ -3,8 +3,8 @@
 
 /* Atomic operations, executed one lane after another. Blocks run in several threads and processes,
  * so each operation has to be atomic on the host. It is a compare-and-exchange loop around the new
- * value, which works for every operation and type. All are sequentially consistent, which is more
- * than PTX requires. */
+ * value, which works for every operation and every type of up to 64 bits. (lock128 guards those of
+ * 128 bits.) These loops are sequentially consistent, which is more than PTX requires. */
 #include "exec_ctl.h"
 
 #include "half.h"

@@ -94,10 +94,11 @@ static uint32_t lanes_in(const struct vwarp *w, enum vfrag_state state)
 	return lanes;
 }
 
-/* Releases aligned barriers that only wait for lanes held at a convergence point. If some lanes of
- * a warp reach an aligned barrier, the whole warp counts as arrived, including its held lanes. This
- * was seen on an H200: clang's pt_nested of kernels/forms (the original kernel) ends, although some
- * lanes are at a BSYNC while the others execute WARPSYNC.ALL and BAR.SYNC. */
+/* Releases aligned barriers without a thread count that only wait for lanes held at a convergence
+ * point. If some lanes of a warp reach an aligned barrier, the whole warp counts as arrived,
+ * including its held lanes. This was seen on an H200: clang's pt_nested of kernels/forms (the
+ * original kernel) ends, although some lanes are at a BSYNC while the others execute WARPSYNC.ALL
+ * and BAR.SYNC. */
 bool vx_barriers_take_held(struct vx *x)
 {
 	struct vgpu_block *b = x->b;

@@ -2,8 +2,8 @@
  * Copyright 2026 The heddle authors */
 
 /* Branches, calls and exits, where fragments (groups of lanes that execute together) split and
- * merge. Every block that a branch can reach begins with op_join, so fragments wait there and
- * merge. */
+ * merge. Every block that a branch can reach begins with vop_join or vop_meet. A fragment that gets
+ * there merges with the fragments that are ready at the same instruction. */
 #include "exec_ctl.h"
 
 #include <string.h>
@@ -186,8 +186,8 @@ static void copy_pred(
 	*dst = (*dst & ~lanes) | (src & lanes);
 }
 
-/* Returns true if the arguments and results of the call match those of the function, at least in
- * number and kind. */
+/* Returns true if the function has at least as many parameters and results as the call passes, and
+ * the same of them are predicates. */
 static bool same_kinds(const struct vcall *c, const struct vfunc *fn)
 {
 	if (fn->n_params < c->n_args || fn->n_rets < c->n_rets)

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  * Copyright 2026 The heddle authors */
 
-/* Handlers that the decoder names directly. These are all except arithmetic, which the decoder
- * looks up by name (key). */
+/* Handlers that the decoder names directly (see matrix.h for those of matrices). The decoder looks
+ * up the handlers of arithmetic, comparisons, conversions, loads and stores by name (vec_*.c). */
 #ifndef HEDDLE_VGPU_EXEC_CTL_H
 #define HEDDLE_VGPU_EXEC_CTL_H
 
@@ -99,7 +99,7 @@ vop_fn vop_tex, vop_surf;
 /* exec_video.c: op: enum vvideo_op */
 enum vvideo_op { VV_PACKED, VV_SATURATED, VV_ADDED };
 vop_fn vop_absdiff;
-/* Handlers in exec_print.c: functions that the driver provides. */
+/* Handlers in exec_print.c: functions that the driver provides to kernels. */
 vop_fn vop_vprintf, vop_assertfail, vop_malloc, vop_free;
 
 #endif

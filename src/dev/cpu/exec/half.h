@@ -3,8 +3,8 @@
 
 /* Narrow floating-point formats, by their bits, with the same results on every host. Conversion
  * from double rounds once, in any direction. A double has more than twice the precision of these
- * formats. So an operation in double followed by this conversion gives the correctly rounded
- * result. */
+ * formats. So a sum or a product in double followed by this conversion is correctly rounded. An fma
+ * needs fma_odd in vec_half.c. */
 #ifndef HEDDLE_VGPU_HALF_H
 #define HEDDLE_VGPU_HALF_H
 

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  * Copyright 2026 The heddle authors */
 
-/* Detects warps that wait by polling memory, so that they end their turns early. If all warps of a
- * block poll, the block rests. */
+/* Detects warps that wait by polling memory, so that they end their turns early. If a block has
+ * such warps and none that can run, the block rests. */
 #ifndef HEDDLE_VGPU_POLL_H
 #define HEDDLE_VGPU_POLL_H
 
@@ -25,7 +25,8 @@ struct vpolls {
 };
 
 struct vx;
-/* call it with the value that a strong load or failed atomic read */
+/* Call this after a strong load, or after an atomic operation that changed nothing, with a hash of
+ * the addresses and the values that it read. */
 void vx_poll(struct vx *x, uint64_t hash);
 
 #endif

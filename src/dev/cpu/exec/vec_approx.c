@@ -2,9 +2,9 @@
  * Copyright 2026 The heddle authors */
 
 /* The approximate functions, for which the hardware only guarantees an error bound. Here results
- * are computed in double precision and rounded once, so the error is at most half a unit in the
- * last place. They are the same on every host, because the code uses no library function and no
- * contraction.
+ * are computed in double precision and rounded once, so the error is hardly more than half a unit
+ * in the last place (except for sin and cos of 2^30 and above). They are the same on every host,
+ * because the code uses no library function and no contraction.
  * - ex2: 2^n * P(f), f in [-1/2, 1/2]
  * - lg2: exponent + odd series in (m-1)/(m+1)
  * - sin, cos: two-part reduction by pi/2, exact enough up to 2^30, then polynomials

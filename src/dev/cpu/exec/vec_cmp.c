@@ -150,7 +150,7 @@ SLCT(slct_b32_f32, u32, f32)
 SLCT(slct_b64_s32, u64, s32)
 SLCT(slct_b64_f32, u64, f32)
 
-/* Defines logic on predicates. Bits 1 and 2 of in->op negate a and b. */
+/* Defines logic on predicates. in->op & 1 negates a, and in->op & 2 negates b. */
 #define PRED(name, expr)                                                           \
 	static const struct vinsn *op_##name(struct vx *x, const struct vinsn *in) \
 	{                                                                          \

@@ -434,7 +434,7 @@ static const struct vinsn *op_bfi_b64(struct vx *x, const struct vinsn *in)
 }
 
 /* Additions and subtractions with a carry chain. in->x is the predicate register of the carry flag.
- * Bits of in->op: 1 reads the flag, 2 writes it, 4 subtracts b. A subtraction adds the complement
+ * in->op is a sum: 1 reads the flag, 2 writes it, 4 subtracts b. A subtraction adds the complement
  * of b and one, so the flag is set if there was no borrow. An addition after a subtraction sees
  * this flag, as in nvcc's 128-bit division. */
 #define CARRY(name, T, WIDER)                                                      \

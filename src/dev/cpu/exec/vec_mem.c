@@ -25,7 +25,8 @@
 enum shape { SHAPE_BAD, SHAPE_LINE, SHAPE_SAME, SHAPE_MIXED };
 
 /* Checks all 32 addresses at once. LINE: each address is `step` above the one before. SAME: all are
- * equal. MIXED: all are in [base, base + limit]. BAD: anything else. */
+ * equal. MIXED: any other addresses. In these three cases all addresses are aligned and in [base,
+ * base + limit]; otherwise the result is BAD. */
 INLINE enum shape look(const u64 *a, u64 offset, u64 base, u64 limit, u64 step, u64 align)
 {
 	u64 first = a[0] + offset, odd = 0, off_line = 0, outside = 0, low = 0;

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  * Copyright 2026 The heddle authors */
 
-/* The implementation of weak memory (weak.h). Three things make memory weak:
+/* The implementation of weak memory (weak.h). Memory is divided into units of 8 bytes. Three things
+ * make it weak:
  * - Each block has a buffer of stores that are not yet in memory.
  * - Each block keeps units that it has read, like an L1 cache; its plain loads use them until the
  *   next acquire.

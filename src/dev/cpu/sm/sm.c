@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0
  * Copyright 2026 The heddle authors */
 
-/* Joins and leaves the shared table, and performs a process's operations on it. Every operation
- * first checks that the process still owns its table entry (sm_lost), because another process may
- * have been given that entry. */
+/* Joins and leaves the shared table, and performs a process's operations on it. Each operation on
+ * launches, blocks or reserved memory first checks that the process still owns its table entry
+ * (sm_lost), because another process may have been given that entry. */
 #include "sm_table.h"
 
 #include <errno.h>

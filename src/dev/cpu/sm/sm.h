@@ -40,7 +40,7 @@ struct sm_config {
 	/* simulated compile time of a text that is not in the driver's cache */
 	uint32_t assemble_ms;
 	char crash[64]; /* a text that contains this crashes the compiler; empty: none */
-	/* each such text crashes it only once, if the driver's cache is a folder */
+	/* each such text crashes the compiler only the first time; this needs CUDA_CACHE_PATH */
 	bool once;
 	char hang[64];    /* or are never compiled */
 	char count[200];  /* vgpu_set_counts */
@@ -57,9 +57,10 @@ struct sm_demand {
 	uint32_t threads, regs, shared_bytes; /* rounded up to what is allocated */
 };
 struct sm_demand sm_demand_of(uint32_t threads, uint32_t regs_per_thread, uint32_t shared_bytes);
-/* Makes sure that an estimated number of registers never refuses a block. If a block needs more
- * than a whole SM has, it gets all of the SM's registers, but at least 16 per thread. An assembler
- * that knows the block's size would limit the kernel in the same way. */
+/* Makes sure that an estimated number of registers refuses no block, unless the SM has fewer than
+ * 16 registers for each thread of the block. If a block needs more than a whole SM has, it gets all
+ * of the SM's registers, but at least 16 per thread. An assembler that knows the block's size would
+ * limit the kernel in the same way. */
 void sm_demand_limit(const struct sm_config *c, struct sm_demand *d);
 /* Returns how many such blocks fit on an empty SM, or 0. */
 uint32_t sm_blocks_per_sm(const struct sm_config *c, const struct sm_demand *d);
@@ -75,9 +76,9 @@ struct sm_block {
  * devices together. */
 uint32_t sm_workers(const struct sm_config *c);
 
-/* Joins device c->device of the instance named in *c. If the device exists, its SM limits and
- * number of devices replace those in *c. Device 0 is joined first and left last, so that all
- * processes of an instance agree. Returns:
+/* Joins device c->device of the instance named in *c. If the device exists, its SMs, its memory
+ * limit and its number of devices replace those in *c. Device 0 is joined first and left last, so
+ * that all processes of an instance agree. Returns 0 or a negative errno, among them:
  * - -EUSERS: SM_MAX_PROCS processes use the device already
  * - -EPERM: other users can write to its file
  * - -ETIMEDOUT: another process keeps its file locked
@@ -89,7 +90,10 @@ void sm_close(struct sm *s);
 bool sm_lost(struct sm *s);
 
 /* Queues a launch; launches of higher priority come first. Each block that sm_take returns has this
- * `user` value. Returns -EAGAIN if the queue is full; try again when a launch has finished. */
+ * `user` value. Returns 0 or:
+ * - -EAGAIN: the queue is full; try again when a launch has finished
+ * - -EINVAL: there are no blocks, or a block does not fit on an SM
+ * - -ESTALE: the process lost its table entry (sm_lost) */
 int sm_launch(struct sm *s, const struct sm_demand *d, uint64_t n_blocks, int priority,
 	bool cooperative, uint64_t user, uint32_t *ret_id);
 /* Removes the launch's unplaced blocks from the queue and returns their number. Placed blocks
@@ -113,7 +117,7 @@ void sm_sleep(struct sm *s, uint32_t word, uint64_t timeout_ns);
 void sm_wake(struct sm *s, int threads);
 bool sm_has_grants(struct sm *s);
 
-/* Counts the resident blocks of this process and of all processes, for tests and ps. */
+/* Counts the resident blocks of this process and of all processes, for tests. */
 void sm_resident(struct sm *s, uint32_t *ret_mine, uint32_t *ret_all);
 
 #endif

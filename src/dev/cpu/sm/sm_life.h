@@ -2,9 +2,9 @@
  * Copyright 2026 The heddle authors */
 
 /* Shows other processes that this process is alive. A thread of the process holds a robust mutex in
- * the shared segment as long as the process uses the device. The kernel releases the mutex when
- * that thread ends for any reason. This needs neither a file descriptor nor /proc, works in every
- * PID namespace, is not inherited by a child, and works in programs that close descriptors of
+ * the shared segment as long as the process uses the device. Linux releases the mutex when that
+ * thread ends for any reason. This needs neither a file descriptor nor /proc, works in every PID
+ * namespace, is not inherited by a child, and works in programs that close descriptors of
  * others. */
 #ifndef HEDDLE_VGPU_SM_LIFE_H
 #define HEDDLE_VGPU_SM_LIFE_H

@@ -3,8 +3,8 @@
 
 /* Runs and tasks: a run is a launch, and a task is a block slot in use by this process. This file
  * contains the code that both stepping modes share. The threads are in sm_worker.c, the virtual
- * clock in sm_serial.c. Locks are taken in this order: big, the pool's lock, the shared table's
- * lock. */
+ * clock in sm_serial.c. Locks are taken in this order: p->big (the driver's lock), the pool's lock,
+ * the shared table's lock. */
 #include "sm_task.h"
 
 #include <errno.h>

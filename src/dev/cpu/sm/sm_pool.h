@@ -24,8 +24,8 @@ struct vgpu_run {
 	void (*done)(struct vgpu_run *r);
 	/* The outcome. */
 	struct vgpu_fault *fault; /* freed by vgpu_run_finish; NULL: none */
-	/* -ENOMEM: a block could not be created; -EAGAIN: no worker thread could be created;
-	 * -ESTALE: the process lost its table entry on the device (sm_lost) */
+	/* -ENOMEM: a block or the fault report could not be created; -ESTALE: the process lost its
+	 * table entry on the device (sm_lost); otherwise an error of sm_launch */
 	int error;
 	uint64_t end_ns;
 	uint64_t thread_insns;
@@ -46,23 +46,25 @@ struct vgpu_pool;
  * functions below, except where a comment says otherwise. */
 int vgpu_pool_create(
 	const struct sm_config *c, struct sm *s, pthread_mutex_t *big, struct vgpu_pool **ret);
-/* Stops the threads after their current step. Called without the big lock. */
+/* Stops the threads after their current step. Called without the big lock, unless no thread was
+ * started. */
 void vgpu_pool_destroy(struct vgpu_pool *p);
 /* Makes sure that at least one worker thread executes submitted runs. Returns 0 or a negative
  * errno. */
 int vgpu_pool_prepare(struct vgpu_pool *p);
 void vgpu_pool_submit(struct vgpu_pool *p, struct vgpu_run *r);
-/* Drops the run's remaining blocks. Another thread calls `done` soon afterwards. */
+/* Drops the run's remaining blocks. `done` is called later, not during this call. */
 void vgpu_pool_cancel(struct vgpu_pool *p, struct vgpu_run *r);
-/* Returns the time by CLOCK_MONOTONIC, or by the virtual clock in serial mode. */
+/* Returns the time by CLOCK_MONOTONIC, or by the virtual clock in serial mode. CLOCK_MONOTONIC
+ * needs no lock. */
 uint64_t vgpu_clock_ns(struct vgpu_pool *p);
 
 /* Returns the virtual time of the next step, or UINT64_MAX if there is no block to step. Serial
  * mode only. */
 uint64_t vgpu_pool_next_ns(struct vgpu_pool *p);
 void vgpu_pool_set_now(struct vgpu_pool *p, uint64_t now_ns);
-/* Executes one step; this can call `done`. Returns false if every block waits for an outside
- * event. */
+/* Executes one step; this can call `done`. Returns false if there is no block, or if every block
+ * waits for an outside event. */
 bool vgpu_pool_step(struct vgpu_pool *p);
 
 #endif

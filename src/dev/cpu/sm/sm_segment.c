@@ -84,7 +84,8 @@ void sm_segment_unlock(int fd)
 	close(fd);
 }
 
-/* Opens and locks a file of this user, unless another process is removing the file. */
+/* Opens and locks a file of this user. If another process removed the file before it was locked,
+ * opens it again. Returns the descriptor or a negative errno. */
 static int open_locked(const char *path, int flags, int tries, struct stat *ret)
 {
 	for (;;) {

@@ -2,7 +2,8 @@
  * Copyright 2026 The heddle authors */
 
 /* The operations on the shared table: place blocks, detect dead processes, and repair the table
- * after a process died while it held the lock. The caller of each function holds the lock. */
+ * after a process died while it held the lock. Callers hold the lock, except for sm_lock, which
+ * takes it, and sm_poke, which needs no lock. */
 #include "sm_table.h"
 
 #include <errno.h>

@@ -93,7 +93,7 @@ void sm_table_init(struct sm_table *t, const struct sm_config *c, bool shared);
 
 void sm_lock(struct sm *s);
 void sm_unlock(struct sm *s);
-/* All with the lock held. */
+/* All with the lock held, except sm_poke. */
 void sm_place(struct sm_table *t);   /* as many blocks as fit, in order */
 void sm_rebuild(struct sm_table *t); /* everything derived */
 void sm_forget_proc(struct sm_table *t, uint16_t proc);
