@@ -92,8 +92,8 @@ size_t pass_find_parting(const struct pass_facts *facts)
 	unsigned depth = 0;
 
 	/* In a kernel with barriers, the copy is not made if exited threads execute or skip
-	 * barriers (rounds.c, tails.c), or if lanes of a warp wait for each other without
-	 * barriers. */
+	 * barriers (rounds.c, tails.c), if the kernel spins, or if lanes of a warp must wait for
+	 * each other at a block's end or are removed from member masks. */
 	if (facts->has_barriers &&
 		(facts->barriers != PASS_BAR_NONE || facts->tails.len || facts->spins ||
 			facts->calls_spin || facts->gathers || facts->leaves.len))

@@ -47,8 +47,8 @@ struct weave_node {
 	bool sync_ahead; /* some node reachable from here waits for other warps */
 };
 
-/* How much of the two kernels is woven. Each further value leaves more code that is not woven, and
- * makes the product smaller. */
+/* How much of the two kernels is woven. Later values weave less, so that the product of the two
+ * flow graphs (weave_product.c) gets smaller. */
 enum weave_reach {
 	WEAVE_SLICED,   /* all of it */
 	WEAVE_UNSLICED, /* everything, blocks not sliced */
@@ -85,11 +85,14 @@ uint32_t weave_latency(const struct ptx_stmt *s);
  * if the kernel cannot be woven; *ret_why says why. The memory belongs to the arena. */
 int weave_flow_find(struct arena *a, struct guests *x, unsigned k, const struct pass_guest *from,
 	struct weave_flow *ret, struct pass_verdict *ret_why);
-/* Builds the nodes. threshold: maximum length of a run in cycles, or 0 for none. apart: units that
- * wait for other warps are not in one run with other units. */
+/* Builds the nodes. Each block is cut into runs:
+ * - threshold: a run ends before the unit with which it would exceed this many cycles. A unit
+ *   counts at most SLICE_UNIT cycles here. A run has at least one unit. 0: no limit
+ * - apart: a run also ends between a unit that waits for other warps and one that does not */
 int weave_flow_nodes(struct weave_flow *f, enum weave_reach reach, uint64_t threshold, bool apart);
 void weave_flow_finish(struct weave_flow *f);
-/* Returns the average number of cycles per basic block over both kernels (equation 1 of GoPTX). */
+/* Returns the average number of cycles per basic block over both kernels (equation 1 of GoPTX),
+ * rounded up. */
 uint64_t weave_threshold(const struct weave_flow f[2]);
 bool weave_has_sync(const struct weave_flow *f);
 /* Returns the original kernel's statement that statement `at` of the body implements, or NULL. */

@@ -396,8 +396,8 @@ static void look_at_beginnings(struct verify *v, struct verify_pair *p, const st
 			hull.first, hull.end, p->g->threads);
 }
 
-/* Checks that exactly the threads of the kernel reach each of its statements, and that a barrier
- * waits for no other threads. */
+/* Checks which threads reach a statement: all threads of the kernel and no others, or, if the
+ * kernel's code begins at several places, no others. A barrier must wait for no other threads. */
 static void look_at_comers(struct verify *v, uint32_t at, const struct range *all, uint32_t block)
 {
 	struct range r = all[block];

@@ -12,7 +12,7 @@
  *              A band has the same tickets in both orders. So the ids in row order are computed
  *              first, and then moved within their band, which takes no division.
  *
- * Each id is computed from the ticket alone, in 32 bits. */
+ * Each id is computed from the ticket alone, in 32 bits (64 in the largest grids). */
 #include "pass/virtual/emit.h"
 #include "pass/worker/worker.h"
 
