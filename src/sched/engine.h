@@ -181,8 +181,8 @@ static inline struct sched_launch *sched_launch_of(struct sched_kernel *k)
 void sched_comes(struct sched *s, struct sched_launch *l, uint64_t now_ns);
 /* Updates the service of all tenants to now. Must be called before any change. */
 void sched_serve(struct sched *s, uint64_t now_ns);
-/* learn.c: teach the model after a preempted launch has left (sched_learn_way_out), and after a
- * launch has ended (sched_learn_end; undisturbed_ns: duration if it never lost an SM, or 0). */
+/* learn.c: teach the model the cost, after a launch has left or shrunk (sched_learn_way_out), and
+ * the duration, at its end (sched_learn_end; undisturbed_ns: if it never lost an SM, else 0). */
 void sched_learn_way_out(struct sched *s, uint64_t now_ns, struct sched_launch *l);
 void sched_learn_spell(struct sched *s, struct sched_launch *l);
 /* Called after a decision if s->pairs is set. Notes which other work has SMs beside each launch. If

@@ -63,8 +63,8 @@ struct filling {
 	uint32_t lane, left;
 };
 
-/* Puts kernel i into the next lane, together with its tenant's kernels of the same rank unless
- * these compete (within_srt). */
+/* Puts kernel i into the next lane. Kernels of the same tenant, kind and stream priority (depth)
+ * join it, unless a tenant's kernels compete with each other (within_srt). */
 static void fill_lane(struct filling *f, size_t i)
 {
 	struct sched_kernel *head = f->v->at[i];

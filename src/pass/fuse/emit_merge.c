@@ -10,8 +10,8 @@
  *               quota requires the worker to exit, this worker is finished with the kernel, and the
  *               leader chooses another
  *     $hd_sync  barrier of all threads, which tells them the chosen kernel, or none. The leader
- *               counts the blocks that ran before, and leaves the launches with which this worker is
- *               finished
+ *               counts the blocks that ran before, and leaves the launches with which this worker
+ *               is finished
  *     run       the kernel's code, block by block, then back to $hd_pick */
 #include "pass/fuse/emit_merge.h"
 #include "pass/virtual/emit.h"

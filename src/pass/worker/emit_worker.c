@@ -2,7 +2,6 @@
  * Copyright 2026 The heddle authors */
 
 /* The worker around a virtual block (doc/protocol.md). Its parts in the order in which they run:
- *
  *     enter     the leader joins the launch
  *     $hd_top   the leader claims blocks, or uses its early claim, and stores the claim in the slot
  *     $hd_sync  barrier; the worker exits if it has no claim. The leader counts the blocks that ran
@@ -10,19 +9,16 @@
  *     $hd_next  computes the ids of the chunk's next block from the slot
  *     body
  *     $hd_end   jumps to $hd_next if the chunk has more blocks, else to $hd_top
- *
  * There are two loops, each entered only at its head. So ptxas sees that whole warps run them
  * together, and keeps uniform values in uniform registers.
  *
  * Few added values live across the body: %hd_s (32 * block within the chunk + 16 * slot) and the
- * pending ticket %hd_t. All others are reloaded from shared memory and parameters. If the body has
- * no shared memory and no barriers, each warp runs a chunk at its own pace. Reloading would then
- * cost time, so the chunk's first block and length stay in registers. In some of these kernels the
- * first warp that finishes claims and counts instead of the leader (first_claims).
- *
- * There is one barrier per chunk, and a second one if blocks may wait for each other. A barrier
- * between the blocks of a chunk exists only if the body's use of shared memory or its own barriers
- * require it. */
+ * pending ticket %hd_t. All others are reloaded. If the body has no shared memory and no barriers,
+ * each warp runs a chunk at its own pace. Then the chunk's first block and length stay in
+ * registers, and the first warp that finishes may claim and count instead of the leader
+ * (first_claims). One barrier separates chunks, or two if blocks may wait for each other. A barrier
+ * separates the blocks of a chunk only where shared memory or the body's own barriers require
+ * it. */
 #include "pass/virtual/emit.h"
 #include "pass/virtual/rounds.h"
 #include "pass/worker/worker.h"
