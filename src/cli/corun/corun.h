@@ -97,9 +97,10 @@ int corun_open_specs(struct cli *c, struct arena *arena, const struct spec *spec
 	enum dev_kind device, bool check, struct corun **ret);
 void corun_limit(struct corun *x, unsigned compile_s); /* else ASSEMBLER_LIMIT_S */
 void corun_close(struct corun *x);
-/* Prepares a method of running the kernels; needed once for each method. m is needed for the shares
- * of DEV_GREEN. If the method is impossible for these kernels, the reason goes to why; with why
- * NULL it is reported as an error. */
+/* Prepares a method of running the kernels; needed once for each method. m has the parameters of
+ * the method, such as the shares of DEV_GREEN and the register limit of DEV_WEAVE. If the method is
+ * impossible for these kernels, the reason goes to why; with why NULL it is reported as an
+ * error. */
 int corun_prepare(
 	struct corun *x, enum dev_how how, const struct dev_merging *m, struct strbuf *why);
 /* Computes the launch parameters of a method (DEV_MERGE and fused methods). */

@@ -50,7 +50,8 @@
  *
  * A body may overwrite the slot. So the worker checks the words that decide which blocks run or
  * which counters change; a corrupt word ends the launch with an error (FAIL_IF_P1). Most checks are
- * left out if the kernel has neither shared memory nor barriers. S_LAST and S_TURN have no check.
+ * left out if the kernel has neither shared memory nor barriers. S_LAST and S_TURN have no check,
+ * except that the 64-bit ticket of the largest grids (S_LAST64) has one.
  *
  * Layout: two claims {x, y, z, blocks} of 16 bytes, each with a check word, and then the leader's
  * other data. */
