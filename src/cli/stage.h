@@ -63,7 +63,8 @@ struct stage_result {
 	/* managed: from the daemon's events */
 	unsigned preemptions, shrinks; /* of all SMs, of some */
 	double *handover_ns;           /* from the store to the last worker's exit, in order */
-	double *put_off; /* for each handover: unfinished blocks of low, which then waited */
+	/* for each handover: the low-priority launch's unfinished blocks, which then waited */
+	double *put_off;
 	unsigned handovers;
 	char *events; /* the daemon's event lines of this pair, or NULL */
 };

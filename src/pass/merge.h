@@ -51,7 +51,7 @@ struct pass_woven {
 	unsigned which;
 };
 
-/* How a host launches the merged or fused kernel: with blocks of shape `block` and with
+/* How the host program launches the merged or fused kernel: with blocks of shape `block` and with
  * shared_bytes of dynamic shared memory. */
 struct pass_merged {
 	uint32_t block[3], shared_bytes;

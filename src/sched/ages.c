@@ -117,7 +117,7 @@ static bool is_steering(const struct age_launch *at, uint32_t n)
 	       at[0].alone_ns > 0 && at[1].alone_ns > 0;
 }
 
-/* At least half of the blocks that it may have are on SMs. */
+/* Returns whether at least half of the blocks that the launch may have at a time are on SMs. */
 static bool is_on_sms(const struct age_launch *l, uint32_t n_sms)
 {
 	uint64_t on = l->started - MIN(l->finished, l->started);

@@ -250,7 +250,7 @@ static double beside_ns(
 	return alone ? whole : MAX(ns, least);
 }
 
-/* Time until the last launch ends, ns. Below 0: not known. */
+/* Returns the predicted time until the last launch ends, in ns; below 0: unknown. */
 static double makespan(const struct heddle_policy_plan *out, const struct candidate *at, uint32_t n)
 {
 	double left[PREDICTED], slow[PREDICTED][PREDICTED] = {{0}}, total = 0;

@@ -22,7 +22,8 @@
 static uint64_t sort_key(const struct sched_kernel *k)
 {
 	if (k->remaining_ns == SCHED_UNKNOWN)
-		/* never a reason to preempt another; first come, first served */
+		/* Within its priority, a launch of unknown duration never preempts another. Such
+		 * launches run in order of arrival. */
 		return SCHED_UNKNOWN;
 	if (!k->running || !k->begun)
 		return k->remaining_ns;

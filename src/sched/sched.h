@@ -97,7 +97,7 @@ void sched_set_weight(struct sched *s, struct sched_tenant *t, uint32_t weight);
  * -EINVAL (no blocks), or -ENOMEM. */
 int sched_submit(struct sched *s, uint64_t now_ns, struct sched_tenant *t,
 	const struct sched_launch_info *info, struct sched_launch **ret);
-/* The launch begins, and with which quotas. */
+/* With which quotas a launch begins (sched_arrive). */
 enum sched_began {
 	SCHED_BEGAN_FREE, /* without a bound */
 	SCHED_BEGAN_TOLD, /* those of the last SCHED_BEGIN */

@@ -39,7 +39,8 @@ struct corun_result {
 	uint32_t fit[CORUN_MAX];    /* blocks of the plain kernel that fit one SM at once */
 	uint64_t blocks[CORUN_MAX]; /* of its grid */
 	struct pass_woven woven;    /* DEV_WEAVE */
-	struct dev_merge_plan plan; /* DEV_MERGE; of fused ones, per_sm and workers: the blocks */
+	/* of DEV_MERGE; for fused kernels, per_sm and workers are numbers of blocks */
+	struct dev_merge_plan plan;
 	/* Of the first run that has any; in the arena given. */
 	struct corun_difference *differences;
 	unsigned n_differences;

@@ -96,7 +96,8 @@ struct search {
 	struct arena *arena;
 	struct recording found;
 	unsigned n_found, n;
-	struct strbuf names, meant; /* in C++, "; " between: of all, and of those that are found */
+	/* kernel names (demangled), separated by "; ": of all launches, and of the matching ones */
+	struct strbuf names, meant;
 };
 
 static void add_name(struct strbuf *to, const char *symbol)

@@ -23,7 +23,7 @@ struct way {
 	double *ms; /* of the runs that count last; sorted once judged */
 	unsigned runs;
 	double median, spread; /* of these */
-	double main_ms;        /* the median before the ways in front were measured again */
+	double main_ms;        /* median before the fastest methods were measured again */
 };
 
 struct ways {

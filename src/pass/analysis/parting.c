@@ -31,7 +31,8 @@ static bool returns_at_once(const struct ptx_func *f, size_t i)
 	return true;
 }
 
-/* Whether s, the last statement of block b, ends its thread. */
+/* Returns whether s, the last statement of basic block b, ends the thread: it is a ret or an exit,
+ * or a branch to code that returns at once. */
 static bool ends_thread(const struct cfg *g, uint32_t b, const struct ptx_stmt *s)
 {
 	const struct ptx_func *f = g->f;

@@ -53,7 +53,7 @@ static void put_not_leader(struct guests *x, struct pass_writer *w)
 	pass_put(w, "setp.ne.u32 %hd_mp0, %hd_mr0, 0;\n");
 }
 
-/* Whether blocks of some kernel may wait for each other. */
+/* Returns whether any of the kernels has blocks that may wait for each other. */
 static bool is_rising(const struct guests *x)
 {
 	bool rising = false;

@@ -69,9 +69,9 @@ uint32_t pass_threads(const uint32_t block[3]);
  * Returns 0; -ENOTSUP if kernel x->which is rejected, with the reason in x->verdict or in diags;
  * another negative errno with diags. */
 int guests_import(struct guests *x, const struct pass_guest *from, const char *entry);
-/* Must be called if ptxas does not see parameters as constants at the new place. Replaces a
- * multiplication and an addition that ptxas would contract because of such parameters by one
- * instruction (contract.h). */
+/* Must be called if the rewritten code reads parameters in a form that ptxas does not see as
+ * constants. For each kernel, replaces a multiplication and an addition that ptxas would contract
+ * because of such parameters by one instruction (contract.h). */
 int guests_settle(struct guests *x);
 /* Finds the facts of kernel k (body.h), lays out its shared memory, and fills in the fields of its
  * place (struct pass_place) that merging and fusion treat alike: ids, thread counts, shared memory.

@@ -32,7 +32,7 @@ struct weave_unit {
 
 struct weave_node {
 	enum weave_kind kind;
-	uint32_t from, end; /* units; of a branch: its own; of an if: those of the block */
+	uint32_t from, end; /* units of the node; of an if: those of its block */
 	uint32_t block;     /* block of the graph; of a branch: the block that it ends */
 	uint32_t next[2];
 	/* For branches: */

@@ -295,7 +295,7 @@ struct region {
 	struct state s;
 	unsigned k;
 	uint32_t meet; /* block */
-	uint32_t out;  /* part at the reconvergence point, before that block's state */
+	uint32_t out;  /* part that follows the region; it begins at the reconvergence point */
 };
 
 static uint32_t find_part(struct product *p, const struct region *r, uint32_t block)

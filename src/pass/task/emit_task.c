@@ -361,7 +361,7 @@ static void put_pick(struct pass_writer *w)
 		"setp.eq.u32 %%hd_p0, %%hd_a, 0;\n"
 		"@%%hd_p0 bra $hd_s_block;\n",
 		TASK_NEED_MORE);
-	/* Parameters that are too many for the row, to device memory. */
+	/* Copies the parameters to device memory if the row has no room for them. */
 	pass_emit(w,
 		"ld.param.u32 %%hd_b, " K_MORE_BYTES ";\n"
 		"ld.shared.u32 %%hd_c, [%%hd_s" Q_INDEX ";\n"

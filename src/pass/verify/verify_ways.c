@@ -248,7 +248,9 @@ static bool is_same(const struct lanes *l, uint32_t reg, uint32_t at)
 	return !l->differs[l->chains->n_defs + cfg_find_use(l->chains, reg, at)];
 }
 
-/* What lanes of a kernel do together, unless it is `but`. */
+/* Finds the first statement of basic block `block` that lanes of a kernel must execute together,
+ * such as a vote. Skips the statements of kernel `but`. Returns the pair of the statement's kernel
+ * and sets *ret_at, or returns NULL. */
 static struct verify_pair *together(
 	struct lanes *l, uint32_t block, const struct verify_pair *but, uint32_t *ret_at)
 {
