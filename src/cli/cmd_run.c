@@ -108,8 +108,8 @@ static void warn_of_rights(
 			s->may_weight);
 }
 
-/* Queries heddled before the program starts. If no heddled replies, this function stays silent; the
- * shim reports it when it matters. */
+/* Queries heddled before the program starts. If no heddled replies, this function reports nothing:
+ * the shim reports the missing heddled when the program needs it. */
 static int ask_daemon(const struct cli *c, uint64_t weight)
 {
 	const char *priority = getenv("HEDDLE_PRIORITY");

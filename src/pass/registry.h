@@ -10,9 +10,9 @@
 #include "pass/merge.h"
 
 enum pass_wants {
-	/* The pass needs the block shape and dynamic shared memory of each kernel, because they are
-	 * part of the rewritten kernel, which is in a new module. A pass without this flag rewrites
-	 * the kernel in its own module, under its own name. */
+	/* The pass needs the block shape and dynamic shared memory of each kernel. They become part
+	 * of the rewritten kernel, which is in a new module. A pass without this flag rewrites the
+	 * kernel in its own module, under its own name. */
 	PASS_WANTS_BLOCK = 1,
 	PASS_WANTS_GRID = 2, /* its grid, too */
 	/* A property, not a need: the pass records the origin of each statement, and pass_run

@@ -158,9 +158,9 @@ static int longest_first(const void *pa, const void *pb)
 	return a->k->order < b->k->order ? -1 : a->k->order > b->k->order;
 }
 
-/* Chooses the counts, and sorts `at`. If the least counts of all launches do not fit on an SM
- * together, or if there is only one launch, each launch gets its least count, and the hardware
- * queues the blocks that do not fit. */
+/* Chooses the counts, and sorts `at`. Each launch gets its least count if there is only one launch,
+ * or if the least counts of all launches do not fit on an SM together. The hardware then queues the
+ * blocks that do not fit. */
 static void allocate_blocks(const struct heddle_policy_device *d, struct candidate *at, uint32_t n)
 {
 	uint32_t marked = 0;

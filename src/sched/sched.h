@@ -215,9 +215,9 @@ struct sched_stats {
 	uint32_t tenants, launches;
 };
 void sched_stats(const struct sched *s, struct sched_stats *ret);
-/* Returns true if, at the last decision, a tenant was held, or some launch had (or a new launch of
- * some tenant would have) less than the whole device. The caller must then poll the tenants' pages
- * often. */
+/* Returns true if at the last decision a tenant was held, or if some launch had less than the whole
+ * device. New launches that would begin with less count, too. If true, the caller must poll the
+ * tenants' pages often. */
 bool sched_contended(const struct sched *s);
 
 #endif

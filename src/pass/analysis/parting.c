@@ -92,9 +92,11 @@ size_t pass_find_parting(const struct pass_facts *facts)
 	const struct ptx_func *f = g->f;
 	unsigned depth = 0;
 
-	/* In a kernel with barriers, the copy is not made if exited threads execute or skip
-	 * barriers (rounds.c, tails.c), if the kernel spins, or if lanes of a warp must wait for
-	 * each other at a block's end or are removed from member masks. */
+	/* In a kernel with barriers, the code is not copied if one of these is true:
+	 * - Exited threads execute or skip barriers (rounds.c, tails.c).
+	 * - The kernel spins.
+	 * - Lanes of a warp wait for each other at a block's end.
+	 * - Lanes are removed from member masks. */
 	if (facts->has_barriers &&
 		(facts->barriers != PASS_BAR_NONE || facts->tails.len || facts->spins ||
 			facts->calls_spin || facts->gathers || facts->leaves.len))

@@ -4,10 +4,11 @@
 /* Checks what depends on more than the next instruction: the carry flag, and the convergence of
  * lanes.
  *
- * Lanes that diverge at a branch reconverge where the paths of the branch join. So a kernel's
- * barrier or warp operation must not stand between a branch at which lanes may diverge and the
- * place where its paths join, if the branch is heddle's or another kernel's. A kernel's own
- * branches still have the paths of the original kernel, which verify_flow.c checks. */
+ * Lanes that diverge at a branch reconverge where the paths of the branch join. So no barrier or
+ * warp operation of a kernel may stand between a branch and the place where the branch's paths
+ * join. This applies if lanes may diverge at the branch, and if heddle added the branch or it
+ * belongs to another kernel. A kernel's own branches still have the paths of the original kernel,
+ * which verify_flow.c checks. */
 #include "cfg/chains.h"
 #include "cfg/effects.h"
 #include "pass/verify/verify_private.h"

@@ -397,8 +397,8 @@ static const char relay_all_passed[] = "ld.volatile.global.u32 %hd_r0, [%hd_d0" 
 static const char relay_leaves[] = "or.pred %hd_p1, %hd_p1, %hd_p3;\n"
 				   "selp.u32 %hd_r5, 1, 0, %hd_p1;\n";
 
-/* Sets %hd_r5 to 2 if no worker is counted besides the relay, and either some worker has exited
- * since the relay started or the relay has polled for long. */
+/* Sets %hd_r5 to 2 if no worker except the relay is counted. It does so only if a worker has exited
+ * since the relay started, or if the relay has polled for long. */
 static const char relay_is_alone[] = "ld.volatile.global.u64 %hd_d4, [%hd_d0" B_GONE ";\n"
 				     "cvt.u32.u64 %hd_r0, %hd_d5;\n"
 				     "and.b32 %hd_r0, %hd_r0, " STATE_COUNT ";\n"
