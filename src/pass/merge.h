@@ -88,7 +88,7 @@ pass_merge_fn pass_merge;
  * the guest with the most blocks, all in x. The fused kernel reads only total, grid, inverse and
  * never of each guest's struct ctl_args. There is no struct ctl_merge. */
 pass_merge_fn pass_fuse_vertical; /* the same threads run one guest's block after another's */
-/* The guests run side by side: each guest has its own warps and its own shared memory. */
+/* The guests (kernels) run side by side: each guest has its own warps and its own shared memory. */
 pass_merge_fn pass_fuse_horizontal;
 
 /* Weaves the instructions of two guests (GoPTX, section III): the same threads run both guests, and

@@ -153,8 +153,8 @@ static void begin_measuring(
 	wake_at(io_wake_ns, a->from_ns ? now_ns + WINDOW_NS : a->settled_ns);
 }
 
-/* Measures the present order, once for these two launches. late: one of the launches does not fit
- * on the SMs. */
+/* Measures the present order, once for these two launches. late: one of the launches is still not
+ * on its SMs after LATE_NS. */
 static void measure_order(struct ages *a, struct age_pair *p, uint64_t now_ns, uint32_t n_sms,
 	const struct age_launch *const l[2], uint32_t older, bool late, uint64_t *io_wake_ns)
 {

@@ -192,7 +192,7 @@ void sched_begin_quotas(
 	const struct sched *s, const struct sched_tenant *t, uint8_t ret_quota[CTL_MAX_SMS]);
 
 enum launch_state sched_state(const struct sched_launch *l);
-/* For a stray or native launch: the illegal transition. */
+/* Returns the illegal transition that made the launch stray or native. */
 void sched_refused(
 	const struct sched_launch *l, enum launch_state *ret_from, enum launch_state *ret_to);
 /* How many launches of all tenants are in this state. */

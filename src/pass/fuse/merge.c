@@ -91,7 +91,7 @@ static int name_shared(struct guests *x)
 		       : -EINVAL;
 }
 
-/* Makes the code pieces of a kernel, and a label in the host for each exit of a piece. */
+/* Makes the code pieces of a kernel, and a label in the merged entry for each exit of a piece. */
 static int make_pieces(struct guests *x, unsigned k)
 {
 	static const char *const names[] = {

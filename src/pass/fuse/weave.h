@@ -3,7 +3,7 @@
 
 /* Interleaves the instructions of two kernels (GoPTX, section III). A kernel's rewritten body
  * becomes a flow graph: straight runs of instructions, which are woven, and branches between them.
- * weave_product.c writes the product of the two flow graphs as code of the host.
+ * weave_product.c writes the product of the two flow graphs as code of the common entry.
  *
  * Only whole warps execute code of both kernels. At a branch where lanes of a warp may diverge,
  * votes find out whether they do. A diverged warp runs only the branch's kernel up to the
@@ -100,8 +100,8 @@ const struct ptx_stmt *weave_plain(const struct weave_flow *f, uint32_t at);
 /* Follows runs without units to the first node with work. */
 uint32_t weave_settle(const struct weave_flow *f, uint32_t node);
 
-/* weave_product.c: appends the product of both flows to w; w->f is the host. Returns -E2BIG if the
- * product is too large. */
+/* weave_product.c: appends the product of both flow graphs to w. w->f is the entry that gets the
+ * code. Returns -E2BIG if the product is too large. */
 int weave_product(struct guests *x, struct pass_writer *w, struct weave_flow f[2],
 	const struct pass_weave_options *o, struct pass_woven *ret);
 

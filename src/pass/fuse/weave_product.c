@@ -827,7 +827,7 @@ int weave_product(struct guests *x, struct pass_writer *w, struct weave_flow f[2
 		write_state(&p, p.todo.at[--p.todo.len]);
 	if (!p.error)
 		sort_parts(&p);
-	/* So far only woven code has been written to the host. */
+	/* So far only woven code has been written to the common entry. */
 	for (unsigned k = 0; k < 2 && !p.error; k++)
 		put_head(&p, &f[k]);
 	if (!p.error)
