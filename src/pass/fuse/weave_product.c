@@ -621,7 +621,8 @@ static void put_entry(struct product *p)
 	}
 }
 
-/* Chooses the order of the parts in the text: the entry, likely parts, the others, and the end. */
+/* Chooses the order of the parts in the PTX text: the entry, likely parts, the others, and the
+ * end. */
 static uint32_t *lay_out(const struct product *p, uint32_t end)
 {
 	uint32_t n = (uint32_t)p->d.parts.len, at = 0;

@@ -60,7 +60,8 @@
 /* the last ticket claimed; it determines the size of the next claim */
 #define S_LAST   "[hd_slot+32]"
 #define S_LAST64 "[hd_slot+32]" /* the same for the largest grids, whose ids are computed from it */
-/* check value of a claim; the text follows a register that holds the claim's address */
+/* completes "[REGISTER" to the address of a claim's check value; the register holds the claim's
+ * address */
 #define S_CHECK "+40]"
 /* number of warps that are ready for the next claim; the last warp resets it to 0 */
 #define S_TURN "[hd_slot+44]"
@@ -82,9 +83,11 @@
 #define CHECK_BASE "0x5e3da1c7"
 
 /* Data of barriers that not all threads reach. Each such barrier is a round, and rounds are
- * numbered (rounds.c). The text follows a register that holds the address of hd_slot plus the
- * offset of the element. There are two counts of exited threads, one for even and one for odd
- * rounds, and four words for reductions. All of them count up from ROUND_BASE. */
+ * numbered (rounds.c). There are two counts of exited threads, one for even and one for odd rounds,
+ * and four words for reductions. All of them count up from ROUND_BASE.
+ *
+ * Each string completes "[REGISTER" to an address. The register holds the address of hd_slot, plus
+ * 4 for each count or word that precedes the wanted one. */
 #define R_COUNT      "+80]"
 #define R_WORDS      "+88]"
 #define R_FAILED     "+112]" /* tasks only: the first round that some threads did not reach */

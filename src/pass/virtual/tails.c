@@ -131,8 +131,8 @@ static const struct ptx_sym *label_of_block(const struct copying *c, uint32_t b)
 	return NULL;
 }
 
-/* Emits a jump to the tail's first block if another block of the tail precedes it in the text. The
- * first block has no label if a branch falls through to code that jumps back to the rest of the
+/* Emits a jump to the tail's first block if another block of the tail precedes it in the PTX text.
+ * The first block has no label if a branch falls through to code that jumps back to the rest of the
  * tail. */
 static void emit_jump_to_start(struct copying *c)
 {

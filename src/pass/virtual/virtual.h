@@ -36,10 +36,13 @@ struct pass_place {
 	uint8_t barrier_first, own_barrier, among_barrier;
 	bool filled_up; /* extra threads fill up the last warp and return at once */
 
-	/* Operands that are known only at run time (task.h), in 32-bit registers. barrier: the
-	 * number that replaces barrier 0, which is then the body's only barrier; count: its thread
-	 * count; slot: the address that offsets of rounds.c refer to; base: the base of `moves`. If
-	 * NULL, the numbers and variables above are used. */
+	/* Operands that are known only at run time (task.h), in 32-bit registers:
+	 * - barrier: the number that replaces barrier 0, which is then the body's only barrier
+	 * - count: the thread count of that barrier
+	 * - slot: the address to which the offsets of rounds.c are added
+	 * - base: the base address of `moves`
+	 *
+	 * If NULL, the numbers and variables above are used. */
 	const char *barrier, *count, *slot, *base;
 	/* a register that is not 0 if the thread, and hence its block, has failed (task_fail.c);
 	 * NULL: threads do not fail */
