@@ -59,7 +59,7 @@ static bool is_word(const char *words, const char *value)
 		w += *w == '|';
 		if (strcspn(w, "|") == len && memcmp(w, value, len) == 0)
 			return *w != 'N';
-		if (*w == 'N' && len < 4 && strspn(value, "0123456789") == len)
+		if (*w == 'N' && len && len < 4 && strspn(value, "0123456789") == len)
 			return true;
 	}
 	return false;

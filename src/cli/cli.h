@@ -21,8 +21,9 @@ struct cli_option {
 	char letter;      /* 0: long form only */
 	const char *name; /* NULL ends the list */
 	/* The option's value as help shows it; NULL if the option is a flag. For "a|b|c" the
-	 * framework accepts only these strings, except that one in capitals allows any other text.
-	 * FILE and DIR get file completion. Any other value is only shown. */
+	 * framework accepts only these strings, except that one in capitals allows any other text,
+	 * and that --device also accepts cpu:N and cuda:N. FILE and DIR get file completion. Any
+	 * other value is only shown. */
 	const char *value;
 	const char *help;
 };
@@ -91,8 +92,8 @@ int cli_parse_number(const struct cli *c, const char *what, const char *text, ui
 	uint64_t max, uint64_t *ret);
 
 /* Reports "heddle VERB: error: what and where", followed by the hint, which says what to do (NULL:
- * no hint). Returns CLI_FAILED. With --json the error becomes part of the result, under
- * "errors". */
+ * no hint). Returns CLI_FAILED. With --json the error becomes part of the result, under "errors",
+ * unless the verb has the flag CLI_TEXT_ERRORS. */
 int cli_error(const struct cli *c, const char *hint, const char *fmt, ...) HD_PRINTF(3, 4);
 void cli_warn(const struct cli *c, const char *fmt, ...) HD_PRINTF(2, 3);
 /* Reports a wrong value on the command line as cli_error does, but returns CLI_USAGE. */

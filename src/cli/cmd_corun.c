@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  * Copyright 2026 The heddle authors */
 
-/* heddle corun runs several kernels on one device: one after the other, in streams, or as one
- * launch. Every run starts with the same data. */
+/* heddle corun runs several kernels on one device: one after the other, in streams, in green
+ * contexts, or as one launch. Every run starts with the same data. */
 #include "cli/corun/corun.h"
 #include "cli/corun/kernelspec.h"
 #include "cli/corun/woven.h"

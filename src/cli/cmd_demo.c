@@ -35,7 +35,8 @@ struct demo {
 	enum dev_kind device;
 	char device_name[128];
 	bool mps;
-	char reference[64]; /* folder of the host's results, each made once; empty: none */
+	/* folder in which programs keep the results computed on the host; empty: none */
+	char reference[64];
 	unsigned rounds;
 	struct stage_result alone_low[PAIRS], alone_high[PAIRS], unmanaged[PAIRS], managed[PAIRS];
 };

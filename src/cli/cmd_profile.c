@@ -149,8 +149,8 @@ static void json_shape(struct json *j, const struct wire_shape *s)
 	json_end(j, '}');
 }
 
-/* Marks the block counts that policy greedy keeps after pruning. For pruning, a launch's time is
- * the time of a block at a count, divided by that count. */
+/* Marks the block counts that policy greedy keeps after pruning. A launch's duration at a count is
+ * proportional to an SM's time for a block at that count, so these times are compared. */
 static void prune_counts(const struct wire_kernel *k, bool ret_kept[WIRE_PER_SM + 1])
 {
 	double ns[WIRE_PER_SM + 1] = {0};

@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0
  * Copyright 2026 The heddle authors */
 
-/* heddle run starts an unmodified program with the shim interposed before the driver. The command
- * replaces itself with the program (exec), so exit status, signals and terminal are the program's
- * own. It only reports failures before that, with the exit statuses of env(1): 125 for an error of
- * its own, 126 if the program is not executable, and 127 if it is not found. */
+/* heddle run starts an unmodified program with the shim interposed before the driver. Without -v
+ * (run_watch.c) the command replaces itself with the program (exec), so exit status, signals and
+ * terminal are the program's own. It only reports failures before that, with the exit statuses of
+ * env(1): 125 for an error of its own, 126 if the program is not executable, and 127 if it is not
+ * found; and 2 for a wrong command line. */
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -107,8 +108,8 @@ static void warn_of_rights(
 			s->may_weight);
 }
 
-/* Queries heddled before the program starts. If no heddled replies, this function stays silent; the
- * shim reports it when it matters. */
+/* Queries heddled before the program starts. If no heddled replies, this function reports nothing:
+ * the shim reports the missing heddled when the program needs it. */
 static int ask_daemon(const struct cli *c, uint64_t weight)
 {
 	const char *priority = getenv("HEDDLE_PRIORITY");

@@ -173,8 +173,8 @@ static int await_ready(struct crew *crew, struct crew_member *m)
 	return CLI_OK;
 }
 
-/* Waits until the program is ready. In a managed stage it also runs the program until the shim has
- * found the kernel's best form. */
+/* Waits until the program is ready, and lets it launch before anything is measured: in a managed
+ * stage on a GPU until the shim has found the kernel's best form, elsewhere once. */
 static int prepare_member(struct crew *crew, struct crew_member *m)
 {
 	char line[32];

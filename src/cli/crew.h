@@ -3,7 +3,7 @@
 
 /* Example programs of a stage whose processes keep running and launch on command, so that only the
  * device is measured and not the programs' start. Each program is started once. In a managed stage
- * it first launches until the shim has found the best form of its kernel. */
+ * on a GPU it first launches until the shim has found the best form of its kernel. */
 #ifndef HEDDLE_CREW_H
 #define HEDDLE_CREW_H
 

@@ -8,8 +8,9 @@
 #include "cli/cli.h"
 
 /* If --device names a device by number ("cuda:1"), makes that device the only visible one for this
- * process and its children, and sets the option's value to "cuda". Call it before loading a driver.
- * Returns 0, or CLI_USAGE or CLI_FAILED after it reports the error. */
+ * process and its children, and sets the option's value to the kind of device ("cuda" or "cpu").
+ * Call it before loading a driver. Returns 0, or CLI_USAGE or CLI_FAILED after it reports the
+ * error. */
 int cli_device(struct cli *c);
 
 #endif

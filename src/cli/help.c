@@ -172,7 +172,8 @@ static void man_text(const char *text, struct strbuf *out)
 	}
 }
 
-/* A word or two in bold, a synopsis' operands as they are. */
+/* Writes an option for the man page: its letter and name in bold, and then its value as the
+ * synopsis shows it. */
 static void man_option(const struct cli_option *o, struct strbuf *out)
 {
 	if (o->letter)

@@ -10,9 +10,9 @@
  * - the object's RUNPATH
  * - the system's folders
  *
- * The program's RPATH therefore applies to every object, even to objects loaded later and even if
- * the program itself does not name the driver. The loader searches for a library loaded by dlopen
- * in the same way. */
+ * The program's RPATH therefore applies to every object without a RUNPATH, even to objects loaded
+ * later and even if the program itself does not name the driver. The loader searches for a library
+ * loaded by dlopen in the same way. */
 #include "cli/loader.h"
 
 #include <stdio.h>

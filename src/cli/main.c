@@ -2,7 +2,8 @@
  * Copyright 2026 The heddle authors */
 
 /* The main function of the command heddle. It finds the verb, parses its arguments, runs it, and
- * prints its output. Only this file computes the exit status of heddle. */
+ * prints its output. The exit status is the verb's, or that of a failed write to standard
+ * output. */
 #include "base/environment.h"
 #include "base/text.h"
 #include "cli/child.h"

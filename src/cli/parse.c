@@ -2,9 +2,10 @@
  * Copyright 2026 The heddle authors */
 
 /* Parses the arguments of a verb into its struct cli, as described by the verb's struct cli_verb.
- * Options may appear anywhere before "--", and the last value of a repeated option counts. Options
- * cannot be abbreviated, because an option added in a later version could then change the meaning
- * of a script. */
+ * Options may appear anywhere before "--", or with CLI_OPERANDS_LAST before the first operand. The
+ * last value of a repeated option counts, unless the verb's on_option collects all. Options cannot
+ * be abbreviated, because an option added in a later version could then change the meaning of a
+ * script. */
 #include "base/text.h"
 #include "cli/cli.h"
 

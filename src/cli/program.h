@@ -13,8 +13,9 @@ struct program {
 	struct image_bytes file; /* mapped */
 	bool is_elf64;           /* else a script, or something foreign */
 	bool is_elf32;
-	bool is_dynamic;         /* a loader starts it, which looks at LD_LIBRARY_PATH, */
-	bool is_privileged;      /* but not for this user: setuid, setgid, or with capabilities */
+	bool is_dynamic; /* a loader starts it, and usually reads LD_LIBRARY_PATH */
+	/* the loader ignores LD_LIBRARY_PATH for this user: setuid, setgid, or with capabilities */
+	bool is_privileged;
 	char interpreter[64];    /* of a script, as its first line has it; empty: none */
 	bool needs_libcuda;      /* by DT_NEEDED */
 	const char *libcudart;   /* name of the shared CUDA runtime that it needs; NULL: none */

@@ -59,7 +59,7 @@ void cli_ptx_print(struct cli *c, const struct ptx_module *m, struct strbuf *tex
 void cli_ptx_json_name(struct json *j, const struct cli_ptx *f);
 /* Writes the key "diagnostics": an array of objects with level, line, column, message and hint. */
 void cli_ptx_json_diags(struct json *j, const struct diag_list *d);
-/* Warns about each unknown instruction, which may be new or misspelt. */
+/* Warns about the first 20 unknown instructions, which may be new or misspelt. */
 void cli_ptx_warn_unknown(struct cli_ptx *f);
 /* For a table of options. */
 #define CLI_PTX_ARCH                                                                               \

@@ -63,7 +63,8 @@ struct stage_result {
 	/* managed: from the daemon's events */
 	unsigned preemptions, shrinks; /* of all SMs, of some */
 	double *handover_ns;           /* from the store to the last worker's exit, in order */
-	double *put_off; /* for each handover: unfinished blocks of low, which then waited */
+	/* for each handover: the low-priority launch's unfinished blocks, which then waited */
+	double *put_off;
 	unsigned handovers;
 	char *events; /* the daemon's event lines of this pair, or NULL */
 };
@@ -80,8 +81,8 @@ struct stage_run {
 };
 
 /* Finds the device that --device names (want; NULL: automatic), its name and its number of SMs.
- * This and all functions below return CLI_OK, or CLI_FAILED after they report an error through
- * c. */
+ * Here and below, functions of type int return CLI_OK, or CLI_FAILED after they report an error
+ * through c. stage_device returns CLI_USAGE if want is no kind of device. */
 int stage_device(
 	struct cli *c, const char *want, enum dev_kind *ret, char ret_name[128], unsigned *ret_sms);
 /* Starts the arrangement. After a failure it closes whatever it opened. While a stage is open,

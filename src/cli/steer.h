@@ -13,7 +13,7 @@
 
 /* Selects the device. The virtual GPU is used only on request (--device, HEDDLE_DEVICE), because a
  * machine that lost its driver must not appear to work. *ret_steer is false if there is no driver.
- * Returns 0, the exit status, or -ENOMEM. */
+ * Returns 0, the exit status after it reports an error, or a negative number if memory ran out. */
 int steer_device(const struct cli *c, bool *ret_steer);
 /* Puts the shim's folder at the front of LD_LIBRARY_PATH. Returns the same values as
  * steer_device. */

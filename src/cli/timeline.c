@@ -2,10 +2,11 @@
  * Copyright 2026 The heddle authors */
 
 /* Computes the bars of the timeline. A bar runs from the launch call until the program sees the
- * completion, and is hollow where the program waited for the device. In the managed panel, the
- * low-priority program's waits come from heddled's events (from drained to grant). In the unmanaged
- * panel, the high-priority program is assumed to wait for the whole time beyond its time alone.
- * Each panel shows one typical round. */
+ * completion, and is hollow where the program waited for the device. In both panels, the
+ * high-priority program is assumed to wait for the whole time beyond its time alone. In the managed
+ * panel, the low-priority program's waits come from heddled's events (from drained to grant). In
+ * the unmanaged panel, no waits of the low-priority program are shown. Each panel shows one typical
+ * round. */
 #include "cli/timeline.h"
 
 #include <stdio.h>

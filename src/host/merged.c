@@ -471,10 +471,10 @@ static CUresult join_own(const struct run *x)
 }
 
 /* Launches the merged grid and the kernels' own grids. The merged grid usually comes first, because
- * its workers need the most space on an SM. With CTL_APART it comes last. Then the kernels' own
- * launches first fill all SMs, their workers on other kernels' SMs exit, and the merged workers fit
- * only there. In the opposite order, workers of the merged launch that exit would be replaced by
- * more of them. */
+ * its workers need the most space on an SM. With CTL_APART it comes last: the kernels' own launches
+ * fill all SMs first, and those of their workers that are on an SM of another kernel exit. The
+ * merged workers then fit only on the SMs that became free in this way. In the opposite order,
+ * merged workers that exit would only make space for further merged workers. */
 static CUresult launch_grids(const struct run *x, uint32_t workers, bool first)
 {
 	const struct cu_api *cu = x->cu;

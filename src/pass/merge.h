@@ -1,10 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0
  * Copyright 2026 The heddle authors */
 
-/* Runs several kernels as one launch (KernelMerge, section 2): each worker runs blocks of any of
- * the kernels. Each kernel keeps its own arguments and control block (control.h). Its tickets,
- * finished blocks, quotas and gate work as when it runs alone. So code that counts or steers a
- * kernel's blocks is the same for merged kernels. */
+/* Runs several kernels as one launch (KernelMerge, section 2): a worker can run blocks of any of
+ * the kernels. Each kernel keeps its own arguments and control block (control.h). A kernel's
+ * tickets, finished blocks, quotas and gate (the word on which later work of its stream waits) are
+ * the same as if the kernel ran alone. Exceptions are launches with the flags CTL_UNSTEERED or
+ * CTL_BY_CLAIMS (args.h). So code that counts or steers a kernel's blocks is the same for merged
+ * kernels. */
 #ifndef HEDDLE_MERGE_H
 #define HEDDLE_MERGE_H
 
@@ -21,8 +23,8 @@ struct pass_guest {
 	uint32_t dynamic_bytes; /* dynamic shared memory of its launch; part of the form */
 	uint32_t grid[3];       /* harness.h; else not looked at */
 	/* number of the kernel's blocks that fit on an SM when it runs alone; 0: unknown. If the
-	 * number is known for all kernels, the pass limits a worker's registers so that as many
-	 * threads fit on an SM as of the kernel with the lowest occupancy */
+	 * number is known for all kernels, the pass limits a worker's registers: as many threads of
+	 * workers fit on an SM as threads of the kernel with the lowest occupancy */
 	uint32_t fits;
 	const char *file; /* that the module is from, for messages; NULL: not known */
 };
@@ -39,18 +41,18 @@ struct pass_woven {
 		 * woven */
 		uint32_t instructions, woven;
 	} of[2];
-	/* enum weave_reach: how much of the weaving was given up because the product of the two
-	 * kernels was too large */
+	/* enum weave_reach: how much of the weaving was given up because the code that combines all
+	 * states of the two kernels was too large */
 	uint32_t reach;
 	struct pass_apart apart[24]; /* the first ones */
 	unsigned n_apart;
 	/* why.reason is NULL if the kernels are woven. Otherwise they are fused vertically because
-	 * of kernel `which`, and why.reason says why */
+	 * of kernel number `which`, and why.reason says why */
 	struct pass_verdict why;
 	unsigned which;
 };
 
-/* How a host launches the merged or fused kernel: with blocks of shape `block` and with
+/* How the host program launches the merged or fused kernel: with blocks of shape `block` and with
  * shared_bytes of dynamic shared memory. */
 struct pass_merged {
 	uint32_t block[3], shared_bytes;
@@ -66,14 +68,14 @@ struct pass_merged {
 };
 
 /* The common signature of merging and fusing. Makes a new module with the entry CTL_MERGE_ENTRY
- * that runs n guests (1 to CTL_MAX_MERGED). A single guest shows the cost of the scheduler (section
- * 2.4).
+ * that runs n guests (kernels that share the entry), 1 to CTL_MAX_MERGED. Merging a single guest
+ * shows the cost of the scheduler (KernelMerge, section 2.4).
  *
  * record must be empty or NULL. It gets the origin of each statement, and the caller finishes it in
  * any case. The function does not verify the result: use pass_run for that (registry.h).
  *
  * Returns 0; -ENOTSUP with ret_verdict->reason (in the arena of diags) if guest *ret_which cannot
- * be merged; -EINVAL with diags (a bug); -ENOMEM. */
+ * be merged; -EINVAL with diags (a bug), or if n is out of range; -ENOMEM. */
 struct pass_record;
 typedef int pass_merge_fn(const struct pass_guest *guests, unsigned n, struct diag_list *diags,
 	struct ptx_module **ret_m, struct pass_merged *ret, struct pass_verdict *ret_verdict,
@@ -83,10 +85,10 @@ pass_merge_fn pass_merge;
 /* ---- kernels fused block by block, without a scheduler (baselines of GoPTX, section IV-B) ----
  *
  * Block i of the launch runs block i of each guest that has one. The launch has as many blocks as
- * the guest with the most blocks, all in x. The fused kernel reads only total, grid and inverse of
- * each guest's struct ctl_args. There is no struct ctl_merge. */
+ * the guest with the most blocks, all in x. The fused kernel reads only total, grid, inverse and
+ * never of each guest's struct ctl_args. There is no struct ctl_merge. */
 pass_merge_fn pass_fuse_vertical; /* the same threads run one guest's block after another's */
-/* The guests run side by side: each guest has its own warps and its own shared memory. */
+/* The guests (kernels) run side by side: each guest has its own warps and its own shared memory. */
 pass_merge_fn pass_fuse_horizontal;
 
 /* Weaves the instructions of two guests (GoPTX, section III): the same threads run both guests, and

@@ -41,11 +41,11 @@ struct pass_kernel_info {
 	uint32_t param_bytes; /* of the whole buffer, ctl_args included */
 	uint32_t n_params;    /* the kernel's own */
 	uint32_t added_static_shared_bytes;
-	/* Blocks of the kernel may wait for other blocks. If they wait for blocks with lower
-	 * numbers, a host must set chunk to 1 and pull no claim ahead. The pass cannot rule out
-	 * that they wait for any block. So a grid that fits on the device at once must run there
-	 * completely or not at all: no relay may occupy the place of a block, and no quota may stop
-	 * workers before every block is claimed. */
+	/* Blocks of the kernel may wait for other blocks. If they wait only for blocks with lower
+	 * numbers, a host must set chunk to 1 and allow no early claims (CTL_PULL_AHEAD). The pass
+	 * cannot rule out that they wait for blocks with higher numbers. So a grid that fits on the
+	 * device at once must run there completely or not at all: no relay warp may take the
+	 * resources of a block, and no quota may stop workers before every block is claimed. */
 	bool rising_order;
 	/* The kernel has no barriers and no shared memory, so warps of a block may run ahead of
 	 * each other. */
@@ -74,9 +74,12 @@ void pass_classify(struct ptx_module *m, const struct ptx_func *f, struct pass_v
 
 /* Rewrites entry `name` of m into its preemptible form, in place and under the same name. The
  * rewritten kernel has struct ctl_args as an additional last parameter (FLEP, section 4.1, figure 4
- * (c), with heddle's control block). A managed kernel becomes a loop of workers; a guard kernel
- * checks the quota on entry. Returns 0; -ENOTSUP with verdict->reason if the kernel must run
- * unchanged; -EINVAL with diags (a bug). */
+ * (c), with heddle's control block). A managed kernel becomes a worker, a loop that claims and runs
+ * blocks; a guard kernel checks the quota on entry. Returns:
+ * - 0
+ * - -ENOTSUP with verdict->reason if the kernel must run unchanged
+ * - -ENOENT if m has no such entry with a body
+ * - -EINVAL with diags (a bug); -ENOMEM */
 int pass_preempt(struct ptx_module *m, const char *name, struct diag_list *diags,
 	struct pass_verdict *ret_verdict, struct pass_kernel_info *ret_info);
 

@@ -10,16 +10,18 @@
 #include "pass/merge.h"
 
 enum pass_wants {
-	/* The pass needs the block shape and dynamic shared memory of each kernel, because they are
-	 * part of the rewritten kernel, which is in a new module. A pass without this flag rewrites
-	 * the kernel in its own module, under its own name. */
+	/* The pass needs the block shape and dynamic shared memory of each kernel. They become part
+	 * of the rewritten kernel, which is in a new module. A pass without this flag rewrites the
+	 * kernel in its own module, under its own name. */
 	PASS_WANTS_BLOCK = 1,
 	PASS_WANTS_GRID = 2, /* its grid, too */
 	/* A property, not a need: the pass records the origin of each statement, and pass_run
 	 * verifies the rewritten kernel (verify.h). */
 	PASS_IS_VERIFIED = 4,
-	PASS_TAKES_PREDICATED = 8, /* nor this: short regions are put under guards before */
-	PASS_TAKES_ORDER = 16,     /* nor this: options.order counts */
+	/* A property, not a need: pass_run gives the pass predicated copies of the kernels, in
+	 * which guards replace the branches of short regions (predicate.h). */
+	PASS_TAKES_PREDICATED = 8,
+	PASS_TAKES_ORDER = 16, /* a property, too: the pass obeys options.order */
 };
 
 struct pass_request {
@@ -38,7 +40,7 @@ struct pass_request {
 
 /* What became of it. */
 struct pass_form {
-	struct ptx_module *m;         /* the caller's, to be freed where it is not request.in */
+	struct ptx_module *m;         /* the caller frees it, unless it is request.in */
 	const char *entry;            /* in m */
 	struct pass_kernel_info info; /* preempt */
 	struct pass_merged merged;    /* merge, fuse-... */

@@ -7,8 +7,9 @@
 
 /* Returns the tenant's service since served_ns, for times when no preempted launch is leaving.
  * Unmanaged work that was submitted while its tenant was held is waiting, so it does not count as
- * service. The time from a grant of SMs to the first block is charged to no tenant. Otherwise
- * tenants with short time slices would pay most for changes. */
+ * service. If all of a tenant's work on the device consists of launches that have just got SMs, the
+ * time until their first block is not charged, up to SCHED_CHANGE_MAX_NS. Otherwise tenants with
+ * short time slices would pay most for changes. */
 static uint64_t compute_service(
 	const struct sched *s, const struct sched_tenant *t, uint64_t now_ns)
 {

@@ -117,7 +117,7 @@ static bool is_steering(const struct age_launch *at, uint32_t n)
 	       at[0].alone_ns > 0 && at[1].alone_ns > 0;
 }
 
-/* At least half of the blocks that it may have are on SMs. */
+/* Returns whether at least half of the blocks that the launch may have at a time are on SMs. */
 static bool is_on_sms(const struct age_launch *l, uint32_t n_sms)
 {
 	uint64_t on = l->started - MIN(l->finished, l->started);
@@ -153,8 +153,8 @@ static void begin_measuring(
 	wake_at(io_wake_ns, a->from_ns ? now_ns + WINDOW_NS : a->settled_ns);
 }
 
-/* Measures the present order, once for these two launches. late: one of the launches does not fit
- * on the SMs. */
+/* Measures the present order, once for these two launches. late: one of the launches is still not
+ * on its SMs after LATE_NS. */
 static void measure_order(struct ages *a, struct age_pair *p, uint64_t now_ns, uint32_t n_sms,
 	const struct age_launch *const l[2], uint32_t older, bool late, uint64_t *io_wake_ns)
 {
@@ -253,9 +253,10 @@ static bool is_arrival_pending(
 	return true;
 }
 
-/* Called after the launch that had to leave has left. It must return once the other launch is on
- * its SMs. Returns true if that is not yet so. An SM changes its division of memory only when it
- * has no block. So the order of arrival within a few microseconds decides the division. */
+/* Called after the launch that had to leave has left. The launch must return once the other launch
+ * is on its SMs. Returns true if the other launch is not there yet and LATE_NS has not passed. An
+ * SM changes its division of memory only when it has no block. So the order of arrival within a few
+ * microseconds decides the division. */
 static bool is_return_pending(struct ages *a, uint64_t now_ns, uint32_t n_sms,
 	const struct age_launch *other, uint64_t *io_wake_ns)
 {

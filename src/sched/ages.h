@@ -71,8 +71,9 @@ struct ages {
 	struct age_launch from[2]; /* as of the start of measuring */
 	uint64_t settled_ns;       /* when measuring may begin; 0: a launch is not on its SMs yet */
 	uint64_t from_ns;          /* 0: not measuring */
-	uint64_t late_ns; /* how long to wait for a launch that is not on its SMs; 0: both are */
-	uint32_t swaps;   /* how often one of the two has left */
+	/* end of the wait for a launch that is not on its SMs yet; 0: no launch is awaited */
+	uint64_t late_ns;
+	uint32_t swaps; /* how often one of the two has left */
 	bool measured;
 	bool leaves;     /* one must leave, or has not returned yet: */
 	bool waits;      /* it gets no SM until the other one ends, which can use all SMs */

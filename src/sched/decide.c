@@ -10,8 +10,8 @@
 #include <limits.h>
 
 /* Makes a tenant late if its submitted launch has SMs but does not arrive within grace_ns. A late
- * tenant no longer takes SMs from others. No time counts while a preempted launch is still
- * leaving. */
+ * tenant no longer takes SMs from others. No tenant becomes late while a preempted launch is still
+ * leaving, or while there is only one tenant. */
 static void check_grace(struct sched *s, uint64_t now_ns)
 {
 	bool leaving = s->n_in[LAUNCH_HELD] || s->n_in[LAUNCH_DRAINING];
@@ -32,7 +32,8 @@ static void check_grace(struct sched *s, uint64_t now_ns)
 	}
 }
 
-/* True if some launch has less than the whole device. */
+/* Returns true if a tenant is held, or if some launch has, or would begin with, less than the whole
+ * device. */
 static bool is_contended(const struct sched *s)
 {
 	for (const struct sched_tenant *t = s->tenants; t; t = t->next) {

@@ -2,7 +2,7 @@
  * Copyright 2026 The heddle authors */
 
 /* Creates, changes and destroys the engine, its policy and its tenants. An event only updates the
- * state and requests a decision. */
+ * state; most events also request a decision. */
 #include "engine.h"
 #include "planner.h"
 

@@ -43,7 +43,7 @@ struct sched_launch {
 	struct quota allowed, next_allowed;
 	struct sms reserved;
 	uint64_t submit_ns, since_ns; /* since: times are up to date to this point */
-	uint64_t preempt_ns;          /* of the last PREEMPT or SHRINK without an answer; else 0 */
+	uint64_t preempt_ns;          /* last PREEMPT or SHRINK that is not answered yet; else 0 */
 	uint64_t ran_ns, grace_ns;
 	uint64_t sm_ns;     /* SM time, over the SMs that it was allowed and could use */
 	uint64_t work_ns;   /* its contribution to the tenant's work_ns */
@@ -145,7 +145,7 @@ struct sched {
 	uint32_t n_in[LAUNCH_STATES]; /* number of launches in each state */
 	uint64_t order, deadline_ns;
 	uint64_t served_ns; /* the service of all tenants is up to date to this time */
-	uint64_t change_ns; /* moving mean of the time from a grant to the first block; or 0 */
+	uint64_t change_ns; /* from a grant to the first block, a moving mean; 0: unknown */
 	uint64_t decided;   /* launches with a smaller order existed at the last decision */
 	struct sms all;
 	struct quota everywhere;            /* no bound on any SM */
@@ -166,7 +166,7 @@ struct sched {
 bool sched_to(struct sched *s, struct sched_launch *l, enum launch_state to);
 /* Forgets all launches of a list. */
 void sched_drop_all(struct sched *s, struct sched_launches *list);
-/* Decides how the tenant's SMs are numbered (renumbered), when work of it reaches the device. */
+/* Sets or clears `renumbered` of a tenant when its first work reaches the device. */
 void sched_number(const struct sched *s, struct sched_tenant *t);
 static inline struct sched_launch *sched_launch_of(struct sched_kernel *k)
 {
@@ -181,8 +181,8 @@ static inline struct sched_launch *sched_launch_of(struct sched_kernel *k)
 void sched_comes(struct sched *s, struct sched_launch *l, uint64_t now_ns);
 /* Updates the service of all tenants to now. Must be called before any change. */
 void sched_serve(struct sched *s, uint64_t now_ns);
-/* learn.c: teach the model after a preempted launch has left (sched_learn_way_out), and after a
- * launch has ended (sched_learn_end; undisturbed_ns: duration if it never lost an SM, or 0). */
+/* learn.c: teach the model the cost, after a launch has left or shrunk (sched_learn_way_out), and
+ * the duration, at its end (sched_learn_end; undisturbed_ns: if it never lost an SM, else 0). */
 void sched_learn_way_out(struct sched *s, uint64_t now_ns, struct sched_launch *l);
 void sched_learn_spell(struct sched *s, struct sched_launch *l);
 /* Called after a decision if s->pairs is set. Notes which other work has SMs beside each launch. If
@@ -200,7 +200,7 @@ void sched_account(struct sched_launch *l, uint64_t now_ns);
 /* ---- gather.c ---- */
 /* Fills s->view with the work that competes. 0 or -ENOMEM. */
 int sched_gather(struct sched *s, uint64_t now_ns);
-/* Appends to s->view, with no lane. False: out of memory. */
+/* Appends the kernel to s->view; the kernel has no lane yet. Returns false if out of memory. */
 bool sched_add_kernel(struct sched *s, struct sched_kernel *k);
 /* Returns the tenant's oldest submitted launch; NULL if one has arrived or the tenant is late. */
 struct sched_launch *sched_arriving(const struct sched_tenant *t);

@@ -20,11 +20,11 @@ static bool fills_device(const struct sched *s, const struct sched_launch *l)
 	return l->k.total - l->k.finished >= (uint64_t)s->o.n_sms * l->k.workers_per_sm;
 }
 
-/* Returns the space that relays of other tenants take, as a number of workers of l. A relay is the
- * block of a launch that reads quotas, and it stays on the device after a preemption. It is the
- * first block of its grid, and the hardware puts it on the last SMs of an empty device. Of tenants
- * of the same priority, only launches that fill the device count, because smaller launches may
- * leave space. */
+/* Returns the space that relays of other tenants with the same or a lower priority take, as a
+ * number of workers of l. A relay is the block of a launch that reads quotas, and it stays on the
+ * device after a preemption. It is the first block of its grid, and the hardware puts it on the
+ * last SMs of an empty device. Of tenants of the same priority, only launches that fill the device
+ * count, because smaller launches may leave space. */
 static uint64_t relays_below(const struct sched *s, const struct sched_launch *l)
 {
 	uint64_t n = 0;

@@ -20,8 +20,10 @@ struct sched_guard {
 	uint64_t resized_at; /* finished blocks at that time */
 };
 
-/* Reduces the quotas to possible ones: the same count on all SMs where the launch may have
- * blocks. */
+/* Replaces the quotas by possible ones: one count for all SMs where the launch may have blocks. The
+ * smallest quota above 0 determines the count. The count is the largest possible one up to this
+ * quota, or else the smallest possible one. There is no bound if the quota admits all blocks that
+ * fit, or if no counts are known. */
 void sched_guard_fit(const struct sched_launch *l, struct quota *io);
 bool sched_guard_is_even(const struct quota *q); /* all SMs with a quota have the same one */
 /* Applies sched_guard_fit to next_allowed. The launch keeps its present count while blocks from

@@ -3,7 +3,7 @@
 
 /* The states of a managed launch, for the engine and the daemon. The engine has the only copy of a
  * launch's state; the daemon gets it from sched_state. launch_state.c has the table of transitions
- * and a diagram; ctl/control.h says what the device does in each state. */
+ * and a diagram; doc/protocol.md says what the device does. */
 #ifndef HEDDLE_SCHED_LAUNCH_STATE_H
 #define HEDDLE_SCHED_LAUNCH_STATE_H
 

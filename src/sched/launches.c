@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  * Copyright 2026 The heddle authors */
 
-/* Events of launches, from submission to end. Each event updates the times of the launch (FLEP,
- * section 5.1) and requests a decision. */
+/* Events of launches, from submission to end. Most events update the times of the launch (FLEP,
+ * section 5.1) and request a decision. */
 #include "engine.h"
 
 #include <errno.h>

@@ -121,7 +121,7 @@ static bool learn_pair(struct sched *s, const struct sched_launch *l)
 	return s->o.model->learn_pair(s->model_state, &p, blocks, l->spell.sm_ns);
 }
 
-/* For a launch that had the whole device from start to end. */
+/* Teaches the model the time of a launch that had the whole device from start to end. */
 static void learn_whole(
 	struct sched *s, const struct sched_shape *shape, uint32_t per_sm, uint64_t ran_ns)
 {

@@ -14,8 +14,8 @@
  * predicted times.
  *
  * For counts that were not measured, T is linear between the nearest measured counts. Below the
- * smallest and above the greatest measured count it is proportional to the count. Policy greedy
- * makes the same assumption. */
+ * smallest and above the greatest measured count it is proportional to the count, as in policy
+ * greedy. */
 #include "pair.h"
 
 #include <errno.h>

@@ -23,9 +23,10 @@ struct pair_ratios {
 };
 
 /* Predicts the times of a pair. curve[i][n] is an SM's time in ns for a block of kernel i with n +
- * 1 blocks on it; 0: not measured. Sets ret_ns[i] to this time for both kernels side by side and
- * returns 0. Returns -ENOENT and leaves ret_ns unchanged if fewer than two counts of a kernel were
- * measured (fewer than one, if an SM holds only one block of it). */
+ * 1 blocks of the kernel on the SM; 0: not measured. Sets ret_ns[i] to the same time for both
+ * kernels side by side, and returns 0. Returns -ENOENT and leaves ret_ns unchanged if fewer than
+ * two counts of a kernel were measured. One count suffices if an SM holds only one block of the
+ * kernel. */
 int pair_ask(const struct pair_ratios *r, const struct sched_pair *p,
 	const float curve[2][SCHED_PER_SM], float ret_ns[2]);
 /* Learns that this number of blocks of kernel 0 took sm_ns beside kernel 1. Returns false and

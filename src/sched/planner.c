@@ -587,8 +587,9 @@ static void take_sms(struct quota *io, const uint8_t *row, uint32_t n_sms)
 		io->at[sm] = row[sm] ? 0 : io->at[sm];
 }
 
-/* Sets the quotas for new launches: those of their tenant's oldest launch, or no SM if the tenant
- * is held. The plan says which SMs unmanaged (opaque) and expected work uses. */
+/* Sets the quotas for new launches: no SM if the tenant is held, otherwise those of its oldest
+ * launch that has an SM. For tenants without a launch see sched_begin_place. The plan says which
+ * SMs unmanaged (opaque) and expected work uses. */
 static void place_new_launches(
 	struct sched *s, struct planning *p, const struct heddle_policy_plan *plan)
 {

@@ -14,7 +14,7 @@ struct sched;
 
 /* how long a policy may give no launch an SM although there is work */
 #define PLANNER_EMPTY_NS 100000000ull
-/* interval of asking a policy that does not want to be asked */
+/* maximum interval between questions to a policy while a launch has no SM or a tenant is held */
 #define PLANNER_ASK_NS 1000000000ull
 
 /* A policy and its callbacks. struct sched_policy points to this structure, and all engines of a

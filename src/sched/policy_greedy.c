@@ -88,8 +88,8 @@ static uint32_t least_blocks(const struct heddle_policy_kernel *k)
 	return n;
 }
 
-/* Estimates the duration of the whole launch for each count. If nothing is known, the duration is
- * the number UNKNOWN, which is longer than all others. */
+/* Estimates the duration of the whole launch for each count. If nothing is known, the estimates are
+ * computed from the number HEDDLE_POLICY_UNKNOWN, so they are longer than all others. */
 static void estimate_durations(struct candidate *c)
 {
 	const struct heddle_policy_kernel *k = c->k;
@@ -158,8 +158,9 @@ static int longest_first(const void *pa, const void *pb)
 	return a->k->order < b->k->order ? -1 : a->k->order > b->k->order;
 }
 
-/* Chooses the counts, and sorts `at`. If one block of each launch does not fit on an SM, each
- * launch gets one block, and the hardware queues the blocks. */
+/* Chooses the counts, and sorts `at`. Each launch gets its least count if there is only one launch,
+ * or if the least counts of all launches do not fit on an SM together. The hardware then queues the
+ * blocks that do not fit. */
 static void allocate_blocks(const struct heddle_policy_device *d, struct candidate *at, uint32_t n)
 {
 	uint32_t marked = 0;
@@ -249,7 +250,7 @@ static double beside_ns(
 	return alone ? whole : MAX(ns, least);
 }
 
-/* Time until the last launch ends, ns. Below 0: not known. */
+/* Returns the predicted time until the last launch ends, in ns; below 0: unknown. */
 static double makespan(const struct heddle_policy_plan *out, const struct candidate *at, uint32_t n)
 {
 	double left[PREDICTED], slow[PREDICTED][PREDICTED] = {{0}}, total = 0;
@@ -384,8 +385,9 @@ static uint32_t first_tenant(const struct heddle_policy_view *v)
 	return UINT32_MAX;
 }
 
-/* Collects the launches that share the device; other launches get no SM. The view lists launches in
- * the order of arrival. */
+/* Collects the launches that share the device, in the order of arrival, which the view has. Idle
+ * pools of tasks and launches whose last block has begun are not collected, and may use every SM.
+ * If tenants cannot run side by side, launches of other tenants than the first get no SM. */
 static uint32_t gather_candidates(
 	const struct heddle_policy_view *v, struct heddle_policy_plan *out, struct candidate *at)
 {
@@ -440,9 +442,9 @@ static double launch_alone_ns(const struct heddle_policy_kernel *k)
 	return ns == HEDDLE_POLICY_UNKNOWN ? 0 : (double)ns;
 }
 
-/* Applies the decision of ages_decide on two launches. A launch that must return after the other
- * one gets no SM until it has left. A launch that waits for the other one's end gets none
- * either. */
+/* Applies the decision of ages_decide on two launches. One of them gets no SM for now: it must
+ * leave and return after the other launch is on its SMs, or it waits until the other launch ends.
+ * In the second case the other launch gets every SM without a bound. */
 static void order_ages(struct greedy *g, const struct heddle_policy_view *v,
 	struct heddle_policy_plan *out, struct candidate *at, uint32_t n)
 {

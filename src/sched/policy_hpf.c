@@ -22,7 +22,8 @@
 static uint64_t sort_key(const struct sched_kernel *k)
 {
 	if (k->remaining_ns == SCHED_UNKNOWN)
-		/* never a reason to preempt another; first come, first served */
+		/* Within its priority, a launch of unknown duration never preempts another. Such
+		 * launches run in order of arrival. */
 		return SCHED_UNKNOWN;
 	if (!k->running || !k->begun)
 		return k->remaining_ns;
@@ -63,8 +64,8 @@ struct filling {
 	uint32_t lane, left;
 };
 
-/* Puts kernel i into the next lane, together with its tenant's kernels of the same rank unless
- * these compete (within_srt). */
+/* Puts kernel i into the next lane. Kernels of the same tenant, kind and stream priority (depth)
+ * join it, unless a tenant's kernels compete with each other (within_srt). */
 static void fill_lane(struct filling *f, size_t i)
 {
 	struct sched_kernel *head = f->v->at[i];

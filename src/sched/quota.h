@@ -12,7 +12,8 @@
 
 #include <string.h>
 
-#define QUOTA_MAX 31u /* a worker's rank on an SM is a bit of a word (ctl/control.h) */
+/* an SM holds at most SCHED_PER_SM workers, so a quota of that many is no bound */
+#define QUOTA_MAX 31u
 
 struct quota {
 	uint8_t at[CTL_MAX_SMS];

@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0
  * Copyright 2026 The heddle authors */
 
-/* The scheduling engine: it gets events and returns decisions. The engine has no clock (each event
- * brings its time, which never falls), no I/O and no threads. Events only update its state.
- * sched_decide asks the policy once for all events since the last decision, and sched_next returns
- * the actions one by one. There is one engine for each device. sched_end and sched_leave invalidate
- * handles of launches and tenants. doc/protocol.md defines word, relay, round and drain. */
+/* The scheduling engine: it gets events and returns decisions. The engine has no clock, no I/O and
+ * no threads. Events that need the time bring it, and it never falls. Events only update the
+ * engine's state. sched_decide asks the policy once for all events since the last decision, and
+ * sched_next returns the actions one by one. There is one engine for each device. sched_end and
+ * sched_leave invalidate handles of launches and tenants. doc/protocol.md defines word, relay,
+ * round and drain. */
 #ifndef HEDDLE_SCHED_H
 #define HEDDLE_SCHED_H
 
@@ -28,8 +29,8 @@ struct sched_options {
 	bool simultaneous, spatial, within_srt; /* see struct sched_view */
 	/* each program has its own numbers for SMs (engine.h: sched_tenant.renumbered) */
 	bool renumbers;
-	/* The caller calls sched_started. Then a launch that was granted SMs is charged for the
-	 * device only from the beginning of its next block on. */
+	/* The caller calls sched_started. Then a tenant whose launch was granted SMs is charged for
+	 * the device only from the launch's next block on, or after SCHED_CHANGE_MAX_NS. */
 	bool tells_started;
 	uint32_t extra_sms; /* SMs given up beyond those that a waiting kernel needs */
 	/* maximum time for which the device waits for a tenant whose next work is expected
@@ -79,7 +80,8 @@ struct sched_launch_info {
 
 int sched_create(const struct sched_options *o, const struct sched_policy *p, struct sched **ret);
 /* Changes options and policy from now on. The model and the properties of the device stay the same
- * (the device's limits, simultaneous, renumbers, max_launches). */
+ * (the device's limits, simultaneous, renumbers, max_launches). If the policy's options are too
+ * long, they and the policy stay, too. */
 void sched_reconfigure(struct sched *s, const struct sched_options *, const struct sched_policy *);
 void sched_destroy(struct sched *s);
 
@@ -95,7 +97,7 @@ void sched_set_weight(struct sched *s, struct sched_tenant *t, uint32_t weight);
  * -EINVAL (no blocks), or -ENOMEM. */
 int sched_submit(struct sched *s, uint64_t now_ns, struct sched_tenant *t,
 	const struct sched_launch_info *info, struct sched_launch **ret);
-/* The launch begins, and with which quotas. */
+/* With which quotas a launch begins (sched_arrive). */
 enum sched_began {
 	SCHED_BEGAN_FREE, /* without a bound */
 	SCHED_BEGAN_TOLD, /* those of the last SCHED_BEGIN */
@@ -166,11 +168,13 @@ struct sched_action {
 	uint32_t workers;            /* workers that may stay on them; only for a launch */
 };
 
-/* Makes a decision. Does nothing while sched_next has actions left. Returns 0; -ENOMEM: nothing was
- * decided, and the caller must call again. */
+/* Makes a decision, if an event has requested one or sched_deadline has passed. Does nothing while
+ * sched_next has actions left. Returns 0; -ENOMEM: nothing was decided, and the caller must call
+ * again. */
 int sched_decide(struct sched *s, uint64_t now_ns);
 bool sched_next(struct sched *s, struct sched_action *ret);
-/* Returns when to call sched_decide even if no event comes; UINT64_MAX: never. */
+/* Returns when to call sched_decide even if no event comes. 0: now, because an event has requested
+ * a decision. UINT64_MAX: never. */
 uint64_t sched_deadline(const struct sched *s);
 
 /* ---- queries ---- */
@@ -188,7 +192,7 @@ void sched_begin_quotas(
 	const struct sched *s, const struct sched_tenant *t, uint8_t ret_quota[CTL_MAX_SMS]);
 
 enum launch_state sched_state(const struct sched_launch *l);
-/* For a stray or native launch: the illegal transition. */
+/* Returns the illegal transition that made the launch stray or native. */
 void sched_refused(
 	const struct sched_launch *l, enum launch_state *ret_from, enum launch_state *ret_to);
 /* How many launches of all tenants are in this state. */
@@ -211,8 +215,9 @@ struct sched_stats {
 	uint32_t tenants, launches;
 };
 void sched_stats(const struct sched *s, struct sched_stats *ret);
-/* Returns true if a tenant is held, or if a launch drains or waits while another one runs. The
- * caller must then poll the tenants' pages often. */
+/* Returns true if at the last decision a tenant was held, or if some launch had less than the whole
+ * device. New launches that would begin with less count, too. If true, the caller must poll the
+ * tenants' pages often. */
 bool sched_contended(const struct sched *s);
 
 #endif

@@ -88,6 +88,10 @@ static void word_values(void **state)
 	assert_string_equal(env_word(ENV_ORDER), "row");
 	setenv("HEDDLE_ORDER", "", 1);
 	assert_string_equal(env_word(ENV_ORDER), "row");
+	setenv("HEDDLE_PRIORITY", "7", 1);
+	assert_string_equal(env_word(ENV_PRIORITY), "7");
+	setenv("HEDDLE_PRIORITY", "", 1);
+	assert_string_equal(env_word(ENV_PRIORITY), "normal");
 }
 
 static void counts(void **state)

@@ -178,7 +178,7 @@ Large buffers are compared on the device: 16 bytes a thread, and what is left at
 What cannot be merged is shown where it stands.
 
   $ heddle corun --device cpu -- $put 'u32[6]:zero' u32:3 + k.ptx half --grid 1 --block 64 'u32[1]:zero'
-  k.ptx:47:3: error: kernel 2, 'half', cannot be merged: bar.arrive may leave a barrier incomplete when the block ends
+  k.ptx:47:3: error: kernel 2, 'half', cannot be merged: bar.arrive may leave a barrier half full at the block's end
       bar.arrive 1, 64;
       ^
   [1]

@@ -69,7 +69,7 @@ heddle ptx check: the tier of every kernel, and why it is not a better one.
   > }
   > EOF
   $ heddle ptx check exit.ptx
-  exit.ptx:11: kernel k: guard: bar.arrive may leave a barrier incomplete when the block ends
+  exit.ptx:11: kernel k: guard: bar.arrive may leave a barrier half full at the block's end
   $ cat >wait.ptx <<'EOF'
   > .version 7.0
   > .target sm_70

@@ -20,7 +20,7 @@ struct bench {
 	bool quick, runtime;
 	unsigned sms, rounds, failures;
 	uint64_t budget_s;  /* 0: as long as it takes */
-	double until_ms;    /* cases begin before it, by clock_ms; 0: as long as it takes */
+	double until_ms;    /* no case begins after this time, by clock_ms; 0: no limit */
 	struct json *j;     /* without --json, read by nobody */
 	char reference[64]; /* folder; empty: none */
 	const char *resume; /* file of results so far; NULL: none (resume.h) */

@@ -149,8 +149,8 @@ static enum dev_how how_of(unsigned form)
 	return form == IDS ? DEV_VERTICAL : form >= KEEP ? DEV_MERGE : DEV_SEQUENTIAL;
 }
 
-/* Finds the smallest amount of dynamic shared memory that keeps an SM from holding more than `most`
- * blocks of the kernel. */
+/* Finds an amount of dynamic shared memory that keeps an SM from holding more than `most` blocks of
+ * the kernel. The amount is at most 128 bytes more than necessary. */
 static int limit_blocks(struct merge_bench *b, struct cost *t, uint32_t most)
 {
 	struct host_device *d = &b->device.d;

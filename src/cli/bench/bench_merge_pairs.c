@@ -16,7 +16,7 @@
 
 #define BEHIND 1.15
 #define LOOKS  3
-#define AGAIN  0.25 /* of a pair's time, for measuring those in front once more */
+#define AGAIN  0.25 /* part of a pair's time that is kept for measuring the fastest methods again */
 
 /* ---- one pair ---- */
 
@@ -254,7 +254,8 @@ static const char *why_none(const struct ways *t, const struct column *c)
 	return "none was tried";
 }
 
-/* Adds a note to be printed below the table. Pairs with the same reason share one note. */
+/* Adds a note to be printed below the table. Pairs with the same reason in the same columns share
+ * one note. */
 static int add_note(struct merge_bench *b, const char *why, uint32_t of_columns, unsigned pair)
 {
 	struct merge_note **at = &b->notes, *n;

@@ -60,7 +60,7 @@ static double scale_of(const struct predict *p, unsigned i, bool held_out)
 }
 
 /* Returns which size to learn from at step i. The sizes are shuffled so that the largest does not
- * run last, when the device is warmest. */
+ * run last, when the device is warmest. They stay in order if their number is a multiple of 3. */
 static unsigned shuffled_index(const struct predict *p, unsigned i)
 {
 	return p->learn % 3 ? i * 3 % p->learn : i;

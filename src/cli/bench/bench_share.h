@@ -83,8 +83,8 @@ struct share {
 };
 
 /* ---- bench_share_programs.c ---- */
-/* Reads --of, --pairs and --low into s, and checks that the programs are installed. This and all
- * functions below return CLI_OK, or CLI_USAGE or CLI_FAILED after they report an error. */
+/* Reads --of, --pairs and --low into s, and checks that the programs are installed. Here and below,
+ * functions of type int return CLI_OK, or CLI_USAGE or CLI_FAILED after they report an error. */
 int share_choose(struct share *s);
 /* Sets s->scale so that each launch takes about 100 ms on a GPU. Call it when s->large and the
  * device are set. */

@@ -55,7 +55,8 @@ struct share_bench {
 	struct stage stage[ARRANGEMENTS];
 	unsigned arrangements;
 	struct share_set set[MAX_SETS];
-	unsigned n, n_run; /* the first n_run run: the budget leaves no time for more */
+	/* only the first n_run sets run if the time budget does not suffice for all */
+	unsigned n, n_run;
 	/* start times of this part and of the current set, and the duration of the longest set so
 	 * far */
 	double began_s, set_began_s, longest_s;

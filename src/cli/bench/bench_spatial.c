@@ -45,8 +45,9 @@ unsigned bench_spatial_steps(const struct bench *b)
 	return LOST_FORMS * (b->quick ? QUICK_LOWS : MAX_PAIRS);
 }
 
-/* Lists all pairs. Every low-priority program appears early, because the time budget may end the
- * measurement anywhere in the list. */
+/* Lists all pairs, or with --quick one pair for each of a few low-priority programs. Every
+ * low-priority program of the list appears early, because the time budget may end the measurement
+ * anywhere in the list. */
 static int list_pairs(struct spatial *sp, struct bench *b)
 {
 	size_t max = (size_t)b->rounds * MAX_PASSES;

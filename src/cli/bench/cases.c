@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0
  * Copyright 2026 The heddle authors */
 
-/* Measures one arrangement after another. The programs of an arrangement all start at once, and
- * each process keeps running for all cases of the arrangement. */
+/* Measures one arrangement after another. On a GPU, the programs of an arrangement all start at
+ * once; on the virtual GPU, each starts when its case runs. Each process then keeps running for all
+ * cases of the arrangement. */
 #include "cli/bench/cases.h"
 
 #include <stdio.h>

@@ -39,7 +39,8 @@ struct corun_result {
 	uint32_t fit[CORUN_MAX];    /* blocks of the plain kernel that fit one SM at once */
 	uint64_t blocks[CORUN_MAX]; /* of its grid */
 	struct pass_woven woven;    /* DEV_WEAVE */
-	struct dev_merge_plan plan; /* DEV_MERGE; of fused ones, per_sm and workers: the blocks */
+	/* of DEV_MERGE; for fused kernels, per_sm and workers are numbers of blocks */
+	struct dev_merge_plan plan;
 	/* Of the first run that has any; in the arena given. */
 	struct corun_difference *differences;
 	unsigned n_differences;
@@ -97,9 +98,10 @@ int corun_open_specs(struct cli *c, struct arena *arena, const struct spec *spec
 	enum dev_kind device, bool check, struct corun **ret);
 void corun_limit(struct corun *x, unsigned compile_s); /* else ASSEMBLER_LIMIT_S */
 void corun_close(struct corun *x);
-/* Prepares a method of running the kernels; needed once for each method. m is needed for the shares
- * of DEV_GREEN. If the method is impossible for these kernels, the reason goes to why; with why
- * NULL it is reported as an error. */
+/* Prepares a method of running the kernels; needed once for each method. m has the parameters of
+ * the method, such as the shares of DEV_GREEN and the register limit of DEV_WEAVE. If the method is
+ * impossible for these kernels, the reason goes to why; with why NULL it is reported as an
+ * error. */
 int corun_prepare(
 	struct corun *x, enum dev_how how, const struct dev_merging *m, struct strbuf *why);
 /* Computes the launch parameters of a method (DEV_MERGE and fused methods). */

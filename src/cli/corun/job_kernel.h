@@ -2,8 +2,8 @@
  * Copyright 2026 The heddle authors */
 
 /* A kernel specification prepared on a device: a parsed module, a parameter buffer, and buffers in
- * device memory. job.c and corun.c launch it. Every function returns CLI_OK, or CLI_FAILED after it
- * reports the failure through c, in terms of the specification. */
+ * device memory. job.c and corun.c launch it. Functions of type int return CLI_OK, or CLI_FAILED
+ * after they report the failure through c, in terms of the specification. */
 #ifndef HEDDLE_JOB_KERNEL_H
 #define HEDDLE_JOB_KERNEL_H
 

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  * Copyright 2026 The heddle authors */
 
-/* Finds, reads and checks recorded launches. Each file is read completely and its digest checked,
- * so truncated or changed files are refused. */
+/* Finds, reads and checks recorded launches. The digest of the launch that is to be run again is
+ * checked, so a truncated or changed file is refused. */
 #include "cli/corun/recording.h"
 
 #include "base/demangle.h"
@@ -96,7 +96,8 @@ struct search {
 	struct arena *arena;
 	struct recording found;
 	unsigned n_found, n;
-	struct strbuf names, meant; /* in C++, "; " between: of all, and of those that are found */
+	/* kernel names (demangled), separated by "; ": of all launches, and of the matching ones */
+	struct strbuf names, meant;
 };
 
 static void add_name(struct strbuf *to, const char *symbol)

@@ -37,7 +37,8 @@ struct spec_arg {
 struct record;
 struct spec {
 	struct arena *arena;
-	const struct record *record; /* a recorded launch, each argument one of its regions; NULL */
+	/* the recorded launch, whose regions become the arguments; NULL: none */
+	const struct record *record;
 	const char *file, *kernel;
 	struct dev_shape shape;
 	struct spec_arg *args;

@@ -260,8 +260,9 @@ static bool is_stealing(const struct way *w)
 	return w->merging.order == CTL_STEAL && !w->merging.chunks[0] && !w->merging.own;
 }
 
-/* Adds methods that launch one kernel separately. They pay off for a kernel if an SM holds at least
- * 10 % more of its blocks when it runs alone than heddle has workers there. */
+/* Adds methods that launch one kernel separately from the merged launch of the others. Such a
+ * method is added only for a kernel of which an SM alone can hold at least 10 % more blocks than it
+ * holds workers of the merged launch. */
 static int add_own(struct ways *t, const struct way *steal)
 {
 	static const struct {

@@ -23,7 +23,7 @@ struct way {
 	double *ms; /* of the runs that count last; sorted once judged */
 	unsigned runs;
 	double median, spread; /* of these */
-	double main_ms;        /* the median before the ways in front were measured again */
+	double main_ms;        /* median before the fastest methods were measured again */
 };
 
 struct ways {
@@ -39,8 +39,9 @@ struct ways {
 	/* factor for dropping: a method that is slower than the best by this factor is dropped,
 	 * unless it is the best of its kind */
 	double behind;
-	double until_ms; /* no round begins after this time, by clock_ms; 0: no limit */
-	struct way *at;  /* in order of listing; after ways_choose the fastest first */
+	/* no round after the first begins after this time, by clock_ms; 0: no limit */
+	double until_ms;
+	struct way *at; /* in order of listing; after ways_choose the fastest first */
 	unsigned n_ways;
 };
 

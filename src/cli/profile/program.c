@@ -57,8 +57,8 @@ static int store_path(const struct cli *c, char *ret, size_t size)
 	return kept_default_path(ret, size);
 }
 
-/* Refuses to run if a heddled is running, because it would overwrite the profile in its store with
- * its own data. */
+/* Refuses to run if a heddled is running and --store is not given. Otherwise that heddled would
+ * later overwrite the profile in its store with its own data. */
 static int check_daemon(const struct cli *c)
 {
 	struct wire_status s;

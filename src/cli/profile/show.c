@@ -114,7 +114,8 @@ static void show_json(struct cli *c, struct program_profile *p)
 
 /* ---- as text ---- */
 
-/* Returns the largest kept count below n, which is also the fastest below n. */
+/* Returns the largest number of blocks below n that the pruned curve keeps. It is also the fastest
+ * one below n. */
 static uint32_t fastest_before(const struct curve *curve, uint32_t n)
 {
 	uint32_t best = n - 1;

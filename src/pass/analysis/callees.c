@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  * Copyright 2026 The heddle authors */
 
-/* Finds the functions that a kernel reaches, and computes for each function which ids it and its
- * callees read, and which barriers and warp operations they have. A call through a pointer may
+/* Finds the functions that a kernel reaches. For each function, computes which ids the function and
+ * its callees read, and which barriers and warp operations they have. A call through a pointer may
  * reach every function whose address one of these functions takes. pointers.c rejects kernels that
  * may call any other function. */
 #include "pass/analysis/callees.h"

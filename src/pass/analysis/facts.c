@@ -77,9 +77,10 @@ static void check_insn(struct pass_facts *facts, const struct ptx_stmt *s, bool 
 
 	if (flags & PTX_F_UNKNOWN)
 		pass_note(facts, PASS_IS_UNKNOWN, s, "unknown instruction %s", s->mn->text);
-	/* griddepcontrol is no obstacle in the kernel itself, because virtualize.c can drop it: a
-	 * managed launch neither releases dependent launches early nor starts early itself. The
-	 * shim passes launches with that attribute through unchanged. */
+	/* griddepcontrol is allowed in the kernel itself, and virtualize.c drops it. It only has an
+	 * effect together with programmatic stream serialization, a launch attribute that lets a
+	 * launch start before the previous one has ended. The shim runs launches with this
+	 * attribute unchanged (shim/admit.c), so rewritten kernels never have it. */
 	if (flags & PTX_F_GRID && (in_callee || s->mn->op != PTX_OP_griddepcontrol))
 		pass_note(facts, PASS_IS_GRID, s, "%s acts on the whole grid or cluster",
 			s->mn->text);

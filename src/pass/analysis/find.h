@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  * Copyright 2026 The heddle authors */
 
-/* The steps of pass_facts_find (body.h) in their order. Each step computes some of the facts and
- * returns 0 or a negative errno. */
+/* The steps of pass_facts_find (body.h) in their order. Each step computes some of the facts. Those
+ * of type int return 0 or a negative errno. */
 #ifndef HEDDLE_PASS_FIND_H
 #define HEDDLE_PASS_FIND_H
 

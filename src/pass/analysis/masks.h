@@ -9,8 +9,9 @@
 
 /* Returns the operand of s that holds the member mask; NULL: s has none. */
 const struct ptx_opd *pass_mask_of(const struct ptx_stmt *s);
-/* Returns the basic block that computes the mask of warp operation s, if the mask contains no lane
- * that diverged at the end of block `parting` and exited; else CFG_NONE. */
+/* pass_young_mask returns the basic block that computes the mask of warp operation s. It returns
+ * CFG_NONE if s has no mask, or if the mask may contain a lane that diverged at the end of block
+ * `parting` and exited. */
 struct pass_masks;
 int pass_masks_find(struct arena *a, const struct cfg *g, struct pass_masks **ret);
 uint32_t pass_young_mask(struct pass_masks *m, uint32_t parting, const struct ptx_stmt *s);

@@ -31,7 +31,8 @@ static bool returns_at_once(const struct ptx_func *f, size_t i)
 	return true;
 }
 
-/* Whether s, the last statement of block b, ends its thread. */
+/* Returns whether s, the last statement of basic block b, ends the thread: it is a ret or an exit,
+ * or a branch to code that returns at once. */
 static bool ends_thread(const struct cfg *g, uint32_t b, const struct ptx_stmt *s)
 {
 	const struct ptx_func *f = g->f;
@@ -91,9 +92,11 @@ size_t pass_find_parting(const struct pass_facts *facts)
 	const struct ptx_func *f = g->f;
 	unsigned depth = 0;
 
-	/* In a kernel with barriers, the copy is not made if exited threads execute or skip
-	 * barriers (rounds.c, tails.c), or if lanes of a warp wait for each other without
-	 * barriers. */
+	/* In a kernel with barriers, the code is not copied if one of these is true:
+	 * - Exited threads execute or skip barriers (rounds.c, tails.c).
+	 * - The kernel spins.
+	 * - Lanes of a warp wait for each other at a block's end.
+	 * - Lanes are removed from member masks. */
 	if (facts->has_barriers &&
 		(facts->barriers != PASS_BAR_NONE || facts->tails.len || facts->spins ||
 			facts->calls_spin || facts->gathers || facts->leaves.len))

@@ -507,7 +507,8 @@ static bool is_way_out(const struct search *s, uint32_t b)
 	return false;
 }
 
-/* Whether another exit is certain to be taken in the end. */
+/* Returns whether the loop has an exit that does not depend on loaded values and is certain to be
+ * taken in the end. */
 static bool is_bounded(struct search *s)
 {
 	s->by_control = false;

@@ -2,8 +2,8 @@
  * Copyright 2026 The heddle authors */
 
 /* Finds the module variables that a kernel only reads. A task's form gets its own copy of each
- * variable. A copy is correct for a table. A table is a variable with an initial value that no
- * other module and not the host can name. Its address reaches only loads, arithmetic, and the
+ * variable. Such a copy is correct only for a table: a variable with an initial value that neither
+ * the host nor another module can name. A table's address reaches only loads, arithmetic, and the
  * arguments of vprintf and __assertfail. The analysis ignores statement order: a register that
  * holds such an address anywhere in a function counts as holding it everywhere. */
 #include "pass/analysis/tables.h"

@@ -100,7 +100,7 @@ static void check_barrier(struct sync_check *c, const struct ptx_stmt *s, uint8_
 	c->ids |= (uint16_t)(1u << b.id);
 	if (b.arrive)
 		pass_note(c->facts, PASS_BARRIER_HALF, s,
-			"%s may leave a barrier incomplete when the block ends", s->mn->text);
+			"%s may leave a barrier half full at the block's end", s->mn->text);
 	if (b.counted) {
 		c->facts->counts = true;
 		c->counted_0 |= b.id == 0;
@@ -329,8 +329,9 @@ static const struct ptx_stmt *find_risk(struct sync_check *c, uint32_t *ret_bran
 	for (uint32_t d = 0; d < c->g->n; d++) {
 		uint32_t to = c->g->at[d].ipdom, b;
 
-		/* A branch also influences all blocks that other branches in its influence
-		 * influence. So d needs no check if it is in the influence of a safe branch. */
+		/* The influence of branch d is the set of blocks that run only on some of its
+		 * paths. If d is itself in the influence of a branch without risk, then so is all
+		 * of d's influence, and d needs no check. */
 		if (c->safe[d] > from || !lanes_part(c, d) || (to != CFG_NONE && !c->out[to]))
 			continue;
 		b = find_first_risk(c, d);

@@ -10,7 +10,8 @@
  *               quota requires the worker to exit, this worker is finished with the kernel, and the
  *               leader chooses another
  *     $hd_sync  barrier of all threads, which tells them the chosen kernel, or none. The leader
- *               counts the blocks that ran before, and leaves launches that are finished here
+ *               counts the blocks that ran before, and leaves the launches with which this worker
+ *               is finished
  *     run       the kernel's code, block by block, then back to $hd_pick */
 #include "pass/fuse/emit_merge.h"
 #include "pass/virtual/emit.h"
@@ -52,7 +53,7 @@ static void put_not_leader(struct guests *x, struct pass_writer *w)
 	pass_put(w, "setp.ne.u32 %hd_mp0, %hd_mr0, 0;\n");
 }
 
-/* Whether blocks of some kernel may wait for each other. */
+/* Returns whether any of the kernels has blocks that may wait for each other. */
 static bool is_rising(const struct guests *x)
 {
 	bool rising = false;
@@ -106,7 +107,13 @@ static void put_kind(struct guests *x, struct pass_writer *w)
 }
 
 /* Chooses the kernel with which the worker starts. It is derived from the worker's number times the
- * golden ratio, so that workers start with different kernels, also successive workers of one SM. */
+ * golden ratio, so that workers start with different kernels, also successive workers of one SM.
+ *
+ * In the orders that assign a kernel to each worker (ctl/merge.h), also computes the worker's
+ * number %hd_mr2, from which put_kind chooses that kernel:
+ * - CTL_APART: the number of the SM
+ * - CTL_PARTITION: the block's number times ctl_merge.stride, modulo the number of blocks
+ * - CTL_MIXED: the number of workers that started on this SM before */
 static void put_keep(struct guests *x, struct pass_writer *w)
 {
 	pass_emit(w,
@@ -182,11 +189,11 @@ static void put_over(struct pass_writer *w, const char *reg)
 		reg, OVER_BIT);
 }
 
-/* Chooses the next kernel from the counter that all workers share (figure 3a), puts it into %hd_mk,
- * and goes to $hd_now_found. If this worker is finished with the kernel, it increments the counter
- * again, at most as many times as there are kernels: other workers increment it, too, so one worker
- * might get the same kernel each time. Then it chooses the next kernel with which it is not
- * finished. */
+/* Chooses the next kernel from the counter that all workers share (CTL_STEAL_SHARED; KernelMerge,
+ * figure 3a), puts it into %hd_mk, and goes to $hd_now_found. If this worker is finished with the
+ * kernel, it increments the counter again, at most as many times as there are kernels: other
+ * workers increment it, too, so one worker might get the same kernel each time. Then it chooses the
+ * next kernel with which it is not finished. */
 static void put_draw(struct guests *x, struct pass_writer *w)
 {
 	pass_emit(w,
@@ -211,7 +218,8 @@ static void put_draw(struct guests *x, struct pass_writer *w)
 
 /* Goes to $hd_<at>_none if this worker is finished with all kernels. Otherwise sets %hd_mk to the
  * kernel that is next, or that the worker is assigned to. If the worker is finished with that
- * kernel, chooses the next one, or none if workers do not help other kernels. */
+ * kernel, chooses the next one. A worker with an assigned kernel does so only with CTL_HELP,
+ * otherwise it chooses none. */
 static void put_seek(struct guests *x, struct pass_writer *w, const char *at, bool draws)
 {
 	unsigned all = (1u << x->n) - 1;

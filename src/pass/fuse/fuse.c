@@ -3,9 +3,10 @@
 
 /* Code shared by all kinds of fusion (fuse.h). It maps the launch's block number to the ids of a
  * kernel's block and places the kernel's body there. There is no scheduler and no control block.
- * The fused kernel reads only total, grid and inverse of struct ctl_args. (A launch has less than
- * 2^31 blocks, so there always is an inverse.) As in a worker, other code surrounds the body: its
- * exits lead to its end, and its barriers count its own threads. */
+ * The fused kernel reads only total, grid, inverse and never of struct ctl_args. (A launch has
+ * fewer than 2^31 blocks, so there always is an inverse.) Other code surrounds the body. So its
+ * exits lead to its end, and its barriers count its own threads, unless the threads may really
+ * exit. */
 #include "pass/fuse/fuse.h"
 #include "pass/virtual/emit.h"
 

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  * Copyright 2026 The heddle authors */
 
-/* The code that all kinds of fusion share. A block of a fused launch runs one block of each of
- * several kernels. */
+/* The code that all kinds of fusion share. A block of a fused launch runs at most one block of each
+ * of several kernels. */
 #ifndef HEDDLE_FUSE_H
 #define HEDDLE_FUSE_H
 

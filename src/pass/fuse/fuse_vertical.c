@@ -32,7 +32,9 @@ static int place_last(struct guests *x, unsigned k, const struct pass_guest *fro
 	return fuse_fit(x, k, from);
 }
 
-/* Chooses the kernel that runs last. If a kernel works only in the last place, it is this one. */
+/* Chooses the kernel that runs last in each block. If one kernel can only run last, chooses that
+ * kernel. Returns -ENOTSUP if this applies to several kernels, or if a kernel cannot be fused at
+ * all. */
 static int place(struct guests *x, const struct pass_guest *from)
 {
 	unsigned last = x->n;

@@ -1,17 +1,16 @@
 /* SPDX-License-Identifier: Apache-2.0
  * Copyright 2026 The heddle authors */
 
-/* Puts a body into a kernel that is made for it (harness.h). The parts in the order in which they
- * run:
+/* Puts a body into a kernel that is made for it (harness.h). Each part exists only if the selected
+ * changes need it. The parts in the order in which they run:
  *
- *     the first thread copies the parameters to global memory, and sets the count of threads to 0
- *     one warp occupies the barrier numbers that the body had before
- *     the first FIRST threads do not belong to the body and skip it
- *     ids: block i of the launch becomes block i - 1 of the grid; the first block exits
- *     the body
- *     all exits of the body lead to code that counts its threads
- *     all threads meet at a barrier, and each checks the count: it is an error if a thread is
- * missing */
+ * - The first thread copies the parameters to global memory, and sets the count of threads to 0.
+ * - One warp occupies the barrier numbers that the body had before.
+ * - The first FIRST threads do not belong to the body and skip it.
+ * - Ids: block i of the launch becomes block i - 1 of the grid; the first block exits.
+ * - The body runs.
+ * - All exits of the body lead to code that counts its threads.
+ * - All threads meet at a barrier, and each checks the count. A missing thread is an error. */
 #include "pass/fuse/harness.h"
 #include "pass/virtual/emit.h"
 
@@ -47,8 +46,8 @@ static bool has_field(const struct harness *h, enum pass_field field)
 
 /* ---- placement ---- */
 
-/* Moves the body's barriers to the highest possible numbers, and chooses a lower number for the
- * barrier of all threads. */
+/* Moves the body's barriers to the highest possible numbers if that change is selected. Chooses a
+ * free number for the barrier of all threads. */
 static int place_barriers(struct harness *h)
 {
 	uint16_t ids = h->g->facts.barrier_ids;
@@ -271,8 +270,9 @@ static void put_all(struct harness *h, struct pass_writer *w)
 	if (has_field(h, PASS_FIELD_EXITS))
 		put_count(h, w);
 	pass_emit(w, "ret;\n%s:\nret;\n", h->g->to[0]->name);
-	/* Threads that skipped the body go to the barrier after it, except in block 0. That block
-	 * is no block of the kernel, so no other thread reaches the barrier. */
+	/* Threads that skipped the body go to the barrier after it. If block ids are changed, block
+	 * 0 is no block of the kernel, so no other thread of it reaches that barrier, and its
+	 * threads return. */
 	if (has_field(h, PASS_FIELD_COUNTS))
 		pass_put(w, "$hd_past:\n");
 	if (has_field(h, PASS_FIELD_COUNTS) && has_field(h, PASS_FIELD_IDS))

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0
  * Copyright 2026 The heddle authors */
 
-/* Puts a kernel's body into another kernel, with selected changes of those that a place can make
- * (virtual.h). The result must compute the same, so tests can check each change alone. */
+/* Moves a kernel's body into another kernel, for tests. The caller selects what the move changes
+ * for the body: block ids, threads, barrier numbers and so on (PASS_FIELDS). The result must
+ * compute the same, so tests can check each change alone. */
 #ifndef HEDDLE_HARNESS_H
 #define HEDDLE_HARNESS_H
 
@@ -39,8 +40,8 @@ enum pass_field {
 };
 extern const char *const pass_field_names[PASS_N_FIELDS];
 
-/* How to launch the new kernel. Its parameters are those of the kernel, followed by a struct
- * ctl_args that is all zero. */
+/* How to launch the new kernel. Its parameters are those of the original kernel, followed by a
+ * struct ctl_args that is all zero. */
 struct pass_harness {
 	uint32_t grid[3], block[3], shared_bytes;
 	uint32_t fields; /* with those that the requested fields need */

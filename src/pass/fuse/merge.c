@@ -4,7 +4,7 @@
 /* Merges several kernels into one worker (merge.h). Each kernel becomes the code sequences of a
  * worker (worker.h), and emit_merge.c writes the code that chooses among the kernels. Shared
  * variables of the kernels overlap, so a worker needs the maximum of their shared memory, not the
- * sum. */
+ * sum. Only the slot (emit.h) exists once for each kernel. */
 #include "pass/fuse/emit_merge.h"
 
 #include <errno.h>
@@ -91,7 +91,7 @@ static int name_shared(struct guests *x)
 		       : -EINVAL;
 }
 
-/* Makes the code pieces of a kernel, and a label in the host for each exit of a piece. */
+/* Makes the code pieces of a kernel, and a label in the merged entry for each exit of a piece. */
 static int make_pieces(struct guests *x, unsigned k)
 {
 	static const char *const names[] = {
@@ -150,8 +150,8 @@ static int make_merged(struct guests *x, const struct pass_guest *guests, struct
 	return guests_seal(x, &w, ret->block);
 }
 
-/* Returns the minimum number of the entry's blocks per SM that keeps the occupancy of each
- * kernel. */
+/* Returns how many of the entry's blocks must fit on an SM, so that as many threads fit there as of
+ * the kernel with the lowest occupancy. 0: the occupancy of some kernel is unknown. */
 static uint32_t least_per_sm(const struct pass_guest *guests, unsigned n, uint32_t threads)
 {
 	uint32_t least = UINT32_MAX;

@@ -18,10 +18,10 @@ struct predicate_region {
 };
 typedef VEC(struct predicate_region) predicate_regions;
 
-/* Extracts a guest's kernel into a separate module and predicates its short regions. `branches`
- * keeps the branches of these regions. Line numbers are those of the guest. The caller frees *ret;
- * NULL means that nothing has to change. Returns 0; -EINVAL with diags if the result differs from
- * the original (a bug); -ENOMEM. */
+/* Extracts the kernel g into a separate module and predicates its short regions. `branches` keeps
+ * the branches of these regions. Line numbers are those of g's module. The caller frees *ret; NULL
+ * means that nothing has to change. Returns 0; -EINVAL with diags if the result differs from the
+ * original (a bug); -ENOMEM. */
 int pass_predicate(const struct pass_guest *g, bool branches, struct diag_list *diags,
 	struct ptx_module **ret);
 

@@ -3,7 +3,7 @@
 
 /* Interleaves the instructions of two kernels (GoPTX, section III). A kernel's rewritten body
  * becomes a flow graph: straight runs of instructions, which are woven, and branches between them.
- * weave_product.c writes the product of the two flow graphs as code of the host.
+ * weave_product.c writes the product of the two flow graphs as code of the common entry.
  *
  * Only whole warps execute code of both kernels. At a branch where lanes of a warp may diverge,
  * votes find out whether they do. A diverged warp runs only the branch's kernel up to the
@@ -32,7 +32,7 @@ struct weave_unit {
 
 struct weave_node {
 	enum weave_kind kind;
-	uint32_t from, end; /* units; of a branch: its own; of an if: those of the block */
+	uint32_t from, end; /* units of the node; of an if: those of its block */
 	uint32_t block;     /* block of the graph; of a branch: the block that it ends */
 	uint32_t next[2];
 	/* For branches: */
@@ -47,8 +47,8 @@ struct weave_node {
 	bool sync_ahead; /* some node reachable from here waits for other warps */
 };
 
-/* How much of the two kernels is woven. Each further value leaves more code that is not woven, and
- * makes the product smaller. */
+/* How much of the two kernels is woven. Later values weave less, so that the product of the two
+ * flow graphs (weave_product.c) gets smaller. */
 enum weave_reach {
 	WEAVE_SLICED,   /* all of it */
 	WEAVE_UNSLICED, /* everything, blocks not sliced */
@@ -85,11 +85,14 @@ uint32_t weave_latency(const struct ptx_stmt *s);
  * if the kernel cannot be woven; *ret_why says why. The memory belongs to the arena. */
 int weave_flow_find(struct arena *a, struct guests *x, unsigned k, const struct pass_guest *from,
 	struct weave_flow *ret, struct pass_verdict *ret_why);
-/* Builds the nodes. threshold: maximum length of a run in cycles, or 0 for none. apart: units that
- * wait for other warps are not in one run with other units. */
+/* Builds the nodes. Each block is cut into runs:
+ * - threshold: a run ends before the unit with which it would exceed this many cycles. A unit
+ *   counts at most SLICE_UNIT cycles here. A run has at least one unit. 0: no limit
+ * - apart: a run also ends between a unit that waits for other warps and one that does not */
 int weave_flow_nodes(struct weave_flow *f, enum weave_reach reach, uint64_t threshold, bool apart);
 void weave_flow_finish(struct weave_flow *f);
-/* Returns the average number of cycles per basic block over both kernels (equation 1 of GoPTX). */
+/* Returns the average number of cycles per basic block over both kernels (equation 1 of GoPTX),
+ * rounded up. */
 uint64_t weave_threshold(const struct weave_flow f[2]);
 bool weave_has_sync(const struct weave_flow *f);
 /* Returns the original kernel's statement that statement `at` of the body implements, or NULL. */
@@ -97,8 +100,8 @@ const struct ptx_stmt *weave_plain(const struct weave_flow *f, uint32_t at);
 /* Follows runs without units to the first node with work. */
 uint32_t weave_settle(const struct weave_flow *f, uint32_t node);
 
-/* weave_product.c: appends the product of both flows to w; w->f is the host. Returns -E2BIG if the
- * product is too large. */
+/* weave_product.c: appends the product of both flow graphs to w. w->f is the entry that gets the
+ * code. Returns -E2BIG if the product is too large. */
 int weave_product(struct guests *x, struct pass_writer *w, struct weave_flow f[2],
 	const struct pass_weave_options *o, struct pass_woven *ret);
 

@@ -11,9 +11,9 @@
 #include <errno.h>
 #include <string.h>
 
-/* An instruction counts with at most this latency when runs are cut. Later instructions, also of
- * the same kernel, fill the rest of its latency: consecutive loads do not make a run as long as the
- * sum of their latencies. */
+/* A unit (statements that stay together, weave.h) counts at most this many cycles when runs are
+ * cut. Later instructions, also of the same kernel, fill the rest of its latency: consecutive loads
+ * do not make a run as long as the sum of their latencies. */
 #define SLICE_UNIT 32 /* cycles */
 /* If the sides of a branch are shorter than this, a vote would take longer than the sides. */
 #define SHORT_REGION 40 /* cycles */
@@ -169,8 +169,9 @@ static int join_carry(struct flowing *x, const struct ptx_stmt *s, size_t block_
 	return 0;
 }
 
-/* Joins all units from the first product that ptxas may contract with this sum. ptxas must see the
- * same code between product and sum as in the kernel. */
+/* Joins into one unit all units from the multiplication at statement `from`, which ptxas may
+ * contract with an addition in the last unit. ptxas must see the same code between the two as in
+ * the kernel. */
 static void join_sum(struct weave_flow *f, uint32_t from, size_t block_begins)
 {
 	size_t at = f->units.len - 1;
@@ -338,7 +339,9 @@ static uint32_t add_node(struct weave_flow *f, struct weave_node n)
 	return (uint32_t)f->nodes.len - 1;
 }
 
-/* Splits a block's units into runs of at most `threshold` cycles. Returns the last run. */
+/* Cuts a block's units into runs. A run ends before the unit with which it would exceed `threshold`
+ * cycles; a unit counts at most SLICE_UNIT cycles, and 0 means no limit. With `apart`, a run also
+ * ends between a unit that waits for other warps and one that does not. Returns the last run. */
 static uint32_t add_runs(struct weave_flow *f, uint32_t b, uint64_t threshold, bool apart)
 {
 	struct weave_node n = {.kind = WEAVE_RUN, .from = f->run[b], .block = b};

@@ -185,7 +185,8 @@ static void mark_woven(struct weave_flow *f, const struct weave_node *n)
 }
 
 /* Chooses the kernel that gives the next unit: the one with fewer cycles so far. If both have the
- * same number, it is the kernel whose next unit is longer. */
+ * same number, it is the kernel whose next unit is longer. With options->in_order, the first kernel
+ * gives all its units first. */
 static unsigned choose_list(const struct product *p, const uint32_t at[2], const uint32_t end[2],
 	const uint64_t cycles[2])
 {
@@ -294,7 +295,7 @@ struct region {
 	struct state s;
 	unsigned k;
 	uint32_t meet; /* block */
-	uint32_t out;  /* part at the reconvergence point, before that block's state */
+	uint32_t out;  /* part that follows the region; it begins at the reconvergence point */
 };
 
 static uint32_t find_part(struct product *p, const struct region *r, uint32_t block)
@@ -404,8 +405,8 @@ static void put_votes(struct product *p, struct state s, unsigned k, uint32_t pa
 	unsigned likely = n->likely ? 0 : 1;
 	uint32_t at = f->cfg->at[n->block].end - 1, alone = new_part(p, true), second = alone;
 
-	/* If the unlikely edge leads to the reconvergence point, no vote is needed: the copy in
-	 * which the kernel runs alone handles it. */
+	/* If the unlikely edge leads to the reconvergence point, a second vote is not needed: the
+	 * copy in which the kernel runs alone handles it. */
 	if (n->next[!likely] != n->meet) {
 		second = new_part(p, true);
 		put_vote(p, second, f, at, true, !likely, state_after(p, s, k, n->next[!likely]));
@@ -587,7 +588,7 @@ static void put_head(struct product *p, const struct weave_flow *f)
 	fail(p, ptx_graft_error(f->g->graft));
 }
 
-/* Emits the entry point. If only one kernel has a thread, that thread runs only this kernel. */
+/* Emits the entry point. Warps that only one kernel's block has run only this kernel. */
 static void put_entry(struct product *p)
 {
 	uint32_t part = new_part(p, false), both = state_ref(p, p->f[0].start, p->f[1].start);
@@ -620,7 +621,8 @@ static void put_entry(struct product *p)
 	}
 }
 
-/* Chooses the order of the parts in the text: the entry, likely parts, the others, and the end. */
+/* Chooses the order of the parts in the PTX text: the entry, likely parts, the others, and the
+ * end. */
 static uint32_t *lay_out(const struct product *p, uint32_t end)
 {
 	uint32_t n = (uint32_t)p->d.parts.len, at = 0;
@@ -829,7 +831,7 @@ int weave_product(struct guests *x, struct pass_writer *w, struct weave_flow f[2
 		write_state(&p, p.todo.at[--p.todo.len]);
 	if (!p.error)
 		sort_parts(&p);
-	/* So far only woven code has been written to the host. */
+	/* So far only woven code has been written to the common entry. */
 	for (unsigned k = 0; k < 2 && !p.error; k++)
 		put_head(&p, &f[k]);
 	if (!p.error)

@@ -35,7 +35,7 @@
  * | hd_rec           | record of the block that is being placed                        |
  * | hd_want, hd_put  | number of its warps without and with an executor                |
  * | hd_any, hd_turn  | not 0: this iteration did something; times that it was blocked  |
- * | hd_leave         | not 0: begin nothing. Bit 0: TASK_PARK; bit 1: no host beats    |
+ * | hd_leave         | not 0: begin nothing. Bit 0: TASK_PARK; bit 1: heartbeat ended  |
  * | hd_nap, hd_looks | polls in a row without result; polls, bit 31: some found rows   |
  * | hd_beat, hd_t0   | the host's last beat, and the time when it was read             |
  * | hd_in            | address of this lane's bytes in the column                      |
@@ -361,7 +361,7 @@ static void put_pick(struct pass_writer *w)
 		"setp.eq.u32 %%hd_p0, %%hd_a, 0;\n"
 		"@%%hd_p0 bra $hd_s_block;\n",
 		TASK_NEED_MORE);
-	/* Parameters that are too many for the row, to device memory. */
+	/* Copies the parameters to device memory if the row has no room for them. */
 	pass_emit(w,
 		"ld.param.u32 %%hd_b, " K_MORE_BYTES ";\n"
 		"ld.shared.u32 %%hd_c, [%%hd_s" Q_INDEX ";\n"
@@ -389,7 +389,7 @@ static void put_pick(struct pass_writer *w)
  * first unit, or jumps to $hd_s_blocked if too few are free. Fewer than 32 units lie within one
  * lane's word of %hd_map. For more units, the same steps search the bit map of free words.
  *
- * The paper's buddy system keeps a tree of marks. Here each allocation is aligned to its size, so
+ * Pagoda's buddy system keeps a tree of marks. Here each allocation is aligned to its size, so
  * freed units join their neighbours without further work. */
 static void put_units(struct pass_writer *w)
 {
@@ -547,7 +547,7 @@ static const char find_free[] = "$hd_s_place:\n"
 				"setp.eq.u32 %hd_p0, %hd_a, 0;\n"
 				"@%hd_p0 bra $hd_s_blocked;\n";
 
-/* As wide as this block: all of them, at once, and this warp. */
+/* A block as wide as the master block needs all executors at once, and the scheduler's warp. */
 static const char unless_wide[] = "setp.gt.u32 %hd_p2, %hd_want, %hd_c;\n"
 				  "popc.b32 %hd_b, %hd_a;\n"
 				  "setp.ne.and.u32 %hd_p0, %hd_b, %hd_c, %hd_p2;\n"

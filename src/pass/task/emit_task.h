@@ -21,8 +21,8 @@ int pass_fail_alone(struct guests *x, unsigned k, struct ptx_sym *own);
  * record minus N_RECORD, and %hd_r3 to TASK_OWN. */
 void pass_put_failed(struct pass_writer *w, const char *find_record);
 
-/* Emits the entry's body with w, the writer of the entry. Each kernel has one graft, which runs one
- * block. */
+/* Emits the entry's body with w, the writer of the entry. The code of each kernel is inserted once
+ * (ptx/graft.h) and runs one block. */
 void pass_emit_tasks(struct guests *x, struct pass_writer *w, const struct pass_pool *pool);
 
 #endif

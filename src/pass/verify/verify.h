@@ -27,8 +27,10 @@ enum pass_rule {
 	/* all paths meet the same barriers with the right thread counts, and no two kernels that
 	 * run side by side use the same barrier number */
 	PASS_RULE_BARRIERS,
-	PASS_RULE_CONVERGENCE, /* no new way to what lanes do together */
-	PASS_RULE_SHARED,      /* shared variables do not overlap and keep their alignment */
+	/* lanes of a warp still execute together what they execute together in the original
+	 * kernel */
+	PASS_RULE_CONVERGENCE,
+	PASS_RULE_SHARED, /* shared variables do not overlap and keep their alignment */
 	/* no other code sets the carry flag between an instruction that sets it and one that reads
 	 * it */
 	PASS_RULE_CARRY,

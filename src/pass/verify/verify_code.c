@@ -179,7 +179,7 @@ static bool may_precede(const struct ptx_stmt *plain, const struct ptx_stmt *s)
 	return pass_mask_of(plain) && s->mn->op == PTX_OP_and;
 }
 
-/* The mask is the result of `and` with the kernel's own. */
+/* Returns whether the statement's mask is computed by an `and` with the kernel's own mask. */
 static bool is_masked(struct verify_pair *p, uint32_t from, uint32_t at)
 {
 	const struct ptx_stmt *s = &p->q->body.at[at], *plain = &p->p->body.at[p->of[at]];

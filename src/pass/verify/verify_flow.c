@@ -128,7 +128,9 @@ static uint32_t plain_next(const struct verify_pair *p, uint32_t at, struct edge
 /* ---- the rewritten code ---- */
 struct walk {
 	struct verify_pair *p;
-	uint32_t *seen, mark; /* twice by statement: outside of the instruction, and within */
+	/* marks of visited statements; each has two, one outside of the instruction and one
+	 * within */
+	uint32_t *seen, mark;
 	VEC(uint64_t) stack;
 	VEC(uint32_t) todo; /* beginnings of instructions to look at */
 	uint8_t *known;     /* those that were on todo */

@@ -2,9 +2,9 @@
  * Copyright 2026 The heddle authors */
 
 /* Checks reads of block and thread ids. A block id is in a register that no kernel code writes, and
- * it is the same register everywhere. The grid's size is in the kernel's own struct ctl_args. If
- * the rewritten code has more threads than the kernel, thread ids are in registers and the block's
- * size is a constant. */
+ * all reads of the id in the entry use the same register. The grid's size is in the kernel's own
+ * struct ctl_args. If the rewritten code has more threads than the kernel, thread ids are in
+ * registers and the block's size is a constant. */
 #include "pass/verify/verify_private.h"
 
 #include <string.h>

@@ -32,7 +32,8 @@ static bool waits(const struct order *o, uint32_t at, unsigned *ret_k)
 	return true;
 }
 
-/* Nobody's, and of all threads. */
+/* Returns whether the statement is an added barrier, which belongs to no kernel, for all
+ * threads. */
 static bool is_fence(const struct order *o, uint32_t at)
 {
 	const struct ptx_stmt *s = &o->v->r->f->body.at[at];

@@ -23,7 +23,8 @@ struct verify_place {
 	const struct ptx_sym *plain;
 	uint64_t at, bytes;
 };
-/* What the check finds out about a kernel. It holds in all of the kernel's functions. */
+/* What the verifier finds out about a kernel; this applies to the entry and all callees of the
+ * kernel. */
 struct verify_guest {
 	const struct pass_guest *from;
 	const struct ptx_func *f; /* plain */

@@ -270,7 +270,7 @@ static bool widen(struct range *to, struct range by)
 	return to->first != was.first || to->end != was.end;
 }
 
-/* Of those that come to block b, who goes on by its way i. */
+/* Returns the range of threads that reach basic block b and continue along its edge i. */
 static struct range range_of_way(const struct cfg *g, const struct range *r, uint32_t b, uint32_t i)
 {
 	const struct cfg_block *blk = &g->at[b];
@@ -396,8 +396,8 @@ static void look_at_beginnings(struct verify *v, struct verify_pair *p, const st
 			hull.first, hull.end, p->g->threads);
 }
 
-/* Checks that exactly the threads of the kernel reach each of its statements, and that a barrier
- * waits for no other threads. */
+/* Checks which threads reach a statement: all threads of the kernel and no others, or, if the
+ * kernel's code begins at several places, no others. A barrier must wait for no other threads. */
 static void look_at_comers(struct verify *v, uint32_t at, const struct range *all, uint32_t block)
 {
 	struct range r = all[block];
@@ -560,8 +560,9 @@ static bool shares_with(const struct verify_guest *a, const struct verify_guest 
 }
 
 /* Handles a kernel's statement that the search reaches without a barrier in between. Reports the
- * statement if it is of a kernel that shares memory or barriers with s->from, or if it begins the
- * next block of s->from. Returns false if the search must go on after the statement. */
+ * statement if it belongs to a kernel that shares memory or barriers with the kernel of s->from.
+ * Also reports the first statement of the next block of s->from, if that kernel has shared memory
+ * and does not begin with a loop. Returns false if the search must go on after the statement. */
 static bool meet(struct search *s, struct verify_pair *p, uint32_t at)
 {
 	const struct verify_guest *g = s->from->g;
@@ -573,7 +574,8 @@ static bool meet(struct search *s, struct verify_pair *p, uint32_t at)
 			"no barrier separates `%s` from kernel '%.200s', which uses the same "
 			"shared memory or barriers",
 			verify_text(p, p->q, at), g->from->name);
-	/* A kernel that begins with a loop comes there by itself. */
+	/* If the kernel begins with a loop, it reaches this statement in the same block, too. So
+	 * such a kernel is not reported. */
 	if (p == s->from && g->has_shared && p->of[at] == p->entry_at &&
 		plain->at[plain->block_of[p->entry_at]].n_pred == 0)
 		verify_tell(p, PASS_RULE_SHARED, at, NONE,

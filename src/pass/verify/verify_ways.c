@@ -4,10 +4,11 @@
 /* Checks what depends on more than the next instruction: the carry flag, and the convergence of
  * lanes.
  *
- * Lanes that diverge at a branch reconverge where the paths of the branch join. So a kernel's
- * barrier or warp operation must not stand between a branch at which lanes may diverge and the
- * place where its paths join, if the branch is heddle's or another kernel's. A kernel's own
- * branches still have the paths of the original kernel, which verify_flow.c checks. */
+ * Lanes that diverge at a branch reconverge where the paths of the branch join. So no barrier or
+ * warp operation of a kernel may stand between a branch and the place where the branch's paths
+ * join. This applies if lanes may diverge at the branch, and if heddle added the branch or it
+ * belongs to another kernel. A kernel's own branches still have the paths of the original kernel,
+ * which verify_flow.c checks. */
 #include "cfg/chains.h"
 #include "cfg/effects.h"
 #include "pass/verify/verify_private.h"
@@ -249,7 +250,9 @@ static bool is_same(const struct lanes *l, uint32_t reg, uint32_t at)
 	return !l->differs[l->chains->n_defs + cfg_find_use(l->chains, reg, at)];
 }
 
-/* What lanes of a kernel do together, unless it is `but`. */
+/* Finds the first statement of basic block `block` that lanes of a kernel must execute together,
+ * such as a vote. Skips the statements of kernel `but`. Returns the pair of the statement's kernel
+ * and sets *ret_at, or returns NULL. */
 static struct verify_pair *together(
 	struct lanes *l, uint32_t block, const struct verify_pair *but, uint32_t *ret_at)
 {

@@ -48,18 +48,20 @@
  * The size of 128 bytes preserves the distances between arrays and the alignment of their
  * addresses.
  *
- * After the first body the slot may hold any data, because the body may have overwritten it. So the
- * worker checks each 32-bit word before use: a corrupt word ends the launch with an error
- * (FAIL_IF_P1). Kernels without shared memory of their own need no checks.
+ * A body may overwrite the slot. So the worker checks the words that decide which blocks run or
+ * which counters change; a corrupt word ends the launch with an error (FAIL_IF_P1). Most checks are
+ * left out if the kernel has neither shared memory nor barriers. S_LAST and S_TURN have no check,
+ * except that the 64-bit ticket of the largest grids (S_LAST64) has one.
  *
  * Layout: two claims {x, y, z, blocks} of 16 bytes, each with a check word, and then the leader's
  * other data. */
 #define SLOT_DECL       ".shared .align 16 .b8 hd_slot[128];\n"
 #define PASS_SLOT_BYTES 128 /* static shared memory that emitted code adds */
-/* the last ticket claimed; used only to size the next claim */
+/* the last ticket claimed; it determines the size of the next claim */
 #define S_LAST   "[hd_slot+32]"
-#define S_LAST64 "[hd_slot+32]" /* the same for the largest grids */
-/* check value of a claim; the text follows a register that holds the claim's address */
+#define S_LAST64 "[hd_slot+32]" /* the same for the largest grids, whose ids are computed from it */
+/* completes "[REGISTER" to the address of a claim's check value; the register holds the claim's
+ * address */
 #define S_CHECK "+40]"
 /* number of warps that are ready for the next claim; the last warp resets it to 0 */
 #define S_TURN "[hd_slot+44]"
@@ -80,10 +82,12 @@
 #define CHECK_ODD  "0x9e3779b1"
 #define CHECK_BASE "0x5e3da1c7"
 
-/* Data of barriers that not all threads reach (rounds.c). The text follows a register that holds
- * the address of hd_slot plus the offset of the element. There are two counts of exited threads,
- * one for even and one for odd rounds, and four words for reductions. All of them count up from
- * ROUND_BASE. */
+/* Data of barriers that not all threads reach. Each such barrier is a round, and rounds are
+ * numbered (rounds.c). There are two counts of exited threads, one for even and one for odd rounds,
+ * and four words for reductions. All of them count up from ROUND_BASE.
+ *
+ * Each string completes "[REGISTER" to an address. The register holds the address of hd_slot, plus
+ * 4 for each count or word that precedes the wanted one. */
 #define R_COUNT      "+80]"
 #define R_WORDS      "+88]"
 #define R_FAILED     "+112]" /* tasks only: the first round that some threads did not reach */
@@ -132,8 +136,8 @@
 	BLOCK_ADDRESS                 \
 	"and.b32 %hd_r0, %hd_s, 8;\n" \
 	"mad.wide.u32 %hd_d0, %hd_r0, 1, %hd_d0;\n"
-/* Sets %hd_r1 to %smid and %hd_d1 to the control block's address plus 4 * %smid. Adding the offset
- * of quota[] or workers[] to %hd_d1 gives this SM's element. */
+/* Sets %hd_r1 to %smid, at most 255, and %hd_d1 to the control block's address plus 4 * %hd_r1.
+ * Adding the offset of quota[] or workers[] to %hd_d1 gives this SM's element. */
 #define SM_ADDRESS                          \
 	"mov.u32 %hd_r1, %smid;\n"          \
 	"min.u32 %hd_r1, %hd_r1, 255;\n"    \

@@ -24,11 +24,14 @@
 #include "pass/virtual/virtual.h"
 
 /* ---- whole warps ---- */
-/* Makes the lanes of a warp reconverge before a barrier, but only in kernels that spin or have exit
- * paths past barriers, since there lanes may arrive separately. (Without it, one of 7,500 random
- * programs of that kind was wrong on an H200.) Elsewhere ptxas proves that warps are whole, and
- * bar.warp.sync would make ptxas treat the whole kernel as divergent: md becomes 19 % slower, pf 20
- * %. Aligned barriers do not help: with `bar.sync` 12 of 10,000 programs were wrong. */
+/* Makes the lanes of a warp reconverge before a barrier if they may arrive separately. Lanes may
+ * arrive separately in kernels that spin, in kernels that have exit paths past barriers, and in
+ * tasks (whole_warps). (Without it, one of 7,500 random programs of that kind was wrong on an
+ * H200.)
+ *
+ * Elsewhere ptxas proves that warps are whole, and bar.warp.sync would make ptxas treat the whole
+ * kernel as divergent: md becomes 19 % slower, pf 20 %. Aligned barriers do not help: with
+ * `bar.sync` 12 of 10,000 programs were wrong. */
 void pass_gather(struct pass_writer *w, const struct pass_place *at)
 {
 	if (at->whole_warps || at->facts->spins || at->facts->calls_spin || at->facts->tails.len)

@@ -28,7 +28,7 @@
 /* An instruction that ptxas must not remove. It stands on paths that are never taken. */
 #define NEVER "nanosleep.u32 77;\n"
 
-/* Before the body: the never-taken edges into the tails. */
+/* Emits, before the body, the edges into the tails. These edges are never taken. */
 void pass_tails_begin(struct pass_writer *w, const struct pass_tails_put *t)
 {
 	if (t->at->facts->tails.len)
@@ -131,8 +131,8 @@ static const struct ptx_sym *label_of_block(const struct copying *c, uint32_t b)
 	return NULL;
 }
 
-/* Emits a jump to the tail's first block if another block of the tail precedes it in the text. The
- * first block has no label if a branch falls through to code that jumps back to the rest of the
+/* Emits a jump to the tail's first block if another block of the tail precedes it in the PTX text.
+ * The first block has no label if a branch falls through to code that jumps back to the rest of the
  * tail. */
 static void emit_jump_to_start(struct copying *c)
 {
@@ -152,7 +152,7 @@ static void emit_jump_to_start(struct copying *c)
 		c->w->error = -ENOMEM;
 }
 
-/* Copies the tail's blocks in the order of the text, so that fall-through still works. */
+/* Copies the tail's basic blocks in the order of the PTX text, so that fall-through still works. */
 static void copy_blocks(struct copying *c)
 {
 	const struct ptx_func *f = c->g->f;

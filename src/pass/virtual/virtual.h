@@ -30,16 +30,19 @@ struct pass_place {
 	/* Barriers. Barrier n of the body gets the number barrier_first + n. If the hardware block
 	 * has more threads than the body, the barrier counts `threads`, a multiple of 32. The
 	 * surrounding code uses own_barrier for all threads and among_barrier for the body's
-	 * threads. Each of these numbers is unused by the body, or is the number of its barrier
-	 * 0. */
+	 * threads. The body does not use these two numbers, except for barriers that replace its
+	 * barrier 0. */
 	uint32_t threads;
 	uint8_t barrier_first, own_barrier, among_barrier;
 	bool filled_up; /* extra threads fill up the last warp and return at once */
 
-	/* Operands that are known only at run time (task.h), in 32-bit registers. barrier: the
-	 * number that replaces barrier 0, which is then the body's only barrier; count: its thread
-	 * count; slot: the address that offsets of rounds.c refer to; base: the base of `moves`. If
-	 * NULL, the numbers and variables above are used. */
+	/* Operands that are known only at run time (task.h), in 32-bit registers:
+	 * - barrier: the number that replaces barrier 0, which is then the body's only barrier
+	 * - count: the thread count of that barrier
+	 * - slot: the address to which the offsets of rounds.c are added
+	 * - base: the base address of `moves`
+	 *
+	 * If NULL, the numbers and variables above are used. */
 	const char *barrier, *count, *slot, *base;
 	/* a register that is not 0 if the thread, and hence its block, has failed (task_fail.c);
 	 * NULL: threads do not fail */
@@ -75,8 +78,9 @@ struct pass_place {
 /* fits.c: returns whether the body works at the place; if not, *ret_why says why. Changes
  * nothing. */
 bool pass_fits(const struct pass_place *at, struct pass_verdict *ret_why);
-/* Returns whether a callee must be replaced by a copy, because it reads ids, uses moved variables,
- * or has barriers at which lanes must reconverge or which need a thread count. */
+/* Returns whether a callee must be replaced by a copy. That is so if the callee reads ids that the
+ * place replaces, uses moved shared memory, or has barriers that the place changes. A changed
+ * barrier has another number or a thread count, or lanes must reconverge before it. */
 bool pass_needs_copy(const struct pass_place *at, const struct pass_callee *c);
 /* Returns whether threads that exit stay and execute the other threads' barriers (rounds.c). */
 static inline bool pass_has_rounds(const struct pass_place *at)

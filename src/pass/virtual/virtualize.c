@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0
  * Copyright 2026 The heddle authors */
 
-/* Turns a body into code that runs one virtual block. The caller supplies the block ids. All exits
- * lead to one label. Barriers, also those in callees, take the form (barrier instead of bar) that
- * diverged lanes may execute. Callees that read ids get the ids as parameters.
+/* Turns a body into code that runs one virtual block. The caller supplies the block ids. Unless the
+ * place has real exits (struct pass_place), all exits lead to one label, and barriers that whole
+ * warps reach take the form that diverged lanes may execute (barrier instead of bar), also in
+ * callees. Callees that read ids get them as parameters, except constants.
  *
  * pass_virtual_regs declares the added registers in the outermost scope, before the body. Special
  * registers are legal only as the source of mov and cvt, so replacing one is a local change. */
@@ -508,8 +509,9 @@ static void vote_to_stay(struct virt *x, const struct ptx_stmt *s)
 	pass_put(x->w, "@%hd_pv bra $hd_parted;");
 }
 
-/* Emits the body from the parting on (parting.c) a second time, with new labels and otherwise
- * unchanged. Declarations of the outermost scope are not repeated. */
+/* Emits the body a second time from facts->parting on, the early exit after which it is duplicated
+ * (parting.c). The copy has new labels and is otherwise unchanged. Declarations of the outermost
+ * scope are not repeated. */
 static void emit_second_copy(struct virt *x, const struct ptx_func *f, size_t n)
 {
 	pass_twins twins = {0};

@@ -52,10 +52,10 @@ void pass_emit_first_steps(struct pass_writer *w, const char *relay_to, bool wor
 		    "nanosleep.u32 100;\n"
 		    "bra $hd_word;\n"
 		    "$hd_told:\n");
-	/* The relay has already applied a newer control word than the one that this launch waits
-	 * for. Then the first worker on each SM (or block of a guard grid) makes one claim without
-	 * a check of the quota, so that the launch makes progress. %hd_r3 identifies the control
-	 * word and the generation. */
+	/* The relay may already have applied a newer control word (a sequence number and its
+	 * quotas) than the one that this launch waits for. With CTL_ONCE, the first worker on each
+	 * SM (or block of a guard grid) then makes one claim without a check of the quota, so that
+	 * the launch makes progress. %hd_r3 identifies the control word and the generation. */
 	pass_put(w, "setp.ne.u32 %hd_p1, %hd_r2, 0;\n"
 		    "setp.gt.and.s32 %hd_p1, %hd_r4, 0, %hd_p1;\n"
 		    "and.b32 %hd_r1, %hd_r1, 16;\n"
@@ -125,8 +125,9 @@ static const char gone[] =
 	"mov.u64 %hd_d1, 1;\n"
 	"red.global.add.u64 [%hd_d0" B_GONE ", %hd_d1;\n" LEAVE;
 
-/* Completes a launch: resets the control block and opens the gate. In: the control block's address
- * in %hd_d0, total in %hd_d2, the host slot's address in %hd_d4, the next generation in %hd_r2. */
+/* Completes a launch: resets the control block and opens the gate, the word on which the stream
+ * behind the launch waits. In: the control block's address in %hd_d0, total in %hd_d2, the host
+ * slot's address in %hd_d4, the next generation in %hd_r2. */
 #define COMPLETE                                                                     \
 	"mov.u64 %hd_d1, 0;\n"                                                       \
 	"mov.u32 %hd_r3, 0;\n"                                                       \
@@ -283,7 +284,7 @@ static const char relay_begin[] =
 	"shfl.sync.idx.b32 %hd_r11, %hd_r11, 0, 31, %hd_r8;\n"
 	"@%hd_p0 bra $hd_arrived;\n";
 
-/* If there is no word, nobody needs to wait for one. */
+/* If neither the launch nor its tenant has a control word yet, no worker needs to wait for one. */
 static const char relay_free[] = "or.b32 %hd_r0, %hd_r0, %hd_r11;\n"
 				 "setp.ne.u32 %hd_p1, %hd_r0, 0;\n"
 				 "mov.u32 %hd_r1, 1;\n"
@@ -309,10 +310,10 @@ static const char relay_obey[] = "mov.u32 %hd_r0, 0;\n"
 				 "setp.ne.u32 %hd_p1, %hd_r11, 0;\n"
 				 "@%hd_p1 bra $hd_apply;\n";
 
-/* Polls the host, and copies the quotas of a new control word to device memory. If all SMs have the
- * same quota, the control word itself holds it. This matters for a block of a single thread: on an
- * H200 it needs 80 us to read the quotas that 32 lanes read at once. %hd_p2: quotas differ;
- * otherwise %hd_r10 holds the quota four times. */
+/* Polls the host slot, and copies the quotas of a new control word to device memory. If all SMs
+ * have the same quota, the control word itself holds it. This matters for a block of a single
+ * thread: on an H200 it needs 80 us to read the quotas that 32 lanes read at once. %hd_p2: quotas
+ * differ; otherwise %hd_r10 holds the quota four times. */
 static const char relay_apply[] =
 	"$hd_poll:\n"
 	".pragma \"nounroll\";\n"
@@ -375,8 +376,8 @@ static const char relay_apply[] =
 
 /* Lane 0 reads the launch's progress and decides whether the relay exits (relay_decide): %hd_r5
  * becomes 0 to stay, 1 to exit, 2 to exit as the only block left. It reports progress on the first
- * poll after a change, on every 64th poll, and before it exits. Sets %hd_d1 to the ticket counter,
- * %hd_d2 to total, and %hd_d5 to ctl_block.state. */
+ * poll after a new control word, on every 64th poll, and before it exits. Sets %hd_d1 to the ticket
+ * counter, %hd_d2 to total, and %hd_d5 to ctl_block.state. */
 static const char relay_look[] = "mov.u32 %hd_r5, 0;\n"
 				 "setp.ne.u32 %hd_p0, %hd_r6, 0;\n"
 				 "@%hd_p0 bra $hd_decided;\n"
@@ -396,8 +397,8 @@ static const char relay_all_passed[] = "ld.volatile.global.u32 %hd_r0, [%hd_d0" 
 static const char relay_leaves[] = "or.pred %hd_p1, %hd_p1, %hd_p3;\n"
 				   "selp.u32 %hd_r5, 1, 0, %hd_p1;\n";
 
-/* Sets %hd_r5 to 2 if no worker is counted besides the relay, and either some worker has exited
- * since the relay started or the relay has polled for long. */
+/* Sets %hd_r5 to 2 if no worker except the relay is counted. It does so only if a worker has exited
+ * since the relay started, or if the relay has polled for long. */
 static const char relay_is_alone[] = "ld.volatile.global.u64 %hd_d4, [%hd_d0" B_GONE ";\n"
 				     "cvt.u32.u64 %hd_r0, %hd_d5;\n"
 				     "and.b32 %hd_r0, %hd_r0, " STATE_COUNT ";\n"
@@ -442,8 +443,8 @@ static const char relay_off[] = "setp.ne.u32 %hd_p1, %hd_r4, 2;\n"
 				"bra $hd_stay;\n"
 				"$hd_with_others:\n";
 
-/* The relay stays if the host wrote a new control word meanwhile, because the control word would be
- * lost otherwise. */
+/* If the host wrote a new control word meanwhile, that word would be lost. So the relay takes the
+ * role of the relay again, unless another block has taken it. */
 static const char relay_again[] = "ld.volatile.global.u32 %hd_r0, [%hd_d3" H_SEQ ";\n"
 				  "setp.eq.u32 %hd_p1, %hd_r0, %hd_r9;\n"
 				  "@%hd_p1 bra $hd_looked;\n"
@@ -492,9 +493,9 @@ void pass_emit_relay(struct pass_writer *w, bool guard)
 	".visible .entry hd_closer(.param .align 8 .b8 hd_args[80])\n{\n" \
 	".reg .pred %hd_p<4>; .reg .b32 %hd_r<12>; .reg .b64 %hd_d<8>;\n"
 
-/* The closer counts itself in to end the launch, and only for that. Other workers that are counted
- * at this time are late workers of the previous launch. The last of all these to exit completes the
- * launch. */
+/* The closer counts itself as a worker in order to end the launch or to report that it has drained.
+ * Other workers that are counted at this time are late workers of the previous launch. The last of
+ * all these to exit completes the launch. */
 #define CLOSE                                                     \
 	BLOCK_ADDRESS                                             \
 	"ld.param.u64 %hd_d4, " A_HOST ";\n"                      \

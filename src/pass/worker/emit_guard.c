@@ -1,13 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0
  * Copyright 2026 The heddle authors */
 
-/* The guard form (control.h). The leader reads the quota and takes one ticket. The block's other
- * threads get the ids after one barrier. Then the body runs unchanged, including its exits.
+/* The guard form (doc/protocol.md). The leader reads the quota and, if the quota permits it, takes
+ * one ticket. The block's other threads get the ids after one barrier. Then the body runs with
+ * these ids; its control flow and exits stay unchanged.
  *
  * If a kernel's static shared memory leaves no space for the slot, the slot overlays a variable of
- * the kernel, which holds no data yet. A second barrier then comes before the body. It keeps bodies
- * that write to shared memory from overwriting the slot, directly or by an out-of-bounds store,
- * before all threads have read it. */
+ * the kernel, which holds no data yet. A second barrier comes before the body if the slot overlays
+ * a variable or if the body uses shared memory. It keeps the body from overwriting the slot,
+ * directly or by an out-of-bounds store, before all threads have read it. */
 #include "pass/virtual/emit.h"
 #include "pass/worker/worker.h"
 

@@ -2,8 +2,8 @@
  * Copyright 2026 The heddle authors */
 
 /* Computes a block's ids from its ticket, and implements yield_every. The leader computes ids once
- * per claim. It divides in 32 bits, and not at all for one-dimensional grids. Only ids that the
- * body reads are computed.
+ * per claim. It divides in 32 bits, except in grids of CTL_TICKETS_32 blocks or more. Smaller
+ * one-dimensional grids need no division. Only ids that the body reads are computed.
  *
  * In merged workers the leader computes the first block of a claim and the distance between the
  * claim's blocks. Each thread then computes its ids by multiplication (args.h: inverse, claims). */
@@ -137,8 +137,8 @@ void pass_emit_claimed(struct pass_writer *w)
 }
 
 /* Divides %hd_x by the row length: %hd_y gets the quotient and %hd_x the remainder. The code below
- * does the same for %hd_y and %hd_z. The inverse is too small by less than 1, so the quotient is
- * too small by at most 1. */
+ * does the same for %hd_y and %hd_z. The inverse is too small by at most 1, so the quotient is too
+ * small by at most 1. */
 static const char divide_x[] = "ld.param.u32 %hd_r2, " A_GRID_X ";\n"
 			       "mul.hi.u32 %hd_y, %hd_x, %hd_r1;\n"
 			       "mul.lo.u32 %hd_r1, %hd_y, %hd_r2;\n"

@@ -12,7 +12,7 @@
  *              A band has the same tickets in both orders. So the ids in row order are computed
  *              first, and then moved within their band, which takes no division.
  *
- * Each id is computed from the ticket alone, in 32 bits. */
+ * Each id is computed from the ticket alone, in 32 bits (64 in the largest grids). */
 #include "pass/virtual/emit.h"
 #include "pass/worker/worker.h"
 
@@ -88,8 +88,8 @@ void pass_emit_columns_carry(struct pass_writer *w)
 
 /* ---- hilbert ---- */
 /* Sets %hd_x (below) to the block's number in its band, %hd_r1 to the number of blocks in a row,
- * and %hd_r3 to the band's first row. %hd_p1: the block stays in row order, because its band is not
- * full, or because rows of 2^28 blocks or more would need numbers of more than 32 bits. */
+ * and %hd_r3 to the band's first row. Sets %hd_p1 if the block stays in row order: its band is not
+ * full, or a row has 2^28 blocks or more, which would need numbers of more than 32 bits. */
 static const char find_band[] = "ld.param.u32 %hd_r1, " A_GRID_X ";\n"
 				"ld.param.u32 %hd_r2, " A_GRID_Y ";\n"
 				"and.b32 %hd_r3, %hd_y, -16;\n"

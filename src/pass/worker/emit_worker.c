@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  * Copyright 2026 The heddle authors */
 
-/* The worker around a virtual block (control.h: worker). Its parts in the order in which they run:
- *
+/* The worker around a virtual block (doc/protocol.md). Its parts in the order in which they run:
  *     enter     the leader joins the launch
  *     $hd_top   the leader claims blocks, or uses its early claim, and stores the claim in the slot
  *     $hd_sync  barrier; the worker exits if it has no claim. The leader counts the blocks that ran
@@ -10,15 +9,16 @@
  *     $hd_next  computes the ids of the chunk's next block from the slot
  *     body
  *     $hd_end   jumps to $hd_next if the chunk has more blocks, else to $hd_top
- *
  * There are two loops, each entered only at its head. So ptxas sees that whole warps run them
  * together, and keeps uniform values in uniform registers.
  *
  * Few added values live across the body: %hd_s (32 * block within the chunk + 16 * slot) and the
- * pending ticket %hd_t. All others are reloaded from shared memory and parameters. If the body has
- * no shared memory and no barriers, each warp runs a chunk at its own pace. Reloading would then
- * cost time, so the chunk's first block and length stay in registers. There is one barrier per
- * chunk. There is one per block only if the body's use of shared memory requires it. */
+ * pending ticket %hd_t. All others are reloaded. If the body has no shared memory and no barriers,
+ * each warp runs a chunk at its own pace. Then the chunk's first block and length stay in
+ * registers, and the first warp that finishes may claim and count instead of the leader
+ * (first_claims). One barrier separates chunks, or two if blocks may wait for each other. A barrier
+ * separates the blocks of a chunk only where shared memory or the body's own barriers require
+ * it. */
 #include "pass/virtual/emit.h"
 #include "pass/virtual/rounds.h"
 #include "pass/worker/worker.h"
@@ -117,8 +117,8 @@ static bool keeps_slot(const struct pass_place *at)
 }
 
 /* Returns whether the first warp that finishes a chunk claims the next one. It must not do so if
- * blocks may wait for each other: a claimed block must start at once. Otherwise it could wait in
- * this worker for a block that depends on it. */
+ * blocks may wait for each other. The claimed block would start only after the worker's other warps
+ * have finished the present block, and that block may wait for the claimed one. */
 static bool first_claims(const struct pass_place *at)
 {
 	return keeps_slot(at) && !at->pull_ahead && !at->facts->rising_order && !at->merged;
@@ -167,11 +167,11 @@ static const char count_in[] = SM_ADDRESS "mov.u32 %hd_r2, 1;\n"
 	"setp.gt.u32 %%hd_p1, %%hd_r3, %%hd_r2;\n"                  \
 	"@%%hd_p1 bra $hd_out_%s;\n"
 
-/* Jumps to $hd_no_<site> if the quota requires the worker to exit; the worker is then off its SM's
- * count. If it need not exit, it adds itself to the count again. If another worker has come in
- * between, the sum may exceed the quota. So the worker tests once more here, and then at its next
- * claim. A loop here would make ptxas treat the whole worker as divergent. Uses %hd_r1 to
- * %hd_r5. */
+/* Jumps to $hd_no_<site> if the quota requires the worker to exit. If the quota is 0, the worker is
+ * then still in its SM's count; otherwise it is off the count. A worker that was taken off but need
+ * not exit adds itself to the count again. If another worker has come in between, the sum may
+ * exceed the quota. So the worker tests once more here, and then at its next claim. A loop here
+ * would make ptxas treat the whole worker as divergent. Uses %hd_r1 to %hd_r5. */
 static void emit_quota(struct pass_writer *w, const struct pass_place *at, const char *site)
 {
 	pass_put(w, SM_ADDRESS "ld.volatile.global.u32 %hd_r2, [%hd_d1" B_QUOTA ";\n"
@@ -203,8 +203,8 @@ static void emit_quota(struct pass_writer *w, const struct pass_place *at, const
 	pass_emit(w, "bra $hd_no_%s;\n$hd_may_%s:\n", site, site);
 }
 
-/* Sets %hd_r5 to the number of blocks left in the grid, shifted right by ctl_args.shrink, and
- * %hd_r6 to the number of blocks to claim. */
+/* Sets %hd_r5 to the number of blocks from the worker's last ticket to the end of the grid, shifted
+ * right by ctl_args.shrink, and %hd_r6 to the number of blocks to claim. */
 static const char claim_size[] = "ld.shared.u32 %hd_r4, " S_LAST ";\n"
 				 "ld.param.u32 %hd_r5, " A_TOTAL ";\n"
 				 "sub.u32 %hd_r5, %hd_r5, %hd_r4;\n"

@@ -86,8 +86,9 @@ static void lower_to(struct ptx_module *m, struct pass_verdict *v, enum pass_tie
 	lower_tier(v, tier, &f);
 }
 
-/* Returns the number of a barrier for all threads of a worker. 0 means that the kernel does not use
- * barrier 0. */
+/* Returns the number of the barrier that code around the body uses for all threads of a worker.
+ * This is 0 if the kernel's use of barrier 0 permits it, or if no other number is free
+ * (classify_facts then chooses the guard form). */
 static unsigned own_barrier(const struct pass_facts *facts)
 {
 	unsigned left = (uint16_t)~facts->barrier_ids & ~1u;
@@ -138,8 +139,8 @@ void pass_classify(struct ptx_module *m, const struct ptx_func *f, struct pass_v
 	pass_facts_finish(&facts);
 }
 
-/* Returns the order of blocks. If blocks may wait for blocks with lower numbers, it is row order. A
- * kernel that does not read both x and y cannot observe the order, so it gets row order, too. */
+/* Returns the order of blocks. It is row order if blocks may wait for blocks with lower numbers, or
+ * if the kernel does not read both x and y, because then another order cannot help its locality. */
 static enum pass_order choose_order(const struct pass_facts *facts, enum pass_order wanted)
 {
 	const bool *reads = facts->callees.at[0].reads + PASS_CTAID;

@@ -16,15 +16,17 @@
 	}
 
 void pass_emit_regs(struct pass_writer *w);
-/* Emits the first steps of a hardware block. worker: the block is counted in ctl_block.state, and
- * %hd_r9 holds the CTL_NARROW bit of the state. */
+/* Emits the first steps of a hardware block (emit_exit.c). If the block becomes the relay, which
+ * copies the host's quotas to device memory, it jumps to the label `relay_to`. worker: the block is
+ * counted in ctl_block.state, and %hd_r9 holds the CTL_NARROW bit of the state. */
 void pass_emit_first_steps(struct pass_writer *w, const char *relay_to, bool worker);
 /* Splits block number %hd_x into {x, y, z}, the ids of the first of %hd_k blocks. May jump to
  * $hd_wide_ids. */
 void pass_emit_ids(struct pass_writer *w, const struct pass_place *at);
-/* For a worker that is one of several in a launch. Computes the slot's contents from ticket %hd_x
- * or the 64-bit ticket %hd_d4: the first block, the distance between blocks, and 0. For a single
- * block, the slot gets its ids instead. Continues at $hd_store. */
+/* For a worker that is one of several in a launch. Computes the slot's contents from a ticket, and
+ * continues at $hd_store:
+ * - 32-bit ticket %hd_x: the first block, the distance between blocks, and 0
+ * - 64-bit ticket %hd_d4, in the largest grids: the ids of the claim's only block */
 void pass_emit_part_ids(struct pass_writer *w, const bool *reads);
 /* Computes the slot's contents and the number of blocks from claim %hd_t (args.h), likewise for a
  * worker that is one of several. Goes to $hd_sync if there is no such claim. */
@@ -54,19 +56,20 @@ void pass_emit_guard_tail(struct pass_writer *w);
 void pass_emit_exit(struct pass_writer *w);
 void pass_emit_relay(struct pass_writer *w, bool guard);
 
-/* Emits the end of a block, after its body: exited threads wait for the others, and asynchronous
- * copies have completed. */
+/* Emits the end of a block, after its body. If the body's barriers are rounds (rounds.c), exited
+ * threads execute them until all threads have exited. Asynchronous copies complete. */
 void pass_emit_block_end(struct pass_writer *w, const struct pass_place *at);
 
 /* The parts of a worker that is one of several in a launch (emit_merge.c has the code around them).
  * The caller places the labels "$hd_..." that a part jumps to but does not define.
  *     declare   all threads, once: registers and shared memory. All kernels share the registers
  *               %hd_s and %hd_t (WORKER_SHARED), since one claim is pending at a time. Before each
- *               `take`, the caller sets %hd_s to its own bit 4, inverted, in all threads
+ *               `take`, the caller clears all bits of %hd_s but bit 4 and inverts that bit, in all
+ *               threads, so that it selects the slot's other claim
  *     enter     the leader, once: initializes the slot and joins. Jumps to $hd_special if the
  *               launch has ended
  *     claim     the leader: claims blocks into the slot. Continues at $hd_ok, or at $hd_none if no
- *               block is left
+ *               block is left or the quota forbids a claim
  *     ahead     the leader, before the claimed blocks run: makes the next claim. Not used if blocks
  *               may wait for each other
  *     count     the leader, after a barrier: counts the blocks that ran last

@@ -32,9 +32,8 @@ CUresult drv_copy_without_arrays(CUDA_MEMCPY3D *io_copy);
  * memory (in drv_func.c). */
 struct sm_demand drv_demand_of(const struct drv_func *f, uint32_t threads, uint32_t shared);
 
-/* These check an API structure and convert it. */
+/* Checks an API structure and converts it. */
 CUresult drv_copy_of_3d(const CUDA_MEMCPY3D *from, struct drv_copy *ret);
-CUresult drv_copy_of_2d(const CUDA_MEMCPY2D *from, struct drv_copy *ret);
 bool drv_set_ok(const struct drv_set *s);
 
 /* Nonzero while the thread is in a call of a per-thread variant such as _ptsz (drv_ptsz.c). */
