@@ -92,9 +92,9 @@ struct heddle_policy_kernel {
 	 * no SM, whatever the plan says. */
 	uint32_t leaving;
 	uint32_t idle; /* 1: a pool of tasks without a task */
-	/* 1: it has the same number of blocks on all its SMs, and that number is one of those in
-	 * `counts`. To change the number costs as much as a preemption, because the launch has to
-	 * stop and is launched again. */
+	/* 1: a launch that has the same number of blocks on all its SMs. It cannot have every
+	 * number of blocks: `counts` and blocks_per_sm say which. To change the number costs as
+	 * much as a preemption, because the launch has to stop and is launched again. */
 	uint32_t unranked;
 	uint64_t blocks; /* of the grid */
 	/* blocks that have begun, when heddled last read the device's report */

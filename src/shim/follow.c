@@ -172,8 +172,9 @@ static void look_at_stream(void *user, const void *key, void *value)
 	struct stream *s = value;
 	uint32_t *done = user, n = atomic_load(&s->opaque);
 	/* The per-thread default stream of another thread has no handle that this thread could
-	 * query. So this thread records an event in the legacy default stream, which waits for
-	 * it. */
+	 * query. So this thread records an event in the legacy default stream. The legacy default
+	 * stream waits for all per-thread default streams, so the event completes after these
+	 * launches. */
 	bool own = s->handle == CU_STREAM_PER_THREAD;
 
 	if (!n)

@@ -122,14 +122,14 @@ struct kernel *kernel_of(void *handle);
 struct form *kernel_form(struct kernel *k);
 void kernel_await_none(void); /* waiting launches continue unmanaged */
 /* Makes one of the form-making threads call remember_write for the kernel. Returns false if the
- * module is unloaded or there is no such thread. */
+ * kernel has no form now, or if there is no such thread. */
 bool kernel_remember(struct kernel *k);
 /* Records that a launch with `threads` threads ran without the kernel's preemptible form. Kernels
  * with the largest total get their forms first. */
 void kernel_missed(struct kernel *k, uint64_t threads);
-/* Limits how many form-making threads work at once, so that they use at most half of the
- * processors. kernel_turn_begin waits until the calling thread can work. A thread that waits for
- * another process calls kernel_turn_end meanwhile. */
+/* Limits how many form-making threads work at once: half of the processors, but at least one thread
+ * and at most four. kernel_turn_begin waits until the calling thread can work. A thread that waits
+ * for another process calls kernel_turn_end meanwhile. */
 void kernel_turn_begin(void);
 void kernel_turn_end(void);
 /* For the thread that makes forms: keeps the handles of `k` valid until kernel_release. Returns

@@ -2,8 +2,8 @@
  * Copyright 2026 The heddle authors */
 
 /* Decides whether and how a launch is managed. A form has a record for each launch shape (threads
- * and shared memory of a block), which contains how many blocks fit on an SM and how long they
- * take. */
+ * and shared memory of a block, and class of the grid's size). The record contains how many blocks
+ * fit on an SM and how long they take. */
 #include "shim/plan.h"
 
 #include "shim/remember.h"
