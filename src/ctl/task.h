@@ -5,9 +5,15 @@
  * runs other kernels as tasks. Each block of the master kernel has a column in host memory: an
  * array of 31 task slots, called rows. Warp 0 of the block is the scheduler; the other warps
  * execute tasks. A row holds a task, or one part of a large task, from when the host spawns it
- * until the host sees its end.
- *
- * Each row r has two generation bytes, in[r] and out[r]. Every value has one writer at a time:
+ * until the host sees its end. */
+#ifndef HEDDLE_CTL_TASK_H
+#define HEDDLE_CTL_TASK_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+/* The protocol. Each row r has two generation bytes, in[r] and out[r]. Every value has one writer
+ * at a time:
  * - If in[r] equals out[r], the row belongs to the host. To spawn a task, the host writes the
  *   task's descriptor (desc[r], but `first` for row 0). Then it increments in[r] with a release
  *   store.
@@ -25,11 +31,6 @@
  * had not begun, and continues a row that it had begun in part. Several launches can run at once,
  * with different columns. A block's last store to its column (`launch`) reports that it has exited;
  * only then can another launch have this column. */
-#ifndef HEDDLE_CTL_TASK_H
-#define HEDDLE_CTL_TASK_H
-
-#include <stddef.h>
-#include <stdint.h>
 
 #define TASK_ENTRY "hd_tasks" /* name of the entry */
 #define TASK_ROWS  31

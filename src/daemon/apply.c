@@ -301,8 +301,9 @@ static bool has_lower(const struct hd_tenant *t)
 	return false;
 }
 
-/* Makes the tenant report when its opaque work ends, if another tenant waits for that or if the
- * amount of such work is bounded. */
+/* Makes the tenant report when its opaque (unmanaged) work ends. heddled needs that if there is a
+ * tenant of lower priority, if the tenant's launches wait behind gates, or if the amount of such
+ * work is bounded. */
 static void set_follow(struct hd *d, struct hd_tenant *t)
 {
 	uint32_t follow = has_lower(t) || wants_gates(d, t) || t->bound_us;

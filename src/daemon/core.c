@@ -385,9 +385,10 @@ static uint64_t poll_interval_ns(struct hd_device *dev, uint64_t now)
 	return MAX(floor, MIN(least / 8, TICK_MAX_NS));
 }
 
-/* Scans a tenant a few more times after its release. One of its launches may have begun under hold
- * just before heddled released the tenant and told it not to kick; the scans find it. (A tenant
- * that follows page.h also kicks for such a launch.) */
+/* Scans a device's only tenant a few more times after heddled has cleared the tenant's `watch`, so
+ * that the tenant no longer wakes heddled for each launch. Just before that, a launch may have
+ * begun while the tenant was held; the scans find it. (A tenant that follows wire/page.h also wakes
+ * heddled for such a launch.) */
 static uint64_t rescan_after_release(struct hd *d, struct hd_device *dev)
 {
 	uint64_t since = d->now_ns - dev->unwatched_ns;

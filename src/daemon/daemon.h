@@ -2,9 +2,9 @@
  * Copyright 2026 The heddle authors */
 
 /* heddled's core: tenants, their pages, and one scheduling engine for each device. The core uses
- * sockets and clocks only through struct hd_io, so a test can run it in virtual time. It copies
- * each value that a tenant can write once, and checks the copy's range before use. One thread calls
- * the core. */
+ * sockets and clocks only through struct hd_io, so a test can run it in virtual time. A tenant can
+ * write to its page at any time. So the core copies each value from a page once, and checks the
+ * copy's range before use. One thread calls the core. */
 #ifndef HEDDLE_DAEMON_H
 #define HEDDLE_DAEMON_H
 
@@ -147,7 +147,7 @@ void hd_destroy(struct hd *d);
 void hd_reconfigure(struct hd *d, const struct hd_config *c); /* the state of MPS does not change */
 /* Adds a tenant. The caller owns the page, which must outlive the tenant. priority, weight: as
  * granted by rights.c. Returns 0; -EUSERS or -ENOSPC if the limit of tenants or devices is reached;
- * -EDQUOT if this user's limit is reached. */
+ * -EDQUOT if this user's limit is reached; or -ENOMEM. */
 int hd_tenant_add(struct hd *d, const struct ucred *cred, const struct wire_hello *hello,
 	int priority, uint32_t weight, struct wire_page *page, void *user, struct hd_tenant **ret);
 void hd_tenant_remove(struct hd *d, struct hd_tenant *t);
@@ -155,8 +155,9 @@ void hd_tenant_remove(struct hd *d, struct hd_tenant *t);
 void hd_launched(const struct hd_tenant *t, uint64_t ret[WIRE_REASONS]);
 struct hd_tenant *hd_tenant_find(struct hd *d, uint32_t id); /* or NULL */
 void hd_tenant_set(struct hd *d, struct hd_tenant *t, int priority, uint32_t weight);
-/* Scans the tenant's whole page, after the tenant has kicked. hd_run makes the decisions, but those
- * about opaque work are made at once. */
+/* Scans the tenant's whole page, after the tenant has woken heddled. If the tenant has new
+ * launches, or its opaque work has begun or ended, makes and applies the decisions at once.
+ * Otherwise hd_run makes them. */
 void hd_kicked(struct hd *d, struct hd_tenant *t);
 /* Scans pages, decides, and stores control words. Returns the time in ns until the next call;
  * UINT64_MAX: at the next kick. */

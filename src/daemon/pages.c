@@ -346,9 +346,9 @@ static bool read_reports(struct hd *d, struct hd_slot *s, struct wire_slot *w)
 		s->drains = drains;
 		s->rounds = MIN(load_word(&w->host.rounds), INT32_MAX);
 		seq = load_word(&w->host.drained_seq);
-		/* Workers that are still to be launched have not left with the others. After a
-		 * change of the block count, though, the tenant launches the next grid by itself,
-		 * and may already have done so. */
+		/* If another grid of workers is still to be launched, not all workers have left, so
+		 * note no drain. A change of the block count is different: the tenant launches the
+		 * next grid by itself, and may already have done so. */
 		if (load_word(&w->launches) <= s->rounds + 1 || is_resized(s, seq))
 			note_drain(d, s, seq);
 		/* All its workers left because of a control word of the whole tenant. The tenant

@@ -2,10 +2,10 @@
  * Copyright 2026 The heddle authors */
 
 /* Resumes managed launches (FLEP, section 5). If heddled grants SMs to a preempted launch again, or
- * gives a launch some SMs back, the shim launches another grid of workers for it, a "round". Each
- * round runs in a stream of the shim's own. Two rounds never queue in one stream, because a round
- * lasts until its last worker exits. If the SMs are not revoked again, that is the end of the
- * launch.
+ * gives a launch some SMs back, the shim launches another grid of workers for it, a "round". If
+ * heddled revokes no more SMs, the round completes the launch. Each round runs in a stream of the
+ * shim's own. Two rounds never queue in one stream, because a round lasts until its last worker
+ * exits.
  *
  * A few such streams always exist. If a launch gets its SMs in steps, or if many launches were
  * preempted together, the shim needs more streams. While such a round lasts, its stream uses a
@@ -292,8 +292,8 @@ static bool resume_launch(struct managed *m, bool drained, bool may_borrow)
 	return true;
 }
 
-/* Resumes one launch if it needs that. The caller holds the lock. If *ret_next becomes SOON_NS
- * because of a resume, this has released the lock meanwhile. */
+/* Resumes one launch if it needs that, and returns true if it did. Stores in *ret_next in how many
+ * ns to check the launch again. The caller holds the lock, which this releases during a resume. */
 static bool look_after(struct managed *m, uint64_t *ret_next)
 {
 	struct wire_slot *w = slot_of(m);

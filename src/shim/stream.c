@@ -245,8 +245,8 @@ void stream_use(struct stream *s)
 	resume_return_channels();
 	if (all_fit())
 		return;
-	/* There is now one stream too many. All managed launches must end before this stream gets
-	 * any work. */
+	/* There is now one stream too many. So wait for the managed launches before this stream
+	 * gets any work. The wait is bounded (FENCE_LOADS). */
 	fence_begin(FENCE_LOADS);
 	fence_end();
 }

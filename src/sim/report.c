@@ -107,7 +107,8 @@ static void add_both(
 	}
 }
 
-/* Returns the next launch that the file names, of tenant t, or of any tenant if t is NULL. */
+/* Returns the first launch, from l on, that the trace lists explicitly, and not as a repetition of
+ * another launch. If t is not NULL, only launches of tenant t count. */
 static const struct sim_launch *next_read(const struct sim_launch *l, const struct sim_tenant *t)
 {
 	while (l && (l->repeated || (t && l->tenant != t)))

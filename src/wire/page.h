@@ -4,13 +4,13 @@
 /* The page that a tenant, heddled and the tenant's GPU work share: one sealed memfd for each
  * tenant. heddled creates it and passes it with WELCOME. The shim registers it with the driver, so
  * that relay blocks on the GPU can read it. With the page, a launch needs no system call if the
- * tenant has the GPU to itself: the tenant fills a slot, and writes to heddled's eventfd only while
- * `watch` is set. A tenant keeps its page for life, because its launches report into it. If heddled
- * dies, the tenant passes the page to the next daemon with HELLO.
+ * tenant has the GPU to itself: the tenant fills a slot, and then writes to heddled's eventfd only
+ * in the cases that `watch` names. A tenant keeps its page for life, because its launches report
+ * into it. If heddled dies, the tenant passes the page to the next daemon with HELLO.
  *
- * Every field has one writer, which a comment names. heddled trusts no value of the page: it copies
- * and bounds each one before use. Both sides use atomic accesses (__atomic builtins). A store to
- * `state` with release publishes the other fields of a slot. */
+ * Every field has one writer at a time, which a comment names. heddled trusts no value of the page:
+ * it copies and bounds each one before use. Both sides use atomic accesses (__atomic builtins). A
+ * store to `state` with release publishes the other fields of a slot. */
 #ifndef HEDDLE_PAGE_H
 #define HEDDLE_PAGE_H
 
@@ -102,8 +102,9 @@ struct wire_slot {
 	 * set. */
 	uint32_t idle;
 	uint32_t claim; /* blocks that a worker claims at a time */
-	/* Input sizes of the launch, one for each parameter in order: the bytes of the allocation
-	 * that a pointer refers to, or the value of an integer; 0 if not known. */
+	/* Input sizes of the launch, one for each of its first parameters of 1, 2, 4 or 8 bytes, in
+	 * order: the bytes of the allocation that a pointer refers to, or the value of an integer;
+	 * 0 if not known. */
 	float input[WIRE_INPUTS];
 	/* daemon */
 	/* hardware blocks of the next grid of workers, stored before `grow`; 0: as many as fit on
