@@ -317,10 +317,11 @@ static void set_follow(struct hd *d, struct hd_tenant *t)
 	hd_look_at_opaque(d, t);
 }
 
-/* Returns the time until which the tenant's opaque work in flight is bounded: EXPECTED_NS after a
- * tenant of higher priority last had work. With opaque_auto, tenants that use the device in time
- * slices are bounded only because of managed work of that higher tenant. For its opaque work, the
- * device's own time slices are as good and slow this tenant less (doc/notebook.md, PyTorch). */
+/* Returns until when heddled limits the tenant's unmanaged work in flight, or 0 if it does not. The
+ * limit lasts for EXPECTED_NS after a tenant of higher priority last had work. If the tenants use
+ * the device in time slices and opaque_us is not configured (opaque_auto), only managed work of the
+ * higher tenant counts. For its unmanaged work, the device's own time slices are as good as the
+ * limit, and slow this tenant less (doc/notebook.md, PyTorch). */
 static uint64_t bound_until(const struct hd *d, const struct hd_tenant *t)
 {
 	uint64_t until = 0;

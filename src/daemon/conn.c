@@ -241,8 +241,8 @@ static int send_welcome(struct server *s, struct conn *c, int page_fd)
 	return wire_send(c->socket.fd, &m, fds, 3);
 }
 
-/* Watches the tenant's eventfd, by which it kicks (wakes) heddled. The watch is edge-triggered and
- * heddled never reads the eventfd, so a kick costs heddled no extra system call. */
+/* Watches the eventfd by which the tenant wakes heddled. The watch is edge-triggered and heddled
+ * never reads the eventfd, so a wake-up costs heddled no extra system call. */
 static int watch_tenant(struct server *s, struct conn *c)
 {
 	int kick = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK), pid, r;

@@ -308,7 +308,7 @@ void hd_tenant_set(struct hd *d, struct hd_tenant *t, int priority, uint32_t wei
 	hd_watch(d, t->device);
 }
 
-/* Decides with what is known now. A new launch or new opaque work must not wait for scans of the
+/* Decides with what is known now. A new launch or new unmanaged work must not wait for scans of the
  * other tenants' pages, which may contain hundreds of launches. */
 static void decide_at_once(struct hd *d, struct hd_device *dev)
 {
@@ -399,7 +399,8 @@ static uint64_t rescan_after_release(struct hd *d, struct hd_device *dev)
 	return since < LOOK_AGAIN_NS / 10 ? LOOK_AGAIN_NS / 100 : LOOK_AGAIN_NS / 4;
 }
 
-/* Checks whether opaque work has ended, because tenants do not kick when it ends. */
+/* Checks whether unmanaged work has ended, because tenants do not always wake heddled when such
+ * work ends. */
 static void check_opaque_ends(struct hd *d, struct hd_device *dev)
 {
 	bool changed = false;

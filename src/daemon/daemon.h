@@ -156,11 +156,11 @@ void hd_launched(const struct hd_tenant *t, uint64_t ret[WIRE_REASONS]);
 struct hd_tenant *hd_tenant_find(struct hd *d, uint32_t id); /* or NULL */
 void hd_tenant_set(struct hd *d, struct hd_tenant *t, int priority, uint32_t weight);
 /* Scans the tenant's whole page, after the tenant has woken heddled. If the tenant has new
- * launches, or its opaque work has begun or ended, makes and applies the decisions at once.
+ * launches, or its unmanaged work has begun or ended, makes and applies the decisions at once.
  * Otherwise hd_run makes them. */
 void hd_kicked(struct hd *d, struct hd_tenant *t);
 /* Scans pages, decides, and stores control words. Returns the time in ns until the next call;
- * UINT64_MAX: at the next kick. */
+ * UINT64_MAX: when a tenant wakes heddled. */
 uint64_t hd_run(struct hd *d);
 /* Returns a number that changes whenever a tenant on a GPU makes progress: the tenant launches a
  * kernel, or a launch claims or finishes blocks, or ends. Takes no lock and reads no clock. */
@@ -174,7 +174,8 @@ bool hd_look_out(const struct hd *d, const struct hd_device *dev);
 bool hd_may_preempt(const struct hd *d);
 /* ---- pages.c ---- */
 bool hd_look_at_opaque(struct hd *d, struct hd_tenant *t); /* true: it has changed */
-/* Lets opaque work that waits in its streams begin, unless the tenant is held. */
+/* Opens the gates in the streams of the tenant's unmanaged work. If the tenant is held, opens one
+ * gate at most (pages.c). */
 void hd_let_pass(struct hd_tenant *t);
 void hd_slot_index(const struct hd_slot *s); /* updates hd_tenant.stage */
 /* Reads the tenant's pin request and the times of its copies. Call it before each decision, because
@@ -206,7 +207,7 @@ void hd_carveout_tell(const struct hd *d, struct hd_device *dev);
  * present count, the launch exits and is launched again. */
 void hd_note_count(struct hd_slot *s, const uint8_t quota[CTL_MAX_SMS]);
 void hd_watch(struct hd *d, struct hd_device *dev);
-/* Bounds the amount of opaque work in flight. Returns the time in ns until the next bound
+/* Limits the amount of unmanaged work in flight. Returns the time in ns until the next limit
  * expires. */
 uint64_t hd_set_bounds(struct hd *d, struct hd_device *dev);
 /* ---- rows.c: replies to command-line tools, as a sequence of packets in out ---- */

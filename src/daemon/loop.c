@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0
  * Copyright 2026 The heddle authors */
 
-/* The main loop: sleeps in epoll until a kick, a message, a signal or the timer, and then runs one
- * pass of the core. On systems with enough processors, it polls for a few microseconds after an
- * event, because a hand-over is shorter than a sleep. It polls much longer if the next launch may
- * preempt and if waking up takes as long as a hand-over (130 to 260 us on a halted virtual
- * processor). */
+/* The main loop: sleeps in epoll until a tenant wakes heddled, or until a message, a signal or the
+ * timer, and then runs one pass of the core. On systems with enough processors, it polls for a few
+ * microseconds after an event, because a hand-over is shorter than a sleep. It polls much longer if
+ * the next launch may preempt and if waking up takes as long as a hand-over (130 to 260 us on a
+ * halted virtual processor). */
 #include "server.h"
 
 #include <errno.h>

@@ -472,9 +472,10 @@ void hd_scan_last(struct hd *d, struct hd_tenant *t)
 	}
 }
 
-/* Lets held opaque work begin, one piece at a time. Normally such work waits until the hold ends.
- * But one piece may begin if work was already waiting at the last call and none has ended since. So
- * even a tenant that is only released for short moments makes progress. */
+/* Lets unmanaged work that waits behind gates begin. If the tenant is held, its work waits until
+ * the hold ends, with one exception. If work was already waiting at the last call and none has
+ * ended since, one piece of work may begin. So even a tenant that is only released for short
+ * moments makes progress. */
 void hd_let_pass(struct hd_tenant *t)
 {
 	uint32_t ended = load_word(&t->page->opaque_completed);

@@ -73,7 +73,7 @@ struct server {
 	bool activated; /* the service manager owns the socket, so heddled does not remove it */
 	bool stop, may_spin, short_of_fds;
 	uint64_t event_ns; /* time of the last event of a tenant */
-	/* recent maximum of the time between a tenant's kick and the moment that heddled runs */
+	/* recent maximum of the time from when a tenant wakes heddled until heddled runs */
 	uint64_t wake_ns;
 	pid_t mps; /* the control daemon */
 	struct watch mps_end;
