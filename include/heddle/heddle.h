@@ -48,10 +48,13 @@ const char *heddle_device(const struct heddle *h);
 
 /* ---- kernels ---- */
 /* Loads the kernel entry `entry` from PTX text of this many bytes, and names it `name`. The text is
- * copied. Kernels of the same text share its module variables, however they run. Returns -EINVAL if
- * the text is no valid PTX (the error text has file, line and column), -ENOENT if there is no such
- * entry, -EEXIST if the name is in use, -EIO if the driver refuses the code, -ETIMEDOUT if a task
- * of a pool (task.h) does not end within 10 s, or -ENOMEM. */
+ * copied. Kernels of the same text share its module variables, however they run. Returns:
+ * - -EINVAL: the text is no valid PTX; the error text has file, line and column
+ * - -ENOENT: there is no such entry
+ * - -EEXIST: the name is in use
+ * - -EIO: the driver refuses the code
+ * - -ETIMEDOUT: a task of a pool (task.h) has not ended within 10 s
+ * - -ENOMEM */
 int heddle_load(
 	struct heddle *h, const char *name, const char *ptx, size_t bytes, const char *entry);
 /* Loads a kernel like heddle_load, but from a file. Also returns the errors of reading the file. */

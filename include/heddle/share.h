@@ -72,9 +72,10 @@ struct heddle_share_blocks {
 
 /* Requests SMs for one kernel, and waits up to timeout_ns (UINT64_MAX: forever) until the kernel
  * can have blocks on some SM. If heddled was not running, first looks for it again, at most once a
- * second and for at most 1 s. Returns -ETIMEDOUT if heddled granted no blocks in time (the request
- * is withdrawn), -EBUSY if s has a kernel already, -EINVAL if a field is wrong or no block fits on
- * an SM. */
+ * second and for at most 1 s. Returns:
+ * - -ETIMEDOUT: heddled granted no blocks in time; the request is withdrawn
+ * - -EBUSY: s has a kernel already
+ * - -EINVAL: a field is wrong, or no block fits on an SM */
 int heddle_share_obtain(struct heddle_share *s, const struct heddle_share_kernel *kernel,
 	uint64_t timeout_ns, struct heddle_share_blocks *ret);
 /* Returns the current numbers of blocks. If they have fallen, surplus blocks must exit after their

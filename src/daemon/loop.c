@@ -231,8 +231,8 @@ static uint64_t poll_without_sleep(struct server *s, uint64_t next)
 	return next;
 }
 
-/* Signals that mean nothing to heddled and must not end it, such as one of a timer or limit that
- * the parent process left, or of a mistyped key. */
+/* Signals that must not end heddled. They may come from a timer or a limit of the parent process,
+ * or from a mistyped key. */
 static const int ignored[] = {
 	SIGALRM, SIGIO, SIGPIPE, SIGPROF, SIGUSR1, SIGUSR2, SIGVTALRM, SIGXFSZ};
 

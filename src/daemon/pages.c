@@ -264,10 +264,10 @@ static bool is_stopped(const struct hd_slot *s)
 }
 
 /* Requests more workers if too few are present. New workers start on any SM that has room, and exit
- * if the launch may not use that SM. While old workers still leave the SMs that the launch has
- * lost, all blocks of the new grid can start and exit one after another on one free SM of another
- * launch. Then the launch needs one more grid of workers. (Relays also use the room of a few
- * workers.) */
+ * if the launch may not use that SM. For example, old workers may still be leaving the SMs that the
+ * launch has lost. Then all blocks of the new grid can start and exit, one after another, on one
+ * free SM of another launch, and the launch needs one more grid of workers. (Relays also use the
+ * room of a few workers.) */
 static void request_missing_workers(struct hd *d, struct hd_slot *s, struct wire_slot *w)
 {
 	struct hd_device *dev = s->tenant->device;

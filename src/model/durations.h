@@ -1,11 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0
  * Copyright 2026 The heddle authors */
 
-/* Records of kernels, by user, kernel, device and driver. A record has durations of launches of
- * each shape, the cost of preemptions, the speed by the number of blocks on an SM, and a ridge
- * regression for shapes that have never run. A shape is grid, block, shared memory and inputs. The
- * number of records is limited, and a new record replaces the least recently used one. This is a
- * model for the engine (sched/model.h). All times are in ns. Nothing here is thread safe or does
+/* Records of kernels, by user, kernel, device and driver. A record has:
+ * - durations of launches of each shape (grid, block, shared memory and inputs)
+ * - the cost of preemptions
+ * - the speed by the number of blocks on an SM
+ * - a ridge regression for shapes that have never run
+ *
+ * The number of records is limited, and a new record replaces the least recently used one. This is
+ * a model for the engine (sched/model.h). All times are in ns. Nothing here is thread safe or does
  * I/O; model/kept.h reads and writes the file. */
 #ifndef HEDDLE_MODEL_DURATIONS_H
 #define HEDDLE_MODEL_DURATIONS_H

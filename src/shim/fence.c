@@ -165,8 +165,8 @@ static bool is_through(CUstream stream)
 }
 
 /* Waits until no managed launch precedes the copy in its stream, or until the preceding launches
- * stop making progress. In the second case they may wait for something that the program does only
- * after the copy, because the same copy returns at once without heddle. Then heddled preempts
+ * stop making progress. In the second case the launches may wait for something that the program
+ * does only after the copy. (Without heddle, this copy would return at once.) Then heddled preempts
  * nothing until the driver is done with the copy. That time is bounded, because the shim manages no
  * new launch meanwhile. */
 static void await_room(CUstream stream)

@@ -268,7 +268,7 @@ bool follow_from_agent(void)
 	bool pending = follow_look();
 
 	atomic_store(&here()->awake, pending);
-	/* A thread launched meanwhile. It saw that the agent was awake, so it did not wake the
+	/* If a thread launched meanwhile, it saw that the agent was awake, so it did not wake the
 	 * agent. */
 	if (!pending && is_wanted() && atomic_load(&here()->unfollowed)) {
 		atomic_store(&here()->awake, true);

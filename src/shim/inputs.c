@@ -5,9 +5,9 @@
  * duration. The shim does not know the types of the parameters, so it guesses from parameters of 1,
  * 2, 4 and 8 bytes:
  * - 8 bytes that point into an allocation count as the allocation's size.
- * - Another number counts as its value.
- * - 8 bytes with a number above 2^40 count as 0.
+ * - 8 bytes with any other number above 2^40 count as 0.
  * - 4 bytes that could be an ordinary floating-point number, or a negative integer, count as 0.
+ * - All other numbers count as their values.
  * - Parameters of other sizes are skipped.
  *
  * For each parameter the shim keeps the size of the last pointer's allocation. It asks the driver

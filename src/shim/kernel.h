@@ -149,8 +149,8 @@ void kernels_thaw(CUcontext ended, bool is_shims);
 /* Returns how often the shim's context has ended. A form (preemptible kernel) that was made before
  * the latest end no longer exists. Call under kernel_lock. */
 unsigned kernels_epoch(void);
-/* Applies the split of an SM's memory into L1 cache and shared memory that heddled requests to the
- * form (carveout.c). Call it before each launch of the form. */
+/* Sets the form's split of an SM's memory into L1 cache and shared memory, as heddled requests
+ * (carveout.c). Call it before each launch of the form. */
 void carveout_set(struct form *f);
 
 /* Makes the form of `k`: parses, rewrites, compiles and loads it. Only threads that make forms call
@@ -166,9 +166,9 @@ void rewrite_forget(void); /* likewise, of the closer */
  * together with the first guard form. */
 CUfunction rewrite_closer(void);
 
-/* Makes code that names a module variable read the address of the original variable from an array
- * in the form (globals.c). Loads from a .const variable stay .const, so that passes recognise them;
- * pass_leave_const runs later. */
+/* Changes code that names a module variable, so that it reads the variable's original address from
+ * an array in the form (globals.c). Loads from a .const variable stay .const, so that passes
+ * recognise them; pass_leave_const runs later. */
 int globals_bake(
 	struct ptx_module *m, const struct kernel *k, struct vars *ret, struct diag_list *diags);
 /* Returns true if all variables exist and have the alignment that the form's text assumes. */

@@ -31,8 +31,8 @@ void *shim_real(const char *symbol); /* in the real driver, or NULL */
 /* The result of a function that the real driver lacks. */
 CUresult shim_lacking(void);
 /* Goes at the start of each handled function. Loads the driver if necessary. If the driver lacks
- * the function, returns the error of a system without a driver. Then selects the session of the
- * current device. */
+ * the function, returns CUDA_ERROR_NOT_SUPPORTED; if there is no driver, CUDA_ERROR_NO_DEVICE. Then
+ * selects the session of the current device. */
 #define SHIM_NEED(fn)                                                          \
 	do {                                                                   \
 		if (__builtin_expect(!cu.fn, 0) && (!shim_driver() || !cu.fn)) \

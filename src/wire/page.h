@@ -86,9 +86,9 @@ struct wire_slot {
 	uint32_t guard; /* 1: the guard form (ctl/control.h); 0: workers */
 	char name[64];  /* the kernel's, truncated, NUL-terminated */
 	/* daemon */
-	/* 1: the launch can run; 0: it has no SMs (heddled has preempted it or not started it). If
-	 * this is 1, heddled has sent quotas for this launch, and it is not done, the tenant must
-	 * launch one more grid of workers for each increment of host.drains. */
+	/* 1: the launch can run; 0: it has no SMs (heddled has preempted it or not started it). For
+	 * each increment of host.drains the tenant must launch one more grid of workers, if this is
+	 * 1, heddled has sent quotas for this launch, and the launch is not done. */
 	uint32_t granted;
 	uint32_t preemptions; /* so far, of this launch */
 	/* heddled increments this when a launch gets SMs back while some of its workers may still
@@ -132,9 +132,9 @@ struct wire_page {
 	uint32_t pad1[24];
 	/* daemon -> tenant */
 	/* 1: the tenant wakes heddled for every launch. The tenant must check this after it has
-	 * published the slot. It wakes heddled in any case if `begin` is set, because `begin` may
-	 * be about to change, and for a launch with a higher priority than others of the
-	 * program. */
+	 * published the slot. In two cases it wakes heddled whatever this is:
+	 * - `begin` is set, because `begin` may be about to change
+	 * - the launch has a higher priority than other launches of the program */
 	uint32_t watch;
 	/* 1: heddled holds the tenant's launches back. An unmanaged launch waits in the launch
 	 * call, on this field as a futex, or behind its gate. A managed launch begins with the

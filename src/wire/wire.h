@@ -24,8 +24,9 @@
 #define WIRE_REPORT_ENV "HEDDLE_REPORT"
 
 enum wire_type {
-	/* tenant -> daemon: the first message. It carries the memfd of the tenant's page if it goes
-	 * to `heddle run -v`, or if it goes to a daemon from a tenant of the previous daemon. */
+	/* tenant -> daemon: the first message. It carries the memfd of the tenant's page in two
+	 * cases: if it goes to `heddle run -v`, or if the tenant brings its page from an earlier
+	 * daemon. */
 	WIRE_HELLO = 1,
 	/* daemon -> tenant, with descriptors: the memfd of the page (the tenant's own page if it
 	 * brought one), heddled's eventfd, the tenant's eventfd */
