@@ -83,17 +83,18 @@ uint32_t hd_missing_workers(const struct hd_slot *s, const struct wire_slot *w, 
 }
 
 /* Returns true if some block of the launch has not begun. If all have begun, additional workers
- * find no block to execute, and their grid blocks its stream until it has had room on an SM. */
+ * find no block to execute. Their grid would still occupy a stream of the shim until the grid has
+ * had room on an SM. */
 static bool has_tickets(const struct hd_slot *s, const struct wire_slot *w)
 {
 	return __atomic_load_n(&w->host.ticket, __ATOMIC_ACQUIRE) < s->total;
 }
 
-/* Adds workers to a running launch. The hardware puts new workers on any SM with room. If all SMs
- * had one quota before and have one quota now, it is enough to launch the missing workers; more
- * would find full SMs and exit. Workers that have not yet seen an earlier shrink count as present
- * and can stay under the new quota. If they exit after all, request_missing_workers requests
- * more. */
+/* Adds workers to a running launch. The hardware puts new workers on any SM with room. If the quota
+ * was the same on all SMs before, and is again the same on all SMs, it is enough to launch the
+ * missing workers; more would find full SMs and exit. Workers that have not yet seen an earlier
+ * shrink count as present and can stay under the new quota. If they exit after all,
+ * request_missing_workers requests more. */
 static void grow_launch(struct hd *d, struct hd_slot *s, struct wire_slot *w, uint32_t workers)
 {
 	bool same = __atomic_load_n(&w->host.same, __ATOMIC_ACQUIRE) && !s->guard;
@@ -108,9 +109,9 @@ static void grow_launch(struct hd *d, struct hd_slot *s, struct wire_slot *w, ui
 		hd_ask_workers(s, w, missing);
 }
 
-/* Shrinks a running launch. It has shrunk once the workers above the quota have exited, which the
- * number of present workers shows. A launch that has fewer workers than its quota allows, such as
- * near its end, shows nothing. */
+/* Shrinks a running launch. The shrink is complete once the workers above the quota have exited.
+ * heddled sees that by the number of present workers, unless the launch has fewer workers than its
+ * quota allows, for example near its end. */
 static void shrink_launch(struct hd *d, struct hd_slot *s, struct wire_slot *w, uint32_t workers)
 {
 	uint32_t may_stay = workers + 1; /* the relay stays on any SM */

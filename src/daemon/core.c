@@ -2,8 +2,9 @@
  * Copyright 2026 The heddle authors */
 
 /* Tenants and devices, and one pass of the loop. How often heddled scans pages depends on the
- * launches that it waits for: often while a preempted launch is leaving; after the expected
- * remaining time if others wait for a launch; never if no tenants compete. */
+ * launches that it waits for. It scans often while a preempted launch is leaving. If others wait
+ * for a running launch, it scans more often as the launch's expected end comes closer. If no
+ * tenants compete, it usually does not scan at all. */
 #include "daemon.h"
 
 #include <errno.h>

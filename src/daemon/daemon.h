@@ -119,7 +119,7 @@ struct hd {
 	struct hd_device *devices;
 	struct hd_events *events;    /* NULL: there is no event log */
 	struct durations *durations; /* records of the kernels of all devices */
-	/* killed: number of tenants on GPUs that ended without saying goodbye */
+	/* killed: number of tenants on GPUs that ended without having set `ends` in their page */
 	uint32_t n_tenants, next_id, killed;
 	uint64_t now_ns; /* of this turn: hd_clock */
 	uint64_t started_ns, refused, bad_messages, last_alive_ns;
@@ -134,8 +134,8 @@ struct hd {
 
 /* ---- core.c ---- */
 /* Reads the clock into d->now_ns and returns it (ns). Each pass begins with this call: the loop
- * makes it after waking up, and so does each function of the core that is called from outside. All
- * decisions of the pass use d->now_ns.
+ * makes it after waking up, and so does each function of the core that is called from outside and
+ * needs the time. All decisions of the pass use d->now_ns.
  *
  * The clock is read again in two cases only: when a control word is stored, and when the last
  * worker is seen to have left because of it. The time between the two is the hand-over, which can
@@ -165,7 +165,8 @@ uint64_t hd_run(struct hd *d);
 /* Returns a number that changes whenever a tenant on a GPU makes progress: the tenant launches a
  * kernel, or a launch claims or finishes blocks, or ends. Takes no lock and reads no clock. */
 uint64_t hd_progress(const struct hd *d);
-/* Returns true while a preempted launch is leaving. Polling can be worthwhile then. */
+/* Returns true while a preempted launch on a GPU is leaving, but only for the first 100 ms. Polling
+ * can be worthwhile then. */
 bool hd_in_handover(const struct hd *d);
 /* Returns true if the tenants of this device should poll for a grant instead of sleeping. */
 bool hd_look_out(const struct hd *d, const struct hd_device *dev);
@@ -195,9 +196,10 @@ void hd_store_quotas(struct hd *d, struct hd_slot *s); /* stores a word for the 
 /* Asks the tenant to launch n more workers (0: as many as fit on the device) for a launch whose
  * relay, the block that reads control words, is on the device. */
 void hd_ask_workers(struct hd_slot *s, struct wire_slot *w, uint32_t n);
-/* Returns how many workers must be launched until `workers` of them and the relay, a block that
- * needs the room of one, are on the device; at most as many as fit. Uses the number of present
- * workers that the relay last reported. */
+/* Returns how many workers must be launched until `workers` workers and the relay are on the
+ * device. The relay is a block that needs the room of one worker. If the device has no room for all
+ * of them, counts only as many as fit. Uses the number of present workers that the relay last
+ * reported. */
 uint32_t hd_missing_workers(const struct hd_slot *s, const struct wire_slot *w, uint32_t workers);
 /* carveout.c. hd_carveout_need: call it when a launch becomes known. hd_carveout_tell: informs the
  * tenants; call it after a launch or tenant came or went. */

@@ -64,8 +64,9 @@ static float read_input(const float *from)
 	return v > 0 && v <= INPUT_MAX ? v : 0;
 }
 
-/* Reads with how many blocks on each SM the guard form can run: bit i stands for i blocks. Counts
- * that do not fit on an SM are dropped, because the tenant can write anything here. */
+/* Reads which numbers of blocks on an SM padding allows for the guard form: bit i stands for i
+ * blocks. Numbers that do not fit on an SM are dropped, because the tenant can write anything
+ * here. */
 static uint32_t read_counts(const struct wire_slot *w)
 {
 	uint32_t fit = MIN(load_word(&w->workers_per_sm), 32), counts = load_word(&w->counts);
@@ -309,8 +310,8 @@ static void request_missing_workers(struct hd *d, struct hd_slot *s, struct wire
 	d->io.wake(d->io.user, s->tenant, false);
 }
 
-/* Ends a change of the block count if the guard-form launch was launched again with the new count.
- * It was about to be launched again when heddled changed the count. */
+/* heddled may change the block count of a guard-form launch just when the tenant launches it again.
+ * If that grid already has the new count, the change is complete, and this ends it. */
 static void check_padding(struct hd_slot *s, const struct wire_slot *w)
 {
 	if (!s->resizes || load_word(&w->padded) != s->count)

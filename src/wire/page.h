@@ -65,8 +65,9 @@ void wire_reasons_json(const uint64_t launched[WIRE_REASONS], struct json *j);
 
 /* One managed launch. */
 struct wire_slot {
-	/* Quotas and progress of the launch. heddled writes seq and quota (after its death, the
-	 * shim writes them); the GPU writes the other fields. */
+	/* Quotas and progress of the launch. The shim clears these fields before the launch. Then
+	 * heddled writes seq, same, quota and store_ns. After heddled's death, the shim writes the
+	 * first three. The GPU writes the other fields. */
 	struct ctl_host host;
 	/* tenant */
 	uint32_t state;     /* also daemon: CLOSED -> FREE */
@@ -136,17 +137,19 @@ struct wire_page {
 	 * - `begin` is set, because `begin` may be about to change
 	 * - the launch has a higher priority than other launches of the program */
 	uint32_t watch;
-	/* 1: heddled holds the tenant's launches back. An unmanaged launch waits in the launch
-	 * call, on this field as a futex, or behind its gate. A managed launch begins with the
-	 * quotas of `begin`. */
+	/* 1: heddled holds the tenant's launches back. The thread of an unmanaged launch waits in
+	 * the launch call (futex on `seq`), or the launch waits behind its gate. A managed launch
+	 * begins with the quotas of `begin`. */
 	uint32_t hold;
-	/* incremented with each change of `hold` or `granted`; threads wait on it as a futex */
+	/* incremented after control words such as `hold` or `granted` have changed; threads wait on
+	 * it as a futex */
 	uint32_t seq;
 	/* heddled's heartbeat: the time of its main loop's last iteration (CLOCK_MONOTONIC, in ms).
 	 * Updated at least every 200 ms while a tenant is held or preempted. */
 	uint32_t alive_ms;
-	/* 1: other tenants wait for this tenant's unmanaged work. The tenant wakes heddled when
-	 * that work begins and ends, and keeps opaque_completed up to date. */
+	/* 1: heddled needs to know when this tenant's unmanaged work ends, for example because a
+	 * tenant of lower priority waits for it. The tenant wakes heddled when that work begins and
+	 * ends, and keeps opaque_completed up to date. */
 	uint32_t follow;
 	/* 1: waking a sleeping thread on this machine takes as long as switching tenants. So a
 	 * thread polls for a while when a launch waits for SMs. */
