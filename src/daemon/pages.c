@@ -15,10 +15,10 @@ _Static_assert(SCHED_INPUTS == WIRE_INPUTS, "copied one by one");
 
 #define NEXT_FEW  8u       /* number of a tenant's queued launches that each scan reads */
 #define LOOK_NS   40000u   /* interval of scans of all queued launches, in ns */
-#define ASK_NS    1000000u /* wait before a launch's workers are counted, */
-#define ASK_SIZED 4u       /* times sixteen if the last round had only the missing workers, */
-#define ASK_MAX   6u       /* and times two for each request, up to this many requests */
-#define ASK_ALL   4u       /* after this many, each request is for a grid that fills every place */
+#define ASK_NS    1000000u /* least wait before missing workers are requested, in ns */
+#define ASK_SIZED 4u       /* the wait << 4 if the last request was for the missing workers only, */
+#define ASK_MAX   6u       /* and << 1 for each earlier request; << 6 at most in total */
+#define ASK_ALL   4u       /* requests from this number on are for a grid that fills the device */
 
 static uint32_t load_word(const uint32_t *p)
 {
@@ -277,7 +277,7 @@ static void request_missing_workers(struct hd *d, struct hd_slot *s, struct wire
 
 	if (is_stopped(s) || s->guard)
 		return;
-	/* The tenant has launched the requested round only now. */
+	/* The tenant has launched the requested workers only now, so the wait begins now. */
 	if (s->sized && s->awaited && load_word(&w->launches) != s->awaited) {
 		s->awaited = 0;
 		s->asked_ns = d->now_ns;
@@ -299,7 +299,7 @@ static void request_missing_workers(struct hd *d, struct hd_slot *s, struct wire
 		missing = want - present;
 	if (!missing)
 		return;
-	if (!s->seq) /* rounds answer a word of the launch */
+	if (!s->seq) /* a launch gets its own quotas before more workers */
 		hd_store_quotas(d, s);
 	s->asked += s->asked < ASK_MAX;
 	s->asked_ns = d->now_ns;

@@ -2,8 +2,8 @@
  * Copyright 2026 The heddle authors */
 
 /* Computes the report of a simulated trace. Each tenant is also simulated alone. Both runs create
- * the tenant's launches in the same order, and each launch links to its repetition. So this can
- * compare the two runs launch by launch. */
+ * the tenant's launches in the same order, and the field `again` of a launch points to its next
+ * repetition. So this can compare the two runs launch by launch. */
 #include "sim/report.h"
 
 #include <errno.h>
