@@ -34,23 +34,27 @@ struct heddle;
  * reports an error. */
 int heddle_open(const char *device, struct heddle **ret);
 /* Frees the handle, and everything that was loaded and allocated through it. Does nothing if h is
- * NULL. If a task of a pool (task.h) does not end within 10 s, nothing is freed and the handle
- * stays valid. */
+ * NULL. If a task of a pool (task.h) does not end within 10 s, the handle stays valid, but some of
+ * its pools may already be destroyed. */
 void heddle_close(struct heddle *h);
 /* Returns the error text of the last call that failed, or "" if none did. The next failure replaces
  * it. The result is never NULL, even if h is NULL. */
 const char *heddle_error(const struct heddle *h);
 /* Limits how long the driver's compiler can take for the code of heddle_corun or of a pool of tasks
- * (default: 300 s). Returns -EINVAL for 0 or for more than a day. */
+ * (default: 300 s). Returns -EINVAL for 0, for more than a day, or if the device is not open. */
 int heddle_limit_compiling(struct heddle *h, unsigned seconds);
 /* The device's name, as the driver reports it. */
 const char *heddle_device(const struct heddle *h);
 
 /* ---- kernels ---- */
 /* Loads the kernel entry `entry` from PTX text of this many bytes, and names it `name`. The text is
- * copied. Kernels of the same text share its module variables, however they run. Returns -EINVAL if
- * the text is no valid PTX (the error text has file, line and column), -ENOENT if there is no such
- * entry, -EEXIST if the name is in use, -EIO if the driver refuses the code. */
+ * copied. Kernels of the same text share its module variables, however they run. Returns:
+ * - -EINVAL: the text is no valid PTX; the error text has file, line and column
+ * - -ENOENT: there is no such entry
+ * - -EEXIST: the name is in use
+ * - -EIO: the driver refuses the code
+ * - -ETIMEDOUT: a task of a pool (task.h) has not ended within 10 s
+ * - -ENOMEM */
 int heddle_load(
 	struct heddle *h, const char *name, const char *ptx, size_t bytes, const char *entry);
 /* Loads a kernel like heddle_load, but from a file. Also returns the errors of reading the file. */

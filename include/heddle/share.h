@@ -10,13 +10,14 @@
  * arguments and streams, so init does not take them. Do not run such a program under `heddle run`,
  * which steers kernels itself.
  *
- * Without heddled all calls succeed: the result is the number of blocks that fit on an SM, and
+ * Without heddled the calls work as well: the result is the number of blocks that fit on an SM, and
  * heddle_share_alone gives the reason. The same is true if heddled ends or hangs later.
  *
- * Functions return 0 or a negative errno. heddle_share_error then says what is wrong, and what to
- * do. One thread can wait while another one reports progress; only one thread can call init and
- * close. In the child of a fork every call except heddle_share_error and heddle_share_close returns
- * -EINVAL. Each structure begins with its size: set it to sizeof. */
+ * Functions that return an int return 0 or a negative errno. heddle_share_error then says what is
+ * wrong, and what to do. One thread can wait while another one reports progress; only one thread
+ * can call init and close. In the child of a fork, no call with a heddle_share of the parent works,
+ * except heddle_share_error and heddle_share_close. Each structure begins with its size: set it to
+ * sizeof. */
 #ifndef HEDDLE_SHARE_H
 #define HEDDLE_SHARE_H
 
@@ -71,9 +72,10 @@ struct heddle_share_blocks {
 
 /* Requests SMs for one kernel, and waits up to timeout_ns (UINT64_MAX: forever) until the kernel
  * can have blocks on some SM. If heddled was not running, first looks for it again, at most once a
- * second and for at most 1 s. Returns -ETIMEDOUT if heddled granted no blocks in time (the request
- * is withdrawn), -EBUSY if s has a kernel already, -EINVAL if a field is wrong or no block fits on
- * an SM. */
+ * second and for at most 1 s. Returns:
+ * - -ETIMEDOUT: heddled granted no blocks in time; the request is withdrawn
+ * - -EBUSY: s has a kernel already
+ * - -EINVAL: a field is wrong, or no block fits on an SM */
 int heddle_share_obtain(struct heddle_share *s, const struct heddle_share_kernel *kernel,
 	uint64_t timeout_ns, struct heddle_share_blocks *ret);
 /* Returns the current numbers of blocks. If they have fallen, surplus blocks must exit after their
@@ -89,9 +91,9 @@ int heddle_share_wait(struct heddle_share *s, uint64_t timeout_ns, struct heddle
  * difference is the number of blocks on the GPU. When heddled lowers the numbers of blocks, it
  * waits until the difference is small enough, so report at least every few milliseconds. Read
  * `finished` from the device before `started`. When `started` reaches the total, heddled plans
- * without this kernel (section 3.2). `started` can exceed the total, as a counter of claims does.
- * Returns -EINVAL if `finished` exceeds `started` or the total, if a number has decreased, or if s
- * has no kernel. */
+ * without this kernel ("Adaptive simultaneous multi-tenancy", section 3.2). `started` can exceed
+ * the total, as a counter of claims does. Returns -EINVAL if `finished` exceeds `started` or the
+ * total, if a number has decreased, or if s has no kernel. */
 int heddle_share_progress(struct heddle_share *s, uint64_t started, uint64_t finished);
 /* Releases the kernel. Call it when the kernel has left the GPU. If all blocks were reported as
  * finished, heddled learns the kernel's duration. Afterwards the program can obtain another kernel.

@@ -61,12 +61,13 @@ struct heddle_tasks_options { /* 0: the default */
 	unsigned lifetime_ms;
 };
 
-/* In the child of a fork, the parent's pools cannot be used: every call except heddle_tasks_error
- * returns -EINVAL. The same is true for a pool that is NULL. */
+/* In the child of a fork, the parent's pools cannot be used: every call with such a pool returns
+ * -EINVAL, except heddle_tasks_error. So does every call with a NULL pool, except
+ * heddle_tasks_error and heddle_tasks_destroy. */
 /* Creates a pool on h's device. It exists until it is destroyed or h is closed. If `options` is
  * NULL, all options have their defaults. The pool does not run yet. If the call fails, *ret is NULL
- * and heddle_error(h) has the reason. Returns -EINVAL if an option has no valid value, -ENOMEM, or
- * -EIO if the driver reports an error. */
+ * and heddle_error(h) has the reason. Returns -EINVAL if h or an option is not valid, -ENOMEM,
+ * -EAGAIN if no thread can be created, or -EIO if the driver reports an error. */
 int heddle_tasks_create(
 	struct heddle *h, const struct heddle_tasks_options *options, struct heddle_tasks **ret);
 /* Destroys the pool. Drops waiting tasks, and waits for running tasks. Does nothing if t is NULL.
@@ -86,8 +87,10 @@ const char *heddle_tasks_error(const struct heddle_tasks *t);
  * GPU, is built again, and returns. Returns:
  * - -ENOENT: no kernel has this name
  * - -ENOTSUP: the kernel cannot run as a task, or the driver's compiler crashed on it
- * - -ETIMEDOUT: compilation timed out (heddle_limit_compiling)
- * - -E2BIG: there are too many kernels, or the kernel's parameters need more than args_bytes
+ * - -ETIMEDOUT: compilation timed out (heddle_limit_compiling), or a task has not ended within 10 s
+ * - -E2BIG: there are too many kernels, the kernel's parameters need more than args_bytes, or too
+ *   few blocks of the pool would fit on an SM
+ * - -ENOMEM
  * - -EIO: the driver reported an error */
 int heddle_tasks_add(struct heddle_tasks *t, const char *kernel, unsigned *ret_kernel);
 
@@ -106,9 +109,14 @@ struct heddle_task {
 /* Spawns a task. If the pool is full, waits until there is space. Stores the task's id in *ret_id,
  * unless ret_id is NULL; the id stays valid forever. Returns:
  * - -EINVAL: there is no such kernel, the grid or block has a 0, or args has another size
- * - -E2BIG: a block of the task needs more threads or shared memory than a block of the pool has
- * - -ENOTSUP: this kernel cannot have blocks of this shape
- * - -EIO: the device failed */
+ * - -E2BIG: the grid is too large, or a block of the task needs more threads or shared memory than
+ *   a block of the pool has
+ * - -ENOTSUP: this kernel cannot have blocks of this shape; or its blocks may wait for each other,
+ *   and the pool cannot run all of them at once
+ * - -EIO: the device failed
+ *
+ * The first task with another kind of block can require that the pool is built again. Then the call
+ * also returns the errors of heddle_tasks_add. */
 int heddle_tasks_spawn(struct heddle_tasks *t, const struct heddle_task *task, uint64_t *ret_id);
 /* Checks whether a task has ended. Returns:
  * - 0: the task has ended, and its results are visible
@@ -117,13 +125,15 @@ int heddle_tasks_spawn(struct heddle_tasks *t, const struct heddle_task *task, u
  *   heddle_tasks_error then says which thread, and where. Do not use the task's results. Other
  *   tasks are not affected.
  * - -EIO: the device failed, so the task never ends
- * - -EINVAL: there never was such a task */
+ * - -EINVAL: there never was such a task
+ * - -ENOMEM: it has ended, but memory was too short to record whether it failed */
 int heddle_tasks_check(struct heddle_tasks *t, uint64_t id);
 /* Waits until the task has ended, at most timeout_ns (UINT64_MAX: forever). Returns the same values
- * as heddle_tasks_check, except that -ETIMEDOUT means that the task has not ended. */
+ * as heddle_tasks_check, but -ETIMEDOUT instead of -EAGAIN. */
 int heddle_tasks_wait(struct heddle_tasks *t, uint64_t id, uint64_t timeout_ns);
-/* Waits for all tasks that were spawned before the call. Returns -EFAULT if they have ended and
- * tasks have failed since the last call that returned -EFAULT. */
+/* Waits for all tasks that were spawned before the call, at most timeout_ns. Returns -EFAULT if
+ * they have ended and tasks have failed since the last call that returned -EFAULT. Returns
+ * -ETIMEDOUT if a task has not ended, or -EIO if the device failed. */
 int heddle_tasks_wait_all(struct heddle_tasks *t, uint64_t timeout_ns);
 
 /* Suspends the pool: it leaves the GPU once its running tasks have ended, and stays away until

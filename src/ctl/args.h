@@ -27,17 +27,29 @@ enum ctl_flags {
 };
 
 /* The arguments of a launch, passed by value after the kernel's own parameters, 8-byte aligned.
- * Only merged and fused forms, which read no quotas of a tenant, have:
- *     inverse   floor(2^32 / n) of the grid's x and y, at most 2^32 - 1; {0, 0} if there are
- *               CTL_TICKETS_32 blocks or more, because their numbers exceed 32 bits
  *
- * With CTL_BY_CLAIMS the ticket counts claims, and the blocks of each claim are fixed. The first
- * `even` of all `claims` have `chunk` blocks each. They form groups of 2^s consecutive claims (the
- * last group may be smaller). Within a group the blocks are numbered in the order in which a launch
- * would start them: the first block of each claim, then the second block of each, and so on. After
- * these claims come 2^s claims of 2^(c-1) blocks, then 2^s claims of half as many, and so on, c
- * times, and then single blocks. The field `apart` is s | c << 8 | c << 16. For a single worker it
- * is s | c << 8, because then no claim is halved. */
+ * Only merged and fused forms, which read no quotas of a tenant, have `inverse`. It contains
+ * floor(2^32 / n) for the grid's x and y, at most 2^32 - 1. It is {0, 0} if the grid has
+ * CTL_TICKETS_32 blocks or more, because tickets are then 64-bit numbers.
+ *
+ * With CTL_BY_CLAIMS the ticket counts claims, and the number of a claim determines its blocks. The
+ * claims have these sizes, in this order (s and c are parts of `apart`):
+ *
+ *     claims     blocks in each
+ *     even       chunk
+ *     2^s        2^(c-1)
+ *     2^s        2^(c-2), and so on: c sizes, down to 1
+ *     the rest   1
+ *
+ * The field `claims` is the number of all claims. Successive claims of one size form groups of 2^s
+ * claims; the last group of the first size may be smaller. The blocks of a group are interleaved.
+ * For example, if s is 2, the first claim of a group has blocks 0, 4, 8 ... of the group, and the
+ * second claim has blocks 1, 5, 9 ....
+ *
+ * The field `apart` consists of:
+ * - bits 0 to 7: s
+ * - bits 8 to 15: c
+ * - bits 16 to 23: c again, or 0 for a single worker, which has no claims of the smaller sizes */
 struct ctl_args {
 	uint64_t block;   /* device address of struct ctl_block */
 	uint64_t host;    /* struct ctl_host as the device sees it; 0: none, no relay */

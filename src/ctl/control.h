@@ -23,8 +23,9 @@
 #define CTL_PARAM   "hd_args"   /* name of the appended parameter */
 #define CTL_CLOSER  "hd_closer" /* entry that runs after guard grids: pass_closer_ptx */
 
-/* The control block in device memory, 128-byte aligned. The host fills it with 0 and the quotas
- * with CTL_NO_QUOTA when it allocates it, and never again. */
+/* The control block in device memory, 128-byte aligned. When the host allocates it, the host fills
+ * it with 0 and the quotas with CTL_NO_QUOTA. A host that waits for each launch (host/managed.h)
+ * can also write to it between launches. */
 struct ctl_block {
 	uint64_t ticket; /* the next block to claim; may exceed total */
 	uint64_t pad0[15];

@@ -2,8 +2,8 @@
  * Copyright 2026 The heddle authors */
 
 /* The interface between merged launches and their host (KernelMerge, section 2). A merged launch
- * runs several kernels, each with its own arguments and control block (control.h). The order
- * determines from which kernel a worker claims blocks. */
+ * runs several kernels, each with its own arguments and control block (control.h). Its order (enum
+ * ctl_order) determines from which kernel a worker claims blocks. */
 #ifndef HEDDLE_CTL_MERGE_H
 #define HEDDLE_CTL_MERGE_H
 
@@ -19,17 +19,17 @@ enum ctl_order {
 	/* Each worker claims blocks of all kernels alternately, and may begin with any kernel. The
 	 * kernel's own ticket selects the blocks. Workers skip a kernel without tickets. */
 	CTL_STEAL,
-	/* Each worker serves one kernel, and exits when that kernel has no tickets left (figure
-	 * 3b). */
+	/* Each worker serves one kernel, and exits when that kernel has no tickets left
+	 * (KernelMerge, figure 3b). */
 	CTL_PARTITION,
 	/* Each worker serves one kernel, as with CTL_PARTITION. The order in which workers start on
 	 * an SM determines their kernels, so each SM runs all kernels. */
 	CTL_MIXED,
-	/* Each worker serves the kernel that owns its SM (proposed in section 2.5). */
+	/* Each worker serves the kernel that owns its SM (proposed in KernelMerge, section 2.5). */
 	CTL_APART,
-	/* All workers share one queue, in which the kernels alternate (section 2.2 and figure 3a).
-	 * A shared counter selects the kernel, and then the kernel's ticket selects the block. So
-	 * each claim takes two consecutive memory round trips, and nothing is claimed in
+	/* All workers share one queue, in which the kernels alternate (KernelMerge, section 2.2 and
+	 * figure 3a). A shared counter selects the kernel, and then the kernel's ticket selects the
+	 * block. So each claim takes two consecutive memory round trips, and nothing is claimed in
 	 * advance. */
 	CTL_STEAL_SHARED,
 };

@@ -2,27 +2,35 @@
  * Copyright 2026 The heddle authors */
 
 /* The interface between the host and the master kernel (Pagoda), a kernel that stays on the GPU and
- * runs other kernels as tasks. Each of its blocks has a column, an array of task slots (rows) in
- * host memory. Warp 0 of the block schedules, the other warps execute. A row holds a task from when
- * the host spawns it until the host sees its end.
- *
- * Every value has one writer at a time, and only the block's scheduler polls a cache line of host
- * memory. If in[r] == out[r], row r belongs to the host. The host fills desc[r] and increments
- * in[r] with a release store. The scheduler reads all of in[] at once, one byte in each lane; if
- * some bytes changed, it fences and reads their rows. The last warp of the task's last block fences
- * and stores out[r]; then the row belongs to the host again. The paper needs four states, chained
- * task ids and a flush of the last task instead, because its copies had no order among their words
- * (section 4.2).
- *
- * A launch of the master kernel can end at any time (parking). Only in, out and next survive: the
- * next launch finds each row that this one had not begun. Several launches can run at once, with
- * different columns. A block's last store to its column (`launch`) reports that it has exited; only
- * then can another launch have this column. */
+ * runs other kernels as tasks. Each block of the master kernel has a column in host memory: an
+ * array of 31 task slots, called rows. Warp 0 of the block is the scheduler; the other warps
+ * execute tasks. A row holds a task, or one part of a large task, from when the host spawns it
+ * until the host sees its end. */
 #ifndef HEDDLE_CTL_TASK_H
 #define HEDDLE_CTL_TASK_H
 
 #include <stddef.h>
 #include <stdint.h>
+
+/* The protocol. Each row r has two generation bytes, in[r] and out[r]. Every value has one writer
+ * at a time:
+ * - If in[r] equals out[r], the row belongs to the host. To spawn a task, the host writes the
+ *   task's descriptor (desc[r], but `first` for row 0). Then it increments in[r] with a release
+ *   store.
+ * - If they differ, the row belongs to the device. The scheduler reads all of in[] and `first` with
+ *   one instruction. If bytes of in[] changed, it executes a fence and reads desc of these rows.
+ * - When the last block of the row ends, its last warp executes a fence and sets out[r] to the
+ *   generation.
+ *
+ * Pagoda's copies to the device had no order among their words. So Pagoda needs four states of a
+ * slot, a chain of task ids (each slot names the task before it), and a flush of the last task
+ * (section 4.2).
+ *
+ * A launch of the master kernel can end at any time (parking). The column in host memory and struct
+ * task_own in device memory keep their values. So the next launch runs the rows that this launch
+ * had not begun, and continues a row that it had begun in part. Several launches can run at once,
+ * with different columns. A block's last store to its column (`launch`) reports that it has exited;
+ * only then can another launch have this column. */
 
 #define TASK_ENTRY "hd_tasks" /* name of the entry */
 #define TASK_ROWS  31
@@ -53,8 +61,8 @@ enum task_need {
 
 /* in[31], which only the host writes; one byte. */
 enum task_control {
-	/* Exit when all tasks that have begun have ended. If the host clears the bit before that,
-	 * stay. */
+	/* Begin no more blocks of tasks, and exit when those that have begun have ended. If the
+	 * host clears this bit before that, stay. */
 	TASK_PARK = 1,
 	/* A counter in this bit and the higher ones. A change means that the host is alive. */
 	TASK_BEAT = 2,
@@ -65,17 +73,17 @@ enum task_control {
  * are bit positions. */
 enum task_why { TASK_WHY_THREAD = 0, TASK_WHY_BLOCK = 10, TASK_WHY_SITE = 48 };
 
-/* The descriptor of row 0 is stored in 64-bit words. Each contains six bytes of the descriptor, and
- * the generation in the upper two bytes. The scheduler reads these words with the same instruction
- * as in[], so a single task needs only one round trip over the bus. The words of one read may be
- * from different times, but each word is stored and read as a whole. So row 0 counts as complete
- * when all words have the new generation. The host stores all words each time. So the words that
- * are not yet updated have the previous generation, which the same lanes have already read. */
+/* The descriptor of row 0 is stored in 64-bit words. Each word contains six bytes of the
+ * descriptor, and the generation in the upper two bytes. The scheduler reads these words with the
+ * same instruction as in[], so a single task needs only one round trip over the bus. The words of
+ * one read may be from different times, but each word is stored and read as a whole. So row 0
+ * counts as complete when all words have the new generation. The host stores all words for every
+ * task, so a word that is not updated yet has the generation before it. */
 #define TASK_FIRST ((sizeof(struct task_desc) + 5) / 6)
 
 /* A column: the task slots of one block of the master kernel, in pinned host memory. A generation
- * is one byte here, because it is only compared with the previous one. So the host reads a single
- * cache line. */
+ * is one byte here, because it is only compared with the previous one. So all out[] are in a single
+ * cache line, in which the host sees which tasks have ended. */
 struct task_column {
 	uint8_t in[32];     /* generations; [31]: control */
 	uint64_t first[12]; /* TASK_FIRST of them */
@@ -90,10 +98,10 @@ struct task_column {
 	uint8_t pad3[64];
 };
 
-/* A column's data in device memory. It is followed by copies of parameters that do not fit in a
- * row. */
+/* A column's data in device memory. Copies of parameters that do not fit in a row follow it. */
 struct task_own {
-	/* for each row: the blocks of its task that had begun when the column's block exited */
+	/* For a row whose task had begun only in part when the column's block exited: the number of
+	 * its next block. 0 for all other rows. */
 	uint32_t next[32];
 };
 

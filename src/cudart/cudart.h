@@ -5,11 +5,11 @@
  * driver API. It exists for the virtual GPU, whose driver does not support the vendor's runtime.
  * All files except export.c are the same in both libraries.
  *
- * Each line of cudart.def makes an exported function. That function first calls rt_begin, which
- * loads the driver and, if the line says so, makes a context current. Then it calls the line's
- * function, which is either in this folder or in the driver. Finally it calls rt_end, which stores
- * an error for cudaGetLastError. The functions of this folder return an rt_error, take the
- * arguments of the API's function, and are thread safe. */
+ * Most lines of cudart.def (RT_CU and RT_FN) make an exported function. That function first calls
+ * rt_begin, which loads the driver and, if the line says so, makes a context current. Then it calls
+ * the line's function, which is either in this folder or in the driver. Finally it calls rt_end,
+ * which stores an error for cudaGetLastError. The functions of this folder return an rt_error, take
+ * the arguments of the API's function, and are thread safe. */
 #ifndef HEDDLE_CUDART_H
 #define HEDDLE_CUDART_H
 

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  * Copyright 2026 The heddle authors */
 
-/* Finds and initialises the driver. It is loaded by the name libcuda.so.1, as in any program, so
- * that heddle's shim sees every call. That happens at the first call that needs the driver and not
+/* Finds and initialises the driver. The first call that needs the driver loads it by the name
+ * libcuda.so.1, as in any program, so that heddle's shim sees every call. The driver is not loaded
  * earlier, because programs register kernels in constructors, before main. If a thread has no
  * current context, its device's primary context becomes current. A context that the program has
  * made current stays. */

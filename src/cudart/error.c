@@ -2,8 +2,9 @@
  * Copyright 2026 The heddle authors */
 
 /* Errors of the runtime. Each thread has a last error: every call that fails replaces it, and only
- * cudaGetLastError clears it. Some errors make the context unusable. The driver returns such an
- * error from every later call, and cudaGetLastError does not clear it. */
+ * cudaGetLastError and a successful cudaDeviceReset clear it. Some errors make the context
+ * unusable. The driver returns such an error from every later call, and cudaGetLastError does not
+ * clear it. */
 #include <stdio.h>
 #include <unistd.h>
 

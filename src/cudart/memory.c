@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  * Copyright 2026 The heddle authors */
 
-/* Memory. An allocation of zero bytes returns NULL, and freeing NULL succeeds. The driver rejects
- * both. */
+/* Memory. An allocation of zero bytes returns NULL (managed memory: an error), and freeing NULL
+ * succeeds. The driver rejects both. */
 #include <string.h>
 
 #include "cudart/cudart.h"

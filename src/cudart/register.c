@@ -270,8 +270,8 @@ void __cudaRegisterVar(void **handle, char *host, char *device_address, const ch
 		symbol_add(handle, host, name, NULL);
 }
 
-/* Registers a managed variable. `host` is the address of the program's pointer to the variable.
- * Programs look the symbol up either by this address or by the pointer's value. */
+/* Registers a managed variable. `host` is the address of the program's pointer to the variable. The
+ * table finds the variable by this address. */
 void __cudaRegisterManagedVar(void **handle, void **host, char *device_address, const char *name,
 	int external, size_t bytes, int constant, int global)
 {

@@ -83,17 +83,18 @@ uint32_t hd_missing_workers(const struct hd_slot *s, const struct wire_slot *w, 
 }
 
 /* Returns true if some block of the launch has not begun. If all have begun, additional workers
- * find no block to execute, and their grid blocks its stream until it has had room on an SM. */
+ * find no block to execute. Their grid would still occupy a stream of the shim until the grid has
+ * had room on an SM. */
 static bool has_tickets(const struct hd_slot *s, const struct wire_slot *w)
 {
 	return __atomic_load_n(&w->host.ticket, __ATOMIC_ACQUIRE) < s->total;
 }
 
-/* Adds workers to a running launch. The hardware puts new workers on any SM with room. If all SMs
- * had one quota before and have one quota now, it is enough to launch the missing workers; more
- * would find full SMs and exit. Workers that have not yet seen an earlier shrink count as present
- * and can stay under the new quota. If they exit after all, request_missing_workers requests
- * more. */
+/* Adds workers to a running launch. The hardware puts new workers on any SM with room. If the quota
+ * was the same on all SMs before, and is again the same on all SMs, it is enough to launch the
+ * missing workers; more would find full SMs and exit. Workers that have not yet seen an earlier
+ * shrink count as present and can stay under the new quota. If they exit after all,
+ * request_missing_workers requests more. */
 static void grow_launch(struct hd *d, struct hd_slot *s, struct wire_slot *w, uint32_t workers)
 {
 	bool same = __atomic_load_n(&w->host.same, __ATOMIC_ACQUIRE) && !s->guard;
@@ -108,9 +109,9 @@ static void grow_launch(struct hd *d, struct hd_slot *s, struct wire_slot *w, ui
 		hd_ask_workers(s, w, missing);
 }
 
-/* Shrinks a running launch. It has shrunk once the workers above the quota have exited, which the
- * number of present workers shows. A launch that has fewer workers than its quota allows, such as
- * near its end, shows nothing. */
+/* Shrinks a running launch. The shrink is complete once the workers above the quota have exited.
+ * heddled sees that by the number of present workers, unless the launch has fewer workers than its
+ * quota allows, for example near its end. */
 static void shrink_launch(struct hd *d, struct hd_slot *s, struct wire_slot *w, uint32_t workers)
 {
 	uint32_t may_stay = workers + 1; /* the relay stays on any SM */
@@ -301,8 +302,9 @@ static bool has_lower(const struct hd_tenant *t)
 	return false;
 }
 
-/* Makes the tenant report when its opaque work ends, if another tenant waits for that or if the
- * amount of such work is bounded. */
+/* Makes the tenant report when its opaque (unmanaged) work ends. heddled needs that if there is a
+ * tenant of lower priority, if the tenant's launches wait behind gates, or if the amount of such
+ * work is bounded. */
 static void set_follow(struct hd *d, struct hd_tenant *t)
 {
 	uint32_t follow = has_lower(t) || wants_gates(d, t) || t->bound_us;
@@ -316,10 +318,11 @@ static void set_follow(struct hd *d, struct hd_tenant *t)
 	hd_look_at_opaque(d, t);
 }
 
-/* Returns the time until which the tenant's opaque work in flight is bounded: EXPECTED_NS after a
- * tenant of higher priority last had work. With opaque_auto, tenants that use the device in time
- * slices are bounded only because of managed work of that higher tenant. For its opaque work, the
- * device's own time slices are as good and slow this tenant less (doc/notebook.md, PyTorch). */
+/* Returns until when heddled limits the tenant's unmanaged work in flight, or 0 if it does not. The
+ * limit lasts for EXPECTED_NS after a tenant of higher priority last had work. If the tenants use
+ * the device in time slices and opaque_us is not configured (opaque_auto), only managed work of the
+ * higher tenant counts. For its unmanaged work, the device's own time slices are as good as the
+ * limit, and slow this tenant less (doc/notebook.md, PyTorch). */
 static uint64_t bound_until(const struct hd *d, const struct hd_tenant *t)
 {
 	uint64_t until = 0;

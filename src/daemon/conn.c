@@ -3,8 +3,8 @@
 
 /* Connections: accepts them, replies to their messages, and closes them. heddled refuses a
  * connection with a reason, and closes it, if it sends a malformed or unexpected message. It does
- * the same to a connection without a tenant that sends nothing for too long or leaves its reply
- * unread. A tenant ends when its socket closes or its process ends. */
+ * the same to a connection without a tenant that sends nothing for too long, and to any connection
+ * that leaves its reply unread. A tenant ends when its socket closes or its process ends. */
 #include "server.h"
 
 #include <errno.h>
@@ -241,8 +241,8 @@ static int send_welcome(struct server *s, struct conn *c, int page_fd)
 	return wire_send(c->socket.fd, &m, fds, 3);
 }
 
-/* Watches the tenant's eventfd, by which it kicks (wakes) heddled. The watch is edge-triggered and
- * heddled never reads the eventfd, so a kick costs heddled no extra system call. */
+/* Watches the eventfd by which the tenant wakes heddled. The watch is edge-triggered and heddled
+ * never reads the eventfd, so a wake-up costs heddled no extra system call. */
 static int watch_tenant(struct server *s, struct conn *c)
 {
 	int kick = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK), pid, r;
@@ -403,7 +403,7 @@ static void answer_list(struct server *s, struct conn *c, enum wire_type what)
 }
 
 /* Changes a tenant's priority and weight, within the rights of the user who asks. That user must be
- * allowed to kill the program. */
+ * root, heddled's user, or the tenant's user. */
 static void handle_set(struct server *s, struct conn *c, const struct wire_set *m)
 {
 	struct hd_tenant *t = hd_tenant_find(s->hd, m->tenant);

@@ -2,8 +2,9 @@
  * Copyright 2026 The heddle authors */
 
 /* Tenants and devices, and one pass of the loop. How often heddled scans pages depends on the
- * launches that it waits for: often while a preempted launch is leaving; after the expected
- * remaining time if others wait for a launch; never if no tenants compete. */
+ * launches that it waits for. It scans often while a preempted launch is leaving. If others wait
+ * for a running launch, it scans more often as the launch's expected end comes closer. If no
+ * tenants compete, it usually does not scan at all. */
 #include "daemon.h"
 
 #include <errno.h>
@@ -308,7 +309,7 @@ void hd_tenant_set(struct hd *d, struct hd_tenant *t, int priority, uint32_t wei
 	hd_watch(d, t->device);
 }
 
-/* Decides with what is known now. A new launch or new opaque work must not wait for scans of the
+/* Decides with what is known now. A new launch or new unmanaged work must not wait for scans of the
  * other tenants' pages, which may contain hundreds of launches. */
 static void decide_at_once(struct hd *d, struct hd_device *dev)
 {
@@ -385,9 +386,10 @@ static uint64_t poll_interval_ns(struct hd_device *dev, uint64_t now)
 	return MAX(floor, MIN(least / 8, TICK_MAX_NS));
 }
 
-/* Scans a tenant a few more times after its release. One of its launches may have begun under hold
- * just before heddled released the tenant and told it not to kick; the scans find it. (A tenant
- * that follows page.h also kicks for such a launch.) */
+/* Scans a device's only tenant a few more times after heddled has cleared the tenant's `watch`, so
+ * that the tenant no longer wakes heddled for each launch. Just before that, a launch may have
+ * begun while the tenant was held; the scans find it. (A tenant that follows wire/page.h also wakes
+ * heddled for such a launch.) */
 static uint64_t rescan_after_release(struct hd *d, struct hd_device *dev)
 {
 	uint64_t since = d->now_ns - dev->unwatched_ns;
@@ -398,7 +400,8 @@ static uint64_t rescan_after_release(struct hd *d, struct hd_device *dev)
 	return since < LOOK_AGAIN_NS / 10 ? LOOK_AGAIN_NS / 100 : LOOK_AGAIN_NS / 4;
 }
 
-/* Checks whether opaque work has ended, because tenants do not kick when it ends. */
+/* Checks whether unmanaged work has ended, because tenants do not always wake heddled when such
+ * work ends. */
 static void check_opaque_ends(struct hd *d, struct hd_device *dev)
 {
 	bool changed = false;

@@ -2,9 +2,9 @@
  * Copyright 2026 The heddle authors */
 
 /* heddled's core: tenants, their pages, and one scheduling engine for each device. The core uses
- * sockets and clocks only through struct hd_io, so a test can run it in virtual time. It copies
- * each value that a tenant can write once, and checks the copy's range before use. One thread calls
- * the core. */
+ * sockets and clocks only through struct hd_io, so a test can run it in virtual time. A tenant can
+ * write to its page at any time. So the core copies each value from a page once, and checks the
+ * copy's range before use. One thread calls the core. */
 #ifndef HEDDLE_DAEMON_H
 #define HEDDLE_DAEMON_H
 
@@ -119,7 +119,7 @@ struct hd {
 	struct hd_device *devices;
 	struct hd_events *events;    /* NULL: there is no event log */
 	struct durations *durations; /* records of the kernels of all devices */
-	/* killed: number of tenants on GPUs that ended without saying goodbye */
+	/* killed: number of tenants on GPUs that ended without having set `ends` in their page */
 	uint32_t n_tenants, next_id, killed;
 	uint64_t now_ns; /* of this turn: hd_clock */
 	uint64_t started_ns, refused, bad_messages, last_alive_ns;
@@ -134,8 +134,8 @@ struct hd {
 
 /* ---- core.c ---- */
 /* Reads the clock into d->now_ns and returns it (ns). Each pass begins with this call: the loop
- * makes it after waking up, and so does each function of the core that is called from outside. All
- * decisions of the pass use d->now_ns.
+ * makes it after waking up, and so does each function of the core that is called from outside and
+ * needs the time. All decisions of the pass use d->now_ns.
  *
  * The clock is read again in two cases only: when a control word is stored, and when the last
  * worker is seen to have left because of it. The time between the two is the hand-over, which can
@@ -147,7 +147,7 @@ void hd_destroy(struct hd *d);
 void hd_reconfigure(struct hd *d, const struct hd_config *c); /* the state of MPS does not change */
 /* Adds a tenant. The caller owns the page, which must outlive the tenant. priority, weight: as
  * granted by rights.c. Returns 0; -EUSERS or -ENOSPC if the limit of tenants or devices is reached;
- * -EDQUOT if this user's limit is reached. */
+ * -EDQUOT if this user's limit is reached; or -ENOMEM. */
 int hd_tenant_add(struct hd *d, const struct ucred *cred, const struct wire_hello *hello,
 	int priority, uint32_t weight, struct wire_page *page, void *user, struct hd_tenant **ret);
 void hd_tenant_remove(struct hd *d, struct hd_tenant *t);
@@ -155,16 +155,18 @@ void hd_tenant_remove(struct hd *d, struct hd_tenant *t);
 void hd_launched(const struct hd_tenant *t, uint64_t ret[WIRE_REASONS]);
 struct hd_tenant *hd_tenant_find(struct hd *d, uint32_t id); /* or NULL */
 void hd_tenant_set(struct hd *d, struct hd_tenant *t, int priority, uint32_t weight);
-/* Scans the tenant's whole page, after the tenant has kicked. hd_run makes the decisions, but those
- * about opaque work are made at once. */
+/* Scans the tenant's whole page, after the tenant has woken heddled. If the tenant has new
+ * launches, or its unmanaged work has begun or ended, makes and applies the decisions at once.
+ * Otherwise hd_run makes them. */
 void hd_kicked(struct hd *d, struct hd_tenant *t);
 /* Scans pages, decides, and stores control words. Returns the time in ns until the next call;
- * UINT64_MAX: at the next kick. */
+ * UINT64_MAX: when a tenant wakes heddled. */
 uint64_t hd_run(struct hd *d);
 /* Returns a number that changes whenever a tenant on a GPU makes progress: the tenant launches a
  * kernel, or a launch claims or finishes blocks, or ends. Takes no lock and reads no clock. */
 uint64_t hd_progress(const struct hd *d);
-/* Returns true while a preempted launch is leaving. Polling can be worthwhile then. */
+/* Returns true while a preempted launch on a GPU is leaving, but only for the first 100 ms. Polling
+ * can be worthwhile then. */
 bool hd_in_handover(const struct hd *d);
 /* Returns true if the tenants of this device should poll for a grant instead of sleeping. */
 bool hd_look_out(const struct hd *d, const struct hd_device *dev);
@@ -173,7 +175,8 @@ bool hd_look_out(const struct hd *d, const struct hd_device *dev);
 bool hd_may_preempt(const struct hd *d);
 /* ---- pages.c ---- */
 bool hd_look_at_opaque(struct hd *d, struct hd_tenant *t); /* true: it has changed */
-/* Lets opaque work that waits in its streams begin, unless the tenant is held. */
+/* Opens the gates in the streams of the tenant's unmanaged work. If the tenant is held, opens one
+ * gate at most (pages.c). */
 void hd_let_pass(struct hd_tenant *t);
 void hd_slot_index(const struct hd_slot *s); /* updates hd_tenant.stage */
 /* Reads the tenant's pin request and the times of its copies. Call it before each decision, because
@@ -193,9 +196,10 @@ void hd_store_quotas(struct hd *d, struct hd_slot *s); /* stores a word for the 
 /* Asks the tenant to launch n more workers (0: as many as fit on the device) for a launch whose
  * relay, the block that reads control words, is on the device. */
 void hd_ask_workers(struct hd_slot *s, struct wire_slot *w, uint32_t n);
-/* Returns how many workers must be launched until `workers` of them and the relay, a block that
- * needs the room of one, are on the device; at most as many as fit. Uses the number of present
- * workers that the relay last reported. */
+/* Returns how many workers must be launched until `workers` workers and the relay are on the
+ * device. The relay is a block that needs the room of one worker. If the device has no room for all
+ * of them, counts only as many as fit. Uses the number of present workers that the relay last
+ * reported. */
 uint32_t hd_missing_workers(const struct hd_slot *s, const struct wire_slot *w, uint32_t workers);
 /* carveout.c. hd_carveout_need: call it when a launch becomes known. hd_carveout_tell: informs the
  * tenants; call it after a launch or tenant came or went. */
@@ -205,7 +209,7 @@ void hd_carveout_tell(const struct hd *d, struct hd_device *dev);
  * present count, the launch exits and is launched again. */
 void hd_note_count(struct hd_slot *s, const uint8_t quota[CTL_MAX_SMS]);
 void hd_watch(struct hd *d, struct hd_device *dev);
-/* Bounds the amount of opaque work in flight. Returns the time in ns until the next bound
+/* Limits the amount of unmanaged work in flight. Returns the time in ns until the next limit
  * expires. */
 uint64_t hd_set_bounds(struct hd *d, struct hd_device *dev);
 /* ---- rows.c: replies to command-line tools, as a sequence of packets in out ---- */

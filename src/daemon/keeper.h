@@ -2,9 +2,10 @@
  * Copyright 2026 The heddle authors */
 
 /* Keeps the kernel records across restarts in heddled.db, in heddled's state folder. heddled reads
- * the file when it starts. A separate thread writes it every few seconds and when heddled ends. The
- * main loop only copies changed records, and only while no preempted launch is leaving. If the file
- * cannot be read or written, heddled logs one line and works without it. */
+ * the file when it starts. A separate thread writes it every few seconds, and heddled writes the
+ * rest when it ends. Until then the main loop only copies changed records, and only while no
+ * preempted launch is leaving. If the file cannot be read or written, heddled logs one line and
+ * works without it. */
 #ifndef HEDDLE_DAEMON_KEEPER_H
 #define HEDDLE_DAEMON_KEEPER_H
 

@@ -2,7 +2,8 @@
  * Copyright 2026 The heddle authors */
 
 /* Limits how much of heddled one user can use, so that no user excludes the others, whatever its
- * programs do. The configuration names the limits; the default is a quarter of the total. */
+ * programs do. The configuration names the limits; the default is a quarter of the total, but at
+ * least 32 connections. */
 #ifndef HEDDLE_DAEMON_LIMITS_H
 #define HEDDLE_DAEMON_LIMITS_H
 

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0
  * Copyright 2026 The heddle authors */
 
-/* The main loop: sleeps in epoll until a kick, a message, a signal or the timer, and then runs one
- * pass of the core. On systems with enough processors, it polls for a few microseconds after an
- * event, because a hand-over is shorter than a sleep. It polls much longer if the next launch may
- * preempt and if waking up takes as long as a hand-over (130 to 260 us on a halted virtual
- * processor). */
+/* The main loop: sleeps in epoll until a tenant wakes heddled, or until a message, a signal or the
+ * timer, and then runs one pass of the core. On systems with enough processors, it polls for a few
+ * microseconds after an event, because a hand-over is shorter than a sleep. It polls much longer if
+ * the next launch may preempt and if waking up takes as long as a hand-over (130 to 260 us on a
+ * halted virtual processor). */
 #include "server.h"
 
 #include <errno.h>
@@ -231,8 +231,8 @@ static uint64_t poll_without_sleep(struct server *s, uint64_t next)
 	return next;
 }
 
-/* Signals that mean nothing to heddled and must not end it, such as one of a timer or limit that
- * the parent process left, or of a mistyped key. */
+/* Signals that must not end heddled. They may come from a timer or a limit of the parent process,
+ * or from a mistyped key. */
 static const int ignored[] = {
 	SIGALRM, SIGIO, SIGPIPE, SIGPROF, SIGUSR1, SIGUSR2, SIGVTALRM, SIGXFSZ};
 

@@ -15,10 +15,10 @@ _Static_assert(SCHED_INPUTS == WIRE_INPUTS, "copied one by one");
 
 #define NEXT_FEW  8u       /* number of a tenant's queued launches that each scan reads */
 #define LOOK_NS   40000u   /* interval of scans of all queued launches, in ns */
-#define ASK_NS    1000000u /* wait before a launch's workers are counted, */
-#define ASK_SIZED 4u       /* times sixteen if the last round had only the missing workers, */
-#define ASK_MAX   6u       /* and times two for each request, up to this many requests */
-#define ASK_ALL   4u       /* after this many, each request is for a grid that fills every place */
+#define ASK_NS    1000000u /* least wait before missing workers are requested, in ns */
+#define ASK_SIZED 4u       /* the wait << 4 if the last request was for the missing workers only, */
+#define ASK_MAX   6u       /* and << 1 for each earlier request; << 6 at most in total */
+#define ASK_ALL   4u       /* requests from this number on are for a grid that fills the device */
 
 static uint32_t load_word(const uint32_t *p)
 {
@@ -64,8 +64,9 @@ static float read_input(const float *from)
 	return v > 0 && v <= INPUT_MAX ? v : 0;
 }
 
-/* Reads with how many blocks on each SM the guard form can run: bit i stands for i blocks. Counts
- * that do not fit on an SM are dropped, because the tenant can write anything here. */
+/* Reads which numbers of blocks on an SM padding allows for the guard form: bit i stands for i
+ * blocks. Numbers that do not fit on an SM are dropped, because the tenant can write anything
+ * here. */
 static uint32_t read_counts(const struct wire_slot *w)
 {
 	uint32_t fit = MIN(load_word(&w->workers_per_sm), 32), counts = load_word(&w->counts);
@@ -264,10 +265,10 @@ static bool is_stopped(const struct hd_slot *s)
 }
 
 /* Requests more workers if too few are present. New workers start on any SM that has room, and exit
- * if the launch may not use that SM. While old workers still leave the SMs that the launch has
- * lost, all blocks of the new grid can start and exit one after another on one free SM of another
- * launch. Then the launch needs one more grid of workers. (Relays also use the room of a few
- * workers.) */
+ * if the launch may not use that SM. For example, old workers may still be leaving the SMs that the
+ * launch has lost. Then all blocks of the new grid can start and exit, one after another, on one
+ * free SM of another launch, and the launch needs one more grid of workers. (Relays also use the
+ * room of a few workers.) */
 static void request_missing_workers(struct hd *d, struct hd_slot *s, struct wire_slot *w)
 {
 	struct hd_device *dev = s->tenant->device;
@@ -276,7 +277,7 @@ static void request_missing_workers(struct hd *d, struct hd_slot *s, struct wire
 
 	if (is_stopped(s) || s->guard)
 		return;
-	/* The tenant has launched the requested round only now. */
+	/* The tenant has launched the requested workers only now, so the wait begins now. */
 	if (s->sized && s->awaited && load_word(&w->launches) != s->awaited) {
 		s->awaited = 0;
 		s->asked_ns = d->now_ns;
@@ -298,7 +299,7 @@ static void request_missing_workers(struct hd *d, struct hd_slot *s, struct wire
 		missing = want - present;
 	if (!missing)
 		return;
-	if (!s->seq) /* rounds answer a word of the launch */
+	if (!s->seq) /* a launch gets its own quotas before more workers */
 		hd_store_quotas(d, s);
 	s->asked += s->asked < ASK_MAX;
 	s->asked_ns = d->now_ns;
@@ -309,8 +310,8 @@ static void request_missing_workers(struct hd *d, struct hd_slot *s, struct wire
 	d->io.wake(d->io.user, s->tenant, false);
 }
 
-/* Ends a change of the block count if the guard-form launch was launched again with the new count.
- * It was about to be launched again when heddled changed the count. */
+/* heddled may change the block count of a guard-form launch just when the tenant launches it again.
+ * If that grid already has the new count, the change is complete, and this ends it. */
 static void check_padding(struct hd_slot *s, const struct wire_slot *w)
 {
 	if (!s->resizes || load_word(&w->padded) != s->count)
@@ -346,9 +347,9 @@ static bool read_reports(struct hd *d, struct hd_slot *s, struct wire_slot *w)
 		s->drains = drains;
 		s->rounds = MIN(load_word(&w->host.rounds), INT32_MAX);
 		seq = load_word(&w->host.drained_seq);
-		/* Workers that are still to be launched have not left with the others. After a
-		 * change of the block count, though, the tenant launches the next grid by itself,
-		 * and may already have done so. */
+		/* If another grid of workers is still to be launched, not all workers have left, so
+		 * note no drain. A change of the block count is different: the tenant launches the
+		 * next grid by itself, and may already have done so. */
 		if (load_word(&w->launches) <= s->rounds + 1 || is_resized(s, seq))
 			note_drain(d, s, seq);
 		/* All its workers left because of a control word of the whole tenant. The tenant
@@ -472,9 +473,10 @@ void hd_scan_last(struct hd *d, struct hd_tenant *t)
 	}
 }
 
-/* Lets held opaque work begin, one piece at a time. Normally such work waits until the hold ends.
- * But one piece may begin if work was already waiting at the last call and none has ended since. So
- * even a tenant that is only released for short moments makes progress. */
+/* Lets unmanaged work that waits behind gates begin. If the tenant is held, its work waits until
+ * the hold ends, with one exception. If work was already waiting at the last call and none has
+ * ended since, one piece of work may begin. So even a tenant that is only released for short
+ * moments makes progress. */
 void hd_let_pass(struct hd_tenant *t)
 {
 	uint32_t ended = load_word(&t->page->opaque_completed);

@@ -73,7 +73,7 @@ struct server {
 	bool activated; /* the service manager owns the socket, so heddled does not remove it */
 	bool stop, may_spin, short_of_fds;
 	uint64_t event_ns; /* time of the last event of a tenant */
-	/* recent maximum of the time between a tenant's kick and the moment that heddled runs */
+	/* recent maximum of the time from when a tenant wakes heddled until heddled runs */
 	uint64_t wake_ns;
 	pid_t mps; /* the control daemon */
 	struct watch mps_end;
@@ -110,8 +110,8 @@ void claims_asked(const struct watch *w);
 void claims_reap(struct server *s);
 /* ---- listen.c ---- */
 /* Opens the socket. Returns 0; -EADDRINUSE: another heddled runs (its pid is in ret_pid; 0: not
- * known); -ENOTSOCK: the path exists and is not a socket of this user; -EBADFD: the lock file does
- * not belong to this user. */
+ * known); -ENOTSOCK: the path exists and is not a socket of this user; -EBADFD: the lock file is
+ * not a regular file of this user; or another negative errno. */
 int listen_open(struct server *s, pid_t *ret_pid);
 int listen_give_rights(const struct hd_config *c); /* sets the rights of the socket, by c->group */
 void listen_close(struct server *s);
@@ -122,8 +122,8 @@ void notify(const char *state); /* sd_notify; does nothing without a service man
 void loop_block_signals(void);
 void loop_restore_signals(void); /* call it in a child before exec */
 int loop_run(struct server *s);
-/* Handles pending events. wait: first waits for events if none are pending. Returns the time in ns
- * until the next pass. */
+/* Handles pending events. wait: first waits for events if none are pending. Returns 0, with the
+ * time in ns until the next pass in *ret_next_ns, or a negative errno. */
 int loop_turn(struct server *s, bool wait, uint64_t *ret_next_ns);
 /* Pauses accepting connections for lack of descriptors. */
 void loop_pause_listener(struct server *s);

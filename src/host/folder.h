@@ -17,7 +17,8 @@ int folder_open(const char *path);
  * valid. */
 bool folder_keep(const char *tmp, const char *path);
 /* If the files in the folder take more than max_bytes, removes the least recently written or read
- * files until the rest takes at most seven eighths of max_bytes. Also removes unfinished files. */
+ * files until the rest takes at most seven eighths of max_bytes. Also removes files that have been
+ * unfinished for more than a day. */
 void folder_trim(int folder, uint64_t max_bytes);
 
 #endif

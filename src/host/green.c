@@ -2,8 +2,8 @@
  * Copyright 2026 The heddle authors */
 
 /* Green contexts, with heddle's own prototypes. The functions are looked up here and are not in
- * cu_api.def, because nothing else calls them. The shim passes them on, like all functions that it
- * does not know. */
+ * cu_api.def, because nothing else calls them. The shim passes calls of these functions on to the
+ * driver, like all functions that it does not know. */
 #include "host/green.h"
 
 #include <dlfcn.h>

@@ -133,7 +133,8 @@ static void divide_workers(const struct dev_merging *how, unsigned n, uint32_t n
 		ret_count[k] = how->order == CTL_APART || !has_own(how, k) ? count[m++] : 0;
 }
 
-/* Stores the kernels' shares in the plan. Kernels with workers in the merged launch come first. */
+/* Stores the kernels' shares in the plan. With CTL_APART, the SMs of the merged launch come first,
+ * and then those of the kernels' own launches. */
 static enum dev_merge_status plan_kinds(const struct dev_merging *how, unsigned n, uint32_t n_sms,
 	struct dev_merge_plan *p, unsigned *ret_which)
 {

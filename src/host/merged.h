@@ -12,8 +12,8 @@
 /* The user's choices. */
 struct dev_merging {
 	enum ctl_order order;
-	/* Each kernel's share of the workers, or of the SMs with CTL_APART. A share is at least 1,
-	 * and the sum is at most the number of workers or SMs. Not used with stealing. */
+	/* Each kernel's share of the workers, or of the SMs with CTL_APART. A share is at least 1;
+	 * only the proportions of the shares count. Not used with stealing. */
 	uint32_t share[CTL_MAX_MERGED];
 	bool help_others; /* CTL_HELP */
 	bool times;       /* CTL_TIMES */

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  * Copyright 2026 The heddle authors */
 
-/* Extracts a kernel from a module, and shares the module's variables with the module's other
- * kernels. */
+/* Lets a kernel that was extracted from its module share the module's variables with the module's
+ * other kernels. */
 #ifndef HEDDLE_OUTSIDE_H
 #define HEDDLE_OUTSIDE_H
 
@@ -26,15 +26,16 @@ typedef int pass_locate_fn(void *user, struct pass_outside *vars, size_t n);
  * - -ENOTSUP: a variable is used in an unsupported way
  * - -E2BIG: there are too many variables
  * - -EINVAL: a bug, described in diags
- * - -ENOMEM */
+ * - -ENOMEM
+ * - the errno that fn returned */
 int pass_leave_outside(
 	struct ptx_module *m, struct diag_list *diags, pass_locate_fn *fn, void *user);
 /* Turns loads from constant memory into loads from global memory, except loads from the array. Run
  * it after all other changes of the module. Returns 0 or -ENOMEM. */
 int pass_leave_const(struct ptx_module *m);
-/* Turns loads that assume read-only memory (.nc) into ordinary loads. This is for a kernel that
- * keeps running while other programs' tasks start and end. Run it after pass_leave_const. Returns 0
- * or -ENOMEM. */
+/* Turns loads that assume read-only memory (.nc) into ordinary loads. This is for the kernel of a
+ * pool of tasks: it stays on the GPU while others write the memory that its tasks read. Run it
+ * after pass_leave_const. Returns 0 or -ENOMEM. */
 int pass_leave_nc(struct ptx_module *m);
 
 #endif

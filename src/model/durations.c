@@ -2,11 +2,11 @@
  * Copyright 2026 The heddle authors */
 
 /* Predicts durations of launches. For a known shape, the prediction is the moving mean of its
- * launches. For another shape, it comes from the kernel's ridge regression of the logarithm of the
- * time over logarithms of the features, because times are products of powers of sizes, and the
- * relative error matters. Over eight kernels the mean error was 4.5 %. It was 31 % with raw
+ * launches. For another shape, it comes from the kernel's ridge regression. The regression uses
+ * logarithms of the time and of the features, because times are products of powers of sizes, and
+ * the relative error matters. Over eight kernels the mean error was 4.5 %. It was 31 % with raw
  * features and times, 16 % if the relative error was minimized, and 9 % with products of features.
- * One feature is not in the paper: the number of blocks that the busiest SM runs (the grid's blocks
+ * One feature is not in FLEP: the number of blocks that the busiest SM runs (the grid's blocks
  * divided by the number of SMs, rounded up). Times rise in steps with it, and without it the error
  * was 8.6 %.
  *

@@ -1,11 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0
  * Copyright 2026 The heddle authors */
 
-/* Records of kernels, by user, kernel, device and driver. A record has durations of launches of
- * each shape, the cost of preemptions, the speed by the number of blocks on an SM, and a ridge
- * regression for shapes that have never run. A shape is grid, block, shared memory and inputs. The
- * number of records is limited, and a new record replaces the least recently used one. This is a
- * model for the engine (sched/model.h). All times are in ns. Nothing here is thread safe or does
+/* Records of kernels, by user, kernel, device and driver. A record has:
+ * - durations of launches of each shape (grid, block, shared memory and inputs)
+ * - the cost of preemptions
+ * - the speed by the number of blocks on an SM
+ * - a ridge regression for shapes that have never run
+ *
+ * The number of records is limited, and a new record replaces the least recently used one. This is
+ * a model for the engine (sched/model.h). All times are in ns. Nothing here is thread safe or does
  * I/O; model/kept.h reads and writes the file. */
 #ifndef HEDDLE_MODEL_DURATIONS_H
 #define HEDDLE_MODEL_DURATIONS_H
@@ -14,13 +17,15 @@
 #include "sched/model.h"
 
 #define DURATION_KERNELS \
-	2048u /* largest number of records; once all are in use, one user has at most a quarter */
+/* largest number of records; once all are in use, a user with a quarter of them replaces
+	 * only records of its own */
+2048u
 #define DURATION_SHAPES 64u /* of a kernel */
-#define DURATION_COSTS  50u /* a cost is the mean of this many preemptions, as in the paper */
+#define DURATION_COSTS  50u /* a cost is the mean of this many preemptions, as in FLEP */
 #define DURATION_ERRORS 64u /* errors kept of predictions for shapes that had never run */
 
-/* The user of launches, and the device. */
-struct duration_owner {
+	/* The user of launches, and the device. */
+	struct duration_owner {
 	uint32_t uid, n_sms;
 	char device[64], driver[32]; /* as the driver reports them; NUL-terminated */
 };
@@ -78,8 +83,9 @@ void durations_claim(struct durations *d, uint64_t number, uint32_t blocks);
 /* Returns the kernel's record, or NULL if there is none. It is valid until the next call of any
  * function here. */
 const struct duration_kernel *durations_find(const struct durations *d, uint64_t number);
-/* Adds a record from a file, unless the table's own record has more launches of this kernel.
- * Returns -EINVAL if the record is not valid, or -ENOMEM. */
+/* Adds a record from a file. Does nothing if the table already has as many launches of this kernel,
+ * or if the kernel is new and the table is full. Returns -EINVAL if the record is not valid, or
+ * -ENOMEM. */
 int durations_restore(struct durations *d, const struct duration_kernel *k);
 /* Copies up to max records that have changed since they were last copied, the least recently used
  * first. Returns their number. */
@@ -98,7 +104,7 @@ void durations_each(const struct durations *d, uint32_t uid, durations_fn *fn, v
 bool duration_error(const struct duration_kernel *k, double *ret_mean, double *ret_worst);
 /* The mean of the kept costs; 0: there are none. */
 uint64_t duration_cost(const struct duration_kernel *k);
-/* Returns true if this code could have made the record, which comes from a file or a socket. */
+/* Checks that all values of a record, which comes from a file or a socket, are plausible. */
 bool duration_is_sane(const struct duration_kernel *k);
 
 /* The model for the engine. Its state is a struct durations, which the engine's caller creates. */

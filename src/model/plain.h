@@ -17,7 +17,7 @@ void model_make_folders(const char *path);
 void model_describe(const struct model_together *t, struct strbuf *out);
 
 /* Returns the path of the file for these kernels. `store` is the store's path, or NULL for the
- * default. Returns -ENOENT if there is no home folder, or -ENAMETOOLONG. */
+ * default. Returns -ENOENT if there is no home folder, -ENAMETOOLONG, or -ENOMEM. */
 int model_plain_path(const char *store, const struct model_together *t, char *buf, size_t size);
 /* Creates folders if needed. Negative errno. */
 int model_plain_put(const char *path, const char *way);

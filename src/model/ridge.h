@@ -35,7 +35,8 @@ void ridge_learn(struct ridge *r, const double feature[RIDGE_FEATURES], double v
 /* Predicts a value. The result is always finite, and 0 if nothing was learned. Far from all
  * samples, the squares stop growing. */
 double ridge_predict(struct ridge *r, const double feature[RIDGE_FEATURES]);
-/* Returns true if ridge_learn could have made these bytes, which come from a file. */
+/* Checks a structure that comes from a file: all its numbers must be in the range that ridge_learn
+ * produces. */
 bool ridge_is_sane(const struct ridge *r);
 
 #endif

@@ -19,8 +19,8 @@ struct model_store;
 int model_store_path(char *buf, size_t size);
 /* Opens a store; path NULL means the default path. If `write` is set, creates the file and its
  * folders if necessary. Returns 0, -ENOENT if there is no file, -EPROTO if a later heddle wrote it,
- * or -EIO for any other error. After any function here has failed, model_store_why has the reason
- * until the next call, even if there is no store. */
+ * -ENOMEM, -ENAMETOOLONG, or -EIO if SQLite reports an error. After any function here has failed,
+ * model_store_why has the reason until the next call, even if there is no store. */
 int model_store_open(const char *path, bool write, struct model_store **ret);
 void model_store_close(struct model_store *s);
 const char *model_store_why(void);

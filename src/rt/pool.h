@@ -7,12 +7,12 @@
  * columns to launches, pool_place.c assigns rows to threads, and pool_spawn.c adds tasks and waits
  * for them.
  *
- * A pool's state is RUNNING, LEAVING or AWAY (not on the GPU). It changes only under `lock`. A
- * thread that adds a task first marks the row as filled, and then reads the state. The parker (a
- * thread that stops the pool) first stores LEAVING, later AWAY, and then reads the rows. Both have
- * a full fence in between, so at least one of them sees what the other has stored. If the adding
- * thread reads AWAY, it launches the pool again. If it reads LEAVING it does nothing, because the
- * parker reads the rows after it has stored AWAY.
+ * A pool's state is RUNNING, LEAVING, AWAY (not on the GPU) or FAILED. It changes only under
+ * `lock`. A thread that adds a task first marks the row as filled, and then reads the state. The
+ * parker (a thread that stops the pool) first stores LEAVING, later AWAY, and then reads the rows.
+ * Each of them executes a full fence between its store and its read, so at least one of them sees
+ * what the other has stored. If the adding thread reads AWAY, it launches the pool again. If it
+ * reads LEAVING it does nothing, because the parker reads the rows after it has stored AWAY.
  *
  * If the system has membarrier(2), the parker's fence works for all threads, and adding a task
  * needs no fence of its own. A fence for each task would wait for its cache lines every time.
@@ -45,7 +45,7 @@ struct pool_kernel {
 	 * [1] for other blocks. Set before the form exists. */
 	bool barriers[2], one_dimensional[2], rising[2];
 	_Atomic int form[2]; /* index in the module; -1: none yet */
-	/* the shape of the kernel's last task, and the device's encoding of it (pool_shape.c) */
+	/* a task shape that was used recently, and the device's encoding of it (pool_shape.c) */
 	struct pool_shape {
 		_Atomic uint32_t turn;
 		_Atomic unsigned missed;
@@ -127,8 +127,8 @@ int pool_fail(int err, const char *fmt, ...) HD_PRINTF(2, 3);
 int pool_fail_more(int err, const char *fmt, ...) HD_PRINTF(2, 3);
 int pool_fail_as(const struct heddle *h, int err); /* what h says */
 
-/* pool.c: makes a form of the kernel that does not exist yet. Returns -ENOTSUP if the kernel cannot
- * have this form. */
+/* pool.c: makes a form of the kernel if it does not exist yet. Returns -ENOTSUP if the kernel
+ * cannot have this form, or another error of building the pool's module. */
 int pool_need_form(struct heddle_tasks *t, unsigned kernel, bool partly);
 int pool_need_wide(struct heddle_tasks *t);
 int pool_need_shared(struct heddle_tasks *t); /* raises shared memory to a block's maximum */
@@ -159,7 +159,8 @@ bool pool_has_ended(
 /* pool_failed.c: saves the failure of the task in this row, if it failed. The thread that has taken
  * the column calls this after the task has ended, before it reuses the row. */
 void pool_note_failed(struct heddle_tasks *t, const struct pool_column *c, unsigned row);
-/* Returns how a task has ended: 0, or -EFAULT with the error text set. */
+/* Returns how a task has ended: 0, or -EFAULT with the error text set. Returns -ENOMEM if a failure
+ * could not be recorded, so that the result is not known. */
 int pool_how(struct heddle_tasks *t, struct pool_column *c, unsigned row, uint64_t gen);
 uint64_t pool_count_failed(struct heddle_tasks *t);
 /* -EFAULT: some have failed since it last returned this */

@@ -59,9 +59,9 @@ static struct pool_failed look_up(struct heddle_tasks *t, uint64_t id)
 	return f;
 }
 
-/* Finds the failure of the task whose first part is in this row. The result's id is 0 if the task
- * did not fail. The row may be reused at the same time: the thread that reuses it stores the new
- * `gen` before it clears `why`. */
+/* Finds the failure of the part in this row, or of a later part of the same task. The result's id
+ * is 0 if none of them failed. The row may be reused at the same time: the thread that reuses it
+ * stores the new `gen` before it clears `why`. */
 static struct pool_failed find_out(
 	struct heddle_tasks *t, const struct pool_column *c, unsigned row, uint64_t gen)
 {

@@ -103,8 +103,9 @@ void pool_ask_stay(struct heddle_tasks *t, struct pool_launch *l, uint64_t now)
 
 /* ---- a launch ---- */
 
-/* Lists all columns that no launch has. If other kernels use some SMs, not all of them get a block.
- * So the list begins with a column that has waiting tasks, and with a different one each time. */
+/* Lists all columns that no launch has. If other kernels use some SMs, some of the listed columns
+ * get no block. So the list begins with a column that has waiting tasks, if there is one, and with
+ * a different one each time. */
 static unsigned list_away(struct heddle_tasks *t, uint32_t *list)
 {
 	unsigned n = atomic_load(&t->usable), len = 0, first = t->first_column % n;

@@ -90,8 +90,8 @@ static uint32_t count_bits(uint32_t bits)
 	return ((bits + (bits >> 4)) & 0x0f0f0f0f) * 0x01010101 >> 24;
 }
 
-/* Returns the rows whose `in` and `out` are equal, which means that their tasks have ended. Reads
- * one cache line, and none of the rows. */
+/* Returns the rows with equal `in` and `out`: their tasks have ended. Of the cache lines that the
+ * device writes, reads only one. */
 static uint32_t rows_out(struct pool_column *c)
 {
 	uint32_t same = 0;

@@ -18,8 +18,8 @@ struct pool_column {
 	uint32_t named; /* rows whose `then` is not 0 */
 	struct pool_row {
 		_Atomic uint64_t gen;
-		/* If the task was split, the id of the part with the blocks after this one's, else
-		 * 0. The bit POOL_INNER means that this is not the task's first part. */
+		/* If the task was split and this is not its last part, the id of the next part;
+		 * else 0. The bit POOL_INNER means that this is not the task's first part. */
 		_Atomic uint64_t then;
 		_Atomic unsigned form; /* index in the module */
 	} row[TASK_ROWS];
@@ -81,10 +81,11 @@ static inline void pool_light_fence(const struct heddle_tasks *t)
 }
 
 /* pool_shape.c: checks a task, and encodes it for the device, without its parameters. Returns
- * -EINVAL, -E2BIG or -ENOTSUP, with the error text set, if the task cannot run. */
+ * -EINVAL, -E2BIG or -ENOTSUP, with the error text set, if the task cannot run. If the task needs a
+ * new form of its kernel, also returns the errors of building it. */
 struct pool_asked {
 	uint64_t head[POOL_HEAD]; /* the first words of struct task_desc */
-	/* number of rows that the task needs; if several, each is in another column */
+	/* number of rows that the task needs; if several, usually in different columns */
 	uint32_t parts;
 };
 int pool_ask(struct heddle_tasks *t, struct pool_kernel *k, const struct heddle_task *task,

@@ -20,7 +20,8 @@
 #define SOON_NS    100000u    /* and where a launch is about to end */
 #define COMING_NS  100000000u /* for all of a launch's blocks, */
 #define TURN_NS    10000000u  /* on the GPU, where another pool waits for room there */
-/* Timeout for a launch that is asked to stop before all its columns have got a block. */
+/* Timeout for stopping the pool when some columns with tasks have no block, or when another pool
+ * waits for space on the GPU. */
 #define LEAVING_NS  50000000u
 #define GAP_NS      4000000u /* before columns return while others stay; doubled up to */
 #define GAP_MOST_NS 64000000u
@@ -147,8 +148,8 @@ static void ask_all(struct heddle_tasks *t, bool leave, uint32_t but)
  * within limit_ns (UINT64_MAX: no limit), because one of its tasks has not ended.
  *
  * After a timeout, the monitor thread launches the columns that have stopped again, and needs a
- * free entry in the table of launches for that. So if there is a limit and no entry is free, the
- * last launch is asked only after another one has ended, because it may have nearly all columns. */
+ * free entry in the table of launches for that. If no entry is free and there is a limit, another
+ * launch must end first. Only then this asks the last launch, which may have nearly all columns. */
 static int await_end(struct heddle_tasks *t, uint64_t limit_ns)
 {
 	uint64_t begin = limit_ns == UINT64_MAX ? 0 : clock_ns();
@@ -248,9 +249,9 @@ static bool lacks_columns(const struct heddle_tasks *t, bool *ret_any)
 	return lacks;
 }
 
-/* Returns true if a task is in flight, or was added since the pool was last idle. The second check
- * reads cache lines that other threads write, and so takes the lines from their caches. So it comes
- * only after the first check finds nothing. */
+/* Returns true if a task is in flight, or was added since the last call that counted the tasks. The
+ * count reads cache lines that other threads write, and so takes the lines from their caches. So
+ * the count comes only after the check for tasks in flight finds none. */
 static bool is_busy(const struct heddle_tasks *t, struct watch *w)
 {
 	uint64_t spawned;
@@ -293,7 +294,8 @@ static void leave_in_time(struct heddle_tasks *t, struct watch *w, uint64_t now)
 }
 
 /* Launches columns again that have stopped while others of the pool stayed. The delay before such a
- * launch doubles each time, so that columns that stop one after another share a launch. */
+ * launch doubles each time, up to GAP_MOST_NS, so that columns that stop one after another share a
+ * launch. */
 static CUresult bring_back(struct heddle_tasks *t, struct watch *w, uint64_t now)
 {
 	unsigned n = pool_count_launches(t);

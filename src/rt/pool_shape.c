@@ -2,8 +2,8 @@
  * Copyright 2026 The heddle authors */
 
 /* Checks whether a task can run: compares its grid, blocks and memory with the kernel and the pool.
- * Most tasks have the same shape as the previous task of their kernel. So each kernel caches its
- * last valid shape, together with the device's encoding of it. */
+ * Most tasks have the same shape as the previous task of their kernel. So each kernel caches one
+ * valid shape, together with the device's encoding of it. */
 #include "rt/pool_row.h"
 
 #include <errno.h>
@@ -12,7 +12,8 @@
 struct asked {
 	uint32_t threads; /* of a block */
 	uint32_t need;    /* TASK_NEED_* */
-	/* number of rows (task slots) that the task needs; if several, each is in another column */
+	/* number of rows (task slots) that the task needs; if several, usually in different
+	 * columns */
 	uint32_t parts;
 	unsigned form;
 };

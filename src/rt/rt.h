@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  * Copyright 2026 The heddle authors */
 
-/* Inside libheddle: the content of a handle. Every public function makes the handle's context
- * current while it runs, and then restores the caller's context. */
+/* Inside libheddle: the content of a handle. Public functions that call the driver make the
+ * handle's context current meanwhile, and then restore the caller's context. */
 #ifndef HEDDLE_RT_H
 #define HEDDLE_RT_H
 

@@ -2,9 +2,9 @@
  * Copyright 2026 The heddle authors */
 
 /* The agent: a thread that the shim runs in each tenant's process. The agent resumes preempted
- * launches when heddled grants them SMs, and follows unmanaged work while heddled needs that. If
- * heddled is gone, the agent takes over within a second, until the program is a tenant again
- * (rejoin.h). */
+ * launches when heddled grants them SMs. It also checks which unmanaged launches are complete,
+ * while heddled needs to know. If heddled is gone, the agent takes over within a second, until the
+ * program is a tenant again (rejoin.h). */
 #include "shim/follow.h"
 #include "shim/rejoin.h"
 
@@ -46,8 +46,9 @@ static uint64_t next_look(uint64_t resume, bool pending)
 	return MIN(MIN(ns, resume), rejoin_next());
 }
 
-/* Spins until heddled's next message arrives, that is until page->seq differs from `seq`. Returns
- * true if it arrived. */
+/* If waking a thread is slow on this machine and a launch waits for SMs, spins for at most
+ * LOOK_ON_NS until heddled's next message arrives. It has arrived when page->seq differs from
+ * `seq`. Returns true if it arrived. */
 static bool look_on(uint32_t seq)
 {
 	uint64_t end;

@@ -8,8 +8,9 @@
  * A file has a header, a digest of its key and content, and the content. If the digest does not
  * match, for example because the file was renamed, the entry counts as absent. The shim writes each
  * file under another name and then renames it, so that no reader sees half a file. Reading an entry
- * updates its file's time, so that trimming removes the least recently used files. An error in the
- * cache only costs time. The program does not see the files that the shim opens here (apart.h). */
+ * updates its file's time, at most once a minute, so that trimming removes the least recently used
+ * files. An error in the cache only costs time. The program does not see the files that the shim
+ * opens here (apart.h). */
 #include "base/environment.h"
 #include "host/apart.h"
 #include "host/folder.h"

@@ -17,8 +17,8 @@
 #include "shim/placing.h"
 
 /* The longest time, in seconds, that the program's end waits for threads that compile. The wait is
- * bounded because the thread that ends the program may hold a lock that the driver waits for (if it
- * ends the program in a callback of the driver). */
+ * bounded because the program may end itself in a callback of the driver. The ending thread may
+ * then hold a lock for which the driver waits. */
 #define LONGEST_S   30
 #define COMPILES_NS 50000000u /* reading a library from the cache takes a millisecond or two */
 

@@ -3,10 +3,10 @@
 
 /* Compiles the shim's own PTX and loads it on the device. When the driver compiles a module, it
  * holds a lock of the context, and launches wait for that lock, sometimes for seconds. When it
- * compiles a library, it holds no lock (doc/notebook.md, "What compiling holds up"), and it loads
- * the library on a device when a kernel of the library is requested. So the shim uses libraries if
- * possible. If possible, a separate process compiles, and the driver here reads the result from its
- * cache (assembler.h). */
+ * compiles a library, it holds no lock (doc/notebook.md, "What compiling holds up"). It loads the
+ * library on a device later, when a kernel of the library is requested. So the shim uses libraries
+ * if possible. If possible, a separate process compiles, and the driver here reads the result from
+ * its cache (assembler.h). */
 #ifndef HEDDLE_SHIM_COMPILE_H
 #define HEDDLE_SHIM_COMPILE_H
 

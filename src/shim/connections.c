@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0
  * Copyright 2026 The heddle authors */
 
-/* Chooses the number of hardware channels ("connections") that the driver makes for a context. Each
- * channel costs time at the start of every program: creating a context with 32 channels takes more
- * than half a second longer than with 8, and other programs on the GPU stall meanwhile. Setting the
- * variable to the driver's default costs time as well: on an H200 a short program takes 20 to 60 ms
- * longer if the variable is 8 than if it is unset.
+/* Chooses the number of hardware channels ("connections") that the driver makes for a context. The
+ * driver reads this number from the variable CUDA_DEVICE_MAX_CONNECTIONS. Each channel costs time
+ * at the start of every program: creating a context with 32 channels takes more than half a second
+ * longer than with 8, and other programs on the GPU stall meanwhile. Setting the variable to the
+ * driver's default costs time as well: on an H200 a short program takes 20 to 60 ms longer if the
+ * variable is 8 than if it is unset.
  *
  * So the shim leaves the variable unset at first. If a program that has run long enough has more
  * streams than channels, the shim records the number on disk, and the program's next start gets

@@ -47,8 +47,8 @@ static enum fence_copy to_device(size_t bytes)
 		       : FENCE_NO_COPY;
 }
 
-/* Decides whether a synchronous copy with plain addresses as arguments needs a fence. A copy within
- * the device does not wait. */
+/* Classifies a synchronous copy by its two addresses. A copy from or to host memory waits. A copy
+ * within the device waits only if the driver's queue is full. */
 static enum fence_copy wait_between(CUdeviceptr dst, CUdeviceptr src)
 {
 	return on_host(dst) || on_host(src) ? FENCE_COPY_WAITS : FENCE_COPY_MAY;

@@ -99,7 +99,7 @@ bool ctlpool_give(struct stream *s)
 	return ok;
 }
 
-/* Returns a destroyed stream's control block to the pool. The block can be used again once the
+/* Gives a destroyed stream's control block back to the pool. The block can be used again once the
  * stream's last launch is complete: late workers of that launch see another generation and exit. */
 void ctlpool_take_back(struct stream *s)
 {

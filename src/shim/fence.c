@@ -83,7 +83,8 @@ static bool none_preempted(void)
 
 /* Asks heddled to leave all quotas as they are ("pin") until the last fenced call has returned.
  * Returns true if `steady` holds and heddled has pinned the launches, so that no running launch
- * needs another launch of the shim to continue. Returns false if that is not yet so. */
+ * needs another launch of the shim to continue. Also returns true if `steady` holds and heddled is
+ * gone. Otherwise returns false, and the caller tries again. */
 static bool all_pinned(bool (*steady)(void))
 {
 	struct wire_page *p = shim->page;
@@ -164,8 +165,8 @@ static bool is_through(CUstream stream)
 }
 
 /* Waits until no managed launch precedes the copy in its stream, or until the preceding launches
- * stop making progress. In the second case they may wait for something that the program does only
- * after the copy, because the same copy returns at once without heddle. Then heddled preempts
+ * stop making progress. In the second case the launches may wait for something that the program
+ * does only after the copy. (Without heddle, this copy would return at once.) Then heddled preempts
  * nothing until the driver is done with the copy. That time is bounded, because the shim manages no
  * new launch meanwhile. */
 static void await_room(CUstream stream)

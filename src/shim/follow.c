@@ -172,8 +172,9 @@ static void look_at_stream(void *user, const void *key, void *value)
 	struct stream *s = value;
 	uint32_t *done = user, n = atomic_load(&s->opaque);
 	/* The per-thread default stream of another thread has no handle that this thread could
-	 * query. So this thread records an event in the legacy default stream, which waits for
-	 * it. */
+	 * query. So this thread records an event in the legacy default stream. The legacy default
+	 * stream waits for all per-thread default streams, so the event completes after these
+	 * launches. */
 	bool own = s->handle == CU_STREAM_PER_THREAD;
 
 	if (!n)
@@ -267,7 +268,7 @@ bool follow_from_agent(void)
 	bool pending = follow_look();
 
 	atomic_store(&here()->awake, pending);
-	/* A thread launched meanwhile. It saw that the agent was awake, so it did not wake the
+	/* If a thread launched meanwhile, it saw that the agent was awake, so it did not wake the
 	 * agent. */
 	if (!pending && is_wanted() && atomic_load(&here()->unfollowed)) {
 		atomic_store(&here()->awake, true);

@@ -33,8 +33,8 @@ void follow_cancel(const struct opaque *o);
 /* Returns the estimated time of all admitted launches that are not known to be complete. */
 uint64_t follow_flying_us(void);
 
-/* Keeps all threads from querying streams while a capture begins. `more` is 1 before the capture
- * begins, and -1 if it did not begin. */
+/* Counts stream captures. While there are any, no thread queries streams. `more` is 1 before a
+ * capture begins, and -1 when the capture has ended or could not begin. */
 void follow_capture(int more);
 /* follow_pause keeps all threads from querying streams while a context may end: `more` is 1 before
  * that, then -1. follow_forget drops all launches in flight after a context has ended. */

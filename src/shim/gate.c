@@ -52,7 +52,7 @@ static bool is_gone(unsigned joins, struct silence *silence)
 }
 
 /* The gate keeper: a thread that opens the gate if heddled is gone. It never calls the driver. The
- * agent could not do this, because it may wait for a lock that the driver holds while it waits for
+ * agent could not do this: it may wait for a lock that the driver holds while the driver waits for
  * a launch behind the gate. A daemon that was stuck can continue and close the gate again, so the
  * keeper opens it repeatedly, until the next HELLO. */
 static void *keep_gate_open(void *unused)

@@ -44,7 +44,7 @@ static struct session {
 	/* true: the thread that looks for the first daemon runs; guarded by start_lock */
 	bool looking;
 	/* `hello` is the message for the first daemon and each later one. `where` is the path of
-	 * its socket; it is a copy, because the program may change its environment. */
+	 * heddled's socket; it is a copy, because the program may change its environment. */
 	struct wire_hello hello;
 	char where[108];
 	bool socket_given; /* the environment says where */

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0
  * Copyright 2026 The heddle authors */
 
-/* Wraps cuInit for programs that `heddle run` made clients of heddled's MPS server. If that server
- * ended because it did not respond, the driver's cuInit returns an error, which would not happen
- * without heddle. So the shim tries again, first with the next server, then without MPS. */
+/* Wraps cuInit for programs that `heddle run` made clients of heddled's MPS server. heddled ends an
+ * MPS server that does not respond. Then the driver's cuInit returns an error, which would not
+ * happen without heddle. So the shim tries again, first with the next server, then without MPS. */
 #include "shim/shim.h"
 
 #include <stdio.h>

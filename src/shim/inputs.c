@@ -2,16 +2,18 @@
  * Copyright 2026 The heddle authors */
 
 /* Computes the input sizes of a managed launch (FLEP, section 4.2), from which heddled predicts its
- * duration. The shim does not know the types of the parameters, so it guesses:
- * - A parameter of 8 bytes that points into an allocation counts as the allocation's size.
- * - An integer counts as its value.
- * - A value of 4 bytes that could be an ordinary floating-point number, or a negative integer,
- *   counts as 0.
- * - Structures are skipped.
+ * duration. The shim does not know the types of the parameters, so it guesses from parameters of 1,
+ * 2, 4 and 8 bytes:
+ * - 8 bytes that point into an allocation count as the allocation's size.
+ * - 8 bytes with any other number above 2^40 count as 0.
+ * - 4 bytes that could be an ordinary floating-point number, or a negative integer, count as 0.
+ * - All other numbers count as their values.
+ * - Parameters of other sizes are skipped.
  *
- * The shim asks the driver once for each pointer, and again after a call that may free memory. It
- * also asks again after some uses, because memory can be freed in stream order. An outdated size
- * only makes a prediction worse. The shim holds no lock while it asks the driver. */
+ * For each parameter the shim keeps the size of the last pointer's allocation. It asks the driver
+ * again for another pointer, after a call that may free memory, and after USES uses, because memory
+ * can be freed in stream order. An outdated size only makes a prediction worse. The shim holds no
+ * lock while it asks the driver. */
 #include "shim/managed.h"
 
 #include <stdatomic.h>

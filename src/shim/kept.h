@@ -39,8 +39,8 @@ bool made_sane(const struct made *m);
 
 /* `version`: of the code that makes the text. */
 void kept_write(const struct made *m, uint32_t version, struct strbuf *out);
-/* Decodes a form from any bytes. Returns false if kept_write did not write them. The caller calls
- * made_finish in both cases. */
+/* Decodes a form from any bytes. Returns false if they are not a plausible form of this version, or
+ * if memory is exhausted. The caller calls made_finish in both cases. */
 bool kept_read(const char *at, size_t len, uint32_t version, struct made *ret);
 
 #endif

@@ -122,14 +122,14 @@ struct kernel *kernel_of(void *handle);
 struct form *kernel_form(struct kernel *k);
 void kernel_await_none(void); /* waiting launches continue unmanaged */
 /* Makes one of the form-making threads call remember_write for the kernel. Returns false if the
- * module is unloaded or there is no such thread. */
+ * kernel has no form now, or if there is no such thread. */
 bool kernel_remember(struct kernel *k);
 /* Records that a launch with `threads` threads ran without the kernel's preemptible form. Kernels
  * with the largest total get their forms first. */
 void kernel_missed(struct kernel *k, uint64_t threads);
-/* Limits how many form-making threads work at once, so that they use at most half of the
- * processors. kernel_turn_begin waits until the calling thread can work. A thread that waits for
- * another process calls kernel_turn_end meanwhile. */
+/* Limits how many form-making threads work at once: half of the processors, but at least one thread
+ * and at most four. kernel_turn_begin waits until the calling thread can work. A thread that waits
+ * for another process calls kernel_turn_end meanwhile. */
 void kernel_turn_begin(void);
 void kernel_turn_end(void);
 /* For the thread that makes forms: keeps the handles of `k` valid until kernel_release. Returns
@@ -149,8 +149,8 @@ void kernels_thaw(CUcontext ended, bool is_shims);
 /* Returns how often the shim's context has ended. A form (preemptible kernel) that was made before
  * the latest end no longer exists. Call under kernel_lock. */
 unsigned kernels_epoch(void);
-/* Applies the split of an SM's memory into L1 cache and shared memory that heddled requests to the
- * form (carveout.c). Call it before each launch of the form. */
+/* Sets the form's split of an SM's memory into L1 cache and shared memory, as heddled requests
+ * (carveout.c). Call it before each launch of the form. */
 void carveout_set(struct form *f);
 
 /* Makes the form of `k`: parses, rewrites, compiles and loads it. Only threads that make forms call
@@ -166,9 +166,9 @@ void rewrite_forget(void); /* likewise, of the closer */
  * together with the first guard form. */
 CUfunction rewrite_closer(void);
 
-/* Makes code that names a module variable read the address of the original variable from an array
- * in the form (globals.c). Loads from a .const variable stay .const, so that passes recognise them;
- * pass_leave_const runs later. */
+/* Changes code that names a module variable, so that it reads the variable's original address from
+ * an array in the form (globals.c). Loads from a .const variable stay .const, so that passes
+ * recognise them; pass_leave_const runs later. */
 int globals_bake(
 	struct ptx_module *m, const struct kernel *k, struct vars *ret, struct diag_list *diags);
 /* Returns true if all variables exist and have the alignment that the form's text assumes. */

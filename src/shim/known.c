@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  * Copyright 2026 The heddle authors */
 
-/* The file format: a 32-bit magic number, a count, then one record for each launch shape. The bytes
+/* The file format: a mark of 8 bytes, a count, then one record for each launch shape. The bytes
  * come from a file, so implausible values are refused. */
 #include "shim/known.h"
 

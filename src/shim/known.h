@@ -20,8 +20,8 @@ struct known {
 };
 
 void known_write(const struct known *at, uint32_t n, struct strbuf *out);
-/* Decodes records from any bytes. Returns their number, or 0 if known_write did not write the
- * bytes. */
+/* Decodes records from any bytes. Returns their number, or 0 if the bytes are not plausible
+ * records. */
 uint32_t known_read(const char *at, size_t len, struct known ret[KNOWN_MAX]);
 /* Returns the pace (measured speed) of launches with the form, shape and scale of `like`, whose own
  * pace is ignored. Returns NULL if it is not known. */

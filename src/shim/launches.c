@@ -184,10 +184,11 @@ static bool has_room(size_t bytes)
 	return false;
 }
 
-/* Waits for a free slot. Without heddle, such a program would wait as well, when the driver's queue
- * is full. The shim does not launch unmanaged instead, because heddled could not stop hundreds of
- * such launches or tell them apart. If the outstanding launches make no progress, they may need
- * something that this thread does next. Then this returns false, and the launch goes unmanaged. */
+/* Waits for a free slot. Without heddle, a program with so many queued launches would wait as well,
+ * when the driver's queue is full. The shim does not launch unmanaged instead, because heddled
+ * could not stop hundreds of such launches or tell them apart. If the outstanding launches make no
+ * progress, they may need something that this thread does next. Then this returns false, and the
+ * launch goes unmanaged. */
 bool launches_await_room(size_t bytes)
 {
 	unsigned seen = atomic_load(&launches()->ended);

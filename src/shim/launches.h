@@ -75,8 +75,8 @@ static inline bool is_granted(const struct wire_slot *w)
  * slot or too many bytes of parameters are outstanding. */
 struct managed *launches_take(struct stream *s, size_t bytes);
 void launches_drop(struct managed *m); /* it was not launched after all */
-/* Call after launches_take has failed. Waits for a launch to end. Returns false if no launch ends
- * for a while, even if launches still run. */
+/* Call after launches_take has failed. Waits until there is space for the launch. Returns false if
+ * the outstanding launches make no progress for a while, or if heddled is gone. */
 bool launches_await_room(size_t bytes);
 void launches_reap(unsigned at_most); /* looks at so many; under the lock */
 void launches_learn(void);            /* the same of a few, with no lock held */

@@ -13,7 +13,8 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-/* Returns true if the shim keeps any PTX. Which PTX it keeps depends on the device. */
+/* Returns true if the shim keeps the PTX of code that is loaded now. Makes the program a tenant
+ * first if possible, because the choice of the PTX depends on the device. */
 static bool keeps_ptx(bool library)
 {
 	bool maybe = shim_maybe();

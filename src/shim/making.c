@@ -148,7 +148,7 @@ static void *make_forms(void *unused)
 }
 
 /* Returns the number of threads that can work at once: half of the processors that the program may
- * use, so that the threads do not slow the program. */
+ * use, so that the threads do not slow the program; at least 1 and at most AT_WORK_MAX. */
 static unsigned most_at_work(void)
 {
 	cpu_set_t set;

@@ -3,10 +3,10 @@
 
 /* Managed launches (FLEP, sections 4.1 and 5: what the runtime does for a launch and a resume).
  * Each stream has a control block, and numbers its launches by generation. A launch takes a slot of
- * the shared page, appends struct ctl_args to the kernel's parameters, and launches as many workers
- * as the device holds. Then the shim makes the stream wait until the launch's last block sets the
- * control block's `gate`. All other state is in the page and the control block, so the shim never
- * holds a lock while it waits. */
+ * the shared page, appends struct ctl_args to the kernel's parameters, and launches at most as many
+ * workers as the device holds. Then the shim makes the stream wait until the launch's last block
+ * sets the control block's `gate`. All other state is in the page and the control block, so the
+ * shim never holds a lock while it waits. */
 #include "shim/launches.h"
 
 #include <errno.h>
@@ -265,11 +265,12 @@ static bool goes_first(uint32_t rank)
 	return rank > seen;
 }
 
-/* Tells heddled about a launch in its slot. The shim does this before it calls the driver, because
- * heddled needs longer to free SMs than the driver needs to launch. The shim always wakes heddled
- * for a launch that has to wait for its quotas, because heddled would not read the page otherwise
- * if it has stopped watching the tenant meanwhile. It also wakes heddled for a launch that precedes
- * other launches of its program. */
+/* Tells heddled about a launch in its slot, if heddled watches this tenant. The shim does this
+ * before it calls the driver, because heddled needs longer to free SMs than the driver needs to
+ * launch. The shim wakes heddled in any case for a launch that has to wait for its quotas: heddled
+ * may have stopped watching the tenant meanwhile, and would then not read the page. It also wakes
+ * heddled in any case for a launch with a higher priority than another launch of the program
+ * had. */
 static void tell_daemon(const struct managed *m, uint32_t rank)
 {
 	bool first = goes_first(rank);

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0
  * Copyright 2026 The heddle authors */
 
-/* A map from driver handles to records, which the launch path reads without a lock. Records are
- * never freed while the process lives, so a reader can keep a pointer to a record. If the driver
- * reuses a handle, the handle gets a new record. */
+/* A map from driver handles to records, which the launch path reads without a lock. The records
+ * that the launch path reads are never freed while the process lives, so it can keep a pointer to a
+ * record. If the driver reuses a handle, the handle gets a new record. */
 #ifndef HEDDLE_SHIM_MAP_H
 #define HEDDLE_SHIM_MAP_H
 

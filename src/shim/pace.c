@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0
  * Copyright 2026 The heddle authors */
 
-/* Finds the best claim size (the number of blocks that a worker claims at once). Each launch is a
- * measurement of one size. The first launch uses one block per claim, which shows the largest size
- * that a worker completes within the target time. The next launch uses that size. Then the
- * neighbours of the best size are measured, until both are slower.
+/* Finds the best claim size (the number of blocks that a worker claims at once). Each launch that
+ * runs undisturbed measures one size. The first launch uses one block per claim, which shows the
+ * largest size that a worker completes within the target time. The next launch uses that size. Then
+ * the neighbours of the best size are measured, until both are slower.
  *
  * After that the kernel's second form is measured, starting from the first form's best size. With
  * one block per claim, the cost of claiming would distort the comparison of the two forms. */
@@ -19,7 +19,8 @@
  * Claiming then costs less than 2 % of the block's time, while claims of two blocks would double
  * the time that a preempting tenant waits. */
 #define ALONE 0.5
-/* A claim must take at most this part of the target time, because blocks differ in length. */
+/* A claim of several blocks must take at most this part of the target time, because blocks differ
+ * in length. STRETCH_NS is the exception. */
 #define MARGIN 0.85
 /* A size can exceed the target by STRETCH_NS if it is faster by WORTH than every size within the
  * margin. For example, the kernel pf takes 7.9 % more time than its original in claims of 13 us,
@@ -124,7 +125,8 @@ static bool may_fit(double ns, uint64_t workers, double target, unsigned i)
 	       claim_ns(ns * (1 - WORTH), workers, i) <= target + STRETCH_NS;
 }
 
-/* Returns the best claim size among those that were measured and are within the target time. */
+/* Returns the best claim size among those that were measured and are within the target time. If
+ * none is, returns the smallest size that was measured. */
 static unsigned best_at(const struct pace *p, uint64_t workers, double target)
 {
 	unsigned at = least_tried(p);

@@ -28,19 +28,21 @@ void pace_learn(struct pace *p, uint32_t chunk, uint64_t took_ns, uint64_t total
 void pace_learn_spell(struct pace *p, uint32_t chunk, uint64_t took_ns, uint64_t ran);
 /* Returns the number of blocks to claim at once for a launch with `workers` workers. target_ns
  * limits the time of a claim of several blocks, because a preempting tenant waits that long; 0
- * selects the fastest size. Sets *ret_settled if the size is known to be the best; otherwise it is
- * a trial. FLEP (section 4.1) calls this number the amortizing factor, and finds it offline. */
+ * stands for 24 us. Sets *ret_settled if the size is known to be the best; otherwise it is a trial.
+ * FLEP (section 4.1) calls this number the amortizing factor, and finds it offline. */
 uint32_t pace_chunk(const struct pace *p, uint64_t workers, uint64_t target_ns, bool *ret_settled);
-/* Prepares the second form, which has not been launched yet: its claims start at the duration of
- * the first form's best claims. */
+/* Prepares the second form, which has not been launched yet: its first trial uses the first form's
+ * best claim size, or a smaller one if claims of that size would take too long. */
 void pace_begin_second(struct pace *second, uint64_t second_workers, const struct pace *first,
 	uint64_t first_workers, uint64_t target_ns);
 /* Returns true if the kernel's second form should be used: while it is being tried, and afterwards
  * if it is faster. */
 bool pace_prefers_second(const struct pace *first, uint64_t first_workers,
 	const struct pace *second, uint64_t second_workers, uint64_t target_ns);
-/* Returns the number of launches after which one launch should try the slower form again, because
- * its only trial may have been disturbed. Returns 0 if no retry is needed. */
+/* Decides whether this launch should try the slower form again, because its only trial may have
+ * been disturbed. If so, returns the number of launches so far. The number stays the same until the
+ * next measurement, so the caller retries only once for each number. Returns 0 if no retry is
+ * due. */
 uint32_t pace_form_retry(const struct pace *first, const struct pace *second);
 /* Not worth managing, as far as is known. */
 bool pace_is_short(const struct pace *p, uint64_t total, uint64_t min_ns);

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  * Copyright 2026 The heddle authors */
 
-/* Loads forms on the device at moments when nothing runs. NVIDIA's driver waits for all running
- * kernels of a context before it loads or unloads code there, and no launch proceeds meanwhile
+/* Loads forms on the device at moments when nothing runs. Before NVIDIA's driver loads or unloads
+ * code in a context, it waits for all running kernels of the context. No launch proceeds meanwhile
  * (doc/notebook.md, "Calls of the driver that wait for a kernel that runs"). The program does not
  * expect that, and one of its kernels may wait for its next launch.
  *
@@ -80,8 +80,9 @@ void placing_passed(void)
 	atomic_fetch_sub(&here()->n_passing, 1);
 }
 
-/* Holds back all new launches: `closed` those that are not managed, and the fence the managed ones.
- * Each managed launch counts as outstanding before it tests for a fence, so none is missed. */
+/* Holds back all new launches. `closed` holds the unmanaged launches, and the fence holds the
+ * managed ones. Each managed launch counts as outstanding before it tests for a fence, so none is
+ * missed. */
 static void close_launches(void)
 {
 	atomic_store(&here()->closed, true);
@@ -96,9 +97,10 @@ static void open_launches(void)
 	pthread_cond_broadcast(&here()->changed);
 }
 
-/* Defines a function that the shim holds like a launch. Such a call can stop its stream until the
- * program does something more, and the driver would wait for that stream. (Stock drivers disable
- * the variants from before CUDA 11.7.) */
+/* Defines a wrapper of a driver function. While the shim holds launches back to load code, it holds
+ * calls of this function as well. Such a call can stop its stream until the program does something
+ * more, and the driver would wait for that stream. (Stock drivers disable the variants from before
+ * CUDA 11.7.) */
 #define HELD(symbol, params, args)                 \
 	SHIM_API CUresult symbol params;           \
 	CUresult symbol params                     \
@@ -167,8 +169,8 @@ static void *run_synchroniser(void *unused)
 	return NULL;
 }
 
-/* Asks the synchroniser thread to wait for all work, and returns true if that wait has ended by
- * time `ns`. If it returns false, do not call it again before the synchroniser has replied. Call it
+/* Asks the synchroniser thread to wait for all work, and returns true if that wait ends within
+ * `ns`. If it returns false, do not call it again before the synchroniser has replied. Call it
  * while new launches are held back. */
 static bool is_idle_until(uint64_t ns)
 {
@@ -325,7 +327,7 @@ void placing_end(struct shim_inside *in)
 	end_placing();
 }
 
-/* Waits until the synchroniser thread is done with the context, but only for a bounded time, because
+/* Waits until the synchroniser thread is done with the context. The wait is bounded, because
  * without heddle the end of a context does not wait for all of its work. */
 void placing_pause(void)
 {

@@ -31,8 +31,9 @@ void placing_await(void);
 void placing_pass(void);
 void placing_passed(void);
 
-/* Call these around the end of the shim's context. From placing_pause on, no thread waits for the
- * context's work. */
+/* Call these around the end of the shim's context. placing_pause waits, for at most 2 s, until no
+ * thread of the shim waits for the context's work. No thread begins such a wait until
+ * placing_resume. */
 void placing_pause(void);
 void placing_resume(void);
 

@@ -2,8 +2,8 @@
  * Copyright 2026 The heddle authors */
 
 /* Decides whether and how a launch is managed. A form has a record for each launch shape (threads
- * and shared memory of a block), which contains how many blocks fit on an SM and how long they
- * take. */
+ * and shared memory of a block, and class of the grid's size). The record contains how many blocks
+ * fit on an SM and how long they take. */
 #include "shim/plan.h"
 
 #include "shim/remember.h"
@@ -173,7 +173,8 @@ enum wire_reason plan_launch(struct form *f, const struct launch *l, uint64_t to
 	s = p->shape = shape_of(f, l);
 	p->per_sm = s->per_sm;
 	p->pads = s->pads;
-	/* The launch is too short to be managed, unless its duration was last measured long ago. */
+	/* A launch that is too short is not managed, unless many launches have passed since the
+	 * last measurement. */
 	if (s->per_sm && !queued &&
 		pace_is_short(&s->pace, total, page_load(&shim->welcome.min_managed_ns)))
 		brief = !pace_remeasures(&s->pace);

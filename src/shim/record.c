@@ -6,7 +6,7 @@
  * copy, and the kernel is complete before the second. Other streams continue, and a copy may
  * contain their writes.
  *
- * All processes of a program write to one folder, and the size limit is for all files in it, so a
+ * All processes of a program write to one folder, and the size limit is for all files in it. So a
  * process locks the folder while it records. If a launch cannot be recorded, the shim notes the
  * reason and the launch runs. */
 #include "shim/record.h"

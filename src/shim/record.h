@@ -12,7 +12,8 @@ bool record_on(void);
 /* Launches l unchanged, through as_is. If this is the launch to record, waits until it is complete,
  * and writes it to the folder with the memory before and after it. */
 CUresult record_launch(const struct launch *l, CUresult (*as_is)(const struct launch *l));
-/* Writes to the folder why a launch is not recorded, for launches that the shim does not record. */
+/* Notes in the folder that a launch is not recorded, and why. It is for launches that the shim
+ * never records: cooperative launches, and graphs (fn is NULL). */
 void record_skip(CUfunction fn, const char *why);
 void record_after_fork(void);
 

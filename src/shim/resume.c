@@ -2,10 +2,10 @@
  * Copyright 2026 The heddle authors */
 
 /* Resumes managed launches (FLEP, section 5). If heddled grants SMs to a preempted launch again, or
- * gives a launch some SMs back, the shim launches another grid of workers for it, a "round". Each
- * round runs in a stream of the shim's own. Two rounds never queue in one stream, because a round
- * lasts until its last worker exits. If the SMs are not revoked again, that is the end of the
- * launch.
+ * gives a launch some SMs back, the shim launches another grid of workers for it, a "round". If
+ * heddled revokes no more SMs, the round completes the launch. Each round runs in a stream of the
+ * shim's own. Two rounds never queue in one stream, because a round lasts until its last worker
+ * exits.
  *
  * A few such streams always exist. If a launch gets its SMs in steps, or if many launches were
  * preempted together, the shim needs more streams. While such a round lasts, its stream uses a
@@ -63,9 +63,9 @@ void resume_after_fork(void)
 	pthread_mutex_init(&helpers()->lock, NULL);
 }
 
-/* Returns true if the launch's grid has padding. The padding of a grid is fixed. If the launch was
- * padded for one quota and finds another quota when it begins, or none, its blocks exit although
- * heddled has sent no quotas for this launch. */
+/* Returns true if the launch's grid has padding. The padding of a grid is fixed for one quota. If
+ * the launch finds another quota or none when it begins, its blocks exit, although heddled has sent
+ * no quotas for this launch. */
 static bool is_padded(const struct managed *m)
 {
 	return m->guard && m->padded != m->shared;
@@ -88,8 +88,8 @@ static uint64_t wants_round(struct managed *m, uint32_t *ret_drains, uint32_t *r
 
 	*ret_drains = __atomic_load_n(&w->host.drains, __ATOMIC_ACQUIRE);
 	*ret_grow = __atomic_load_n(&w->grow, __ATOMIC_ACQUIRE);
-	/* Launch no workers before the stream has reached the launch, because workers in another
-	 * stream would not wait for the earlier work of this one. */
+	/* Launch no workers before the stream has reached the launch. The workers run in another
+	 * stream, and would not wait for the earlier work of the launch's own stream. */
 	if (__atomic_load_n(&w->host.arrived, __ATOMIC_ACQUIRE) != m->args.gen + 1)
 		return UINT64_MAX;
 	if (*ret_drains != m->drains && is_answered(m))
@@ -112,7 +112,7 @@ static bool is_idle(unsigned helper)
 	return cu.cuStreamQuery(helpers()->at[helper]) != CUDA_ERROR_NOT_READY;
 }
 
-/* Returns the hardware channels of borrowed streams in which no grid runs, or of all borrowed
+/* Gives back the hardware channels of borrowed streams in which no grid runs, or of all borrowed
  * streams if `all` is set. Call under the lock. Unless `all` is set, the shim's context must be
  * current. */
 static void return_idle(bool all)
@@ -240,9 +240,9 @@ static void judge_rounds(struct managed *m)
 }
 
 /* Launches one more grid of workers. If `drained` is set, the launch has no workers. Otherwise some
- * workers still run, and the new grid has only the blocks that heddled requested, because surplus
- * blocks would wait and delay the next owner of the SMs. Returns false if no stream is free for the
- * grid, or if the driver refused it. */
+ * workers still run, and the new grid has at most the blocks that heddled requested: surplus blocks
+ * would wait and delay the next owner of the SMs. Returns false if no stream is free for the grid,
+ * or if the driver refused it. */
 static bool resume_launch(struct managed *m, bool drained, bool may_borrow)
 {
 	struct wire_slot *w = slot_of(m);
@@ -292,8 +292,8 @@ static bool resume_launch(struct managed *m, bool drained, bool may_borrow)
 	return true;
 }
 
-/* Resumes one launch if it needs that. The caller holds the lock. If *ret_next becomes SOON_NS
- * because of a resume, this has released the lock meanwhile. */
+/* Resumes one launch if it needs that, and returns true if it did. Stores in *ret_next in how many
+ * ns to check the launch again. The caller holds the lock, which this releases during a resume. */
 static bool look_after(struct managed *m, uint64_t *ret_next)
 {
 	struct wire_slot *w = slot_of(m);
@@ -375,8 +375,8 @@ static bool is_stopped(const struct managed *m)
 
 	if (!m->launched || is_done(m))
 		return false;
-	/* Without quotas of its own, it can have stopped because of the tenant's quotas when it
-	 * began, or because its padding was for earlier quotas of the tenant. */
+	/* A launch without quotas of its own can have stopped for two reasons: the tenant's quotas
+	 * when it began, or padding for earlier quotas of the tenant. */
 	return now.seq ? now.same != 1 + CTL_NO_QUOTA
 		       : __atomic_load_n(&h->began, __ATOMIC_ACQUIRE) ||
 				 __atomic_load_n(&h->drains, __ATOMIC_ACQUIRE);

@@ -3,10 +3,11 @@
 
 /* Makes a kernel's preemptible form from its PTX: unpack, parse, extract the kernel, replace
  * addresses of module variables, apply the preempt pass, print, then load. The cache on disk keeps
- * the printed form. Its key consists of the module's PTX, the kernel's name, the order of blocks,
- * the driver, the device, and the passes' version. The driver keeps compiled code in a cache of its
- * own, with the text as the key. So the text must not contain anything that differs at the next
- * start: addresses of module variables are filled in after loading (globals.c). */
+ * the printed form. Its key covers everything that determines the form and its compiled code, such
+ * as the module's PTX, the kernel's name, the order of blocks, the driver, the device, and the
+ * passes' version. The driver keeps compiled code in a cache of its own, with the text as the key.
+ * So the text must not contain anything that differs at the next start: addresses of module
+ * variables are filled in after loading (globals.c). */
 #include "shim/placing.h"
 #include "shim/remember.h"
 

@@ -3,10 +3,11 @@
 
 /* The shim: a libcuda.so.1 that a program finds before the driver's own. Functions that the shim
  * does not handle jump to the real driver. The shim handles launches, code loading, and calls that
- * must not block while a launch is preempted (design: mechanism 2, stream order, tiers).
+ * must not block while a launch is preempted (doc/architecture.md).
  *
  * Invariants:
- * - The shim prints at most one line, when it gives up on heddled or on heddled's MPS server.
+ * - The shim prints at most one line, when it gives up on heddled or on heddled's MPS server. It
+ *   also warns about wrong values of its environment variables.
  * - It never exits.
  * - The program gets the driver's own result codes.
  * - Without a daemon every call is passed on. */
@@ -30,8 +31,8 @@ void *shim_real(const char *symbol); /* in the real driver, or NULL */
 /* The result of a function that the real driver lacks. */
 CUresult shim_lacking(void);
 /* Goes at the start of each handled function. Loads the driver if necessary. If the driver lacks
- * the function, returns the error of a system without a driver. Then selects the session of the
- * current device. */
+ * the function, returns CUDA_ERROR_NOT_SUPPORTED; if there is no driver, CUDA_ERROR_NO_DEVICE. Then
+ * selects the session of the current device. */
 #define SHIM_NEED(fn)                                                          \
 	do {                                                                   \
 		if (__builtin_expect(!cu.fn, 0) && (!shim_driver() || !cu.fn)) \
@@ -189,8 +190,8 @@ static inline int shim_priority(void) /* as granted */
 }
 void shim_kick(void); /* tells the daemon to read the page */
 /* Writes 1 to the eventfd shim->kick (wakes heddled) or shim->wake (wakes the agent). Returns false
- * if the program has closed this descriptor or the socket; then the shim never again uses any of
- * the three. */
+ * if the program has closed this descriptor or the socket. After that, the shim never again uses
+ * shim->sock, shim->kick or shim->wake. */
 bool shim_ring(const struct own_fd *o);
 /* Checks, like shim_ring but without writing, that the program has not closed the descriptor. The
  * agent calls this before each use of shim->wake or shim->sock. */

@@ -2,12 +2,12 @@
  * Copyright 2026 The heddle authors */
 
 /* Tracks streams, as far as managed launches require it. A stream that waits for a preempted launch
- * occupies a hardware channel until the launch is resumed. So does each stream that waits for its
- * events. If more streams have work than there are channels, streams share channels. Then the
- * launch that resumes the work may queue behind a stream that waits for that work. So each stream
- * counts from its first use of any kind. Once more streams are in use than there are channels, the
- * shim manages no more launches. It records the number, and the program's next start gets more
- * channels (connections.c).
+ * occupies a hardware channel until the launch is resumed. So does each stream that waits for an
+ * event of such a stream. If more streams have work than there are channels, streams share
+ * channels. Then the resuming launch may queue behind a stream that waits for it: a deadlock. So
+ * each stream counts from its first use of any kind. Once more streams are in use than there are
+ * channels, the shim manages no more launches. It records the number, and the program's next start
+ * gets more channels (connections.c).
  *
  * Some channels are reserved. Three are for resumes (ROUNDS in resume.c). One is for the legacy
  * default stream, where copies that are not counted and the shim's events may wait. One is for the
@@ -245,8 +245,8 @@ void stream_use(struct stream *s)
 	resume_return_channels();
 	if (all_fit())
 		return;
-	/* There is now one stream too many. All managed launches must end before this stream gets
-	 * any work. */
+	/* There is now one stream too many. So wait for the managed launches before this stream
+	 * gets any work. The wait is bounded (FENCE_LOADS). */
 	fence_begin(FENCE_LOADS);
 	fence_end();
 }
@@ -363,8 +363,8 @@ CUresult cuStreamDestroy_v2(CUstream stream)
 	return r;
 }
 
-/* Counts the stream as used. Calls that use events call this as well, because a stream that waits
- * for an event occupies a channel like one that launches. */
+/* Counts the stream as used. Calls for events call this as well: a stream that waits for an event
+ * occupies a channel, like a stream with launches. */
 void stream_touch(CUstream stream)
 {
 	struct stream *s = stream_served(stream) ? stream_of(stream) : NULL;

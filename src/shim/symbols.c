@@ -4,7 +4,7 @@
 /* Caches the addresses of module variables. The driver may load code when it is asked for such an
  * address, so the query needs a fence. Programs ask for the same address repeatedly
  * (cudaMemcpyToSymbol asks at each call), and the address does not change while the module and its
- * context exist. So the shim asks the driver only once. */
+ * context exist. So the shim asks the driver only once for each variable in the shim's context. */
 #include "shim/managed.h"
 
 #include <stdlib.h>

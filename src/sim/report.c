@@ -2,8 +2,8 @@
  * Copyright 2026 The heddle authors */
 
 /* Computes the report of a simulated trace. Each tenant is also simulated alone. Both runs create
- * the tenant's launches in the same order, and link a repeated launch from the launch before it, so
- * this can compare the two runs launch by launch. */
+ * the tenant's launches in the same order, and the field `again` of a launch points to its next
+ * repetition. So this can compare the two runs launch by launch. */
 #include "sim/report.h"
 
 #include <errno.h>
@@ -107,7 +107,8 @@ static void add_both(
 	}
 }
 
-/* Returns the next launch that the file names, of tenant t, or of any tenant if t is NULL. */
+/* Returns the first launch, from l on, that the trace lists explicitly, and not as a repetition of
+ * another launch. If t is not NULL, only launches of tenant t count. */
 static const struct sim_launch *next_read(const struct sim_launch *l, const struct sim_tenant *t)
 {
 	while (l && (l->repeated || (t && l->tenant != t)))

@@ -4,13 +4,13 @@
 /* The page that a tenant, heddled and the tenant's GPU work share: one sealed memfd for each
  * tenant. heddled creates it and passes it with WELCOME. The shim registers it with the driver, so
  * that relay blocks on the GPU can read it. With the page, a launch needs no system call if the
- * tenant has the GPU to itself: the tenant fills a slot, and writes to heddled's eventfd only while
- * `watch` is set. A tenant keeps its page for life, because its launches report into it. If heddled
- * dies, the tenant passes the page to the next daemon with HELLO.
+ * tenant has the GPU to itself: the tenant fills a slot, and then writes to heddled's eventfd only
+ * in the cases that `watch` names. A tenant keeps its page for life, because its launches report
+ * into it. If heddled dies, the tenant passes the page to the next daemon with HELLO.
  *
- * Every field has one writer, which a comment names. heddled trusts no value of the page: it copies
- * and bounds each one before use. Both sides use atomic accesses (__atomic builtins). A store to
- * `state` with release publishes the other fields of a slot. */
+ * Every field has one writer at a time, which a comment names. heddled trusts no value of the page:
+ * it copies and bounds each one before use. Both sides use atomic accesses (__atomic builtins). A
+ * store to `state` with release publishes the other fields of a slot. */
 #ifndef HEDDLE_PAGE_H
 #define HEDDLE_PAGE_H
 
@@ -65,8 +65,9 @@ void wire_reasons_json(const uint64_t launched[WIRE_REASONS], struct json *j);
 
 /* One managed launch. */
 struct wire_slot {
-	/* Quotas and progress of the launch. heddled writes seq and quota (after its death, the
-	 * shim writes them); the GPU writes the other fields. */
+	/* Quotas and progress of the launch. The shim clears these fields before the launch. Then
+	 * heddled writes seq, same, quota and store_ns. After heddled's death, the shim writes the
+	 * first three. The GPU writes the other fields. */
 	struct ctl_host host;
 	/* tenant */
 	uint32_t state;     /* also daemon: CLOSED -> FREE */
@@ -86,9 +87,9 @@ struct wire_slot {
 	uint32_t guard; /* 1: the guard form (ctl/control.h); 0: workers */
 	char name[64];  /* the kernel's, truncated, NUL-terminated */
 	/* daemon */
-	/* 1: the launch can run; 0: it has no SMs (heddled has preempted it or not started it). If
-	 * this is 1, heddled has sent quotas for this launch, and it is not done, the tenant must
-	 * launch one more grid of workers for each increment of host.drains. */
+	/* 1: the launch can run; 0: it has no SMs (heddled has preempted it or not started it). For
+	 * each increment of host.drains the tenant must launch one more grid of workers, if this is
+	 * 1, heddled has sent quotas for this launch, and the launch is not done. */
 	uint32_t granted;
 	uint32_t preemptions; /* so far, of this launch */
 	/* heddled increments this when a launch gets SMs back while some of its workers may still
@@ -102,8 +103,9 @@ struct wire_slot {
 	 * set. */
 	uint32_t idle;
 	uint32_t claim; /* blocks that a worker claims at a time */
-	/* Input sizes of the launch, one for each parameter in order: the bytes of the allocation
-	 * that a pointer refers to, or the value of an integer; 0 if not known. */
+	/* Input sizes of the launch, one for each of its first parameters of 1, 2, 4 or 8 bytes, in
+	 * order: the bytes of the allocation that a pointer refers to, or the value of an integer;
+	 * 0 if not known. */
 	float input[WIRE_INPUTS];
 	/* daemon */
 	/* hardware blocks of the next grid of workers, stored before `grow`; 0: as many as fit on
@@ -131,21 +133,23 @@ struct wire_page {
 	uint32_t pad1[24];
 	/* daemon -> tenant */
 	/* 1: the tenant wakes heddled for every launch. The tenant must check this after it has
-	 * published the slot. It wakes heddled in any case if `begin` is set, because `begin` may
-	 * be about to change, and for a launch with a higher priority than others of the
-	 * program. */
+	 * published the slot. In two cases it wakes heddled whatever this is:
+	 * - `begin` is set, because `begin` may be about to change
+	 * - the launch has a higher priority than other launches of the program */
 	uint32_t watch;
-	/* 1: heddled holds the tenant's launches back. An unmanaged launch waits in the launch
-	 * call, on this field as a futex, or behind its gate. A managed launch begins with the
-	 * quotas of `begin`. */
+	/* 1: heddled holds the tenant's launches back. The thread of an unmanaged launch waits in
+	 * the launch call (futex on `seq`), or the launch waits behind its gate. A managed launch
+	 * begins with the quotas of `begin`. */
 	uint32_t hold;
-	/* incremented with each change of `hold` or `granted`; threads wait on it as a futex */
+	/* incremented after control words such as `hold` or `granted` have changed; threads wait on
+	 * it as a futex */
 	uint32_t seq;
 	/* heddled's heartbeat: the time of its main loop's last iteration (CLOCK_MONOTONIC, in ms).
 	 * Updated at least every 200 ms while a tenant is held or preempted. */
 	uint32_t alive_ms;
-	/* 1: other tenants wait for this tenant's unmanaged work. The tenant wakes heddled when
-	 * that work begins and ends, and keeps opaque_completed up to date. */
+	/* 1: heddled needs to know when this tenant's unmanaged work ends, for example because a
+	 * tenant of lower priority waits for it. The tenant wakes heddled when that work begins and
+	 * ends, and keeps opaque_completed up to date. */
 	uint32_t follow;
 	/* 1: waking a sleeping thread on this machine takes as long as switching tenants. So a
 	 * thread polls for a while when a launch waits for SMs. */

@@ -20,12 +20,13 @@
 
 #define WIRE_HIGHEST 2 /* the highest priority that has a name */
 /* Environment variable with the path of a socket. When the program becomes a tenant, the shim sends
- * HELLO and the page there. */
+ * HELLO and the page there. For `heddle record`, the variable names a folder instead. */
 #define WIRE_REPORT_ENV "HEDDLE_REPORT"
 
 enum wire_type {
-	/* tenant -> daemon: the first message. It carries the memfd of the tenant's page if it goes
-	 * to `heddle run -v`, or if it goes to a daemon from a tenant of the previous daemon. */
+	/* tenant -> daemon: the first message. It carries the memfd of the tenant's page in two
+	 * cases: if it goes to `heddle run -v`, or if the tenant brings its page from an earlier
+	 * daemon. */
 	WIRE_HELLO = 1,
 	/* daemon -> tenant, with descriptors: the memfd of the page (the tenant's own page if it
 	 * brought one), heddled's eventfd, the tenant's eventfd */
@@ -153,15 +154,19 @@ int wire_send(int sock, const void *msg, const int *fds, unsigned n_fds);
  * negative errno. */
 int wire_recv(int sock, void *msg, size_t max, int *ret_fds, unsigned max_fds, unsigned *ret_n_fds);
 /* Finds the path of heddled's socket: HEDDLE_SOCKET, else /run/heddle/heddled.sock if that exists,
- * else $XDG_RUNTIME_DIR/heddle/heddled.sock, else /tmp/heddle-UID/heddled.sock. */
+ * else $XDG_RUNTIME_DIR/heddle/heddled.sock, else /tmp/heddle-UID/heddled.sock. If for_listening is
+ * set, uses /run/heddle if this user can write to it, and creates the user's folder if necessary.
+ * Returns -EPERM if another user owns that folder or can write to it, -ENAMETOOLONG, or another
+ * negative errno. */
 int wire_socket_path(char *ret_path, size_t max, bool for_listening);
 /* Returns a connected socket, or a negative errno. Later sends and receives on the socket have the
  * same timeout. A timeout of 0 means none. With a negative timeout, this call and later ones do not
  * wait at all (-EAGAIN). */
 int wire_connect(const char *path, int timeout_ms);
-/* Call this after EINTR from a call with the timeout SO_RCVTIMEO or SO_SNDTIMEO. Returns true until
- * the timeout has passed; then errno is EAGAIN. The system restarts the timeout with each call, so
- * this function measures the time from the first signal, in *io_since_ms (0 before that). */
+/* Call this after EINTR from a call with the timeout SO_RCVTIMEO or SO_SNDTIMEO. Returns true if
+ * the timeout has not passed, so the call can be repeated; otherwise false, usually with errno
+ * EAGAIN. The system restarts the timeout with each call, so this function measures the time from
+ * the first signal, in *io_since_ms (0 before that). */
 bool wire_may_go_on(int sock, int option, uint64_t *io_since_ms);
 
 /* For heddled: creates a page that cannot be resized, with its head filled in and everything else
