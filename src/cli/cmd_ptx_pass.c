@@ -42,7 +42,7 @@ struct output {
  * error. */
 static int rewrite_kernel(struct cli *c, struct output *o, struct cli_ptx *f, const char *name)
 {
-	struct pass_guest kernel = {.m = f->module, .name = name};
+	struct pass_kernel kernel = {.m = f->module, .name = name};
 	struct pass_request rq = {.kernels = &kernel, .n = 1, .in = f->module};
 	const struct pass_row *row = ptx_form_row(c);
 	struct pass_form form;

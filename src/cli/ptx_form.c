@@ -56,7 +56,7 @@ struct forming {
 	struct arena arena;
 	struct spec specs[CTL_MAX_MERGED];
 	struct cli_kernel of[CTL_MAX_MERGED];
-	struct pass_guest kernels[CTL_MAX_MERGED];
+	struct pass_kernel kernels[CTL_MAX_MERGED];
 	unsigned n;
 	struct pass_request rq;
 	struct diag_list *diags;
@@ -68,12 +68,12 @@ static int read_kernel(struct forming *x, unsigned k)
 {
 	const struct spec *s = &x->specs[k];
 	struct cli_kernel *in = &x->of[k];
-	struct pass_guest *g = &x->kernels[k];
+	struct pass_kernel *g = &x->kernels[k];
 	int r = job_ptx_read(x->c, &x->arena, s, in);
 
 	if (r != CLI_OK)
 		return r;
-	*g = (struct pass_guest){.m = in->module,
+	*g = (struct pass_kernel){.m = in->module,
 		.name = in->f->sym->name,
 		.file = s->file,
 		.dynamic_bytes = s->shape.shared_bytes};

@@ -72,8 +72,8 @@ static int make_text(struct host_form *form, bool tight, struct strbuf *ret, ptx
 	struct host_fault *f)
 {
 	const struct host_set *s = &form->set;
-	struct pass_guest guests[HOST_MAX] = {0};
-	struct pass_request rq = {.kernels = guests,
+	struct pass_kernel kernels[HOST_MAX] = {0};
+	struct pass_request rq = {.kernels = kernels,
 		.n = s->n,
 		.weave = {.max_registers = form->max_registers,
 			.unsliced = form->unsliced,
@@ -90,12 +90,12 @@ static int make_text(struct host_form *form, bool tight, struct strbuf *ret, ptx
 
 		if (of->no_vars)
 			return host_fail(f, HOST_MERGING, (int)k, of->no_vars);
-		guests[k] = (struct pass_guest){.m = of->alone,
+		kernels[k] = (struct pass_kernel){.m = of->alone,
 			.name = of->entry,
 			.file = of->file,
 			.dynamic_bytes = s->shapes[k].shape.shared_bytes,
 			.fits = tight ? s->fit[k] : 0};
-		memcpy(guests[k].block, s->shapes[k].shape.block, sizeof(guests[k].block));
+		memcpy(kernels[k].block, s->shapes[k].shape.block, sizeof(kernels[k].block));
 	}
 	r = pass_run(pass_find(dev_how_passes[form->how]), &rq, diags, &made);
 	if (r < 0)

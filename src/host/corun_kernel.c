@@ -228,7 +228,7 @@ int host_kernel_fill_vars(const struct host_device *d, const struct host_kernel 
 
 	if (!k->n_vars)
 		return 0;
-	snprintf(name, sizeof(name), PASS_GUEST_PREFIX PASS_OUTSIDE_ARRAY, which);
+	snprintf(name, sizeof(name), PASS_KERNEL_PREFIX PASS_OUTSIDE_ARRAY, which);
 	HOST_TRY(f, d->cu.cuModuleGetGlobal(&to, &bytes, module, name), name);
 	HOST_TRY(f, d->cu.cuMemcpyHtoD(to, k->vars, k->n_vars * sizeof(*k->vars)), name);
 	return 0;

@@ -16,16 +16,15 @@
 #include "model/ridge.h"
 #include "sched/model.h"
 
-#define DURATION_KERNELS \
-/* largest number of records; once all are in use, a user with a quarter of them replaces
-	 * only records of its own */
-2048u
-#define DURATION_SHAPES 64u /* of a kernel */
-#define DURATION_COSTS  50u /* a cost is the mean of this many preemptions, as in FLEP */
-#define DURATION_ERRORS 64u /* errors kept of predictions for shapes that had never run */
+/* Largest number of records. Once all are in use, a user with a quarter of them replaces only
+ * records of its own. */
+#define DURATION_KERNELS 2048u
+#define DURATION_SHAPES  64u /* of a kernel */
+#define DURATION_COSTS   50u /* a cost is the mean of this many preemptions, as in FLEP */
+#define DURATION_ERRORS  64u /* errors kept of predictions for shapes that had never run */
 
-	/* The user of launches, and the device. */
-	struct duration_owner {
+/* The user of launches, and the device. */
+struct duration_owner {
 	uint32_t uid, n_sms;
 	char device[64], driver[32]; /* as the driver reports them; NUL-terminated */
 };

@@ -13,11 +13,11 @@
 #include "ctl/merge.h"
 #include "pass/pass.h"
 
-#define PASS_MAX_THREADS  1024u  /* of a block, on every GPU */
-#define PASS_GUEST_PREFIX "k%u_" /* begins all names of kernel k */
+#define PASS_MAX_THREADS   1024u  /* of a block, on every GPU */
+#define PASS_KERNEL_PREFIX "k%u_" /* begins all names of kernel k */
 
-struct pass_guest {
-	const struct ptx_module *m; /* read only; several guests may share a module */
+struct pass_kernel {
+	const struct ptx_module *m; /* read only; several kernels may share a module */
 	const char *name;
 	uint32_t block[3];      /* of its launch: part of the form */
 	uint32_t dynamic_bytes; /* dynamic shared memory of its launch; part of the form */
@@ -31,7 +31,7 @@ struct pass_guest {
 
 /* How far weaving went. */
 struct pass_apart { /* something of a kernel that runs alone */
-	uint8_t guest;
+	uint8_t kernel;
 	uint32_t line, col; /* in the kernel's file */
 	const char *why;    /* static */
 };
@@ -68,31 +68,31 @@ struct pass_merged {
 };
 
 /* The common signature of merging and fusing. Makes a new module with the entry CTL_MERGE_ENTRY
- * that runs n guests (kernels that share the entry), 1 to CTL_MAX_MERGED. Merging a single guest
+ * that runs n kernels (kernels that share the entry), 1 to CTL_MAX_MERGED. Merging a single kernel
  * shows the cost of the scheduler (KernelMerge, section 2.4).
  *
  * record must be empty or NULL. It gets the origin of each statement, and the caller finishes it in
  * any case. The function does not verify the result: use pass_run for that (registry.h).
  *
- * Returns 0; -ENOTSUP with ret_verdict->reason (in the arena of diags) if guest *ret_which cannot
+ * Returns 0; -ENOTSUP with ret_verdict->reason (in the arena of diags) if kernel *ret_which cannot
  * be merged; -EINVAL with diags (a bug), or if n is out of range; -ENOMEM. */
 struct pass_record;
-typedef int pass_merge_fn(const struct pass_guest *guests, unsigned n, struct diag_list *diags,
+typedef int pass_merge_fn(const struct pass_kernel *kernels, unsigned n, struct diag_list *diags,
 	struct ptx_module **ret_m, struct pass_merged *ret, struct pass_verdict *ret_verdict,
 	unsigned *ret_which, struct pass_record *record);
 pass_merge_fn pass_merge;
 
 /* ---- kernels fused block by block, without a scheduler (baselines of GoPTX, section IV-B) ----
  *
- * Block i of the launch runs block i of each guest that has one. The launch has as many blocks as
- * the guest with the most blocks, all in x. The fused kernel reads only total, grid, inverse and
- * never of each guest's struct ctl_args. There is no struct ctl_merge. */
-pass_merge_fn pass_fuse_vertical; /* the same threads run one guest's block after another's */
-/* The guests (kernels) run side by side: each guest has its own warps and its own shared memory. */
+ * Block i of the launch runs block i of each kernel that has one. The launch has as many blocks as
+ * the kernel with the most blocks, all in x. The fused kernel reads only total, grid, inverse and
+ * never of each kernel's struct ctl_args. There is no struct ctl_merge. */
+pass_merge_fn pass_fuse_vertical; /* the same threads run one kernel's block after another's */
+/* The kernels (kernels) run side by side: each kernel has its own warps and its own shared memory. */
 pass_merge_fn pass_fuse_horizontal;
 
-/* Weaves the instructions of two guests (GoPTX, section III): the same threads run both guests, and
- * each guest has its own shared memory. Guests that cannot be woven are fused vertically, and
+/* Weaves the instructions of two kernels (GoPTX, section III): the same threads run both kernels, and
+ * each kernel has its own shared memory. Kernels that cannot be woven are fused vertically, and
  * ret->woven says why. */
 struct pass_weave_options {
 	uint32_t max_registers; /* register limit (GoPTX, section III-D); 0: none */
@@ -100,7 +100,7 @@ struct pass_weave_options {
 	bool branches;          /* short regions keep their branches (predicate.h) */
 	bool in_order;          /* within a block, all code of one kernel follows the other's */
 };
-int pass_weave(const struct pass_guest *guests, unsigned n, const struct pass_weave_options *o,
+int pass_weave(const struct pass_kernel *kernels, unsigned n, const struct pass_weave_options *o,
 	struct diag_list *diags, struct ptx_module **ret_m, struct pass_merged *ret,
 	struct pass_verdict *ret_verdict, unsigned *ret_which, struct pass_record *record);
 

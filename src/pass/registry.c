@@ -3,7 +3,7 @@
 
 /* The table of passes, and the checks before and after each pass (registry.h). */
 #include "pass/registry.h"
-#include "pass/fuse/guests.h"
+#include "pass/fuse/kernels.h"
 #include "pass/fuse/predicate.h"
 #include "pass/verify/verify.h"
 
@@ -122,7 +122,7 @@ static int look_at_input(const struct pass_row *row, const struct pass_request *
 				PASS_MAX_THREADS);
 	}
 	for (unsigned k = 0; k < rq->n; k++) {
-		const struct pass_guest *g = &rq->kernels[k];
+		const struct pass_kernel *g = &rq->kernels[k];
 		const struct ptx_func *f = ptx_find_func(g->m, g->name);
 
 		if (!f || !f->is_entry || !f->has_body)
@@ -149,7 +149,7 @@ static int verify(const struct pass_row *row, const struct pass_request *rq,
 		.m = form->m,
 		.f = f,
 		.n = rq->n,
-		.guests = rq->kernels,
+		.kernels = rq->kernels,
 		.record = record,
 		.form = &form->merged,
 		.apart = &apart,
@@ -218,7 +218,7 @@ static int run_predicated(const struct pass_row *row, const struct pass_request 
 	struct diag_list *diags, struct pass_form *ret, bool *ret_any)
 {
 	struct ptx_module *made[CTL_MAX_MERGED] = {0};
-	struct pass_guest kernels[CTL_MAX_MERGED];
+	struct pass_kernel kernels[CTL_MAX_MERGED];
 	struct pass_request with = *rq;
 	int r = 0;
 

@@ -25,7 +25,7 @@ enum pass_wants {
 };
 
 struct pass_request {
-	const struct pass_guest *kernels;
+	const struct pass_kernel *kernels;
 	unsigned n;
 	struct ptx_module *in;       /* of kernels[0], where it is rewritten there; else NULL */
 	struct pass_options options; /* preempt */

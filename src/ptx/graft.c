@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0
  * Copyright 2026 The heddle authors */
 
-/* Translates the names of a guest (the function whose code is copied) into a host (the function
- * that receives it). The guest's registers get consecutive numbers in the host, so a register is
+/* Translates the names of a source (the function whose code is copied) into a target (the function
+ * that receives it). The source's registers get consecutive numbers in the target, so a register is
  * translated by an addition. Symbols are looked up in a map. Statements stored as text are
- * translated when the graft is created, while the names in the text still resolve in the guest. */
+ * translated when the graft is created, while the names in the text still resolve in the source. */
 #include "ptx/graft.h"
 #include "ptx/copy.h"
 
@@ -14,8 +14,8 @@
 
 struct ptx_graft {
 	struct ptx_module *m;
-	struct ptx_func *host;
-	const struct ptx_func *guest;
+	struct ptx_func *target;
+	const struct ptx_func *source;
 	struct ptx_map syms;
 	struct ptx_map texts; /* from a statement's text or operands to their translation */
 	struct ptx_copy copy;
@@ -29,8 +29,8 @@ static void refuse(struct ptx_graft *g, struct diag_list *diags, const struct pt
 	const char *why, const char *what)
 {
 	diag_add(diags, DIAG_ERROR, s ? s->line : 0, s ? s->col : 1, 1,
-		"%.200s cannot be put into %.200s: %s%.200s", g->guest->sym->name,
-		g->host->sym->name, why, what);
+		"%.200s cannot be put into %.200s: %s%.200s", g->source->sym->name,
+		g->target->sym->name, why, what);
 }
 
 /* Copies a symbol under a fresh name, without adding the copy to the symbols of the receiving
@@ -52,13 +52,13 @@ static struct ptx_sym *own_sym(struct ptx_graft *g, const struct ptx_sym *from)
 
 static int take_regs(struct ptx_graft *g)
 {
-	uint32_t n = (uint32_t)g->guest->regs.len;
+	uint32_t n = (uint32_t)g->source->regs.len;
 	int r;
 
 	g->copy.n_regs = n;
-	g->copy.first_reg = (uint32_t)g->host->regs.len;
+	g->copy.first_reg = (uint32_t)g->target->regs.len;
 	for (uint32_t i = 0; i < n;) {
-		const struct ptx_sym *from = g->guest->regs.at[i].sym;
+		const struct ptx_sym *from = g->source->regs.at[i].sym;
 		struct ptx_sym *to = own_sym(g, from);
 
 		if (!to)
@@ -70,9 +70,9 @@ static int take_regs(struct ptx_graft *g)
 		}
 		/* This can move the registers of both functions, because they can be the same
 		 * function. */
-		r = ptx_declare_regs(g->m, g->host, to);
+		r = ptx_declare_regs(g->m, g->target, to);
 		if (r == 0)
-			r = ptx_add_symbol(g->m, g->host, to);
+			r = ptx_add_symbol(g->m, g->target, to);
 		if (r < 0)
 			return r;
 		i += MAX(from->count, 1);
@@ -107,13 +107,13 @@ static int take_sym(struct ptx_graft *g, struct diag_list *diags, const struct p
 		refuse(g, diags, s, "the type is not known of the variable ", s->sym->name);
 	/* "%r<0>" declares nothing. */
 	if (r == 0 && to->kind != PTX_SYM_REG)
-		r = ptx_add_symbol(g->m, g->host, to);
+		r = ptx_add_symbol(g->m, g->target, to);
 	return r;
 }
 
 static int take_symbols(struct ptx_graft *g, struct diag_list *diags)
 {
-	const ptx_body *body = &g->guest->body;
+	const ptx_body *body = &g->source->body;
 	int r = 0;
 
 	for (size_t i = 0; r == 0 && i < body->len; i++) {
@@ -143,9 +143,9 @@ static const char *name_in_host(
 	const struct ptx_sym *to;
 
 	if (reg != PTX_NO_REG)
-		return ptx_reg_name(g->host, ptx_graft_reg(g, reg), buf, size);
+		return ptx_reg_name(g->target, ptx_graft_reg(g, reg), buf, size);
 	to = ptx_map_get(&g->syms, sym);
-	g->names_param |= !to && sym->kind == PTX_SYM_PARAM && g->guest != g->host;
+	g->names_param |= !to && sym->kind == PTX_SYM_PARAM && g->source != g->target;
 	return to ? to->name : NULL;
 }
 
@@ -187,10 +187,10 @@ static int take_or_refuse(void *user, struct ptx_stmt *s)
 
 static int take_texts(struct ptx_graft *g, struct diag_list *diags)
 {
-	return ptx_walk_texts(g->m, g->guest, take_or_refuse, &(struct taking){g, diags});
+	return ptx_walk_texts(g->m, g->source, take_or_refuse, &(struct taking){g, diags});
 }
 
-int ptx_graft_new(struct ptx_module *m, struct ptx_func *host, const struct ptx_func *guest,
+int ptx_graft_new(struct ptx_module *m, struct ptx_func *target, const struct ptx_func *source,
 	struct diag_list *diags, struct ptx_graft **ret)
 {
 	struct ptx_graft *g = calloc(1, sizeof(*g));
@@ -199,8 +199,8 @@ int ptx_graft_new(struct ptx_module *m, struct ptx_func *host, const struct ptx_
 	if (!g)
 		return -ENOMEM;
 	g->m = m;
-	g->host = host;
-	g->guest = guest;
+	g->target = target;
+	g->source = source;
 	g->copy.m = m;
 	g->copy.syms = &g->syms;
 	g->tag = ptx_new_tag(m);
@@ -226,9 +226,9 @@ void ptx_graft_free(struct ptx_graft *g)
 	free(g);
 }
 
-uint32_t ptx_graft_reg(const struct ptx_graft *g, uint32_t guest_reg)
+uint32_t ptx_graft_reg(const struct ptx_graft *g, uint32_t source_reg)
 {
-	return ptx_copy_reg(&g->copy, guest_reg);
+	return ptx_copy_reg(&g->copy, source_reg);
 }
 
 /* NULL: out of memory. */
@@ -263,29 +263,30 @@ struct ptx_stmt ptx_graft_stmt(struct ptx_graft *g, const struct ptx_stmt *s)
 	return to;
 }
 
-struct ptx_sym *ptx_graft_sym(struct ptx_graft *g, const struct ptx_sym *guest_sym)
+struct ptx_sym *ptx_graft_sym(struct ptx_graft *g, const struct ptx_sym *source_sym)
 {
-	struct ptx_sym *to = ptx_map_get(&g->syms, guest_sym);
+	struct ptx_sym *to = ptx_map_get(&g->syms, source_sym);
 
-	if (!to && (guest_sym->kind != PTX_SYM_PARAM || g->guest == g->host))
-		to = (struct ptx_sym *)guest_sym;
+	if (!to && (source_sym->kind != PTX_SYM_PARAM || g->source == g->target))
+		to = (struct ptx_sym *)source_sym;
 	return to;
 }
 
-void ptx_graft_map(struct ptx_graft *g, const struct ptx_sym *guest_sym, struct ptx_sym *host_sym)
+void ptx_graft_map(
+	struct ptx_graft *g, const struct ptx_sym *source_sym, struct ptx_sym *target_sym)
 {
-	if (ptx_map_put(&g->syms, guest_sym, host_sym) < 0)
+	if (ptx_map_put(&g->syms, source_sym, target_sym) < 0)
 		g->error = -ENOMEM;
 }
 
-int ptx_graft_map_reg(struct ptx_graft *g, uint32_t guest_reg, uint32_t host_reg)
+int ptx_graft_map_reg(struct ptx_graft *g, uint32_t source_reg, uint32_t target_reg)
 {
 	uint32_t *same = g->copy.same[g->copy.n_same];
 
 	if (g->copy.n_same == PTX_COPY_SAME)
 		return -E2BIG;
-	same[0] = guest_reg;
-	same[1] = host_reg;
+	same[0] = source_reg;
+	same[1] = target_reg;
 	g->copy.n_same++;
 	return 0;
 }

@@ -16,7 +16,7 @@
 #include <string.h>
 
 /* One function or variable that is imported. */
-struct guest {
+struct import_sym {
 	struct ptx_sym *sym;
 	const struct ptx_sym *shared; /* the symbol of `into` that replaces it, or NULL */
 	const struct ptx_name *name;  /* the new one */
@@ -27,8 +27,8 @@ struct import {
 	struct ptx_module *into, *own; /* own: the extract */
 	const char *entry, *prefix;
 	struct diag_list *diags;
-	VEC(struct guest) guests;
-	struct ptx_map by_sym;  /* from a symbol of own to its index in guests + 1 */
+	VEC(struct import_sym) syms;
+	struct ptx_map by_sym;  /* from a symbol of own to its index in syms + 1 */
 	struct ptx_map by_name; /* of old names' texts: the new names */
 	uint32_t dynamic_align; /* of own's dynamic shared memory */
 	bool all_shared;        /* of what a function reaches */
@@ -54,11 +54,11 @@ static struct ptx_sym *global_of(const struct ptx_module *m, const char *name)
 	return ptx_find_global(m, name);
 }
 
-static struct guest *guest_of(const struct import *im, const struct ptx_sym *sym)
+static struct import_sym *import_sym_of(const struct import *im, const struct ptx_sym *sym)
 {
 	size_t at = (uintptr_t)ptx_map_get(&im->by_sym, sym);
 
-	return at ? &im->guests.at[at - 1] : NULL;
+	return at ? &im->syms.at[at - 1] : NULL;
 }
 
 /* Returns true if the imported module declares the symbol but does not define it. Such symbols are
@@ -72,13 +72,13 @@ static bool is_extern(const struct import *im, const struct ptx_sym *sym)
 	return sym->linkage & PTX_EXTERN && global_of(im->own, sym->name)->linkage & PTX_EXTERN;
 }
 
-static int list_guests(struct import *im)
+static int list_import_syms(struct import *im)
 {
 	for (size_t i = 0; i < im->own->items.len; i++) {
-		struct guest g = {.sym = ptx_item_sym(&im->own->items.at[i])};
+		struct import_sym g = {.sym = ptx_item_sym(&im->own->items.at[i])};
 		int r = 0;
 
-		if (!g.sym || guest_of(im, g.sym))
+		if (!g.sym || import_sym_of(im, g.sym))
 			continue;
 		g.is_extern = is_extern(im, g.sym);
 		if (g.sym->kind == PTX_SYM_VAR && g.sym->decl && !g.sym->name_at)
@@ -88,8 +88,8 @@ static int list_guests(struct import *im)
 				"");
 		if (r < 0)
 			return r;
-		if (!VEC_PUSH(&im->guests, g) ||
-			ptx_map_put(&im->by_sym, g.sym, (void *)(uintptr_t)im->guests.len) < 0)
+		if (!VEC_PUSH(&im->syms, g) ||
+			ptx_map_put(&im->by_sym, g.sym, (void *)(uintptr_t)im->syms.len) < 0)
 			return -ENOMEM;
 	}
 	return 0;
@@ -159,7 +159,7 @@ static bool is_linked(const struct ptx_sym *sym)
 
 /* Shares an .extern symbol with the target module, if that module has a matching symbol of this
  * name. Another module defines an .extern symbol, and this can be the target module. */
-static int share_extern(struct import *im, struct guest *g)
+static int share_extern(struct import *im, struct import_sym *g)
 {
 	const struct ptx_sym *there = global_of(im->into, g->sym->name);
 
@@ -197,8 +197,8 @@ static int share_dynamic(struct import *im)
 	here = global_of(im->own, one->name);
 	if (here ? !is_dynamic_shared(here) : ptx_is_known(im->own, one->name))
 		return 0;
-	for (size_t i = 0; i < im->guests.len; i++) {
-		struct guest *g = &im->guests.at[i];
+	for (size_t i = 0; i < im->syms.len; i++) {
+		struct import_sym *g = &im->syms.at[i];
 
 		if (!is_dynamic_shared(g->sym))
 			continue;
@@ -246,7 +246,7 @@ static int same_text(
 static void look_at_reached(void *user, const struct ptx_sym *sym)
 {
 	struct import *im = user;
-	const struct guest *g = guest_of(im, sym);
+	const struct import_sym *g = import_sym_of(im, sym);
 
 	im->all_shared &= !g || g->shared;
 }
@@ -258,8 +258,8 @@ static int share_weak(struct import *im)
 {
 	bool again = true;
 
-	for (size_t i = 0; i < im->guests.len; i++) {
-		struct guest *g = &im->guests.at[i];
+	for (size_t i = 0; i < im->syms.len; i++) {
+		struct import_sym *g = &im->syms.at[i];
 		const struct ptx_sym *there = global_of(im->into, g->sym->name);
 		bool same = false;
 		int r;
@@ -276,8 +276,8 @@ static int share_weak(struct import *im)
 	}
 	while (again) {
 		again = false;
-		for (size_t i = 0; i < im->guests.len; i++) {
-			struct guest *g = &im->guests.at[i];
+		for (size_t i = 0; i < im->syms.len; i++) {
+			struct import_sym *g = &im->syms.at[i];
 
 			if (!g->shared || g->sym->kind != PTX_SYM_FUNC || g->is_extern)
 				continue;
@@ -294,14 +294,14 @@ static int find_shared(struct import *im)
 {
 	int r = share_dynamic(im);
 
-	for (size_t i = 0; r == 0 && i < im->guests.len; i++)
-		if (im->guests.at[i].is_extern && !is_dynamic_shared(im->guests.at[i].sym))
-			r = share_extern(im, &im->guests.at[i]);
+	for (size_t i = 0; r == 0 && i < im->syms.len; i++)
+		if (im->syms.at[i].is_extern && !is_dynamic_shared(im->syms.at[i].sym))
+			r = share_extern(im, &im->syms.at[i]);
 	return r == 0 ? share_weak(im) : r;
 }
 
 /* ---- names ---- */
-static bool keeps_name(const struct import *im, const struct guest *g)
+static bool keeps_name(const struct import *im, const struct import_sym *g)
 {
 	const struct ptx_sym *sym = g->sym;
 
@@ -311,7 +311,7 @@ static bool keeps_name(const struct import *im, const struct guest *g)
 	       (sym->linkage & PTX_WEAK && !sym->func->is_entry && !global_of(im->into, sym->name));
 }
 
-static int choose_name(struct import *im, struct guest *g)
+static int choose_name(struct import *im, struct import_sym *g)
 {
 	const char *old = g->sym->name, *text = old;
 	bool taken;
@@ -339,7 +339,7 @@ static int choose_name(struct import *im, struct guest *g)
 static const char *name_now(
 	void *user, uint32_t reg, const struct ptx_sym *sym, char *buf, size_t size)
 {
-	const struct guest *g = reg == PTX_NO_REG ? guest_of(user, sym) : NULL;
+	const struct import_sym *g = reg == PTX_NO_REG ? import_sym_of(user, sym) : NULL;
 
 	return g ? g->name->text : NULL;
 }
@@ -384,12 +384,12 @@ static int rename_all(struct import *im)
 {
 	int r = 0;
 
-	for (size_t i = 0; r == 0 && i < im->guests.len; i++)
-		r = choose_name(im, &im->guests.at[i]);
+	for (size_t i = 0; r == 0 && i < im->syms.len; i++)
+		r = choose_name(im, &im->syms.at[i]);
 	for (size_t i = 0; r == 0 && i < im->own->items.len; i++)
 		r = rename_item(im, &im->own->items.at[i]);
-	for (size_t i = 0; r == 0 && i < im->guests.len; i++) {
-		struct guest *g = &im->guests.at[i];
+	for (size_t i = 0; r == 0 && i < im->syms.len; i++) {
+		struct import_sym *g = &im->syms.at[i];
 
 		g->sym->name = g->name->text;
 		g->sym->name_len = g->name->len;
@@ -416,7 +416,7 @@ static void drop_lines(struct ptx_func *f)
 /* Nothing takes its place. */
 static bool goes_over(const struct import *im, const struct ptx_sym *sym)
 {
-	return !guest_of(im, sym)->shared;
+	return !import_sym_of(im, sym)->shared;
 }
 
 /* Returns the index of the module's first function with a body. */
@@ -447,11 +447,11 @@ static size_t print_front(const struct import *im, struct strbuf *out)
 	const struct ptx_module *own = im->own;
 	size_t n = 0;
 
-	for (size_t i = 0; i < im->guests.len; i++) {
-		const struct ptx_sym *sym = im->guests.at[i].sym, *shared;
+	for (size_t i = 0; i < im->syms.len; i++) {
+		const struct ptx_sym *sym = im->syms.at[i].sym, *shared;
 		struct ptx_func declared;
 
-		shared = im->guests.at[i].shared;
+		shared = im->syms.at[i].shared;
 		if (sym->kind != PTX_SYM_FUNC || sym->func->is_entry ||
 			(shared && is_declared(im, shared)))
 			continue;
@@ -623,7 +623,7 @@ int ptx_import(struct ptx_module *into, const struct ptx_module *from, const cha
 		return r;
 	r = check_modules(&im);
 	if (r == 0)
-		r = list_guests(&im);
+		r = list_import_syms(&im);
 	if (r == 0)
 		r = find_shared(&im);
 	if (r == 0)
@@ -631,7 +631,7 @@ int ptx_import(struct ptx_module *into, const struct ptx_module *from, const cha
 	if (r == 0)
 		r = move_over(&im, ret);
 	ptx_module_free(im.own);
-	VEC_FREE(&im.guests);
+	VEC_FREE(&im.syms);
 	VEC_FREE(&im.lines);
 	ptx_map_free(&im.by_sym);
 	ptx_map_free(&im.by_name);

@@ -101,7 +101,7 @@ static int rewrite_module(struct ptx_module *m, struct kernel *k, uint32_t bound
 {
 	/* Do not claim the next blocks early: that costs a register, and it gains nothing
 	 * on the measured kernels (doc/notebook.md). */
-	const struct pass_guest kernel = {.m = m, .name = k->name};
+	const struct pass_kernel kernel = {.m = m, .name = k->name};
 	const struct pass_request rq = {.kernels = &kernel,
 		.n = 1,
 		.in = m,

@@ -31,9 +31,9 @@ words() {
 		done
 }
 
-# share: of the instructions that name registers of a guest, weighed by how often warps ran them, those with
-# one of the other guest among the eight ahead of them or behind them in their block. Blocks end at labels
-# and branches; registers of a guest are %hd_N_..., and what the pass adds for its place %hd_N_hd_...
+# share: of the instructions that name registers of a kernel, weighed by how often warps ran them, those with
+# one of the other kernel among the eight ahead of them or behind them in their block. Blocks end at labels
+# and branches; registers of a kernel are %hd_N_..., and what the pass adds for its place %hd_N_hd_...
 share() {
 	awk 'NR == FNR { if ($1 == "hd_merged") times[$2] += $3; next }
 	function flush(i, j, near) {

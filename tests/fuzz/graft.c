@@ -91,7 +91,7 @@ static void write_graph(struct ptx_module *m, struct ptx_func *f)
 
 /* A function into one without statements, which is then flat. */
 static void graft(
-	struct ptx_module *m, const struct ptx_func *guest, unsigned n, struct diag_list *d)
+	struct ptx_module *m, const struct ptx_func *source, unsigned n, struct diag_list *d)
 {
 	static const char text[] = ".visible .entry fuzz_host%u()\n{\n}\n";
 	struct ptx_func *host;
@@ -103,11 +103,12 @@ static void graft(
 		return;
 	snprintf(name, sizeof(name), "fuzz_host%u", n);
 	host = ptx_find_func(m, name);
-	if (!worked(ptx_graft_new(m, host, guest, d, &g), "graft", d, m))
+	if (!worked(ptx_graft_new(m, host, source, d, &g), "graft", d, m))
 		return;
-	for (size_t i = 0; i < guest->params.len + guest->rets.len; i++) {
-		struct ptx_sym *p = i < guest->params.len ? guest->params.at[i]
-							  : guest->rets.at[i - guest->params.len];
+	for (size_t i = 0; i < source->params.len + source->rets.len; i++) {
+		struct ptx_sym *p = i < source->params.len
+					    ? source->params.at[i]
+					    : source->rets.at[i - source->params.len];
 		char decl[64];
 
 		if (p->space == PTX_REG || (p->name_len == 1 && *p->name == '_'))
@@ -116,8 +117,8 @@ static void graft(
 		ptx_graft_map(g, p, ptx_add_param(m, host, d, decl));
 	}
 	if (ptx_graft_head(g, &host->body) == 0)
-		for (size_t i = 0; i < guest->body.len; i++)
-			if (!VEC_PUSH(&host->body, ptx_graft_stmt(g, &guest->body.at[i])))
+		for (size_t i = 0; i < source->body.len; i++)
+			if (!VEC_PUSH(&host->body, ptx_graft_stmt(g, &source->body.at[i])))
 				abort();
 	if (ptx_graft_error(g))
 		host->body.len = 0;

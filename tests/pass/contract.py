@@ -7,7 +7,7 @@ usage: contract.py ARCH FORM PLAIN[:KERNEL]...
 
 ptxas notes which line of the PTX each of its instructions comes from, and nvdisasm says so (-gp). A sum
 of which an fma has come is fused; if one of its products has no instruction of its own any more, with
-that one. A sum of the form is known by its operation and its registers, less the prefix that guests'
+that one. A sum of the form is known by its operation and its registers, less the prefix that kernels'
 have. With KERNEL, forms have another entry. Every copy of a sum has to be fused as it is in the kernel:
 prints those that are not, and how many of which there are. PTXAS and NVDISASM, or those on the PATH.
 """

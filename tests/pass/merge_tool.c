@@ -12,7 +12,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-static void read_guest(char **argv, struct pass_guest *g)
+static void read_kernel(char **argv, struct pass_kernel *g)
 {
 	g->m = read_module(argv[0]);
 	g->name = argv[1];
@@ -23,8 +23,8 @@ static void read_guest(char **argv, struct pass_guest *g)
 
 int main(int argc, char **argv)
 {
-	struct pass_guest guests[CTL_MAX_MERGED] = {0};
-	struct pass_request rq = {.kernels = guests};
+	struct pass_kernel kernels[CTL_MAX_MERGED] = {0};
+	struct pass_request rq = {.kernels = kernels};
 	struct pass_form form;
 	struct strbuf out = {0};
 	unsigned n = 0;
@@ -32,14 +32,14 @@ int main(int argc, char **argv)
 
 	arena_init(&arena, 0);
 	for (int i = 1; i + 3 < argc && n < CTL_MAX_MERGED; i += 4)
-		read_guest(argv + i, &guests[n++]);
+		read_kernel(argv + i, &kernels[n++]);
 	if (n == 0)
 		fail("usage: merge_tool FILE KERNEL X,Y,Z BYTES...");
 	diag_init(&diags, &arena, "merged", NULL, 0);
 	rq.n = n;
 	r = pass_run(pass_find("merge"), &rq, &diags, &form);
 	if (r == -ENOTSUP) {
-		fprintf(stderr, "%s: %s\n", guests[form.which].name,
+		fprintf(stderr, "%s: %s\n", kernels[form.which].name,
 			form.verdict.reason ? form.verdict.reason
 					    : "modules that do not go together");
 		return 2;
@@ -51,7 +51,7 @@ int main(int argc, char **argv)
 	strbuf_finish(&out);
 	ptx_module_free(form.m);
 	for (unsigned k = 0; k < n; k++)
-		ptx_module_free((struct ptx_module *)guests[k].m);
+		ptx_module_free((struct ptx_module *)kernels[k].m);
 	arena_finish(&arena);
 	return 0;
 }

@@ -51,14 +51,14 @@ static unsigned drop_gatherings(struct ptx_func *f, struct pass_recorded *rec)
 static void test_gatherings(void **state)
 {
 	static const struct pass_weave_options options = {0};
-	struct pass_guest guests[2] = {
+	struct pass_kernel kernels[2] = {
 		{.name = "va", .block = {256, 1, 1}}, {.name = "async_copy", .block = {64, 1, 1}}};
 	struct pass_record record = {0};
 	struct pass_verdict verdict;
 	struct pass_merged form;
 	struct diag_list diags;
 	struct ptx_module *from[2], *made[2], *m;
-	struct pass_result result = {.n = 2, .guests = guests, .record = &record, .form = &form};
+	struct pass_result result = {.n = 2, .kernels = kernels, .record = &record, .form = &form};
 	struct arena arena;
 	struct ptx_func *f;
 	bool apart = false;
@@ -68,13 +68,13 @@ static void test_gatherings(void **state)
 	arena_init(&arena, 0);
 	diag_init(&diags, &arena, "test", NULL, 0);
 	for (unsigned k = 0; k < 2; k++) {
-		guests[k].m = from[k] = read_module(k, &diags);
-		assert_int_equal(pass_predicate(&guests[k], false, &diags, &made[k]), 0);
+		kernels[k].m = from[k] = read_module(k, &diags);
+		assert_int_equal(pass_predicate(&kernels[k], false, &diags, &made[k]), 0);
 		if (made[k])
-			guests[k].m = made[k];
+			kernels[k].m = made[k];
 	}
 	assert_int_equal(
-		pass_weave(guests, 2, &options, &diags, &m, &form, &verdict, &which, &record), 0);
+		pass_weave(kernels, 2, &options, &diags, &m, &form, &verdict, &which, &record), 0);
 	assert_null(form.woven.why.reason);
 	f = ptx_find_func(m, CTL_MERGE_ENTRY);
 	result.m = m;

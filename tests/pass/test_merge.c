@@ -52,12 +52,12 @@ struct made {
 	struct pass_merged form;
 };
 
-/* Each of threads[0, n) a block of that many, of the kernel of that name; fits as in pass_guest. */
+/* Each of threads[0, n) a block of that many, of the kernel of that name; fits as in pass_kernel. */
 static void make(struct made *t, unsigned n, const char *const *names, const uint32_t *threads,
 	const uint32_t *fits)
 {
-	struct pass_guest guests[CTL_MAX_MERGED] = {0};
-	struct pass_request rq = {.kernels = guests, .n = n};
+	struct pass_kernel kernels[CTL_MAX_MERGED] = {0};
+	struct pass_request rq = {.kernels = kernels, .n = n};
 	struct pass_form form;
 
 	*t = (struct made){0};
@@ -66,7 +66,7 @@ static void make(struct made *t, unsigned n, const char *const *names, const uin
 	assert_int_equal(ptx_parse(ptx, sizeof(ptx) - 1, 0, &t->diags, &t->from), 0);
 	assert_int_equal(t->diags.errors, 0);
 	for (unsigned k = 0; k < n; k++)
-		guests[k] = (struct pass_guest){.m = t->from,
+		kernels[k] = (struct pass_kernel){.m = t->from,
 			.name = names[k],
 			.block = {threads[k], 1, 1},
 			.fits = fits[k]};
@@ -126,7 +126,7 @@ static void shared_registers(void **state)
 	struct made t;
 
 	make(&t, 3, names, (const uint32_t[]){32, 32, 32}, (const uint32_t[]){0, 0, 0});
-	/* Of the guests' own registers for that, declared all the same, nobody writes but one. */
+	/* Of the kernels' own registers for that, declared all the same, nobody writes but one. */
 	for (int what = 0; what < 2; what++) {
 		const char *p = t.text.at, *name = what ? "_hd_t," : "_hd_s,";
 		char first[8] = "";

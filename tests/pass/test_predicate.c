@@ -38,7 +38,7 @@ static const char *rewritten(const char *text)
 {
 	static char out[4096];
 	struct ptx_module *m = parse(text), *made = NULL;
-	struct pass_guest g = {.m = m, .name = "k", .block = {64, 1, 1}};
+	struct pass_kernel g = {.m = m, .name = "k", .block = {64, 1, 1}};
 	struct strbuf b = {0};
 
 	assert_int_equal(pass_predicate(&g, false, &diags, &made), 0);

@@ -20,7 +20,7 @@ static struct test {
 	struct arena arena;
 	struct diag_list diags;
 	struct ptx_module *plain, *m;
-	struct pass_guest guests[2];
+	struct pass_kernel kernels[2];
 	struct pass_record record;
 	struct pass_merged form;
 	struct pass_result result;
@@ -44,12 +44,12 @@ static struct ptx_module *read_module(void)
 	return m;
 }
 
-static int weave(const struct pass_guest *guests, unsigned n, struct diag_list *diags,
+static int weave(const struct pass_kernel *kernels, unsigned n, struct diag_list *diags,
 	struct ptx_module **ret_m, struct pass_merged *ret, struct pass_verdict *ret_verdict,
 	unsigned *ret_which, struct pass_record *record)
 {
 	static const struct pass_weave_options options = {0};
-	int r = pass_weave(guests, n, &options, diags, ret_m, ret, ret_verdict, ret_which, record);
+	int r = pass_weave(kernels, n, &options, diags, ret_m, ret, ret_verdict, ret_which, record);
 
 	assert_null(ret->woven.why.reason);
 	return r;
@@ -67,13 +67,13 @@ static void make_together(enum way way)
 	unsigned which;
 
 	if (way == EARLY) {
-		t.guests[0].name = "early";
-		t.guests[1].name = "stays";
+		t.kernels[0].name = "early";
+		t.kernels[1].name = "stays";
 	}
 	if (way == LEAVING)
-		t.guests[0].name = "leaving";
+		t.kernels[0].name = "leaving";
 	assert_int_equal(
-		make[way](t.guests, 2, &t.diags, &t.m, &t.form, &verdict, &which, &t.record), 0);
+		make[way](t.kernels, 2, &t.diags, &t.m, &t.form, &verdict, &which, &t.record), 0);
 	t.f = ptx_find_func(t.m, CTL_MERGE_ENTRY);
 	t.result.n = 2;
 	t.result.form = &t.form;
@@ -98,9 +98,9 @@ static void reset(void)
 	arena_init(&t.arena, 0);
 	diag_init(&t.diags, &t.arena, "result", NULL, 0);
 	t.plain = read_module();
-	t.guests[0] = (struct pass_guest){t.plain, "one", {64, 1, 1}, 0};
-	t.guests[1] = (struct pass_guest){t.plain, "other", {128, 1, 1}, 64};
-	t.result.guests = t.guests;
+	t.kernels[0] = (struct pass_kernel){t.plain, "one", {64, 1, 1}, 0};
+	t.kernels[1] = (struct pass_kernel){t.plain, "other", {128, 1, 1}, 64};
+	t.result.kernels = t.kernels;
 	t.result.record = &t.record;
 }
 
@@ -152,7 +152,7 @@ static bool has_text(const struct ptx_func *f, size_t i, const char *text)
 /* The last statement that kernel k's instruction with this text has become. */
 static size_t of(unsigned k, const char *text)
 {
-	const struct ptx_func *plain = ptx_find_func(t.plain, t.guests[k].name);
+	const struct ptx_func *plain = ptx_find_func(t.plain, t.kernels[k].name);
 	const struct pass_recorded *r = recorded();
 	uint32_t insn = 0;
 	size_t at;
@@ -161,7 +161,7 @@ static size_t of(unsigned k, const char *text)
 		insn += plain->body.at[at].kind == PTX_INSN;
 	assert_true(at < plain->body.len);
 	for (size_t i = r->of.len; i-- > 0;)
-		if (r->of.at[i].guest == k && r->of.at[i].insn == insn &&
+		if (r->of.at[i].kernel == k && r->of.at[i].insn == insn &&
 			t.f->body.at[i].kind == PTX_INSN)
 			return i;
 	fail_msg("no statement is `%s`", text);
@@ -174,7 +174,7 @@ static size_t ours(size_t from, const char *text)
 	const struct pass_recorded *r = recorded();
 
 	for (size_t i = from; i < t.f->body.len; i++)
-		if (r->of.at[i].guest == PASS_OURS && has_text(t.f, i, text))
+		if (r->of.at[i].kernel == PASS_OURS && has_text(t.f, i, text))
 			return i;
 	fail_msg("no statement has `%s`", text);
 	return 0;
@@ -280,7 +280,7 @@ static size_t first_of(struct pass_origin origin, size_t from)
 {
 	const struct pass_recorded *r = recorded();
 
-	while (r->of.at[from].guest != origin.guest || r->of.at[from].insn != origin.insn)
+	while (r->of.at[from].kernel != origin.kernel || r->of.at[from].insn != origin.insn)
 		assert_true(++from < r->of.len);
 	return from;
 }
@@ -288,7 +288,7 @@ static size_t first_of(struct pass_origin origin, size_t from)
 static void same_numbers(void)
 {
 	for (size_t i = 0; i < t.f->body.len; i++)
-		if (recorded()->of.at[i].guest == 1 && t.f->body.at[i].kind == PTX_INSN &&
+		if (recorded()->of.at[i].kernel == 1 && t.f->body.at[i].kind == PTX_INSN &&
 			t.f->body.at[i].mn->flags & PTX_F_BARRIER)
 			t.f->body.at[i].opd[0].value -= 2;
 }
@@ -394,7 +394,7 @@ static void lay_over(void)
 	const struct pass_recorded *r = recorded();
 
 	for (size_t i = 0; i < r->of.len; i++)
-		for (unsigned k = 0; r->of.at[i].guest == 1 && t.f->body.at[i].kind == PTX_INSN &&
+		for (unsigned k = 0; r->of.at[i].kernel == 1 && t.f->body.at[i].kind == PTX_INSN &&
 				     k < t.f->body.at[i].n;
 			k++) {
 			struct ptx_opd *o = address(i, k);
@@ -694,20 +694,20 @@ static void test_half_a_warp_that_counts(void **state)
 			pass_merge, pass_fuse_vertical, pass_fuse_horizontal};
 
 		reset();
-		t.guests[0] = (struct pass_guest){t.plain, "counts", {40, 1, 1}, 0};
-		assert_int_equal(make[way](t.guests, 2, &t.diags, &t.m, &t.form, &verdict, &which,
+		t.kernels[0] = (struct pass_kernel){t.plain, "counts", {40, 1, 1}, 0};
+		assert_int_equal(make[way](t.kernels, 2, &t.diags, &t.m, &t.form, &verdict, &which,
 					 &t.record),
 			-ENOTSUP);
 		assert_int_equal(which, 0);
 		assert_string_equal(verdict.reason, "its barriers have a thread count, and the "
 						    "last warp of its blocks is not full");
 		pass_record_finish(&t.record);
-		t.guests[0].block[0] = 64;
+		t.kernels[0].block[0] = 64;
 		make_together(way);
 		t.result.m = t.m;
 		t.result.f = t.f;
 		assert_true(pass_verify(&t.result, &t.diags));
-		t.guests[0].block[0] = 40;
+		t.kernels[0].block[0] = 40;
 		assert_false(pass_verify(&t.result, &t.diags));
 		assert_int_equal(t.diags.len, 1);
 		assert_non_null(strstr(t.diags.at[0].message, "it counts lanes"));

@@ -25,7 +25,7 @@ static struct file {
 } files[FILES_MAX];
 static unsigned n_files;
 
-static struct pass_guest kernels[KERNELS_MAX];
+static struct pass_kernel kernels[KERNELS_MAX];
 static unsigned n_kernels;
 
 static double passes_ms, verify_ms, worst;
@@ -63,7 +63,7 @@ static struct ptx_module *module_of(const char *path)
 
 static void add_kernel(const char *path, const char *name, const char *spec)
 {
-	struct pass_guest g = {.name = name, .block = {1, 1, 1}};
+	struct pass_kernel g = {.name = name, .block = {1, 1, 1}};
 	const char *block = strstr(spec, "--block "), *shared = strstr(spec, "--shared ");
 
 	if (block)
@@ -111,8 +111,8 @@ static void judge(const char *way, const struct pass_result *r, double made_ms)
 	if (!pass_verify(r, &diags)) {
 		printf("FAIL %s", way);
 		for (unsigned k = 0; k < r->n; k++)
-			printf(" %s(%u,%u,%u)", r->guests[k].name, r->guests[k].block[0],
-				r->guests[k].block[1], r->guests[k].block[2]);
+			printf(" %s(%u,%u,%u)", r->kernels[k].name, r->kernels[k].block[0],
+				r->kernels[k].block[1], r->kernels[k].block[2]);
 		printf("\n");
 		show();
 		bad++;
@@ -124,11 +124,11 @@ static void judge(const char *way, const struct pass_result *r, double made_ms)
 	if (ms > worst)
 		worst = ms;
 	if (getenv("VERBOSE"))
-		printf("%s %s: %zu statements, %.3f ms\n", way, r->guests[0].name, r->f->body.len,
+		printf("%s %s: %zu statements, %.3f ms\n", way, r->kernels[0].name, r->f->body.len,
 			ms);
 }
 
-static void together(const struct pass_guest *of, unsigned n)
+static void together(const struct pass_kernel *of, unsigned n)
 {
 	static pass_merge_fn *const make[] = {pass_merge, pass_fuse_vertical, pass_fuse_horizontal};
 	static const char *const names[] = {"merge", "vertical", "horizontal"};
@@ -168,7 +168,7 @@ static const char *path_of(const struct ptx_module *m)
 	return NULL;
 }
 
-static void alone(const struct pass_guest *of, enum pass_order order)
+static void alone(const struct pass_kernel *of, enum pass_order order)
 {
 	struct pass_record record = {0};
 	struct pass_options options = {.record = &record, .order = order};
@@ -234,7 +234,7 @@ int main(int argc, char **argv)
 		}
 		for (unsigned k = argc > 4 ? (unsigned)atoi(argv[4]) : 0; k < n_kernels;
 			k += step) {
-			struct pass_guest two[] = {kernels[i], kernels[(i + k) % n_kernels]};
+			struct pass_kernel two[] = {kernels[i], kernels[(i + k) % n_kernels]};
 
 			together(two, 2);
 		}

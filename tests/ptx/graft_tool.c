@@ -49,29 +49,29 @@ static struct ptx_func *new_host(
 	return host;
 }
 
-static int put_guest(
-	struct ptx_module *m, struct ptx_func *host, const struct ptx_func *guest, ptx_body *body)
+static int put_source(
+	struct ptx_module *m, struct ptx_func *host, const struct ptx_func *source, ptx_body *body)
 {
 	struct ptx_graft *g;
-	int r = ptx_graft_new(m, host, guest, diags, &g);
+	int r = ptx_graft_new(m, host, source, diags, &g);
 
 	if (r < 0)
 		return r;
-	for (size_t i = 0; i < guest->params.len; i++)
-		ptx_graft_map(g, guest->params.at[i], host->params.at[i]);
+	for (size_t i = 0; i < source->params.len; i++)
+		ptx_graft_map(g, source->params.at[i], host->params.at[i]);
 	r = ptx_graft_head(g, body);
-	for (size_t i = 0; r == 0 && i < guest->body.len; i++)
-		if (!VEC_PUSH(body, ptx_graft_stmt(g, &guest->body.at[i])))
+	for (size_t i = 0; r == 0 && i < source->body.len; i++)
+		if (!VEC_PUSH(body, ptx_graft_stmt(g, &source->body.at[i])))
 			r = -ENOMEM;
 	r = r ? r : ptx_graft_error(g);
 	ptx_graft_free(g);
 	return r;
 }
 
-static int graft(struct ptx_module *m, const struct ptx_func *guest, bool twice)
+static int graft(struct ptx_module *m, const struct ptx_func *source, bool twice)
 {
-	char *name = arena_printf(&m->arena, "g_%s", guest->sym->name);
-	struct ptx_func *host = new_host(m, guest, name, twice);
+	char *name = arena_printf(&m->arena, "g_%s", source->sym->name);
+	struct ptx_func *host = new_host(m, source, name, twice);
 	ptx_body body = {0};
 	int r = host ? 0 : -EINVAL;
 
@@ -80,11 +80,11 @@ static int graft(struct ptx_module *m, const struct ptx_func *guest, bool twice)
 			".reg .u32 %%which;\n.reg .pred %%second;\nld.param.u32 %%which, [which];\n"
 			"setp.ne.u32 %%second, %%which, 0;\n@%%second bra $second;\n");
 	if (r == 0)
-		r = put_guest(m, host, guest, &body);
+		r = put_source(m, host, source, &body);
 	if (r == 0 && twice)
 		r = ptx_append(m, host, &body, diags, "ret;\n$second:\n");
 	if (r == 0 && twice)
-		r = put_guest(m, host, guest, &body);
+		r = put_source(m, host, source, &body);
 	if (r == 0)
 		host->body = body;
 	else

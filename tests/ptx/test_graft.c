@@ -27,16 +27,16 @@ static struct ptx_func *new_host(struct module *t, const char *text)
 	return ptx_find_func(t->m, "host");
 }
 
-static struct ptx_graft *put(struct module *t, struct ptx_func *host, const struct ptx_func *guest)
+static struct ptx_graft *put(struct module *t, struct ptx_func *host, const struct ptx_func *source)
 {
 	struct ptx_graft *g;
 
-	assert_int_equal(ptx_graft_new(t->m, host, guest, t->diags, &g), 0);
-	for (size_t i = 0; i < guest->params.len && host != guest; i++)
-		ptx_graft_map(g, guest->params.at[i], host->params.at[i]);
+	assert_int_equal(ptx_graft_new(t->m, host, source, t->diags, &g), 0);
+	for (size_t i = 0; i < source->params.len && host != source; i++)
+		ptx_graft_map(g, source->params.at[i], host->params.at[i]);
 	assert_int_equal(ptx_graft_head(g, &host->body), 0);
-	for (size_t i = 0; i < guest->body.len; i++)
-		assert_true(VEC_PUSH(&host->body, ptx_graft_stmt(g, &guest->body.at[i])));
+	for (size_t i = 0; i < source->body.len; i++)
+		assert_true(VEC_PUSH(&host->body, ptx_graft_stmt(g, &source->body.at[i])));
 	assert_int_equal(ptx_graft_error(g), 0);
 	return g;
 }

@@ -214,7 +214,7 @@ static void without_prefix(void **state)
 	finish(&from);
 }
 
-/* A name of the host's dynamic shared memory that means something else in the guest. */
+/* A name of the host's dynamic shared memory that means something else in the source. */
 static void captured(void **state)
 {
 	struct module t = parse_ok(HEAD("8.0", "sm_80") ".extern .shared .align 4 .b8 dyn[];\n");

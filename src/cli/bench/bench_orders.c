@@ -119,7 +119,7 @@ static int spec_read(struct orders *o)
 static int form_text(struct orders *o, unsigned which, struct strbuf *ret)
 {
 	struct orders_form *f = &o->of[which];
-	const struct pass_guest kernel = {.m = f->k.src.module, .name = o->row->kernel};
+	const struct pass_kernel kernel = {.m = f->k.src.module, .name = o->row->kernel};
 	const struct pass_request rq = {.kernels = &kernel,
 		.n = 1,
 		.in = f->k.src.module,

@@ -32,7 +32,7 @@ struct job {
 
 static int rewrite_kernel(struct job *j)
 {
-	const struct pass_guest kernel = {.m = j->k.src.module, .name = j->k.entry};
+	const struct pass_kernel kernel = {.m = j->k.src.module, .name = j->k.entry};
 	const struct pass_request rq = {.kernels = &kernel,
 		.n = 1,
 		.in = j->k.src.module,

@@ -23,7 +23,7 @@ void woven_print(const struct spec specs[2], const struct pass_woven *w, const c
 			prefix, w->of[k].woven, w->of[k].instructions, specs[k].kernel);
 	for (unsigned i = 0; i < w->n_apart; i++)
 		strbuf_printf(out, "%skernel '%s', line %" PRIu32 ": %s\n", prefix,
-			specs[w->apart[i].guest].kernel, w->apart[i].line, w->apart[i].why);
+			specs[w->apart[i].kernel].kernel, w->apart[i].line, w->apart[i].why);
 }
 
 void woven_json(struct json *j, const struct spec specs[2], const struct pass_woven *w)
@@ -42,7 +42,7 @@ void woven_json(struct json *j, const struct spec specs[2], const struct pass_wo
 	json_begin_array(j, "apart");
 	for (unsigned i = 0; i < w->n_apart; i++) {
 		json_begin_object(j, NULL);
-		json_uint(j, "number", w->apart[i].guest + 1u);
+		json_uint(j, "number", w->apart[i].kernel + 1u);
 		json_uint(j, "line", w->apart[i].line);
 		json_str(j, "why", w->apart[i].why);
 		json_end(j, '}');

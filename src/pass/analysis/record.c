@@ -54,7 +54,7 @@ int pass_record_func(struct pass_record *r, const struct ptx_func *f, const pass
 	struct pass_recorded to = {.f = f};
 
 	for (size_t i = 0; i < n->len; i++) {
-		struct pass_origin o = {n->at[i] == PASS_OURS ? PASS_OURS : r->guest, n->at[i]};
+		struct pass_origin o = {n->at[i] == PASS_OURS ? PASS_OURS : r->kernel, n->at[i]};
 
 		if (!VEC_PUSH(&to.of, o))
 			goto fail;

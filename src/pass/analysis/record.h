@@ -12,8 +12,8 @@
 #define PASS_OURS UINT32_MAX
 
 struct pass_origin {
-	uint32_t guest; /* number of the kernel; PASS_OURS: no kernel's statement */
-	uint32_t insn;  /* index of the instruction (PTX_INSN) in the original function */
+	uint32_t kernel; /* number of the kernel; PASS_OURS: no kernel's statement */
+	uint32_t insn;   /* index of the instruction (PTX_INSN) in the original function */
 };
 
 /* The origins of a rewritten function's statements. Statements beyond the end of the array are
@@ -27,7 +27,7 @@ struct pass_record {
 	/* the functions of the rewritten code: the entry, and callees that a pass rewrote. Other
 	 * callees were copied unchanged */
 	VEC(struct pass_recorded) funcs;
-	uint32_t guest; /* kernel whose code is being written */
+	uint32_t kernel; /* kernel whose code is being written */
 	/* number of leading instructions of the body that the original function does not have */
 	uint32_t ignored;
 };

@@ -40,7 +40,7 @@
 
 /* Sets %hd_mp0 if this thread is not the leader. Blocks of the entry have one dimension, unless all
  * kernels have the same block shape. */
-static void put_not_leader(struct guests *x, struct pass_writer *w)
+static void put_not_leader(struct kernels *x, struct pass_writer *w)
 {
 	const uint32_t *b = x->of[0].block;
 
@@ -54,7 +54,7 @@ static void put_not_leader(struct guests *x, struct pass_writer *w)
 }
 
 /* Returns whether any of the kernels has blocks that may wait for each other. */
-static bool is_rising(const struct guests *x)
+static bool is_rising(const struct kernels *x)
 {
 	bool rising = false;
 
@@ -64,7 +64,7 @@ static bool is_rising(const struct guests *x)
 }
 
 /* Continues at <label><k>, where k is the value of `reg`. */
-static void put_switch(struct guests *x, struct pass_writer *w, const char *reg, const char *label)
+static void put_switch(struct kernels *x, struct pass_writer *w, const char *reg, const char *label)
 {
 	for (unsigned k = 1; k < x->n; k++)
 		pass_emit(w, "setp.eq.u32 %%hd_mp1, %s, %u;\n@%%hd_mp1 bra %s%u;\n", reg, k, label,
@@ -86,7 +86,7 @@ static void put_flag(struct pass_writer *w, unsigned bit)
 /* Assigns a kernel to the worker: the first one whose ctl_merge.upto is above the worker's number
  * %hd_mr2. If there is none, the workers of another launch do this worker's share, so the worker is
  * finished with all kernels. */
-static void put_kind(struct guests *x, struct pass_writer *w)
+static void put_kind(struct kernels *x, struct pass_writer *w)
 {
 	pass_put(w, "ld.param.u32 %hd_mr3, " M_SHIFT ";\n"
 		    "add.u32 %hd_mr2, %hd_mr2, %hd_mr3;\n"
@@ -114,7 +114,7 @@ static void put_kind(struct guests *x, struct pass_writer *w)
  * - CTL_APART: the number of the SM
  * - CTL_PARTITION: the block's number times ctl_merge.stride, modulo the number of blocks
  * - CTL_MIXED: the number of workers that started on this SM before */
-static void put_keep(struct guests *x, struct pass_writer *w)
+static void put_keep(struct kernels *x, struct pass_writer *w)
 {
 	pass_emit(w,
 		"mov.u32 %%hd_mr2, %%ctaid.x;\n"
@@ -154,19 +154,19 @@ static void put_keep(struct guests *x, struct pass_writer *w)
 		    "$hd_begun:\n");
 }
 
-static void put_head(struct guests *x, struct pass_writer *w)
+static void put_head(struct kernels *x, struct pass_writer *w)
 {
 	pass_put(w, ".shared .align 16 .b8 hd_pick[32];\n"
 		    ".reg .b32 %hd_mk; .reg .b32 %hd_ms; .reg .b32 %hd_mr<8>;\n"
 		    ".reg .b64 %hd_md<4>; .reg .pred %hd_mp<4>;\n"
 		    ".reg .b32 %hd_n;\n");
 	for (unsigned k = 0; k < x->n; k++)
-		guests_put_piece(x, w, k, MERGE_DECLARE);
+		kernels_put_piece(x, w, k, MERGE_DECLARE);
 	pass_emit(w, "mov.u32 %%hd_ms, %d;\n", NOTHING);
 	put_not_leader(x, w);
 	pass_put(w, "@%hd_mp0 bra $hd_all;\n");
 	for (unsigned k = 0; k < x->n; k++) {
-		guests_put_piece(x, w, k, MERGE_ENTER);
+		kernels_put_piece(x, w, k, MERGE_ENTER);
 		pass_emit(w,
 			"bra $hd_in%u;\n%s:\nor.b32 %%hd_ms, %%hd_ms, %u;\n"
 			"$hd_in%u:\n",
@@ -194,7 +194,7 @@ static void put_over(struct pass_writer *w, const char *reg)
  * kernel, it increments the counter again, at most as many times as there are kernels: other
  * workers increment it, too, so one worker might get the same kernel each time. Then it chooses the
  * next kernel with which it is not finished. */
-static void put_draw(struct guests *x, struct pass_writer *w)
+static void put_draw(struct kernels *x, struct pass_writer *w)
 {
 	pass_emit(w,
 		"ld.param.u32 %%hd_mr4, " M_ORDER ";\n"
@@ -220,7 +220,7 @@ static void put_draw(struct guests *x, struct pass_writer *w)
  * kernel that is next, or that the worker is assigned to. If the worker is finished with that
  * kernel, chooses the next one. A worker with an assigned kernel does so only with CTL_HELP,
  * otherwise it chooses none. */
-static void put_seek(struct guests *x, struct pass_writer *w, const char *at, bool draws)
+static void put_seek(struct kernels *x, struct pass_writer *w, const char *at, bool draws)
 {
 	unsigned all = (1u << x->n) - 1;
 
@@ -265,13 +265,13 @@ static void put_seek(struct guests *x, struct pass_writer *w, const char *at, bo
 		at, x->n, at, at);
 }
 
-static void put_choice(struct guests *x, struct pass_writer *w)
+static void put_choice(struct kernels *x, struct pass_writer *w)
 {
 	pass_emit(w, "%s:\n", x->of[0].to[MERGE_TOP]->name);
 	/* If other blocks may wait for this block, all its threads must finish before the worker
 	 * claims another block. */
 	if (is_rising(x))
-		guests_put_barrier(x, w);
+		kernels_put_barrier(x, w);
 	put_not_leader(x, w);
 	pass_emit(w,
 		"@%%hd_mp0 bra $hd_sync;\n"
@@ -286,7 +286,7 @@ static void put_choice(struct guests *x, struct pass_writer *w)
 	put_switch(x, w, "%hd_mk", "$hd_claim");
 	for (unsigned k = 0; k < x->n; k++) {
 		pass_emit(w, "$hd_claim%u:\n", k);
-		guests_put_piece(x, w, k, MERGE_CLAIM);
+		kernels_put_piece(x, w, k, MERGE_CLAIM);
 		pass_emit(w,
 			"%s:\nor.b32 %%hd_ms, %%hd_ms, %u;\nbra $hd_choose;\n"
 			"%s:\nmov.u32 %%hd_mk, %u;\n"
@@ -298,7 +298,7 @@ static void put_choice(struct guests *x, struct pass_writer *w)
 
 /* Makes the next claim before the chosen blocks run, so that the memory access overlaps with their
  * execution. */
-static void put_ahead(struct guests *x, struct pass_writer *w)
+static void put_ahead(struct kernels *x, struct pass_writer *w)
 {
 	if (is_rising(x))
 		return;
@@ -315,7 +315,7 @@ static void put_ahead(struct guests *x, struct pass_writer *w)
 	put_switch(x, w, "%hd_mk", "$hd_ahead");
 	for (unsigned k = 0; k < x->n; k++) {
 		pass_emit(w, "$hd_ahead%u:\n", k);
-		guests_put_piece(x, w, k, MERGE_AHEAD);
+		kernels_put_piece(x, w, k, MERGE_AHEAD);
 		if (k + 1 < x->n)
 			pass_put(w, "bra $hd_next_none;\n");
 	}
@@ -372,7 +372,7 @@ static void put_count_worker(struct pass_writer *w, const char *reg, bool more)
 	pass_emit(w, "$hd_uncounted%d:\n", more);
 }
 
-static void put_counts(struct guests *x, struct pass_writer *w)
+static void put_counts(struct kernels *x, struct pass_writer *w)
 {
 	pass_emit(w,
 		"and.b32 %%hd_mr2, %%hd_ms, 255;\n"
@@ -383,7 +383,7 @@ static void put_counts(struct guests *x, struct pass_writer *w)
 	put_switch(x, w, "%hd_mr2", "$hd_count");
 	for (unsigned k = 0; k < x->n; k++) {
 		pass_emit(w, "$hd_count%u:\n", k);
-		guests_put_piece(x, w, k, MERGE_COUNT);
+		kernels_put_piece(x, w, k, MERGE_COUNT);
 		pass_put(w, k + 1 < x->n ? "bra $hd_counted;\n" : "$hd_counted:\n");
 	}
 	put_times(w);
@@ -391,7 +391,7 @@ static void put_counts(struct guests *x, struct pass_writer *w)
 
 /* Leaves the launches with which this worker is finished, after their blocks are counted. If no
  * kernel was chosen, leaves all launches. */
-static void put_leaves(struct guests *x, struct pass_writer *w)
+static void put_leaves(struct kernels *x, struct pass_writer *w)
 {
 	unsigned all = (1u << x->n) - 1;
 
@@ -417,7 +417,7 @@ static void put_leaves(struct guests *x, struct pass_writer *w)
 			"setp.eq.u32 %%hd_mp1, %%hd_mr5, 0;\n"
 			"@%%hd_mp1 bra %s;\n",
 			1u << k, x->of[k].to[MERGE_LEFT]->name);
-		guests_put_piece(x, w, k, MERGE_LEAVE);
+		kernels_put_piece(x, w, k, MERGE_LEAVE);
 		pass_emit(w, "%s:\n", x->of[k].to[MERGE_LEFT]->name);
 	}
 	pass_put(w, "$hd_stay:\n");
@@ -428,7 +428,7 @@ static void put_leaves(struct guests *x, struct pass_writer *w)
 		    "$hd_begins:\n");
 }
 
-static void put_sync(struct guests *x, struct pass_writer *w)
+static void put_sync(struct kernels *x, struct pass_writer *w)
 {
 	pass_emit(w,
 		"$hd_now_none:\nbfe.u32 %%hd_mr4, %%hd_ms, %d, 3;\n$hd_chosen:\n"
@@ -439,7 +439,7 @@ static void put_sync(struct guests *x, struct pass_writer *w)
 	 * reconverge before the barrier (emit.h: WHOLE_WARP). */
 	pass_put(w, "st.shared.u32 [%hd_mr0], %hd_mk;\n"
 		    "$hd_sync:\n" WHOLE_WARP);
-	guests_put_barrier(x, w);
+	kernels_put_barrier(x, w);
 	pass_put(w, find_word);
 	pass_put(w, "ld.shared.u32 %hd_mk, [%hd_mr0];\n"
 		    "xor.b32 %hd_ms, %hd_ms, 0x80000000;\n");
@@ -461,7 +461,7 @@ static void put_sync(struct guests *x, struct pass_writer *w)
 
 /* Emits the code that runs kernel k. Warps that the kernel's block does not have skip it. The vote
  * shows ptxas that warps are whole. */
-static void put_run(struct guests *x, struct pass_writer *w, unsigned k)
+static void put_run(struct kernels *x, struct pass_writer *w, unsigned k)
 {
 	pass_emit(w, "$hd_run%u:\n", k);
 	if (x->of[k].at.threads)
@@ -471,10 +471,10 @@ static void put_run(struct guests *x, struct pass_writer *w, unsigned k)
 			"vote.sync.any.pred %%hd_mp1, %%hd_mp1, -1;\n"
 			"@%%hd_mp1 bra %s;\n",
 			x->of[k].threads, x->of[k].to[MERGE_TOP]->name);
-	guests_put_piece(x, w, k, MERGE_RUN);
+	kernels_put_piece(x, w, k, MERGE_RUN);
 }
 
-void pass_emit_merged(struct guests *x, struct pass_writer *w)
+void pass_emit_merged(struct kernels *x, struct pass_writer *w)
 {
 	put_head(x, w);
 	put_choice(x, w);

@@ -5,7 +5,7 @@
 #ifndef HEDDLE_EMIT_MERGE_H
 #define HEDDLE_EMIT_MERGE_H
 
-#include "pass/fuse/guests.h"
+#include "pass/fuse/kernels.h"
 
 #define MERGE_PARAM ".param .align 8 .b8 hd_merge[64]"
 
@@ -24,6 +24,6 @@ enum merge_piece {
 /* Labels that the sequences jump to. */
 enum merge_exit { MERGE_LATE, MERGE_OK, MERGE_NONE, MERGE_LEFT, MERGE_TOP, MERGE_EXITS };
 
-void pass_emit_merged(struct guests *x, struct pass_writer *w);
+void pass_emit_merged(struct kernels *x, struct pass_writer *w);
 
 #endif

@@ -26,34 +26,34 @@ static const char ids[] = "mov.u32 %hd_x, %ctaid.x;\n"
 			  "@%hd_p1 bra $hd_out;\n"
 			  "ld.param.u32 %hd_r1, " A_INVERSE_X ";\n";
 
-static int make_pieces(struct guests *x, unsigned k)
+static int make_pieces(struct kernels *x, unsigned k)
 {
 	static const char *const names[] = {"$hd_out"};
-	struct guest *g = &x->of[k];
+	struct kernel *g = &x->of[k];
 	struct pass_writer w = {.m = x->m, .f = g->f, .diags = x->diags, .record = x->record};
-	int r = guests_begin(x, k, &w);
+	int r = kernels_begin(x, k, &w);
 
 	if (r < 0)
 		return r;
 	g->from[FUSE_RUN] = w.out.len;
 	pass_put(&w, ids);
 	pass_emit_multiply(&w, g->facts.callees.at[0].reads + PASS_CTAID);
-	guests_rounds_ready(g, &w);
-	guests_put_body(x, k, &w);
+	kernels_rounds_ready(g, &w);
+	kernels_put_body(x, k, &w);
 	if (!g->at.real_exits)
 		pass_emit_block_end(&w, &g->at);
 	g->from[FUSE_PIECES] = w.out.len;
-	guests_put_exits(g, &w, names, FUSE_EXITS);
+	kernels_put_exits(g, &w, names, FUSE_EXITS);
 	g->to[FUSE_OUT] = ptx_new_label(x->m, x->host, "out");
 	if (!g->to[FUSE_OUT])
 		w.error = -ENOMEM;
-	return guests_graft(x, k, &w, FUSE_EXITS);
+	return kernels_graft(x, k, &w, FUSE_EXITS);
 }
 
-void fuse_put(struct guests *x, struct pass_writer *w, unsigned k)
+void fuse_put(struct kernels *x, struct pass_writer *w, unsigned k)
 {
-	guests_put_piece(x, w, k, FUSE_DECLARE);
-	guests_put_piece(x, w, k, FUSE_RUN);
+	kernels_put_piece(x, w, k, FUSE_DECLARE);
+	kernels_put_piece(x, w, k, FUSE_RUN);
 	pass_emit(w, "%s:\n", x->of[k].to[FUSE_OUT]->name);
 }
 
@@ -68,37 +68,37 @@ void fuse_skip(struct pass_writer *w, uint32_t from, const char *label, unsigned
 		from, label, number);
 }
 
-int fuse_fit(struct guests *x, unsigned k, const struct pass_guest *from)
+int fuse_fit(struct kernels *x, unsigned k, const struct pass_kernel *from)
 {
 	struct pass_verdict why;
-	int r = guests_fit(x, k, &from[k]);
+	int r = kernels_fit(x, k, &from[k]);
 
 	if (r != -ENOTSUP)
 		return r;
 	why = x->verdict;
 	x->of[k].at.real_exits = true;
-	r = guests_fit(x, k, &from[k]);
+	r = kernels_fit(x, k, &from[k]);
 	if (r == -ENOTSUP)
 		x->verdict = why;
 	return r;
 }
 
-static int make_fused(const struct fuse_way *way, struct guests *x, const struct pass_guest *from,
+static int make_fused(const struct fuse_way *way, struct kernels *x, const struct pass_kernel *from,
 	struct pass_merged *ret)
 {
 	struct pass_writer w = {.diags = x->diags};
-	int r = guests_import(x, from, CTL_MERGE_ENTRY);
+	int r = kernels_import(x, from, CTL_MERGE_ENTRY);
 
 	for (unsigned k = 0; r == 0 && k < x->n; k++) {
 		r = way->begin(x, k);
 		if (r == 0)
-			r = guests_look(x, k, &from[k]);
+			r = kernels_look(x, k, &from[k]);
 		ret->shared_bytes = MAX(ret->shared_bytes, x->of[k].shared_bytes);
 	}
 	if (r == 0)
 		r = way->place(x, from);
 	if (r == 0)
-		r = guests_params(x, NULL, ret);
+		r = kernels_params(x, NULL, ret);
 	for (unsigned k = 0; r == 0 && k < x->n; k++)
 		r = make_pieces(x, k);
 	if (r < 0)
@@ -108,14 +108,14 @@ static int make_fused(const struct fuse_way *way, struct guests *x, const struct
 	pass_put(&w, ".reg .b32 %hd_mr<2>; .reg .pred %hd_mp<2>; .reg .b32 %hd_n;\n");
 	way->write(x, &w);
 	pass_put(&w, "ret;\n");
-	return guests_seal(x, &w, ret->block);
+	return kernels_seal(x, &w, ret->block);
 }
 
-int pass_fuse(const struct fuse_call *call, const struct pass_guest *from, unsigned n,
+int pass_fuse(const struct fuse_call *call, const struct pass_kernel *from, unsigned n,
 	struct diag_list *diags, struct ptx_module **ret_m, struct pass_merged *ret,
 	struct pass_verdict *ret_verdict, unsigned *ret_which, struct pass_record *record)
 {
-	struct guests *x = n < 1 || n > CTL_MAX_MERGED ? NULL : calloc(1, sizeof(*x));
+	struct kernels *x = n < 1 || n > CTL_MAX_MERGED ? NULL : calloc(1, sizeof(*x));
 	int r;
 
 	if (!x)
@@ -129,7 +129,7 @@ int pass_fuse(const struct fuse_call *call, const struct pass_guest *from, unsig
 	*ret = (struct pass_merged){.block = {call->threads, 1, 1}};
 	r = make_fused(call->way, x, from, ret);
 	*ret_which = x->which;
-	guests_finish(x, r, ret_verdict);
+	kernels_finish(x, r, ret_verdict);
 	*ret_m = x->m;
 	free(x);
 	return r;

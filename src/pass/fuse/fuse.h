@@ -6,35 +6,35 @@
 #ifndef HEDDLE_FUSE_H
 #define HEDDLE_FUSE_H
 
-#include "pass/fuse/guests.h"
+#include "pass/fuse/kernels.h"
 
 struct fuse_way {
 	/* Called before kernel k is analyzed. Sets which threads of the block run the kernel, and
 	 * where its shared memory begins. */
-	int (*begin)(struct guests *x, unsigned k);
+	int (*begin)(struct kernels *x, unsigned k);
 	/* Called after all kernels are analyzed. Sets exits and barriers, and checks with
-	 * guests_fit that each body works at its place. */
-	int (*place)(struct guests *x, const struct pass_guest *from);
-	void (*write)(struct guests *x, struct pass_writer *w);
+	 * kernels_fit that each body works at its place. */
+	int (*place)(struct kernels *x, const struct pass_kernel *from);
+	void (*write)(struct kernels *x, struct pass_writer *w);
 };
 struct fuse_call {
 	const struct fuse_way *way;
-	void *user;             /* guests.user, for the functions above */
+	void *user;             /* kernels.user, for the functions above */
 	uint32_t threads;       /* of the entry's blocks */
 	uint32_t max_registers; /* register limit for ptxas; 0: none */
 };
 /* The other parameters are those of pass_fuse_* (merge.h). */
-int pass_fuse(const struct fuse_call *call, const struct pass_guest *from, unsigned n,
+int pass_fuse(const struct fuse_call *call, const struct pass_kernel *from, unsigned n,
 	struct diag_list *diags, struct ptx_module **ret_m, struct pass_merged *ret,
 	struct pass_verdict *ret_verdict, unsigned *ret_which, struct pass_record *record);
 
 /* Emits code that runs kernel k's block with the launch's block number, if there is one. All
  * threads of the kernel must reach this code. */
-void fuse_put(struct guests *x, struct pass_writer *w, unsigned k);
+void fuse_put(struct kernels *x, struct pass_writer *w, unsigned k);
 /* Decides how the threads of kernel k exit: if possible they stay and execute later barriers
  * (rounds.c), otherwise they really exit. Returns -ENOTSUP if both are impossible, with the reason
  * why they cannot stay. */
-int fuse_fit(struct guests *x, unsigned k, const struct pass_guest *from);
+int fuse_fit(struct kernels *x, unsigned k, const struct pass_kernel *from);
 /* Emits a jump of the threads from number `from` on, which are whole warps, to the label that
  * consists of `label` and `number`. */
 void fuse_skip(struct pass_writer *w, uint32_t from, const char *label, unsigned number);

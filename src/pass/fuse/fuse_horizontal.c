@@ -10,12 +10,12 @@
 #include <errno.h>
 #include <inttypes.h>
 
-static int begin(struct guests *x, unsigned k)
+static int begin(struct kernels *x, unsigned k)
 {
-	struct guest *before = k ? &x->of[k - 1] : NULL;
+	struct kernel *before = k ? &x->of[k - 1] : NULL;
 
 	if (x->threads > PASS_MAX_THREADS)
-		return guests_refuse(x, k,
+		return kernels_refuse(x, k,
 			"side by side, the blocks need %" PRIu32 " threads: at most %u", x->threads,
 			PASS_MAX_THREADS);
 	if (!before)
@@ -26,7 +26,7 @@ static int begin(struct guests *x, unsigned k)
 }
 
 /* Gives each kernel the barrier numbers that follow those of the previous kernels. */
-static int place(struct guests *x, const struct pass_guest *from)
+static int place(struct kernels *x, const struct pass_kernel *from)
 {
 	unsigned next = 0;
 	int r = 0;
@@ -38,13 +38,13 @@ static int place(struct guests *x, const struct pass_guest *from)
 		next += ids ? 32 - (unsigned)__builtin_clz(ids) : 0;
 		r = fuse_fit(x, k, from);
 		if (r == 0 && next > 16)
-			r = guests_refuse(
+			r = kernels_refuse(
 				x, k, "it and the other kernels have more than 16 barriers");
 	}
 	return r;
 }
 
-static void write_all(struct guests *x, struct pass_writer *w)
+static void write_all(struct kernels *x, struct pass_writer *w)
 {
 	for (unsigned k = 0; k < x->n; k++) {
 		if (k + 1 < x->n)
@@ -58,13 +58,13 @@ static void write_all(struct guests *x, struct pass_writer *w)
 
 static const struct fuse_way way = {begin, place, write_all};
 
-int pass_fuse_horizontal(const struct pass_guest *guests, unsigned n, struct diag_list *diags,
+int pass_fuse_horizontal(const struct pass_kernel *kernels, unsigned n, struct diag_list *diags,
 	struct ptx_module **ret_m, struct pass_merged *ret, struct pass_verdict *ret_verdict,
 	unsigned *ret_which, struct pass_record *record)
 {
 	struct fuse_call call = {.way = &way};
 
 	for (unsigned k = 0; k < n && k < CTL_MAX_MERGED; k++)
-		call.threads += (uint32_t)round_up(pass_threads(guests[k].block), 32);
-	return pass_fuse(&call, guests, n, diags, ret_m, ret, ret_verdict, ret_which, record);
+		call.threads += (uint32_t)round_up(pass_threads(kernels[k].block), 32);
+	return pass_fuse(&call, kernels, n, diags, ret_m, ret, ret_verdict, ret_which, record);
 }

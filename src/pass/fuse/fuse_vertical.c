@@ -9,7 +9,7 @@
 
 #include <errno.h>
 
-static int begin(struct guests *x, unsigned k)
+static int begin(struct kernels *x, unsigned k)
 {
 	(void)x;
 	(void)k;
@@ -19,13 +19,13 @@ static int begin(struct guests *x, unsigned k)
 /* Places the kernel that runs last. Its threads may really exit, and it may leave behind state that
  * ends with the block. No other kernel runs in the block then, so its barriers need no thread
  * counts. */
-static int place_last(struct guests *x, unsigned k, const struct pass_guest *from)
+static int place_last(struct kernels *x, unsigned k, const struct pass_kernel *from)
 {
-	struct guest *g = &x->of[k];
+	struct kernel *g = &x->of[k];
 	int r;
 
 	g->at.followed = false;
-	r = guests_fit(x, k, &from[k]);
+	r = kernels_fit(x, k, &from[k]);
 	if (r != -ENOTSUP)
 		return r;
 	g->at.threads = 0;
@@ -35,7 +35,7 @@ static int place_last(struct guests *x, unsigned k, const struct pass_guest *fro
 /* Chooses the kernel that runs last in each block. If one kernel can only run last, chooses that
  * kernel. Returns -ENOTSUP if this applies to several kernels, or if a kernel cannot be fused at
  * all. */
-static int place(struct guests *x, const struct pass_guest *from)
+static int place(struct kernels *x, const struct pass_kernel *from)
 {
 	unsigned last = x->n;
 
@@ -43,7 +43,7 @@ static int place(struct guests *x, const struct pass_guest *from)
 		int r;
 
 		x->of[k].at.followed = true;
-		r = guests_fit(x, k, &from[k]);
+		r = kernels_fit(x, k, &from[k]);
 		if (r == -ENOTSUP && last == x->n) {
 			r = place_last(x, k, from);
 			last = k;
@@ -52,20 +52,20 @@ static int place(struct guests *x, const struct pass_guest *from)
 			return r;
 	}
 	x->last = last < x->n ? last : x->n - 1;
-	return guests_barrier(x);
+	return kernels_barrier(x);
 }
 
-static void write_one(struct guests *x, struct pass_writer *w, unsigned k)
+static void write_one(struct kernels *x, struct pass_writer *w, unsigned k)
 {
 	if (x->of[k].threads < x->threads)
 		fuse_skip(w, x->of[k].threads, "$hd_behind", k);
 	fuse_put(x, w, k);
 	pass_emit(w, "$hd_behind%u:\n", k);
 	if (k != x->last)
-		guests_put_barrier(x, w);
+		kernels_put_barrier(x, w);
 }
 
-static void write_all(struct guests *x, struct pass_writer *w)
+static void write_all(struct kernels *x, struct pass_writer *w)
 {
 	for (unsigned k = 0; k < x->n; k++)
 		if (k != x->last)
@@ -75,7 +75,7 @@ static void write_all(struct guests *x, struct pass_writer *w)
 
 static const struct fuse_way way = {begin, place, write_all};
 
-int pass_fuse_vertical(const struct pass_guest *guests, unsigned n, struct diag_list *diags,
+int pass_fuse_vertical(const struct pass_kernel *kernels, unsigned n, struct diag_list *diags,
 	struct ptx_module **ret_m, struct pass_merged *ret, struct pass_verdict *ret_verdict,
 	unsigned *ret_which, struct pass_record *record)
 {
@@ -83,6 +83,6 @@ int pass_fuse_vertical(const struct pass_guest *guests, unsigned n, struct diag_
 
 	for (unsigned k = 0; k < n && k < CTL_MAX_MERGED; k++)
 		call.threads =
-			MAX(call.threads, (uint32_t)round_up(pass_threads(guests[k].block), 32));
-	return pass_fuse(&call, guests, n, diags, ret_m, ret, ret_verdict, ret_which, record);
+			MAX(call.threads, (uint32_t)round_up(pass_threads(kernels[k].block), 32));
+	return pass_fuse(&call, kernels, n, diags, ret_m, ret, ret_verdict, ret_which, record);
 }

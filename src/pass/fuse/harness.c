@@ -14,7 +14,7 @@
 #include "pass/fuse/harness.h"
 #include "pass/virtual/emit.h"
 
-#include "pass/fuse/guests.h"
+#include "pass/fuse/kernels.h"
 
 #include <errno.h>
 #include <stdio.h>
@@ -32,9 +32,9 @@ const char *const pass_field_names[] = {
 };
 
 struct harness {
-	struct guests *x;
-	struct guest *g;
-	const struct pass_guest *from;
+	struct kernels *x;
+	struct kernel *g;
+	const struct pass_kernel *from;
 	uint32_t fields;
 	struct pass_harness *form;
 };
@@ -54,14 +54,14 @@ static int place_barriers(struct harness *h)
 	unsigned n = ids ? 32 - (unsigned)__builtin_clz(ids) : 0, left;
 
 	if (has_field(h, PASS_FIELD_BARRIERS) && n == 16)
-		return guests_refuse(h->x, 0, "it uses all 16 barriers");
+		return kernels_refuse(h->x, 0, "it uses all 16 barriers");
 	if (has_field(h, PASS_FIELD_BARRIERS))
 		h->g->at.barrier_first = (uint8_t)(16 - MAX(n, 1u));
 	left = (uint16_t) ~(ids << h->g->at.barrier_first);
 	if (h->g->at.barrier_first == 0)
 		left &= ~1u; /* not 0, which surrounding code might use */
 	if (!left)
-		return guests_refuse(h->x, 0, "it uses all 16 barriers, and one more is needed");
+		return kernels_refuse(h->x, 0, "it uses all 16 barriers, and one more is needed");
 	h->x->barrier = 31 - (unsigned)__builtin_clz(left);
 	h->g->at.own_barrier = h->g->at.among_barrier = (uint8_t)h->x->barrier;
 	return 0;
@@ -85,7 +85,7 @@ static int place_body(struct harness *h)
 	at->params = has_field(h, PASS_FIELD_PARAMS) ? "%hd_given" : NULL;
 	at->real_exits = !has_field(h, PASS_FIELD_EXITS);
 	r = place_barriers(h);
-	return r < 0 ? r : guests_fit(h->x, 0, h->from);
+	return r < 0 ? r : kernels_fit(h->x, 0, h->from);
 }
 
 static void fill_form(struct harness *h)
@@ -136,9 +136,9 @@ static void put_ids(struct harness *h, struct pass_writer *w)
 static int make_pieces(struct harness *h)
 {
 	static const char *const names[] = {"$hd_out"};
-	struct guest *g = h->g;
+	struct kernel *g = h->g;
 	struct pass_writer w = {.m = h->x->m, .f = g->f, .diags = h->x->diags};
-	int r = guests_begin(h->x, 0, &w);
+	int r = kernels_begin(h->x, 0, &w);
 
 	if (r < 0)
 		return r;
@@ -147,15 +147,15 @@ static int make_pieces(struct harness *h)
 	g->from[PIECE_RUN] = w.out.len;
 	if (has_field(h, PASS_FIELD_IDS))
 		put_ids(h, &w);
-	guests_rounds_ready(g, &w);
-	guests_put_body(h->x, 0, &w);
+	kernels_rounds_ready(g, &w);
+	kernels_put_body(h->x, 0, &w);
 	if (!g->at.real_exits)
 		pass_emit_block_end(&w, &g->at);
 	g->from[PIECES] = w.out.len;
-	guests_put_exits(g, &w, names, 1);
+	kernels_put_exits(g, &w, names, 1);
 	g->to[0] = ptx_new_label(h->x->m, h->x->host, "out");
 	w.error = w.error || g->to[0] ? w.error : -ENOMEM;
-	return guests_graft(h->x, 0, &w, 1);
+	return kernels_graft(h->x, 0, &w, 1);
 }
 
 /* ---- around it ---- */
@@ -239,7 +239,7 @@ static void put_count(struct harness *h, struct pass_writer *w)
 	pass_put(w, "red.shared.add.u32 [hd_came], 1;\n");
 	if (has_field(h, PASS_FIELD_COUNTS))
 		pass_put(w, "$hd_meet:\n");
-	guests_put_barrier(h->x, w);
+	kernels_put_barrier(h->x, w);
 	pass_emit(w,
 		"ld.volatile.shared.u32 %%hd_mr1, [hd_came];\n"
 		"setp.eq.u32 %%hd_mp0, %%hd_mr1, %u;\n"
@@ -265,8 +265,8 @@ static void put_all(struct harness *h, struct pass_writer *w)
 		pass_put(w, has_field(h, PASS_FIELD_COUNTS) ? "@%hd_mp1 bra $hd_past;\n"
 							    : "@%hd_mp1 ret;\n");
 	}
-	guests_put_piece(h->x, w, 0, PIECE_DECLARE);
-	guests_put_piece(h->x, w, 0, PIECE_RUN);
+	kernels_put_piece(h->x, w, 0, PIECE_DECLARE);
+	kernels_put_piece(h->x, w, 0, PIECE_RUN);
 	if (has_field(h, PASS_FIELD_EXITS))
 		put_count(h, w);
 	pass_emit(w, "ret;\n%s:\nret;\n", h->g->to[0]->name);
@@ -296,30 +296,30 @@ static int declare_param_copy(struct harness *h)
 
 static int make_harness(struct harness *h)
 {
-	struct guests *x = h->x;
+	struct kernels *x = h->x;
 	struct pass_writer w = {.diags = x->diags};
-	int r = guests_import(x, h->from, PASS_HARNESS_ENTRY);
+	int r = kernels_import(x, h->from, PASS_HARNESS_ENTRY);
 
 	if (r == 0)
-		r = guests_settle(x);
+		r = kernels_settle(x);
 	if (r == 0 && has_field(h, PASS_FIELD_THREADS) && x->threads > PASS_MAX_THREADS)
-		return guests_refuse(x, 0,
+		return kernels_refuse(x, 0,
 			"its block and %u more threads exceed the limit of %u threads", FIRST,
 			PASS_MAX_THREADS);
 	h->g->at.first_thread = has_field(h, PASS_FIELD_THREADS) ? FIRST : 0;
 	h->g->shared_at = has_field(h, PASS_FIELD_SHARED) ? AHEAD : 0;
 	if (r == 0)
-		r = guests_look(x, 0, h->from);
+		r = kernels_look(x, 0, h->from);
 	/* After a recursive call lanes may return separately, and ptxas removes a bar.warp.sync
 	 * after the call if the whole entry is uniform. So such kernels are rejected. */
 	if (r == 0 && has_field(h, PASS_FIELD_EXITS) && pass_has(&h->g->facts, PASS_RECURS))
-		return guests_refuse(x, 0, "%s", h->g->facts.found[PASS_RECURS].reason);
+		return kernels_refuse(x, 0, "%s", h->g->facts.found[PASS_RECURS].reason);
 	if (r == 0)
 		r = place_body(h);
 	if (r == 0)
 		r = declare_param_copy(h);
 	if (r == 0)
-		r = guests_harness_params(x);
+		r = kernels_harness_params(x);
 	if (r == 0)
 		r = make_pieces(h);
 	if (r < 0)
@@ -328,7 +328,7 @@ static int make_harness(struct harness *h)
 	w.m = x->m;
 	w.f = x->host;
 	put_all(h, &w);
-	return guests_seal(x, &w, h->form->block);
+	return kernels_seal(x, &w, h->form->block);
 }
 
 /* Adds the fields that the requested ones need. Exited threads that stay are counted (rounds.c). If
@@ -342,11 +342,11 @@ static uint32_t add_needed_fields(uint32_t fields)
 	return fields;
 }
 
-int pass_virtual(const struct pass_guest *guest, uint32_t fields, struct diag_list *diags,
+int pass_virtual(const struct pass_kernel *kernel, uint32_t fields, struct diag_list *diags,
 	struct ptx_module **ret_m, struct pass_harness *ret, struct pass_verdict *ret_verdict)
 {
-	struct guests *x = calloc(1, sizeof(*x));
-	struct harness h = {x, x ? &x->of[0] : NULL, guest, add_needed_fields(fields), ret};
+	struct kernels *x = calloc(1, sizeof(*x));
+	struct harness h = {x, x ? &x->of[0] : NULL, kernel, add_needed_fields(fields), ret};
 	int r;
 
 	if (!x)
@@ -355,9 +355,9 @@ int pass_virtual(const struct pass_guest *guest, uint32_t fields, struct diag_li
 	x->n = 1;
 	x->diags = diags;
 	x->as_is = !(h.fields & PASS_FIELD_THREADS);
-	x->threads = (uint32_t)round_up(pass_threads(guest->block), 32) + (x->as_is ? 0 : FIRST);
+	x->threads = (uint32_t)round_up(pass_threads(kernel->block), 32) + (x->as_is ? 0 : FIRST);
 	r = make_harness(&h);
-	guests_finish(x, r, ret_verdict);
+	kernels_finish(x, r, ret_verdict);
 	*ret_m = x->m;
 	free(x);
 	return r;

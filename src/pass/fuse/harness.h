@@ -47,11 +47,11 @@ struct pass_harness {
 	uint32_t fields; /* with those that the requested fields need */
 };
 
-/* Makes a new module with the entry PASS_HARNESS_ENTRY, for the guest's grid. Returns 0; -ENOTSUP
+/* Makes a new module with the entry PASS_HARNESS_ENTRY, for the kernel's grid. Returns 0; -ENOTSUP
  * with ret_verdict->reason (in the arena of diags) if the body does not work with these changes;
  * -EINVAL with diags (a bug); -ENOMEM. */
-struct pass_guest;
-int pass_virtual(const struct pass_guest *guest, uint32_t fields, struct diag_list *diags,
+struct pass_kernel;
+int pass_virtual(const struct pass_kernel *kernel, uint32_t fields, struct diag_list *diags,
 	struct ptx_module **ret_m, struct pass_harness *ret, struct pass_verdict *ret_verdict);
 
 #endif

@@ -11,7 +11,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-static void put_piece(struct guests *x, unsigned k, struct pass_writer *w, enum merge_piece piece)
+static void put_piece(struct kernels *x, unsigned k, struct pass_writer *w, enum merge_piece piece)
 {
 	const struct pass_place *at = &x->of[k].at;
 
@@ -36,7 +36,7 @@ static void put_piece(struct guests *x, unsigned k, struct pass_writer *w, enum 
 		break;
 	case MERGE_RUN:
 		pass_part_take(w, at);
-		guests_put_body(x, k, w);
+		kernels_put_body(x, k, w);
 		pass_part_again(w, at);
 		break;
 	case MERGE_PIECES:
@@ -55,7 +55,7 @@ static bool find_register(const struct ptx_func *f, const char *name, uint32_t *
 }
 
 /* Makes all kernels use the same registers for the values that live through the bodies. */
-static int share_registers(struct guests *x, unsigned k)
+static int share_registers(struct kernels *x, unsigned k)
 {
 	static const char *const names[] = {WORKER_SHARED};
 	int r = 0;
@@ -71,19 +71,19 @@ static int share_registers(struct guests *x, unsigned k)
 	return r;
 }
 
-static bool name_register(struct guests *x, const char *name, char *buf, size_t size)
+static bool name_register(struct kernels *x, const char *name, char *buf, size_t size)
 {
-	const struct guest *g = &x->of[0];
+	const struct kernel *g = &x->of[0];
 	uint32_t reg;
 
 	return find_register(g->f, name, &reg) &&
 	       ptx_reg_name(x->host, ptx_graft_reg(g->graft, reg), buf, size);
 }
 
-static int name_shared(struct guests *x)
+static int name_shared(struct kernels *x)
 {
 	static const char *const names[] = {WORKER_SHARED};
-	struct guest *g = &x->of[0];
+	struct kernel *g = &x->of[0];
 
 	return name_register(x, names[0], g->slot, sizeof(g->slot)) &&
 			       name_register(x, names[1], g->ticket, sizeof(g->ticket))
@@ -92,54 +92,55 @@ static int name_shared(struct guests *x)
 }
 
 /* Makes the code pieces of a kernel, and a label in the merged entry for each exit of a piece. */
-static int make_pieces(struct guests *x, unsigned k)
+static int make_pieces(struct kernels *x, unsigned k)
 {
 	static const char *const names[] = {
 		"$hd_special", "$hd_ok", "$hd_none", "$hd_ret", "$hd_top"};
 	static const char *const hints[] = {"late", "ok", "none", "left", "pick"};
-	struct guest *g = &x->of[k];
+	struct kernel *g = &x->of[k];
 	struct pass_writer w = {.m = x->m, .f = g->f, .diags = x->diags, .record = x->record};
-	int r = guests_own_args(x, k);
+	int r = kernels_own_args(x, k);
 
 	_Static_assert(
 		ARRAY_LEN(names) == MERGE_EXITS && ARRAY_LEN(hints) == MERGE_EXITS, "one each");
 	_Static_assert(
-		MERGE_PIECES <= GUESTS_MAX_PIECES && MERGE_EXITS <= GUESTS_MAX_EXITS, "room");
+		MERGE_PIECES <= KERNELS_MAX_PIECES && MERGE_EXITS <= KERNELS_MAX_EXITS, "room");
 	if (r < 0)
 		return r;
 	for (unsigned p = 0; p <= MERGE_PIECES; p++) {
 		g->from[p] = w.out.len;
 		put_piece(x, k, &w, (enum merge_piece)p);
 	}
-	guests_put_exits(g, &w, names, MERGE_EXITS);
+	kernels_put_exits(g, &w, names, MERGE_EXITS);
 	for (unsigned i = 0; i < MERGE_EXITS; i++) {
 		g->to[i] = i == MERGE_TOP && k > 0 ? x->of[0].to[i]
 						   : ptx_new_label(x->m, x->host, hints[i]);
 		if (!g->to[i])
 			w.error = -ENOMEM;
 	}
-	r = guests_graft(x, k, &w, MERGE_EXITS);
+	r = kernels_graft(x, k, &w, MERGE_EXITS);
 	if (r == 0 && k > 0)
 		return share_registers(x, k);
 	return r == 0 ? name_shared(x) : r;
 }
 
-static int make_merged(struct guests *x, const struct pass_guest *guests, struct pass_merged *ret)
+static int make_merged(
+	struct kernels *x, const struct pass_kernel *kernels, struct pass_merged *ret)
 {
 	struct pass_writer w = {.diags = x->diags};
-	int r = guests_import(x, guests, CTL_MERGE_ENTRY);
+	int r = kernels_import(x, kernels, CTL_MERGE_ENTRY);
 
 	for (unsigned k = 0; r == 0 && k < x->n; k++) {
-		r = guests_look(x, k, &guests[k]);
+		r = kernels_look(x, k, &kernels[k]);
 		x->of[k].at.merged = x->of[k].at.followed = true;
 		if (r == 0)
-			r = guests_fit(x, k, &guests[k]);
+			r = kernels_fit(x, k, &kernels[k]);
 		ret->shared_bytes = MAX(ret->shared_bytes, x->of[k].shared_bytes);
 	}
 	if (r == 0)
-		r = guests_barrier(x);
+		r = kernels_barrier(x);
 	if (r == 0)
-		r = guests_params(x, MERGE_PARAM, ret);
+		r = kernels_params(x, MERGE_PARAM, ret);
 	for (unsigned k = 0; r == 0 && k < x->n; k++)
 		r = make_pieces(x, k);
 	if (r < 0)
@@ -147,36 +148,36 @@ static int make_merged(struct guests *x, const struct pass_guest *guests, struct
 	w.m = x->m;
 	w.f = x->host;
 	pass_emit_merged(x, &w);
-	return guests_seal(x, &w, ret->block);
+	return kernels_seal(x, &w, ret->block);
 }
 
 /* Returns how many of the entry's blocks must fit on an SM, so that as many threads fit there as of
  * the kernel with the lowest occupancy. 0: the occupancy of some kernel is unknown. */
-static uint32_t least_per_sm(const struct pass_guest *guests, unsigned n, uint32_t threads)
+static uint32_t least_per_sm(const struct pass_kernel *kernels, unsigned n, uint32_t threads)
 {
 	uint32_t least = UINT32_MAX;
 
 	for (unsigned k = 0; k < n; k++) {
-		uint64_t own = round_up(pass_threads(guests[k].block), 32);
+		uint64_t own = round_up(pass_threads(kernels[k].block), 32);
 
-		least = (uint32_t)MIN(least, guests[k].fits * own);
+		least = (uint32_t)MIN(least, kernels[k].fits * own);
 	}
 	return least / threads;
 }
 
-static bool have_same_block(const struct pass_guest *guests, unsigned n)
+static bool have_same_block(const struct pass_kernel *kernels, unsigned n)
 {
 	for (unsigned k = 1; k < n; k++)
-		if (memcmp(guests[k].block, guests[0].block, sizeof(guests[0].block)) != 0)
+		if (memcmp(kernels[k].block, kernels[0].block, sizeof(kernels[0].block)) != 0)
 			return false;
 	return true;
 }
 
-int pass_merge(const struct pass_guest *guests, unsigned n, struct diag_list *diags,
+int pass_merge(const struct pass_kernel *kernels, unsigned n, struct diag_list *diags,
 	struct ptx_module **ret_m, struct pass_merged *ret, struct pass_verdict *ret_verdict,
 	unsigned *ret_which, struct pass_record *record)
 {
-	struct guests *x = calloc(1, sizeof(*x));
+	struct kernels *x = calloc(1, sizeof(*x));
 	int r;
 
 	if (!x || n < 1 || n > CTL_MAX_MERGED) {
@@ -186,17 +187,18 @@ int pass_merge(const struct pass_guest *guests, unsigned n, struct diag_list *di
 	x->n = n;
 	x->diags = diags;
 	x->record = record;
-	x->as_is = have_same_block(guests, n);
+	x->as_is = have_same_block(kernels, n);
 	*ret = (struct pass_merged){.block = {0, 1, 1}};
 	for (unsigned k = 0; k < n; k++)
-		x->threads = MAX(x->threads, (uint32_t)round_up(pass_threads(guests[k].block), 32));
+		x->threads =
+			MAX(x->threads, (uint32_t)round_up(pass_threads(kernels[k].block), 32));
 	ret->block[0] = x->threads;
 	if (x->as_is)
-		memcpy(ret->block, guests[0].block, sizeof(ret->block));
-	x->per_sm = x->threads ? least_per_sm(guests, n, x->threads) : 0;
-	r = make_merged(x, guests, ret);
+		memcpy(ret->block, kernels[0].block, sizeof(ret->block));
+	x->per_sm = x->threads ? least_per_sm(kernels, n, x->threads) : 0;
+	r = make_merged(x, kernels, ret);
 	*ret_which = x->which;
-	guests_finish(x, r, ret_verdict);
+	kernels_finish(x, r, ret_verdict);
 	*ret_m = x->m;
 	free(x);
 	return r;

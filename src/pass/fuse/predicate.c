@@ -305,7 +305,7 @@ static size_t rewrite_innermost(struct predicating *x, struct arena *a)
 	return n;
 }
 
-static int extract_kernel(const struct pass_guest *g, struct ptx_module **ret)
+static int extract_kernel(const struct pass_kernel *g, struct ptx_module **ret)
 {
 	ptx_lines lines = {0};
 	int r = ptx_extract_lines(g->m, g->name, true, &lines, ret);
@@ -324,8 +324,8 @@ static int extract_kernel(const struct pass_guest *g, struct ptx_module **ret)
 	return r;
 }
 
-int pass_predicate(
-	const struct pass_guest *g, bool branches, struct diag_list *diags, struct ptx_module **ret)
+int pass_predicate(const struct pass_kernel *g, bool branches, struct diag_list *diags,
+	struct ptx_module **ret)
 {
 	struct predicating x = {.diags = diags, .is_1d = g->block[1] == 1 && g->block[2] == 1};
 	struct arena a;

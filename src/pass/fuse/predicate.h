@@ -22,7 +22,7 @@ typedef VEC(struct predicate_region) predicate_regions;
  * the branches of these regions. Line numbers are those of g's module. The caller frees *ret; NULL
  * means that nothing has to change. Returns 0; -EINVAL with diags if the result differs from the
  * original (a bug); -ENOMEM. */
-int pass_predicate(const struct pass_guest *g, bool branches, struct diag_list *diags,
+int pass_predicate(const struct pass_kernel *g, bool branches, struct diag_list *diags,
 	struct ptx_module **ret);
 
 /* Positions of a body's labels, sorted by address. */

@@ -12,7 +12,7 @@
 #include <errno.h>
 #include <string.h>
 
-static int begin(struct guests *x, unsigned k)
+static int begin(struct kernels *x, unsigned k)
 {
 	if (k)
 		x->of[k].shared_at = x->of[k - 1].shared_bytes;
@@ -21,7 +21,7 @@ static int begin(struct guests *x, unsigned k)
 }
 
 /* Gives each kernel its own barrier numbers. */
-static int place(struct guests *x, const struct pass_guest *from)
+static int place(struct kernels *x, const struct pass_kernel *from)
 {
 	unsigned next = 0;
 	int r = 0;
@@ -34,9 +34,9 @@ static int place(struct guests *x, const struct pass_guest *from)
 		x->of[k].at.barrier_first = (uint8_t)next;
 		x->of[k].at.followed = true;
 		next += ids ? 32 - (unsigned)__builtin_clz(ids) : 0;
-		r = guests_fit(x, k, &from[k]);
+		r = kernels_fit(x, k, &from[k]);
 		if (r == 0 && next > 16)
-			r = guests_refuse(
+			r = kernels_refuse(
 				x, k, "it and the other kernels have more than 16 barriers");
 	}
 	return r;
@@ -55,9 +55,9 @@ static const struct ptx_stmt *find_flag(const struct weave_flow *f, uint32_t fla
 	return NULL;
 }
 
-static int refuse_at(struct guests *x, unsigned k, const struct ptx_stmt *s, const char *why)
+static int refuse_at(struct kernels *x, unsigned k, const struct ptx_stmt *s, const char *why)
 {
-	int r = guests_refuse(x, k, "%s", why);
+	int r = kernels_refuse(x, k, "%s", why);
 
 	x->verdict.line = s ? s->line : 0;
 	x->verdict.col = s ? s->col : 0;
@@ -78,7 +78,7 @@ static const struct ptx_stmt *find_waiting(const struct weave_flow *f)
 /* Rejects kernels in which a thread may wait for a thread that might never run. In the woven code,
  * lanes wait for their warp at each vote and at each reconvergence, and whole warps wait for the
  * other kernel. */
-static int check_waits(struct guests *x, const struct weave_flow f[2])
+static int check_waits(struct kernels *x, const struct weave_flow f[2])
 {
 	for (unsigned k = 0; k < 2; k++) {
 		if (f[k].g->facts.waits)
@@ -93,7 +93,7 @@ static int check_waits(struct guests *x, const struct weave_flow f[2])
 	return 0;
 }
 
-static int check_conflicts(struct guests *x, const struct weave_flow f[2])
+static int check_conflicts(struct kernels *x, const struct weave_flow f[2])
 {
 	const struct ptx_stmt *async = find_flag(&f[1], PTX_F_ASYNC);
 	const struct pass_finding *reserved = &f[1].g->facts.found[PASS_USES_RESERVED];
@@ -104,7 +104,7 @@ static int check_conflicts(struct guests *x, const struct weave_flow f[2])
 			"both kernels have asynchronous copies, and a thread cannot wait for those "
 			"of one kernel alone");
 	if (reserved->reason && pass_has(&f[0].g->facts, PASS_USES_RESERVED)) {
-		r = guests_refuse(x, 1,
+		r = kernels_refuse(x, 1,
 			"both kernels use reserved shared memory (%%reserved_smem_offset_1), which "
 			"exists once for each block");
 		x->verdict.line = reserved->line & PTX_LINE_MASK;
@@ -125,11 +125,11 @@ static int check_conflicts(struct guests *x, const struct weave_flow f[2])
 
 struct weaving {
 	const struct pass_weave_options *o;
-	const struct pass_guest *from;
+	const struct pass_kernel *from;
 	struct pass_woven *ret;
 };
 
-static int weave_with(struct guests *x, struct pass_writer *w, struct weave_flow f[2],
+static int weave_with(struct kernels *x, struct pass_writer *w, struct weave_flow f[2],
 	enum weave_reach reach, uint64_t threshold)
 {
 	const struct weaving *how = x->user;
@@ -142,7 +142,7 @@ static int weave_with(struct guests *x, struct pass_writer *w, struct weave_flow
 	return r == 0 ? weave_product(x, w, f, how->o, how->ret) : r;
 }
 
-static int weave_as_far_as_fits(struct guests *x, struct pass_writer *w, struct weave_flow f[2])
+static int weave_as_far_as_fits(struct kernels *x, struct pass_writer *w, struct weave_flow f[2])
 {
 	const struct weaving *how = x->user;
 	int r = -E2BIG;
@@ -158,10 +158,10 @@ static int weave_as_far_as_fits(struct guests *x, struct pass_writer *w, struct 
 		if (r == -E2BIG)
 			r = weave_with(x, w, f, reach, threshold);
 	}
-	return r == -E2BIG ? guests_refuse(x, 0, "the woven code would be too large") : r;
+	return r == -E2BIG ? kernels_refuse(x, 0, "the woven code would be too large") : r;
 }
 
-static void write_woven(struct guests *x, struct pass_writer *w)
+static void write_woven(struct kernels *x, struct pass_writer *w)
 {
 	const struct weaving *how = x->user;
 	struct weave_flow f[2] = {0};
@@ -173,7 +173,7 @@ static void write_woven(struct guests *x, struct pass_writer *w)
 	for (unsigned k = 0; k < 2 && r == 0; k++) {
 		r = weave_flow_find(&a, x, k, &how->from[k], &f[k], &why);
 		if (r == -ENOTSUP) {
-			r = guests_refuse(x, k, "%s", why.reason);
+			r = kernels_refuse(x, k, "%s", why.reason);
 			x->verdict.line = why.line;
 			x->verdict.col = why.col;
 		}
@@ -191,20 +191,20 @@ static void write_woven(struct guests *x, struct pass_writer *w)
 
 static const struct fuse_way way = {begin, place, write_woven};
 
-int pass_weave(const struct pass_guest *guests, unsigned n, const struct pass_weave_options *o,
+int pass_weave(const struct pass_kernel *kernels, unsigned n, const struct pass_weave_options *o,
 	struct diag_list *diags, struct ptx_module **ret_m, struct pass_merged *ret,
 	struct pass_verdict *ret_verdict, unsigned *ret_which, struct pass_record *record)
 {
 	struct pass_woven woven = {0};
-	struct weaving how = {o, guests, &woven};
+	struct weaving how = {o, kernels, &woven};
 	struct fuse_call call = {.way = &way, .user = &how, .max_registers = o->max_registers};
 	struct pass_verdict why;
 	int r;
 
 	for (unsigned k = 0; k < n && k < CTL_MAX_MERGED; k++)
 		call.threads =
-			MAX(call.threads, (uint32_t)round_up(pass_threads(guests[k].block), 32));
-	r = pass_fuse(&call, guests, n, diags, ret_m, ret, ret_verdict, ret_which, record);
+			MAX(call.threads, (uint32_t)round_up(pass_threads(kernels[k].block), 32));
+	r = pass_fuse(&call, kernels, n, diags, ret_m, ret, ret_verdict, ret_which, record);
 	if (r == 0)
 		ret->woven = woven;
 	if (r != -ENOTSUP || !ret_verdict->reason)
@@ -213,7 +213,7 @@ int pass_weave(const struct pass_guest *guests, unsigned n, const struct pass_we
 	woven = (struct pass_woven){.why = why, .which = *ret_which};
 	if (record)
 		pass_record_finish(record);
-	r = pass_fuse_vertical(guests, n, diags, ret_m, ret, ret_verdict, ret_which, record);
+	r = pass_fuse_vertical(kernels, n, diags, ret_m, ret, ret_verdict, ret_which, record);
 	ret->woven = woven;
 	return r;
 }

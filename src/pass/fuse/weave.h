@@ -11,7 +11,7 @@
 #ifndef HEDDLE_WEAVE_H
 #define HEDDLE_WEAVE_H
 
-#include "pass/fuse/guests.h"
+#include "pass/fuse/kernels.h"
 
 enum weave_kind {
 	WEAVE_RUN,    /* units, then next[0] */
@@ -59,8 +59,8 @@ enum weave_reach {
 };
 
 struct weave_flow {
-	struct guest *g;
-	unsigned k; /* the guest's number */
+	struct kernel *g;
+	unsigned k; /* the kernel's number */
 	struct cfg *cfg;
 	struct cfg_uniformity *u;
 	/* By instruction of the original kernel: its statement, and whether it is a warp-uniform
@@ -83,7 +83,7 @@ uint32_t weave_latency(const struct ptx_stmt *s);
 
 /* weave_flow.c: builds graph and units of kernel k, whose body has been rewritten. Returns -ENOTSUP
  * if the kernel cannot be woven; *ret_why says why. The memory belongs to the arena. */
-int weave_flow_find(struct arena *a, struct guests *x, unsigned k, const struct pass_guest *from,
+int weave_flow_find(struct arena *a, struct kernels *x, unsigned k, const struct pass_kernel *from,
 	struct weave_flow *ret, struct pass_verdict *ret_why);
 /* Builds the nodes. Each block is cut into runs:
  * - threshold: a run ends before the unit with which it would exceed this many cycles. A unit
@@ -102,7 +102,7 @@ uint32_t weave_settle(const struct weave_flow *f, uint32_t node);
 
 /* weave_product.c: appends the product of both flow graphs to w. w->f is the entry that gets the
  * code. Returns -E2BIG if the product is too large. */
-int weave_product(struct guests *x, struct pass_writer *w, struct weave_flow f[2],
+int weave_product(struct kernels *x, struct pass_writer *w, struct weave_flow f[2],
 	const struct pass_weave_options *o, struct pass_woven *ret);
 
 #endif

@@ -73,7 +73,7 @@ static const struct ptx_stmt *find_barrier(const struct weave_flow *f, const ptx
 
 static int check_body(struct flowing *x)
 {
-	const struct guest *g = x->f->g;
+	const struct kernel *g = x->f->g;
 	int r = 0;
 
 	if (x->f->cfg->has_indirect)
@@ -249,7 +249,7 @@ static void find_tails(struct weave_flow *f)
 /* Finds the warp-uniform branches in the original kernel, as the verifier does. A register with one
  * definition in the original kernel can have several in the rewritten body, where the analysis
  * would find less. */
-static int find_whole(struct arena *a, const struct pass_guest *from, struct weave_flow *f)
+static int find_whole(struct arena *a, const struct pass_kernel *from, struct weave_flow *f)
 {
 	const struct ptx_func *plain = ptx_find_func(from->m, from->name);
 	bool is_1d = from->block[1] == 1 && from->block[2] == 1;
@@ -277,10 +277,10 @@ static int find_whole(struct arena *a, const struct pass_guest *from, struct wea
 	return 0;
 }
 
-int weave_flow_find(struct arena *a, struct guests *x, unsigned k, const struct pass_guest *from,
+int weave_flow_find(struct arena *a, struct kernels *x, unsigned k, const struct pass_kernel *from,
 	struct weave_flow *ret, struct pass_verdict *ret_why)
 {
-	struct guest *g = &x->of[k];
+	struct kernel *g = &x->of[k];
 	struct flowing w = {.f = ret, .body = &g->f->body};
 	int r;
 

@@ -38,7 +38,7 @@ struct state {
 };
 
 struct product {
-	struct guests *x;
+	struct kernels *x;
 	struct pass_writer *w;
 	struct weave_flow *f;
 	const struct pass_weave_options *o;
@@ -172,7 +172,7 @@ static bool has_own(const struct weave_flow *f, const struct weave_node *n)
 {
 	for (uint32_t u = n->from; u < n->end; u++)
 		for (uint32_t i = f->units.at[u].first; i < f->units.at[u].end; i++)
-			if (origin(f, i).guest != PASS_OURS)
+			if (origin(f, i).kernel != PASS_OURS)
 				return true;
 	return false;
 }
@@ -679,8 +679,8 @@ static void sort_parts(struct product *p)
 
 static void note_origin(struct product *p, struct pass_origin of)
 {
-	if (of.guest != PASS_OURS)
-		guests_note(p->x, p->w, of.guest, of.insn);
+	if (of.kernel != PASS_OURS)
+		kernels_note(p->x, p->w, of.kernel, of.insn);
 }
 
 /* Copies the product into the writer, with the origin of each statement. */
@@ -724,7 +724,7 @@ static void count_woven(const struct weave_flow *f, struct pass_woven *ret)
 	for (uint32_t i = 0; i < body->len; i++) {
 		const struct ptx_stmt *s = &body->at[i];
 
-		if (s->kind != PTX_INSN || origin(f, i).guest == PASS_OURS ||
+		if (s->kind != PTX_INSN || origin(f, i).kernel == PASS_OURS ||
 			s->mn->flags & (PTX_F_BRANCH | PTX_F_EXIT))
 			continue;
 		ret->of[f->k].instructions++;
@@ -813,7 +813,7 @@ static bool begin_product(struct product *p, struct arena *a)
 	return p->state_of && p->bra && p->list && p->seen && p->region[0] && p->region[1];
 }
 
-int weave_product(struct guests *x, struct pass_writer *w, struct weave_flow f[2],
+int weave_product(struct kernels *x, struct pass_writer *w, struct weave_flow f[2],
 	const struct pass_weave_options *o, struct pass_woven *ret)
 {
 	struct product p = {.x = x, .w = w, .f = f, .o = o};

@@ -822,7 +822,7 @@ static const char or_back[] = "mov.u32 %hd_a, %tid.x;\n"
 			      "@%hd_p0 bra $hd_s_back;\n"
 			      "mov.u32 %hd_lane, %laneid;\n";
 
-static void put_executor(struct guests *x, struct pass_writer *w, const struct pass_pool *pool)
+static void put_executor(struct kernels *x, struct pass_writer *w, const struct pass_pool *pool)
 {
 	pass_put(w, await);
 	pass_emit(w, "ld.shared.u32 %%hd_a, [%%hd_a+%d];\n", N_RECORD); /* its row */
@@ -838,7 +838,7 @@ static void put_executor(struct guests *x, struct pass_writer *w, const struct p
 	pass_put(w, "bra $hd_e_done;\n");
 	for (unsigned k = 0; k < x->n; k++) {
 		pass_emit(w, "$hd_kind%u:\n" WHOLE_WARP, k);
-		guests_put_piece(x, w, k, 0);
+		kernels_put_piece(x, w, k, 0);
 		pass_put(w, "bra $hd_e_done;\n");
 	}
 	pass_put(w, done);
@@ -859,7 +859,7 @@ static void put_executor(struct guests *x, struct pass_writer *w, const struct p
 	pass_put(w, "bra $hd_e_next;\n");
 }
 
-void pass_emit_tasks(struct guests *x, struct pass_writer *w, const struct pass_pool *pool)
+void pass_emit_tasks(struct kernels *x, struct pass_writer *w, const struct pass_pool *pool)
 {
 	_Static_assert(offsetof(struct task_record, row) == 0, "put_executor");
 	_Static_assert(offsetof(struct task_desc, kind) == 0, "put_executor");

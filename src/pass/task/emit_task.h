@@ -5,7 +5,7 @@
 #ifndef HEDDLE_EMIT_TASK_H
 #define HEDDLE_EMIT_TASK_H
 
-#include "pass/fuse/guests.h"
+#include "pass/fuse/kernels.h"
 #include "pass/task/task.h"
 #include "pass/task/task_shared.h"
 
@@ -13,9 +13,9 @@
 #define TASK_OWN   "hd_own"  /* struct task_shared */
 
 /* task_fail.c: rewrites traps and failed assertions of kernel k so that they end only the task.
- * `own` is the symbol TASK_OWN. Must be called before guests_look. Returns -ENOTSUP if a task of
+ * `own` is the symbol TASK_OWN. Must be called before kernels_look. Returns -ENOTSUP if a task of
  * the kernel cannot fail without the others. */
-int pass_fail_alone(struct guests *x, unsigned k, struct ptx_sym *own);
+int pass_fail_alone(struct kernels *x, unsigned k, struct ptx_sym *own);
 /* Emits code that reports how the thread failed, if it did. It comes after the body and the code of
  * its barriers (rounds.c). The PTX text find_record sets %hd_r0 to the warp's word, %hd_r1 to its
  * record minus N_RECORD, and %hd_r3 to TASK_OWN. */
@@ -23,6 +23,6 @@ void pass_put_failed(struct pass_writer *w, const char *find_record);
 
 /* Emits the entry's body with w, the writer of the entry. The code of each kernel is inserted once
  * (ptx/graft.h) and runs one block. */
-void pass_emit_tasks(struct guests *x, struct pass_writer *w, const struct pass_pool *pool);
+void pass_emit_tasks(struct kernels *x, struct pass_writer *w, const struct pass_pool *pool);
 
 #endif

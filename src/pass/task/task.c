@@ -27,14 +27,14 @@
 static const char *own_name(unsigned k, const char *name)
 {
 	char prefix[16];
-	size_t len = (size_t)snprintf(prefix, sizeof(prefix), PASS_GUEST_PREFIX, k);
+	size_t len = (size_t)snprintf(prefix, sizeof(prefix), PASS_KERNEL_PREFIX, k);
 
 	return strncmp(name, prefix, len) ? name : name + len;
 }
 
 /* A task has its own copy of each variable of its module, and adding a kernel makes new copies. So
  * a task may only use tables, which no code writes (tables.h). */
-static int check_variables(struct guests *x, unsigned k, const struct ptx_func *f)
+static int check_variables(struct kernels *x, unsigned k, const struct ptx_func *f)
 {
 	struct pass_written found;
 	int r = pass_find_written(x->m, f, &found);
@@ -42,25 +42,25 @@ static int check_variables(struct guests *x, unsigned k, const struct ptx_func *
 	if (r < 0 || !found.sym)
 		return r;
 	if (found.why)
-		r = guests_refuse(x, k, "it uses the module variable '%s', %s",
+		r = kernels_refuse(x, k, "it uses the module variable '%s', %s",
 			own_name(k, found.sym->name), found.why);
 	else
-		r = guests_refuse(x, k, "%s may write the module variable '%s'", found.s->mn->text,
+		r = kernels_refuse(x, k, "%s may write the module variable '%s'", found.s->mn->text,
 			own_name(k, found.sym->name));
 	x->verdict.line = found.s->line & PTX_LINE_MASK;
 	x->verdict.col = found.s->col;
 	return r;
 }
 
-static int check_kernel(struct guests *x, unsigned k)
+static int check_kernel(struct kernels *x, unsigned k)
 {
 	const struct pass_facts *facts = &x->of[k].facts;
 	int r;
 
 	if (facts->barrier_ids & ~1u)
-		return guests_refuse(x, k, "it uses barriers other than barrier 0");
+		return kernels_refuse(x, k, "it uses barriers other than barrier 0");
 	if (facts->counts)
-		return guests_refuse(x, k, "its barriers have a thread count");
+		return kernels_refuse(x, k, "its barriers have a thread count");
 	for (size_t i = 0; i < facts->callees.len; i++) {
 		const struct pass_callee *c = &facts->callees.at[i];
 
@@ -68,7 +68,7 @@ static int check_kernel(struct guests *x, unsigned k)
 		if (r < 0)
 			return r;
 		if (i > 0 && (c->barriers || c->shared))
-			return guests_refuse(x, k,
+			return kernels_refuse(x, k,
 				"it calls %s, which has barriers or shared memory",
 				own_name(k, c->f->sym->name));
 	}
@@ -76,7 +76,7 @@ static int check_kernel(struct guests *x, unsigned k)
 }
 
 /* ---- where a body is ---- */
-static void fill_place(struct guests *x, unsigned k, const struct pass_task *kind)
+static void fill_place(struct kernels *x, unsigned k, const struct pass_task *kind)
 {
 	static const char *const ids[PASS_IDS] = {"%hd_x", "%hd_y", "%hd_z", "%hd_ux", "%hd_uy",
 		"%hd_uz", "%hd_tx", "%hd_ty", "%hd_tz", "%hd_vx", "%hd_vy", "%hd_vz"};
@@ -178,18 +178,18 @@ static void put_ready(struct pass_writer *w, bool fails)
 }
 
 /* In each block, rounds count from here. */
-static int put_body(struct guests *x, unsigned k)
+static int put_body(struct kernels *x, unsigned k)
 {
-	struct guest *g = &x->of[k];
+	struct kernel *g = &x->of[k];
 	struct pass_writer w = {.m = x->m, .f = g->f, .diags = x->diags};
-	int r = guests_own_args(x, k);
+	int r = kernels_own_args(x, k);
 
 	if (r < 0)
 		return r;
 	pass_emit_regs(&w);
 	put_ready(&w, g->at.fate != NULL);
 	pass_rounds_declare(&w, &g->at);
-	guests_put_body(x, k, &w);
+	kernels_put_body(x, k, &w);
 	pass_emit_block_end(&w, &g->at);
 	if (g->at.fate)
 		pass_put_failed(&w, find_record);
@@ -198,11 +198,11 @@ static int put_body(struct guests *x, unsigned k)
 	for (size_t i = 0; i < g->n_params; i++) /* none is named any more */
 		if (!VEC_PUSH(&g->params, g->args))
 			w.error = -ENOMEM;
-	return guests_graft(x, k, &w, 0);
+	return kernels_graft(x, k, &w, 0);
 }
 
 /* ---- extra threads in a block's last warp return at once ---- */
-static int fill_up(struct guests *x, struct ptx_func *f)
+static int fill_up(struct kernels *x, struct ptx_func *f)
 {
 	struct pass_writer w = {.m = x->m, .f = f, .diags = x->diags};
 
@@ -224,16 +224,16 @@ static int fill_up(struct guests *x, struct ptx_func *f)
 }
 
 /* ---- all of it ---- */
-static int prepare_kernel(struct guests *x, unsigned k, const struct pass_guest *from,
+static int prepare_kernel(struct kernels *x, unsigned k, const struct pass_kernel *from,
 	struct pass_task *kind, struct ptx_sym *own)
 {
-	struct guest *g = &x->of[k];
+	struct kernel *g = &x->of[k];
 	int r = kind->partly ? fill_up(x, g->f) : 0;
 
 	if (r == 0)
 		r = pass_fail_alone(x, k, own);
 	if (r == 0)
-		r = guests_look(x, k, from);
+		r = kernels_look(x, k, from);
 	if (r == 0)
 		r = check_kernel(x, k);
 	if (r < 0)
@@ -251,10 +251,10 @@ static int prepare_kernel(struct guests *x, unsigned k, const struct pass_guest 
 	kind->barriers = g->facts.has_barriers;
 	kind->one_dimensional = g->facts.one_dimensional;
 	kind->rising = g->facts.rising_order;
-	return guests_fit(x, k, from);
+	return kernels_fit(x, k, from);
 }
 
-static int add_params(struct guests *x)
+static int add_params(struct kernels *x)
 {
 	char text[96];
 
@@ -268,7 +268,7 @@ static int add_params(struct guests *x)
 	return x->of[0].args ? 0 : -EINVAL;
 }
 
-static struct ptx_sym *add_own(struct guests *x)
+static struct ptx_sym *add_own(struct kernels *x)
 {
 	char text[96];
 
@@ -277,21 +277,21 @@ static struct ptx_sym *add_own(struct guests *x)
 	return ptx_add_var(x->m, x->diags, text);
 }
 
-static int set_registers(struct guests *x, uint32_t max)
+static int set_registers(struct kernels *x, uint32_t max)
 {
 	return max ? ptx_bounds_lower_maxnreg(x->m, x->host, max) : 0;
 }
 
-static int make_tasks(struct guests *x, const struct pass_guest *from, struct pass_task *kinds,
+static int make_tasks(struct kernels *x, const struct pass_kernel *from, struct pass_task *kinds,
 	const struct pass_pool *pool)
 {
 	const uint32_t block[3] = {pool->threads, 1, 1};
 	struct pass_writer w = {.diags = x->diags};
 	struct ptx_sym *own = NULL;
-	int r = guests_import(x, from, TASK_ENTRY);
+	int r = kernels_import(x, from, TASK_ENTRY);
 
 	if (r == 0)
-		r = guests_settle(x);
+		r = kernels_settle(x);
 	if (r == 0 && !(own = add_own(x)))
 		r = -EINVAL;
 	for (unsigned k = 0; r == 0 && k < x->n; k++)
@@ -306,7 +306,7 @@ static int make_tasks(struct guests *x, const struct pass_guest *from, struct pa
 	w.f = x->host;
 	x->pool_align = MAX(x->pool_align, 128u);
 	pass_emit_tasks(x, &w, pool);
-	r = guests_seal(x, &w, block);
+	r = kernels_seal(x, &w, block);
 	return r == 0 ? set_registers(x, pool->registers) : r;
 }
 
@@ -314,14 +314,14 @@ int pass_tasks(struct pass_task *kinds, unsigned n, const struct pass_pool *pool
 	struct diag_list *diags, struct ptx_module **ret_m, struct pass_verdict *ret_verdict,
 	unsigned *ret_which)
 {
-	struct guests *x = n < 1 || n > TASK_KINDS ? NULL : calloc(1, sizeof(*x));
-	struct pass_guest from[TASK_KINDS];
+	struct kernels *x = n < 1 || n > TASK_KINDS ? NULL : calloc(1, sizeof(*x));
+	struct pass_kernel from[TASK_KINDS];
 	int r;
 
 	if (!x)
 		return n < 1 || n > TASK_KINDS ? -EINVAL : -ENOMEM;
 	for (unsigned k = 0; k < n; k++)
-		from[k] = (struct pass_guest){
+		from[k] = (struct pass_kernel){
 			.m = kinds[k].m, .name = kinds[k].name, .block = {32, 1, 1}};
 	x->n = n;
 	x->diags = diags;
@@ -330,7 +330,7 @@ int pass_tasks(struct pass_task *kinds, unsigned n, const struct pass_pool *pool
 	x->per_sm = pool->per_sm;
 	r = make_tasks(x, from, kinds, pool);
 	*ret_which = x->which;
-	guests_finish(x, r, ret_verdict);
+	kernels_finish(x, r, ret_verdict);
 	*ret_m = x->m;
 	free(x);
 	return r;

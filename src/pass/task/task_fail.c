@@ -50,8 +50,8 @@ const struct ptx_stmt *pass_task_site(const struct ptx_func *f, unsigned site)
 }
 
 struct rewriting {
-	struct guests *x;
-	struct guest *g;
+	struct kernels *x;
+	struct kernel *g;
 	unsigned k, sites;                   /* sites: so many so far */
 	bool observes;                       /* something that it calls does */
 	bool waits;                          /* it has loops that may wait for others */
@@ -85,7 +85,7 @@ static int find_loops(struct rewriting *c, const struct cfg *g)
 			if (!observes(c, &g->f->body.at[i]))
 				continue;
 			if (g->irreducible || g->has_indirect)
-				return guests_refuse(c->x, c->k,
+				return kernels_refuse(c->x, c->k,
 					"it may fail, and it waits for other threads in a loop "
 					"with several entries");
 			if (g->at[b].loop_header == CFG_NONE)
@@ -114,8 +114,8 @@ static int check_callee(struct rewriting *c, const struct ptx_func *f, bool entr
 	int r = 0;
 
 	if (pass_task_site(f, 1))
-		return guests_refuse(c->x, c->k, "it calls %s, which may trap or fail an assertion",
-			f->sym->name);
+		return kernels_refuse(c->x, c->k,
+			"it calls %s, which may trap or fail an assertion", f->sym->name);
 	for (size_t i = 0; i < f->body.len && entry_fails; i++)
 		any |= f->body.at[i].kind == PTX_INSN &&
 		       f->body.at[i].mn->flags & (PTX_F_VOLATILE | PTX_F_ATOMIC);
@@ -125,7 +125,7 @@ static int check_callee(struct rewriting *c, const struct ptx_func *f, bool entr
 	arena_init(&a, 0);
 	r = cfg_build(&a, f, &g);
 	if (r == 0 && has_loop(g))
-		r = guests_refuse(c->x, c->k,
+		r = kernels_refuse(c->x, c->k,
 			"it may fail, and it calls %s, which may wait for other threads",
 			f->sym->name);
 	arena_finish(&a);
@@ -236,7 +236,7 @@ static int rewrite_all(struct rewriting *c, struct ptx_sym *own)
 		r = w.error;
 	}
 	if (r == 0 && c->sites > SITES_MAX)
-		r = guests_refuse(
+		r = kernels_refuse(
 			c->x, c->k, "it has more than %u traps and assertions", SITES_MAX);
 	if (r == 0) {
 		VEC_FREE(&f->body);
@@ -248,7 +248,7 @@ static int rewrite_all(struct rewriting *c, struct ptx_sym *own)
 	return r;
 }
 
-int pass_fail_alone(struct guests *x, unsigned k, struct ptx_sym *own)
+int pass_fail_alone(struct kernels *x, unsigned k, struct ptx_sym *own)
 {
 	struct rewriting c = {.x = x, .g = &x->of[k], .k = k};
 	bool any = pass_task_site(c.g->f, 1) != NULL;

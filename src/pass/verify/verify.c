@@ -133,7 +133,7 @@ static bool find_origins(struct verify_pair *p)
 		bool is_insn = p->q->body.at[i].kind == PTX_INSN;
 
 		p->of[i] = NONE;
-		if (o && o->guest == p->k && is_insn) {
+		if (o && o->kernel == p->k && is_insn) {
 			if (o->insn < n)
 				p->of[i] = insns[o->insn];
 			else
@@ -180,7 +180,7 @@ void verify_add_pair(
 		v->failed = true;
 		return;
 	}
-	*p = (struct verify_pair){.v = v, .k = k, .g = &v->guest[k], .p = plain, .q = now};
+	*p = (struct verify_pair){.v = v, .k = k, .g = &v->kernel[k], .p = plain, .q = now};
 	p->entry = now == v->r->f;
 	p->reg = no_regs(v, plain->regs.len);
 	p->back = no_regs(v, now->regs.len);
@@ -214,11 +214,11 @@ static void look_at_read(struct writing *w, uint32_t reg)
 		bool is_id = false;
 
 		for (unsigned i = 0; i < PASS_IDS; i++)
-			is_id |= v->guest[k].id_reg[i] == reg;
+			is_id |= v->kernel[k].id_reg[i] == reg;
 		if (k != w->p->k && (is_id || v->pairs.at[k]->back[reg] != NONE))
 			verify_tell(w->p, is_id ? PASS_RULE_IDS : PASS_RULE_CODE, w->at,
 				w->p->of[w->at], "`%s` uses a register of kernel '%.200s'",
-				verify_text(w->p, w->p->q, w->at), v->guest[k].from->name);
+				verify_text(w->p, w->p->q, w->at), v->kernel[k].from->name);
 	}
 }
 
@@ -257,11 +257,11 @@ static bool begin(struct verify *v)
 	if (cfg_build(&v->arena, r->f, &v->host) < 0)
 		return false;
 	for (unsigned k = 0; k < r->n; k++) {
-		struct verify_guest *g = &v->guest[k];
-		const uint32_t *b = r->guests[k].block;
+		struct verify_kernel *g = &v->kernel[k];
+		const uint32_t *b = r->kernels[k].block;
 
-		g->from = &r->guests[k];
-		g->f = ptx_find_func(r->guests[k].m, r->guests[k].name);
+		g->from = &r->kernels[k];
+		g->f = ptx_find_func(r->kernels[k].m, r->kernels[k].name);
 		if (!g->f || !g->f->has_body)
 			return false;
 		g->threads = (uint32_t)round_up((uint64_t)b[0] * b[1] * b[2], 32);
@@ -316,8 +316,8 @@ bool pass_verify(const struct pass_result *r, struct diag_list *diags)
 			diags, DIAG_ERROR, 0, 0, 1, "the result cannot be verified: out of memory");
 	fine = !v->failed && !v->found;
 	for (unsigned k = 0; k < r->n; k++) {
-		VEC_FREE(&v->guest[k].syms);
-		VEC_FREE(&v->guest[k].places);
+		VEC_FREE(&v->kernel[k].syms);
+		VEC_FREE(&v->kernel[k].places);
 	}
 	VEC_FREE(&v->pairs);
 	VEC_FREE(&v->told);

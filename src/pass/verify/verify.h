@@ -45,7 +45,7 @@ struct pass_result {
 	const struct ptx_module *m;
 	const struct ptx_func *f; /* the entry that was made */
 	unsigned n;
-	const struct pass_guest *guests; /* the original kernels, each in its own module */
+	const struct pass_kernel *kernels; /* the original kernels, each in its own module */
 	const struct pass_record *record;
 	const struct pass_merged *form; /* NULL: one kernel, under its own name (pass_preempt) */
 	/* If not NULL, *apart becomes true if lanes of a woven form may still be diverged at a

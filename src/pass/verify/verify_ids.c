@@ -167,15 +167,15 @@ void verify_id_registers(struct verify *v)
 	for (unsigned i = 0; i < v->r->n * PASS_IDS; i++)
 		for (unsigned m = 0; m < i; m++) {
 			unsigned k = i / PASS_IDS, j = m / PASS_IDS;
-			uint32_t reg = v->guest[k].id_reg[i % PASS_IDS];
+			uint32_t reg = v->kernel[k].id_reg[i % PASS_IDS];
 			char name[128];
 
-			if (reg == NONE || reg != v->guest[j].id_reg[m % PASS_IDS])
+			if (reg == NONE || reg != v->kernel[j].id_reg[m % PASS_IDS])
 				continue;
 			verify_tell(v->pairs.at[k], PASS_RULE_IDS, NONE, NONE,
 				"register %s also holds another id, of kernel '%.200s'",
 				ptx_reg_name(v->r->f, reg, name, sizeof(name)),
-				v->guest[j].from->name);
+				v->kernel[j].from->name);
 		}
 }
 

@@ -56,7 +56,7 @@ static void find_together(struct meeting *m)
 
 /* Returns what is uniform in the original kernel. The analysis runs at the first use only, because
  * most forms do not need it: their lanes can reconverge everywhere. */
-static const struct cfg_uniformity *uniformity_of_guest(struct meeting *m, struct verify_pair *p)
+static const struct cfg_uniformity *uniformity_of_kernel(struct meeting *m, struct verify_pair *p)
 {
 	const uint32_t *b = p->g->from->block;
 
@@ -83,7 +83,7 @@ static bool may_part(struct meeting *m, uint32_t block, uint32_t at)
 	w = verify_written(m->g, at, s->guard);
 	if (w && w->mn->op == PTX_OP_vote)
 		return false;
-	own = p && p->g && uniformity_of_guest(m, p) ? &p->p->body.at[p->of[at]] : NULL;
+	own = p && p->g && uniformity_of_kernel(m, p) ? &p->p->body.at[p->of[at]] : NULL;
 	if (own && own->guard != PTX_NO_REG &&
 		is_uniform(p->g->u, p->pg->block_of[p->of[at]], own->guard))
 		return false;

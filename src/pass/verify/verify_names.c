@@ -52,7 +52,7 @@ static bool same_param(struct verify_pair *p, const struct ptx_sym *plain, uint6
 }
 
 /* ---- shared memory ---- */
-static struct verify_place *place_of(struct verify_guest *g, const struct ptx_sym *plain)
+static struct verify_place *place_of(struct verify_kernel *g, const struct ptx_sym *plain)
 {
 	for (size_t i = 0; i < g->places.len; i++)
 		if (g->places.at[i].plain == plain)
@@ -69,7 +69,7 @@ static bool is_dynamic(const struct ptx_sym *sym)
 static bool same_place(struct verify_pair *p, const struct ptx_sym *plain, uint64_t plain_offset,
 	const struct ptx_sym *now, uint64_t offset, uint32_t at)
 {
-	struct verify_guest *g = p->g;
+	struct verify_kernel *g = p->g;
 	struct verify_place *place = place_of(g, plain);
 	struct verify_place new = {plain, offset - plain_offset,
 		is_dynamic(plain) ? g->from->dynamic_bytes : plain->bytes};
@@ -166,8 +166,8 @@ static const struct ptx_sym *taken_by(
 	const struct verify *v = p->v;
 
 	for (unsigned k = 0; k < v->r->n; k++)
-		for (size_t i = 0; i < v->guest[k].syms.len; i++) {
-			const struct verify_sym *s = &v->guest[k].syms.at[i];
+		for (size_t i = 0; i < v->kernel[k].syms.len; i++) {
+			const struct verify_sym *s = &v->kernel[k].syms.at[i];
 
 			if (s->now != now || (k == p->k && s->plain == plain))
 				continue;
@@ -182,7 +182,7 @@ static const struct ptx_sym *taken_by(
 static bool same_symbol(
 	struct verify_pair *p, const struct ptx_sym *plain, const struct ptx_sym *now, uint32_t at)
 {
-	struct verify_guest *g = p->g;
+	struct verify_kernel *g = p->g;
 	struct verify_sym new = {plain, now};
 	const struct ptx_sym *other;
 
@@ -256,7 +256,7 @@ static bool overlap(const struct verify_place *a, const struct verify_place *b)
 	return a->at < b->at + b->bytes && b->at < a->at + a->bytes;
 }
 
-bool verify_share_places(const struct verify_guest *a, const struct verify_guest *b)
+bool verify_share_places(const struct verify_kernel *a, const struct verify_kernel *b)
 {
 	for (size_t i = 0; i < a->places.len; i++)
 		for (size_t k = 0; k < b->places.len; k++)
@@ -266,13 +266,13 @@ bool verify_share_places(const struct verify_guest *a, const struct verify_guest
 	return false;
 }
 
-static bool side_by_side(const struct verify_guest *a, const struct verify_guest *b)
+static bool side_by_side(const struct verify_kernel *a, const struct verify_kernel *b)
 {
 	return a->end <= b->first || b->end <= a->first;
 }
 
 static void tell_overlap(struct verify *v, unsigned k, const struct verify_place *a,
-	const struct verify_guest *g, const struct verify_place *b)
+	const struct verify_kernel *g, const struct verify_place *b)
 {
 	verify_tell(v->pairs.at[k], PASS_RULE_SHARED, NONE, NONE,
 		"'%.200s', bytes %" PRIu64 " to %" PRIu64
@@ -283,7 +283,7 @@ static void tell_overlap(struct verify *v, unsigned k, const struct verify_place
 
 static void compare_places(struct verify *v, unsigned k, unsigned other)
 {
-	struct verify_guest *g = &v->guest[k], *h = &v->guest[other];
+	struct verify_kernel *g = &v->kernel[k], *h = &v->kernel[other];
 
 	for (size_t i = 0; i < g->places.len; i++)
 		for (size_t m = k == other ? i + 1 : 0; m < h->places.len; m++) {
@@ -300,7 +300,7 @@ void verify_places(struct verify *v)
 	const struct pass_merged *form = v->r->form;
 
 	for (unsigned k = 0; form && k < v->r->n; k++) {
-		struct verify_guest *g = &v->guest[k];
+		struct verify_kernel *g = &v->kernel[k];
 
 		for (size_t i = 0; i < g->places.len; i++) {
 			const struct verify_place *a = &g->places.at[i];
@@ -315,7 +315,7 @@ void verify_places(struct verify *v)
 					a->plain->name, a->at, a->plain->align);
 		}
 		for (unsigned j = 0; j <= k; j++)
-			if (j == k || side_by_side(g, &v->guest[j]))
+			if (j == k || side_by_side(g, &v->kernel[j]))
 				compare_places(v, k, j);
 	}
 }

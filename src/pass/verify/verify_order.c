@@ -127,7 +127,7 @@ void verify_order(struct verify *v)
 					"`%s` comes after a barrier of kernel '%.200s' on one "
 					"path, and before one on another path",
 					verify_text(v->pairs.at[k], v->r->f, behind[j][k]),
-					v->guest[j].from->name);
+					v->kernel[j].from->name);
 	free(o.seen);
 	VEC_FREE(&o.todo);
 }

@@ -25,8 +25,8 @@ struct verify_place {
 };
 /* What the verifier finds out about a kernel; this applies to the entry and all callees of the
  * kernel. */
-struct verify_guest {
-	const struct pass_guest *from;
+struct verify_kernel {
+	const struct pass_kernel *from;
 	const struct ptx_func *f; /* plain */
 	uint32_t threads;         /* of its block, in whole warps */
 	uint32_t first, end;      /* the range of the entry's threads that reach its code */
@@ -43,7 +43,7 @@ struct verify_guest {
 struct verify_pair {
 	struct verify *v;
 	unsigned k; /* whose */
-	struct verify_guest *g;
+	struct verify_kernel *g;
 	const struct ptx_func *p, *q; /* original, and rewritten */
 	struct cfg *pg, *qg;
 	bool entry;
@@ -60,8 +60,8 @@ struct verify {
 	struct diag_list *diags;
 	struct arena arena;
 	struct cfg *host;
-	struct verify_guest guest[CTL_MAX_MERGED];
-	VEC(struct verify_pair *) pairs; /* of the entry first, one for each guest */
+	struct verify_kernel kernel[CTL_MAX_MERGED];
+	VEC(struct verify_pair *) pairs; /* of the entry first, one for each kernel */
 	const struct ptx_sym *pool;      /* the array that holds shared memory, once known */
 	VEC(uint64_t) told;              /* findings reported so far, to report each once */
 	unsigned found;
@@ -96,7 +96,7 @@ bool verify_name(struct verify_pair *p, const struct ptx_sym *plain, uint64_t pl
 	const struct ptx_sym *now, uint64_t offset, uint32_t at);
 void verify_places(struct verify *v);
 /* Whether two kernels share some shared memory. */
-bool verify_share_places(const struct verify_guest *a, const struct verify_guest *b);
+bool verify_share_places(const struct verify_kernel *a, const struct verify_kernel *b);
 /* Returns the offset of a parameter in the rewritten code's parameter buffer; NONE if sym is no
  * parameter. */
 uint32_t verify_param_at(const struct ptx_func *f, const struct ptx_sym *sym);

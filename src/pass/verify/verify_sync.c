@@ -428,7 +428,7 @@ static void look_at_comers(struct verify *v, uint32_t at, const struct range *al
 static void look_at_first(struct verify *v, unsigned k)
 {
 	const struct ptx_func *f = v->r->f;
-	struct verify_guest *g = &v->guest[k];
+	struct verify_kernel *g = &v->kernel[k];
 	uint32_t reg = g->id_reg[PASS_TID], less = 0;
 
 	for (uint32_t i = 0; reg != NONE && i < f->body.len; i++) {
@@ -484,23 +484,23 @@ static void compare_numbers(struct verify *v, unsigned k, unsigned other)
 {
 	for (unsigned i = 0; i < 16; i++)
 		for (unsigned m = 0; m < 16; m++) {
-			uint8_t a = v->guest[k].barrier[i], b = v->guest[other].barrier[m];
+			uint8_t a = v->kernel[k].barrier[i], b = v->kernel[other].barrier[m];
 
 			if (a != 255 && a == b)
 				verify_tell(v->pairs.at[k], PASS_RULE_BARRIERS, NONE, NONE,
 					"barrier %u is also used by kernel '%.200s', which runs at "
 					"the same time",
-					a, v->guest[other].from->name);
+					a, v->kernel[other].from->name);
 		}
 }
 
-static bool shares(const struct verify_guest *g)
+static bool shares(const struct verify_kernel *g)
 {
 	return g->has_shared || g->has_barriers;
 }
 
 /* Side by side. */
-static bool apart(const struct verify_guest *a, const struct verify_guest *b)
+static bool apart(const struct verify_kernel *a, const struct verify_kernel *b)
 {
 	return a->end <= b->first || b->end <= a->first;
 }
@@ -543,7 +543,7 @@ static void search_behind(struct search *s, uint32_t block)
 }
 
 /* Both have a number for a barrier. */
-static bool share_numbers(const struct verify_guest *a, const struct verify_guest *b)
+static bool share_numbers(const struct verify_kernel *a, const struct verify_kernel *b)
 {
 	for (unsigned i = 0; i < 16; i++)
 		for (unsigned m = 0; m < 16; m++)
@@ -554,7 +554,7 @@ static bool share_numbers(const struct verify_guest *a, const struct verify_gues
 
 /* Returns whether two kernels use some of the same threads and share bytes of shared memory or a
  * barrier number. */
-static bool shares_with(const struct verify_guest *a, const struct verify_guest *b)
+static bool shares_with(const struct verify_kernel *a, const struct verify_kernel *b)
 {
 	return a != b && !apart(a, b) && (verify_share_places(a, b) || share_numbers(a, b));
 }
@@ -565,7 +565,7 @@ static bool shares_with(const struct verify_guest *a, const struct verify_guest 
  * and does not begin with a loop. Returns false if the search must go on after the statement. */
 static bool meet(struct search *s, struct verify_pair *p, uint32_t at)
 {
-	const struct verify_guest *g = s->from->g;
+	const struct verify_kernel *g = s->from->g;
 	const struct cfg *plain = p->pg;
 	bool theirs = p != s->from && s->shares[p->k];
 
@@ -611,7 +611,7 @@ static void search_ways(struct verify *v, unsigned k)
 
 	v->failed |= !s.seen;
 	for (unsigned i = 0; i < v->r->n; i++)
-		s.shares[i] = shares_with(&v->guest[k], &v->guest[i]);
+		s.shares[i] = shares_with(&v->kernel[k], &v->kernel[i]);
 	for (uint32_t b = 0; b < g->n && !v->failed; b++)
 		for (uint32_t i = g->at[b].end; i-- > g->at[b].first;)
 			if (s.from->of[i] != NONE) { /* the last of its statements there */
@@ -660,10 +660,10 @@ void verify_apart(struct verify *v)
 {
 	for (unsigned k = 0; k < v->r->n && !v->failed; k++) {
 		for (unsigned j = 0; v->r->form && j < k; j++)
-			if (apart(&v->guest[k], &v->guest[j]) && v->guest[k].has_code &&
-				v->guest[j].has_code)
+			if (apart(&v->kernel[k], &v->kernel[j]) && v->kernel[k].has_code &&
+				v->kernel[j].has_code)
 				compare_numbers(v, k, j);
-		if (shares(&v->guest[k]))
+		if (shares(&v->kernel[k]))
 			search_ways(v, k);
 	}
 	look_for_pool(v);

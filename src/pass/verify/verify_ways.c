@@ -317,7 +317,7 @@ static bool is_whole_in_plain(struct lanes *l, const struct verify_pair *owner, 
 {
 	const uint32_t *b = owner->g->from->block;
 	const struct ptx_stmt *s = &owner->p->body.at[owner->of[at]];
-	struct verify_guest *g = owner->g;
+	struct verify_kernel *g = owner->g;
 
 	if (!g->u && cfg_uniformity(&l->v->arena, owner->pg,
 			     b[1] == 1 && b[2] == 1 ? CFG_BLOCKS_1D : 0, NULL, &g->u) < 0) {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  * Copyright 2026 The heddle authors */
 
-/* Puts several kernels' bodies into one entry (guests.h). The kernels are imported into one module.
+/* Puts several kernels' bodies into one entry (kernels.h). The kernels are imported into one module.
  * Each kernel is rewritten within its own function, and the result is grafted into the entry.
  *
  * A block of the entry has as many threads as the widest block of a kernel, or as all blocks side
@@ -10,7 +10,7 @@
  * and return at once. The passes handle such early returns as in any kernel (rounds.c, tails.c). So
  * blocks of any sizes fit together, also with barriers (KernelMerge, section 2.4, reports a
  * deadlock there). */
-#include "pass/fuse/guests.h"
+#include "pass/fuse/kernels.h"
 #include "cfg/contract.h"
 #include "pass/virtual/emit.h"
 #include "pass/virtual/rounds.h"
@@ -34,7 +34,7 @@ static const char head[] = ".version 6.0\n.target %s\n.address_size 64\n"
 			   ".visible .entry %s()\n{\n}\n";
 
 static int refuse_target(
-	struct guests *x, unsigned k, const struct pass_guest *from, unsigned other)
+	struct kernels *x, unsigned k, const struct pass_kernel *from, unsigned other)
 {
 	const struct ptx_target t[] = {ptx_target_of(from[k].m), ptx_target_of(from[other].m)};
 	const char *file = from[other].file, *name = from[other].name;
@@ -45,16 +45,17 @@ static int refuse_target(
 	if (!own || !its)
 		return -ENOMEM;
 	if (odd)
-		return guests_refuse(x, k,
+		return kernels_refuse(x, k,
 			"its target is %s, that of kernel '%s'%s%s %s: both or neither need %s",
 			own, name, file ? " of " : "", file ? file : "", its,
 			ptx_target_options[__builtin_ctz(odd)]);
-	return guests_refuse(x, k, "its target is %s, that of kernel '%s'%s%s %s: no GPU runs both",
-		own, name, file ? " of " : "", file ? file : "", its);
+	return kernels_refuse(x, k,
+		"its target is %s, that of kernel '%s'%s%s %s: no GPU runs both", own, name,
+		file ? " of " : "", file ? file : "", its);
 }
 
 /* Computes the lowest target that can run all kernels, at least sm_70. */
-static int join_targets(struct guests *x, const struct pass_guest *from, struct ptx_target *ret)
+static int join_targets(struct kernels *x, const struct pass_kernel *from, struct ptx_target *ret)
 {
 	struct ptx_target t = {.sm = 70, .options = ptx_target_of(from[0].m).options};
 
@@ -79,7 +80,7 @@ static int join_targets(struct guests *x, const struct pass_guest *from, struct 
 
 /* Makes the module that the kernels are imported into. It has an empty entry and the pool, an array
  * for all shared memory. */
-static int make_module(struct guests *x, const struct pass_guest *from, const char *entry)
+static int make_module(struct kernels *x, const struct pass_kernel *from, const char *entry)
 {
 	struct ptx_target t;
 	char *target, *text;
@@ -95,7 +96,7 @@ static int make_module(struct guests *x, const struct pass_guest *from, const ch
 /* Adds the kernel's number to the line numbers of the functions imported with it. The text of the
  * merged kernel keeps these line numbers for reports of faults (ptx_lines). A single kernel needs
  * no number. */
-static void number_lines(struct guests *x, unsigned k)
+static void number_lines(struct kernels *x, unsigned k)
 {
 	for (size_t i = 0; x->n > 1 && i < x->m->items.len; i++) {
 		const struct ptx_item *it = &x->m->items.at[i];
@@ -109,20 +110,20 @@ static void number_lines(struct guests *x, unsigned k)
 	}
 }
 
-int guests_import(struct guests *x, const struct pass_guest *from, const char *entry)
+int kernels_import(struct kernels *x, const struct pass_kernel *from, const char *entry)
 {
 	int r = make_module(x, from, entry);
 
 	for (unsigned k = 0; r == 0 && k < x->n; k++) {
 		char prefix[16];
 
-		snprintf(prefix, sizeof(prefix), PASS_GUEST_PREFIX, k);
+		snprintf(prefix, sizeof(prefix), PASS_KERNEL_PREFIX, k);
 		x->which = k;
 		r = ptx_import(x->m, from[k].m, from[k].name, prefix, x->diags, &x->of[k].f);
 		if (r == 0)
 			number_lines(x, k);
 		else if (r == -ENOTSUP && x->diags->len)
-			r = guests_refuse(x, k, "%s", x->diags->at[x->diags->len - 1].message);
+			r = kernels_refuse(x, k, "%s", x->diags->at[x->diags->len - 1].message);
 	}
 	if (r < 0)
 		return r;
@@ -135,7 +136,7 @@ int guests_import(struct guests *x, const struct pass_guest *from, const char *e
 	return 0;
 }
 
-int guests_settle(struct guests *x)
+int kernels_settle(struct kernels *x)
 {
 	size_t n = 0;
 	int r = 0;
@@ -148,7 +149,7 @@ int guests_settle(struct guests *x)
 /* ---- blocks whose size differs from the worker's ---- */
 
 /* Makes the extra threads in the last warp return at once. */
-static int add_early_return(struct guests *x, struct ptx_func *f, const uint32_t block[3])
+static int add_early_return(struct kernels *x, struct ptx_func *f, const uint32_t block[3])
 {
 	struct pass_writer w = {.m = x->m, .f = f, .diags = x->diags};
 
@@ -167,12 +168,12 @@ static int add_early_return(struct guests *x, struct ptx_func *f, const uint32_t
 
 /* ---- shared memory ---- */
 struct layout {
-	struct guests *x;
-	struct guest *g;
+	struct kernels *x;
+	struct kernel *g;
 	int error;
 };
 
-static bool is_moved(const struct guest *g, const struct ptx_sym *sym)
+static bool is_moved(const struct kernel *g, const struct ptx_sym *sym)
 {
 	for (size_t i = 0; i < g->moves.len; i++)
 		if (g->moves.at[i].from == sym)
@@ -201,7 +202,7 @@ static void lay_out_operand(void *user, struct ptx_opd *o)
 }
 
 /* Lays out the kernel's shared variables one after another, and then its dynamic shared memory. */
-static int lay_out_guest(struct guests *x, struct guest *g, uint32_t dynamic_bytes)
+static int lay_out_kernel(struct kernels *x, struct kernel *g, uint32_t dynamic_bytes)
 {
 	struct layout l = {x, g, 0};
 	struct pass_move last = {.from = x->pool};
@@ -236,7 +237,7 @@ int pass_refuse(struct arena *a, struct pass_verdict *ret, const char *fmt, va_l
 	return ret->reason ? -ENOTSUP : -ENOMEM;
 }
 
-int guests_refuse(struct guests *x, unsigned k, const char *fmt, ...)
+int kernels_refuse(struct kernels *x, unsigned k, const char *fmt, ...)
 {
 	va_list ap;
 	int r;
@@ -248,7 +249,7 @@ int guests_refuse(struct guests *x, unsigned k, const char *fmt, ...)
 	return r;
 }
 
-static void fill_place(struct guests *x, struct guest *g)
+static void fill_place(struct kernels *x, struct kernel *g)
 {
 	static const char *const tid[] = {"%hd_tx", "%hd_ty", "%hd_tz"};
 	static const char *const claimed[PASS_IDS] = PASS_CLAIMED_IDS;
@@ -270,9 +271,9 @@ static void fill_place(struct guests *x, struct guest *g)
 	at->n_moves = g->moves.len;
 }
 
-int guests_look(struct guests *x, unsigned k, const struct pass_guest *from)
+int kernels_look(struct kernels *x, unsigned k, const struct pass_kernel *from)
 {
-	struct guest *g = &x->of[k];
+	struct kernel *g = &x->of[k];
 	uint32_t threads = pass_threads(from->block);
 	bool partly = !x->as_is && threads % 32;
 	size_t plain = g->f->body.len;
@@ -282,7 +283,7 @@ int guests_look(struct guests *x, unsigned k, const struct pass_guest *from)
 	/* The new module is for sm_70 or newer, where code that was written for older targets has
 	 * another meaning. */
 	if (from->m->sm < 70)
-		return guests_refuse(x, k, "written for sm_%u: sm_70 is needed", from->m->sm);
+		return kernels_refuse(x, k, "written for sm_%u: sm_70 is needed", from->m->sm);
 	r = partly ? add_early_return(x, g->f, from->block) : 0;
 	for (size_t i = 0; r == 0 && i < g->f->body.len - plain; i++)
 		g->added += g->f->body.at[i].kind == PTX_INSN;
@@ -295,7 +296,7 @@ int guests_look(struct guests *x, unsigned k, const struct pass_guest *from)
 		r = pass_facts_find(x->m, g->f, &g->facts);
 	g->found = true;
 	if (r == 0)
-		r = lay_out_guest(x, g, from->dynamic_bytes);
+		r = lay_out_kernel(x, g, from->dynamic_bytes);
 	if (r == 0)
 		fill_place(x, g);
 	return r;
@@ -303,8 +304,8 @@ int guests_look(struct guests *x, unsigned k, const struct pass_guest *from)
 
 /* Repeats the check with the original kernel, if possible, so that the verdict has the original
  * positions and names. */
-static void find_own_verdict(struct guests *x, const struct guest *g, const struct pass_guest *from,
-	struct pass_verdict *v)
+static void find_own_verdict(struct kernels *x, const struct kernel *g,
+	const struct pass_kernel *from, struct pass_verdict *v)
 {
 	const struct ptx_func *f = ptx_find_func(from->m, from->name);
 	struct pass_place at = g->at;
@@ -321,14 +322,14 @@ static void find_own_verdict(struct guests *x, const struct guest *g, const stru
 	pass_facts_finish(&facts);
 }
 
-int guests_fit(struct guests *x, unsigned k, const struct pass_guest *from)
+int kernels_fit(struct kernels *x, unsigned k, const struct pass_kernel *from)
 {
-	const struct guest *g = &x->of[k];
+	const struct kernel *g = &x->of[k];
 	struct pass_verdict v = {0};
 
 	if (!g->at.real_exits && g->facts.one_dimensional &&
 		(from->block[1] > 1 || from->block[2] > 1))
-		return guests_refuse(
+		return kernels_refuse(
 			x, k, "heddle's analysis of it is only valid for one-dimensional blocks");
 	if (pass_fits(&g->at, &v))
 		return 0;
@@ -340,7 +341,7 @@ int guests_fit(struct guests *x, unsigned k, const struct pass_guest *from)
 }
 
 /* ---- barriers ---- */
-int guests_barrier(struct guests *x)
+int kernels_barrier(struct kernels *x)
 {
 	uint16_t used = 0, left;
 	bool own = false, counts = false;
@@ -354,9 +355,9 @@ int guests_barrier(struct guests *x)
 	x->barrier = own || counts ? 31 - (unsigned)__builtin_clz(left | 1u) : 0;
 	left &= (uint16_t) ~(1u << x->barrier);
 	if ((own || counts) && (used == UINT16_MAX || (counts && !left)))
-		return guests_refuse(x, x->which,
+		return kernels_refuse(x, x->which,
 			"it and the other kernels use all 16 barriers, and one more is needed");
-	for (struct guest *g = x->of; g < x->of + MIN(x->n, GUESTS_MAX); g++) {
+	for (struct kernel *g = x->of; g < x->of + MIN(x->n, KERNELS_MAX); g++) {
 		g->at.own_barrier = (uint8_t)x->barrier;
 		g->at.among_barrier = (uint8_t)(31 - __builtin_clz(left | 1u));
 	}
@@ -365,7 +366,7 @@ int guests_barrier(struct guests *x)
 
 /* Emits a barrier of all threads. If ptxas cannot prove that warps are whole, bar.warp.sync
  * precedes the barrier, as in rounds.c. */
-void guests_put_barrier(struct guests *x, struct pass_writer *w)
+void kernels_put_barrier(struct kernels *x, struct pass_writer *w)
 {
 	bool gathers = false, unseen = false;
 
@@ -388,7 +389,7 @@ void guests_put_barrier(struct guests *x, struct pass_writer *w)
 /* ---- parameters ---- */
 
 /* Adds a kernel's parameter to the entry under a unique name. */
-static struct ptx_sym *add_param(struct guests *x, const struct ptx_sym *p, unsigned k, size_t i)
+static struct ptx_sym *add_param(struct kernels *x, const struct ptx_sym *p, unsigned k, size_t i)
 {
 	struct strbuf text = {0};
 	struct ptx_sym *sym;
@@ -401,9 +402,9 @@ static struct ptx_sym *add_param(struct guests *x, const struct ptx_sym *p, unsi
 	return sym;
 }
 
-static int add_own_params(struct guests *x, unsigned k)
+static int add_own_params(struct kernels *x, unsigned k)
 {
-	struct guest *g = &x->of[k];
+	struct kernel *g = &x->of[k];
 
 	for (size_t i = 0; i < g->n_params; i++)
 		if (!g->f->params.at[i]->decl || !g->f->params.at[i]->name_at ||
@@ -415,9 +416,9 @@ static int add_own_params(struct guests *x, unsigned k)
 
 /* Adds a kernel's parameters to the entry. struct ctl_args comes first, aligned so that the
  * parameters keep their layout after it. */
-static int add_params(struct guests *x, unsigned k)
+static int add_params(struct kernels *x, unsigned k)
 {
-	struct guest *g = &x->of[k];
+	struct kernel *g = &x->of[k];
 	char decl[80];
 	uint32_t align = 16;
 
@@ -429,7 +430,7 @@ static int add_params(struct guests *x, unsigned k)
 	return g->args ? add_own_params(x, k) : -EINVAL;
 }
 
-int guests_harness_params(struct guests *x)
+int kernels_harness_params(struct kernels *x)
 {
 	char decl[64];
 	int r = add_own_params(x, 0);
@@ -440,7 +441,7 @@ int guests_harness_params(struct guests *x)
 	return r == 0 && !x->of[0].args ? -EINVAL : r;
 }
 
-static int fill_param_offsets(struct guests *x, struct pass_merged *ret)
+static int fill_param_offsets(struct kernels *x, struct pass_merged *ret)
 {
 	uint32_t offsets[512], bytes;
 	size_t at = 0;
@@ -460,7 +461,7 @@ static int fill_param_offsets(struct guests *x, struct pass_merged *ret)
 	return 0;
 }
 
-int guests_params(struct guests *x, const char *last, struct pass_merged *ret)
+int kernels_params(struct kernels *x, const char *last, struct pass_merged *ret)
 {
 	uint32_t limit = x->m->version >= 81 ? 32764u : 4096u;
 	int r = 0;
@@ -474,12 +475,12 @@ int guests_params(struct guests *x, const char *last, struct pass_merged *ret)
 	if (r == 0 && ret->param_bytes <= limit)
 		return 0;
 	if (r == 0 || r == -E2BIG)
-		r = guests_refuse(
+		r = kernels_refuse(
 			x, x->which, "all parameters together are more than %u bytes", limit);
 	return r;
 }
 
-int guests_own_args(struct guests *x, unsigned k)
+int kernels_own_args(struct kernels *x, unsigned k)
 {
 	char decl[64];
 
@@ -489,9 +490,9 @@ int guests_own_args(struct guests *x, unsigned k)
 	return x->of[k].own_args ? 0 : -EINVAL;
 }
 
-int guests_begin(struct guests *x, unsigned k, struct pass_writer *w)
+int kernels_begin(struct kernels *x, unsigned k, struct pass_writer *w)
 {
-	int r = guests_own_args(x, k);
+	int r = kernels_own_args(x, k);
 
 	if (r < 0)
 		return r;
@@ -504,7 +505,7 @@ int guests_begin(struct guests *x, unsigned k, struct pass_writer *w)
 
 /* ---- the body ---- */
 /* Computes the thread's id in its kernel's block from its id in the entry's block. */
-static void put_tid(struct guests *x, const struct guest *g, struct pass_writer *w)
+static void put_tid(struct kernels *x, const struct kernel *g, struct pass_writer *w)
 {
 	bool partly = pass_threads(g->block) % 32 != 0;
 
@@ -528,9 +529,9 @@ static void put_tid(struct guests *x, const struct guest *g, struct pass_writer 
 			g->block[1], g->block[1]);
 }
 
-void guests_put_body(struct guests *x, unsigned k, struct pass_writer *w)
+void kernels_put_body(struct kernels *x, unsigned k, struct pass_writer *w)
 {
-	struct guest *g = &x->of[k];
+	struct kernel *g = &x->of[k];
 
 	if (!g->at.real_exits) {
 		g->at.end = ptx_new_label(x->m, g->f, "end");
@@ -538,7 +539,7 @@ void guests_put_body(struct guests *x, unsigned k, struct pass_writer *w)
 	}
 	put_tid(x, g, w);
 	if (w->record) {
-		w->record->guest = k;
+		w->record->kernel = k;
 		w->record->ignored = g->added;
 	}
 	pass_put_body(w, g->f, &g->at);
@@ -546,7 +547,7 @@ void guests_put_body(struct guests *x, unsigned k, struct pass_writer *w)
 		pass_emit(w, "%s:", g->at.end->name);
 }
 
-void guests_rounds_ready(const struct guest *g, struct pass_writer *w)
+void kernels_rounds_ready(const struct kernel *g, struct pass_writer *w)
 {
 	if (!pass_has_rounds(&g->at))
 		return;
@@ -562,7 +563,8 @@ void guests_rounds_ready(const struct guest *g, struct pass_writer *w)
 	pass_barrier_0(w, &g->at);
 }
 
-void guests_put_exits(struct guest *g, struct pass_writer *w, const char *const *names, unsigned n)
+void kernels_put_exits(
+	struct kernel *g, struct pass_writer *w, const char *const *names, unsigned n)
 {
 	for (unsigned i = 0; i < n; i++) {
 		pass_emit(w, "%s:\n", names[i]);
@@ -570,9 +572,9 @@ void guests_put_exits(struct guest *g, struct pass_writer *w, const char *const 
 	}
 }
 
-int guests_graft(struct guests *x, unsigned k, struct pass_writer *w, unsigned n_exits)
+int kernels_graft(struct kernels *x, unsigned k, struct pass_writer *w, unsigned n_exits)
 {
-	struct guest *g = &x->of[k];
+	struct kernel *g = &x->of[k];
 	int r;
 
 	VEC_FREE(&g->f->body);
@@ -593,7 +595,7 @@ int guests_graft(struct guests *x, unsigned k, struct pass_writer *w, unsigned n
 	return ptx_graft_error(g->graft);
 }
 
-void guests_note(struct guests *x, struct pass_writer *w, unsigned k, uint32_t number)
+void kernels_note(struct kernels *x, struct pass_writer *w, unsigned k, uint32_t number)
 {
 	struct pass_origin ours = {PASS_OURS, PASS_OURS}, of = {k, number};
 	struct pass_recorded *host = x->record ? &x->record->funcs.at[0] : NULL;
@@ -607,14 +609,14 @@ void guests_note(struct guests *x, struct pass_writer *w, unsigned k, uint32_t n
 		w->error = -ENOMEM;
 }
 
-void guests_put_piece(struct guests *x, struct pass_writer *w, unsigned k, unsigned piece)
+void kernels_put_piece(struct kernels *x, struct pass_writer *w, unsigned k, unsigned piece)
 {
-	struct guest *g = &x->of[k];
+	struct kernel *g = &x->of[k];
 
 	for (size_t i = g->from[piece]; i < g->from[piece + 1] && w->error == 0; i++) {
 		struct ptx_stmt s = ptx_graft_stmt(g->graft, &g->f->body.at[i]);
 
-		guests_note(x, w, k, i < g->numbers.len ? g->numbers.at[i] : PASS_OURS);
+		kernels_note(x, w, k, i < g->numbers.len ? g->numbers.at[i] : PASS_OURS);
 		pass_copy(w, &s);
 		w->error = w->error ? w->error : ptx_graft_error(g->graft);
 	}
@@ -634,7 +636,7 @@ static void move_to_end(struct ptx_module *m, const struct ptx_func *f)
 		}
 }
 
-int guests_seal(struct guests *x, struct pass_writer *w, const uint32_t block[3])
+int kernels_seal(struct kernels *x, struct pass_writer *w, const uint32_t block[3])
 {
 	struct ptx_bounds bounds = {.minnctapersm = x->per_sm, .maxnreg = x->max_registers};
 	int r = w->error;
@@ -657,11 +659,11 @@ int guests_seal(struct guests *x, struct pass_writer *w, const uint32_t block[3]
 	return r == 0 && ptx_validate(x->m, x->diags) ? -EINVAL : r;
 }
 
-void guests_finish(struct guests *x, int r, struct pass_verdict *ret_verdict)
+void kernels_finish(struct kernels *x, int r, struct pass_verdict *ret_verdict)
 {
 	*ret_verdict = r == -ENOTSUP ? x->verdict : (struct pass_verdict){.tier = PASS_MANAGED};
 	for (unsigned k = 0; k < x->n; k++) {
-		struct guest *g = &x->of[k];
+		struct kernel *g = &x->of[k];
 
 		if (g->found)
 			pass_facts_finish(&g->facts);

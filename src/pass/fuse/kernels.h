@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0
  * Copyright 2026 The heddle authors */
 
-/* Several kernels' bodies in one entry: code shared by merging and fusion. A guest is one of these
+/* Several kernels' bodies in one entry: code shared by merging and fusion. A kernel is one of these
  * kernels; the entry that gets their code is called the host. The steps are: import, analyze
- * (guests_look), lay out shared memory, add parameters, rewrite each kernel within its own
+ * (kernels_look), lay out shared memory, add parameters, rewrite each kernel within its own
  * function, and copy the result into the entry (a graft, ptx/graft.h). */
-#ifndef HEDDLE_GUESTS_H
-#define HEDDLE_GUESTS_H
+#ifndef HEDDLE_PASS_KERNELS_H
+#define HEDDLE_PASS_KERNELS_H
 
 #include <stdarg.h>
 
@@ -14,11 +14,11 @@
 #include "pass/worker/worker.h"
 #include "ptx/graft.h"
 
-#define GUESTS_MAX_PIECES 8
-#define GUESTS_MAX_EXITS  8
-#define GUESTS_MAX        32
+#define KERNELS_MAX_PIECES 8
+#define KERNELS_MAX_EXITS  8
+#define KERNELS_MAX        32
 
-struct guest {
+struct kernel {
 	struct ptx_func *f; /* function in the new module, until it is dropped */
 	struct pass_facts facts;
 	bool found; /* facts need pass_facts_finish */
@@ -34,17 +34,17 @@ struct guest {
 	/* the parameter struct ctl_args: its symbol in the kernel's own function, and in the
 	 * entry */
 	struct ptx_sym *own_args, *args;
-	VEC(struct ptx_sym *) params;       /* the entry's parameters that stand for the kernel's */
-	size_t from[GUESTS_MAX_PIECES + 1]; /* where each piece of the rewritten body begins */
+	VEC(struct ptx_sym *) params; /* the entry's parameters that stand for the kernel's */
+	size_t from[KERNELS_MAX_PIECES + 1]; /* where each piece of the rewritten body begins */
 	/* labels that the pieces jump to: in the kernel's own function, and in the entry */
-	struct ptx_sym *exits[GUESTS_MAX_EXITS], *to[GUESTS_MAX_EXITS];
+	struct ptx_sym *exits[KERNELS_MAX_EXITS], *to[KERNELS_MAX_EXITS];
 	struct ptx_graft *graft;
 	uint32_t added;            /* instructions added at its beginning */
 	pass_numbers numbers;      /* origins of the rewritten body's statements, if recorded */
 	char slot[48], ticket[48]; /* the entry's names for its %hd_s and %hd_t */
 };
 
-struct guests {
+struct kernels {
 	struct ptx_module *m;
 	struct ptx_func *host;
 	struct ptx_sym *pool; /* shared memory of all kernels */
@@ -60,7 +60,7 @@ struct guests {
 	unsigned barrier;       /* number of the barrier for all threads of the entry */
 	uint32_t max_registers; /* register limit of the entry; 0: none */
 	void *user;             /* data of a kind of fusion (fuse.h) */
-	struct guest of[GUESTS_MAX];
+	struct kernel of[KERNELS_MAX];
 };
 
 uint32_t pass_threads(const uint32_t block[3]);
@@ -68,59 +68,60 @@ uint32_t pass_threads(const uint32_t block[3]);
 /* Imports the kernels into a new module. The caller must have set x->n, diags, as_is and threads.
  * Returns 0; -ENOTSUP if kernel x->which is rejected, with the reason in x->verdict or in diags;
  * another negative errno with diags. */
-int guests_import(struct guests *x, const struct pass_guest *from, const char *entry);
+int kernels_import(struct kernels *x, const struct pass_kernel *from, const char *entry);
 /* Must be called if the rewritten code reads parameters in a form that ptxas does not see as
  * constants. For each kernel, replaces a multiplication and an addition that ptxas would contract
  * because of such parameters by one instruction (contract.h). */
-int guests_settle(struct guests *x);
+int kernels_settle(struct kernels *x);
 /* Finds the facts of kernel k (body.h), lays out its shared memory, and fills in the fields of its
  * place (struct pass_place) that merging and fusion treat alike: ids, thread counts, shared memory.
  * The caller must have set x->threads and, if they are not 0, shared_at and at.first_thread.
  * Returns -ENOTSUP if the kernel was written for a GPU older than sm_70. */
-int guests_look(struct guests *x, unsigned k, const struct pass_guest *from);
+int kernels_look(struct kernels *x, unsigned k, const struct pass_kernel *from);
 /* Checks that the body works at its place (virtual.h), including the block's shape. Returns
  * -ENOTSUP with the reason and its position in the original kernel. */
-int guests_fit(struct guests *x, unsigned k, const struct pass_guest *from);
-int guests_refuse(struct guests *x, unsigned k, const char *fmt, ...) HD_PRINTF(3, 4);
+int kernels_fit(struct kernels *x, unsigned k, const struct pass_kernel *from);
+int kernels_refuse(struct kernels *x, unsigned k, const char *fmt, ...) HD_PRINTF(3, 4);
 /* Formats the reason for a rejection into *ret, with the text in the arena. Returns -ENOTSUP or
  * -ENOMEM. */
 int pass_refuse(struct arena *a, struct pass_verdict *ret, const char *fmt, va_list ap);
 /* Chooses a barrier number for all threads of the entry's block, and if block sizes differ, another
  * one for the threads of a kernel. Returns -ENOTSUP if no number is free. */
-int guests_barrier(struct guests *x);
-void guests_put_barrier(struct guests *x, struct pass_writer *w);
+int kernels_barrier(struct kernels *x);
+void kernels_put_barrier(struct kernels *x, struct pass_writer *w);
 /* Adds all kernels' parameters to the entry, with struct ctl_args before those of each kernel, and
  * then the parameter `last` (NULL: none). Returns -ENOTSUP if they exceed the limit of a launch. */
-int guests_params(struct guests *x, const char *last, struct pass_merged *ret);
+int kernels_params(struct kernels *x, const char *last, struct pass_merged *ret);
 /* For a rewritten kernel that stands alone: adds to the entry the kernel's own parameters
  * unchanged, and then struct ctl_args. */
-int guests_harness_params(struct guests *x);
+int kernels_harness_params(struct kernels *x);
 /* Adds struct ctl_args as a parameter of the kernel's own function, so that code there can use
  * it. */
-int guests_own_args(struct guests *x, unsigned k);
+int kernels_own_args(struct kernels *x, unsigned k);
 /* Begins the kernel's code: adds its struct ctl_args, and declares the registers and shared words
  * for barriers that not all threads reach (rounds.c). */
-int guests_begin(struct guests *x, unsigned k, struct pass_writer *w);
+int kernels_begin(struct kernels *x, unsigned k, struct pass_writer *w);
 /* Emits the body as a block with the ids %hd_x, %hd_y and %hd_z. Unless exits are real, the label
  * that exits lead to follows. */
-void guests_put_body(struct guests *x, unsigned k, struct pass_writer *w);
+void kernels_put_body(struct kernels *x, unsigned k, struct pass_writer *w);
 /* Initializes the shared words of rounds.c, before any thread reaches a barrier of the kernel. */
-void guests_rounds_ready(const struct guest *g, struct pass_writer *w);
+void kernels_rounds_ready(const struct kernel *g, struct pass_writer *w);
 /* Emits labels for the exits of the code pieces. The labels are the last statements of w and are
  * not copied to the entry. */
-void guests_put_exits(struct guest *g, struct pass_writer *w, const char *const *names, unsigned n);
+void kernels_put_exits(
+	struct kernel *g, struct pass_writer *w, const char *const *names, unsigned n);
 /* Makes w the body of the kernel's function, prepares copying it into the entry, and frees w. In
  * the entry, label to[i] replaces label exits[i]. */
-int guests_graft(struct guests *x, unsigned k, struct pass_writer *w, unsigned n_exits);
+int kernels_graft(struct kernels *x, unsigned k, struct pass_writer *w, unsigned n_exits);
 /* Records that the next statement implements the instruction `number` of kernel k, or none
  * (PASS_OURS). */
-void guests_note(struct guests *x, struct pass_writer *w, unsigned k, uint32_t number);
-void guests_put_piece(struct guests *x, struct pass_writer *w, unsigned k, unsigned piece);
+void kernels_note(struct kernels *x, struct pass_writer *w, unsigned k, uint32_t number);
+void kernels_put_piece(struct kernels *x, struct pass_writer *w, unsigned k, unsigned piece);
 /* Completes the module: removes the kernels' functions, gives the entry its body and bounds, and
  * validates the module. */
-int guests_seal(struct guests *x, struct pass_writer *w, const uint32_t block[3]);
+int kernels_seal(struct kernels *x, struct pass_writer *w, const uint32_t block[3]);
 /* Frees everything except the module. If r is not 0, frees the module, too. Stores the reason of
  * -ENOTSUP in ret_verdict. */
-void guests_finish(struct guests *x, int r, struct pass_verdict *ret_verdict);
+void kernels_finish(struct kernels *x, int r, struct pass_verdict *ret_verdict);
 
 #endif
