@@ -3,9 +3,13 @@
 
 /* A tenant that outlives its daemon reconnects to the next one and brings its page along. Its
  * running launches go on reporting into this page. The new daemon reads the page like that of any
- * other tenant. It stores a new control word for each launch that has one, even if an earlier
- * daemon stored the old one (pages.c: note_arrival). Until the new daemon has sent its welcome
- * message, it holds and preempts nothing of the tenant, so this file must not stop anything. */
+ * other tenant.
+ *
+ * Some launches still obey quotas that the earlier daemon stored. The new daemon does not know
+ * which, so its next decision stores new quotas for each of them (pages.c: note_arrival).
+ *
+ * The new daemon neither holds nor preempts the tenant before it has sent its welcome message. So
+ * this file must not stop anything. */
 #include "daemon.h"
 
 #define MAX_ID (1u << 31)
@@ -22,7 +26,8 @@ static uint64_t load_word64(const uint64_t *p)
 
 void hd_page_renew(struct wire_page *page)
 {
-	/* The earlier daemon may have died between any two stores, so these can have any value. */
+	/* The earlier daemon may have died between any two stores, so these fields can have any
+	 * value. */
 	store_word(&page->begin.seq, 0);
 	store_word(&page->watch, 0);
 	store_word(&page->hold, 0);
@@ -61,8 +66,8 @@ void hd_tenant_recall(struct hd *d, struct hd_tenant *t)
 	t->preemptions = load_word64(&p->preempted);
 	t->launches = load_word64(&p->launched[WIRE_WHY_WORKERS]) +
 		      load_word64(&p->launched[WIRE_WHY_GUARD_FORM]);
-	/* Starts the sequence numbers at a value that no earlier daemon has used. So a running
-	 * launch cannot report that it has seen a control word of this daemon before this daemon
-	 * stores one. */
+	/* Sequence numbers start at a value that an earlier daemon has hardly used: the time in us.
+	 * Otherwise a running launch could seem to have seen a control word of this daemon before
+	 * this daemon stores one. */
 	t->begins = (uint32_t)(now / 1000);
 }

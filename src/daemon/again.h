@@ -9,7 +9,7 @@ struct hd;
 struct hd_tenant;
 struct wire_page;
 
-/* Clears the control words of the page that a new tenant starts without. Call this before
+/* Clears the control fields of the page, which start at 0 for a new tenant. Call this before
  * hd_tenant_add. Running launches get new control words once this daemon has found them. */
 void hd_page_renew(struct wire_page *page);
 /* Restores the totals and the age of a returning tenant, and its id if no other tenant has that id.

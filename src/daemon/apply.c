@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0
  * Copyright 2026 The heddle authors */
 
-/* Carries out the scheduling engine's actions by storing control words in the tenants' pages. All
- * stores come before the first system call, because launches wait for the stores. */
+/* Carries out the scheduling engine's actions by storing control words in the tenants' pages.
+ * Launches wait for the stores. So hd_apply first stores all of them, and only then wakes tenants,
+ * which takes system calls. */
 #include "daemon.h"
 
 #include <string.h>
@@ -45,18 +46,18 @@ void hd_store_quotas(struct hd *d, struct hd_slot *s)
 	ctl_tell(w->host.quota, &w->host.word, s->seq, quota);
 }
 
-/* Returns true if no worker of the launch is on the device: heddled revoked the last grant before
- * the tenant launched workers for it. If the tenant launches them just now, they read quotas of 0
- * and exit. That counts as a drain, but nothing waits for it. */
+/* Returns true if no worker of the launch is on the device, as far as heddled knows: all have left,
+ * and the tenant has launched no more since. The tenant may be launching some at this moment. If
+ * all quotas are 0, these workers exit. That counts as a drain, but nothing waits for it. */
 static bool has_no_workers(const struct hd_slot *s, const struct wire_slot *w)
 {
 	return s->drains && __atomic_load_n(&w->launches, __ATOMIC_ACQUIRE) <= s->rounds + 1;
 }
 
 /* Drops a change of the block count of a guard-form launch that has exited and has not been
- * launched again. Its next grid starts with the new count, so it need not exit again. If the tenant
- * is just launching it with the old count, it exits once more, but nothing waits for that. Returns
- * true if it dropped a change. */
+ * launched again. The launch's next grid starts with the new count, so it need not exit again. If
+ * the tenant is just launching that grid with the old count, the grid exits once more, but nothing
+ * waits for that. Returns true if it dropped a change. */
 static bool drop_resize(struct hd_slot *s, const struct wire_slot *w)
 {
 	if (!s->resizes || !has_no_workers(s, w))
@@ -83,17 +84,17 @@ uint32_t hd_missing_workers(const struct hd_slot *s, const struct wire_slot *w, 
 }
 
 /* Returns true if some block of the launch has not begun. If all have begun, additional workers
- * find no block to execute. Their grid would still occupy a stream of the shim until the grid has
- * had room on an SM. */
+ * find no block to execute. But their grid would still delay the stream until an SM has room for
+ * it. */
 static bool has_tickets(const struct hd_slot *s, const struct wire_slot *w)
 {
 	return __atomic_load_n(&w->host.ticket, __ATOMIC_ACQUIRE) < s->total;
 }
 
-/* Adds workers to a running launch. The hardware puts new workers on any SM with room. If the quota
- * was the same on all SMs before, and is again the same on all SMs, it is enough to launch the
- * missing workers; more would find full SMs and exit. Workers that have not yet seen an earlier
- * shrink count as present and can stay under the new quota. If they exit after all,
+/* Adds workers to a running launch. The hardware puts new workers on any SM with room. If all SMs
+ * had the same quota before, and have the same quota now, the launch needs only its missing
+ * workers; more would find full SMs and exit. Workers that have not yet seen an earlier shrink
+ * count as present and can stay under the new quota. If they exit after all,
  * request_missing_workers requests more. */
 static void grow_launch(struct hd *d, struct hd_slot *s, struct wire_slot *w, uint32_t workers)
 {
@@ -109,9 +110,10 @@ static void grow_launch(struct hd *d, struct hd_slot *s, struct wire_slot *w, ui
 		hd_ask_workers(s, w, missing);
 }
 
-/* Shrinks a running launch. The shrink is complete once the workers above the quota have exited.
- * heddled sees that by the number of present workers, unless the launch has fewer workers than its
- * quota allows, for example near its end. */
+/* Shrinks a running launch. It has shrunk once the workers above the quota have exited: the number
+ * of present workers then falls to may_stay. If no more than may_stay workers are present already,
+ * such as near the launch's end, heddled will see no exit and reports that to the engine
+ * (sched_absent). */
 static void shrink_launch(struct hd *d, struct hd_slot *s, struct wire_slot *w, uint32_t workers)
 {
 	uint32_t may_stay = workers + 1; /* the relay stays on any SM */
@@ -282,8 +284,8 @@ static bool tenants_take_turns(const struct hd *d, const struct hd_device *dev)
 	return !d->config.mps && !dev->is_cpu;
 }
 
-/* Returns true if the tenants of the device use it in time slices and another tenant has a higher
- * priority than t. */
+/* Returns true if t's unmanaged launches need gates: gates are configured, the tenants of the
+ * device use it in time slices, and another tenant has a higher priority than t. */
 static bool wants_gates(const struct hd *d, const struct hd_tenant *t)
 {
 	bool above = false;
@@ -302,9 +304,9 @@ static bool has_lower(const struct hd_tenant *t)
 	return false;
 }
 
-/* Makes the tenant report when its opaque (unmanaged) work ends. heddled needs that if there is a
- * tenant of lower priority, if the tenant's launches wait behind gates, or if the amount of such
- * work is bounded. */
+/* Makes the tenant report when its unmanaged (opaque) work ends. This is needed if a tenant of
+ * lower priority waits for that, if the tenant uses gates, or if the amount of such work is
+ * bounded. */
 static void set_follow(struct hd *d, struct hd_tenant *t)
 {
 	uint32_t follow = has_lower(t) || wants_gates(d, t) || t->bound_us;
@@ -318,11 +320,11 @@ static void set_follow(struct hd *d, struct hd_tenant *t)
 	hd_look_at_opaque(d, t);
 }
 
-/* Returns until when heddled limits the tenant's unmanaged work in flight, or 0 if it does not. The
- * limit lasts for EXPECTED_NS after a tenant of higher priority last had work. If the tenants use
- * the device in time slices and opaque_us is not configured (opaque_auto), only managed work of the
- * higher tenant counts. For its unmanaged work, the device's own time slices are as good as the
- * limit, and slow this tenant less (doc/notebook.md, PyTorch). */
+/* Returns the time until which the amount of t's unmanaged (opaque) work in flight is bounded:
+ * EXPECTED_NS after a tenant of higher priority last had work; 0: no bound. If opaque_auto is set
+ * and the tenants use the device in time slices, only managed work of the higher tenant counts. For
+ * unmanaged work of the higher tenant, the device's own time slices are as good and slow t less
+ * (doc/notebook.md, PyTorch). */
 static uint64_t bound_until(const struct hd *d, const struct hd_tenant *t)
 {
 	uint64_t until = 0;

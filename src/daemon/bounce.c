@@ -4,15 +4,18 @@
 /* Lets a program keep its grant for a while if heddled has revoked its grants several times before
  * the device saw them.
  *
- * If programs that are no tenants use the same GPU, the GPU runs all programs in time slices. The
- * device then sees a new grant only when the tenant's slice begins. The next launch of a tenant
- * with a higher priority waits for a slice, too, and can always arrive just before this one. Then
- * the tenant executes only the one block that each of its workers claims before it reads its quota
- * (ctl/control.h), and hardly makes progress: more than 28 times slower than without heddle on an
- * H200 with eight busy processes. So after a few revoked grants in a row, heddled revokes nothing
- * of this tenant until it has had the device for a while. The higher tenant shares the device for
- * that time, as it would without heddle. If only tenants use the GPU, the device sees a grant
- * within microseconds, and this never happens. */
+ * If programs that are not tenants use the same GPU, the GPU runs all programs in time slices. The
+ * device then sees a new grant only when the tenant's slice begins. A tenant with a higher priority
+ * waits for its slices, too. Its next launch can arrive each time just before the lower tenant's
+ * slice begins, and heddled then revokes the grant. In each slice, the lower tenant executes
+ * little: one worker on each SM makes one claim before it reads its quota (doc/protocol.md,
+ * CTL_ONCE). On an H200 with eight busy processes, this was more than 28 times slower than without
+ * heddle.
+ *
+ * So after a few revoked grants in a row, heddled revokes nothing of this tenant until it has had
+ * the device for a while. The higher tenant shares the device for that time, as it would without
+ * heddle. If only tenants use the GPU, the device usually sees a grant within microseconds, and
+ * heddled need not do this. */
 #include "daemon.h"
 
 #define BOUNCES   4u        /* revoked grants in a row after which a grant is kept */

@@ -28,8 +28,8 @@ struct hd_bounce {
  * preempted, respectively. */
 void hd_bounce_granted(struct hd *d, struct hd_slot *s);
 void hd_bounce_taken(struct hd_slot *s);
-/* Call this before each scheduling decision. Returns the time in ns until it must be called again,
- * or UINT64_MAX if that is not necessary. */
+/* Call this in each pass of the loop. Returns the time in ns until it must be called again, or
+ * UINT64_MAX if that is not necessary. */
 uint64_t hd_bounce_look(struct hd *d, struct hd_tenant *t);
 
 #endif

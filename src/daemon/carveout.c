@@ -3,10 +3,12 @@
 
 /* Chooses how kernels ask an SM to split its memory into L1 cache and shared memory. An SM can
  * change the split only while no block runs on it. So a kernel that needs more shared memory cannot
- * start beside one that needs less: on an H100, example nb started beside va only when va had
- * ended. Some policies promise a number of blocks on each SM in whatever order kernels arrive.
- * Under these policies, once a kernel needs more than 32 KiB on an SM, all managed kernels ask for
- * the same split: the largest share of shared memory.
+ * start beside one that needs less: on an H100, example nb started only after va had ended. Some
+ * policies promise a number of blocks on each SM, whatever the order in which kernels arrive. Under
+ * these policies, all managed kernels ask for the same split, the largest share of shared memory,
+ * if two conditions hold:
+ * - several tenants on the device have launched managed kernels
+ * - a kernel of one of them needs more than 32 KiB on an SM
  *
  * A smaller percentage does not work, because the driver rounds it differently for each kernel. On
  * an H100, a kernel with 8 KiB a block started beside one with 128 bytes a block if both asked for

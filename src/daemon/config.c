@@ -240,7 +240,8 @@ struct reading {
 	int line, status;
 };
 
-/* inih reports no line numbers, but reads its lines through this function, which counts them. */
+/* inih reports no line numbers, but reads its lines through this function, which counts them. The
+ * function also reports text after a section's name as an error. */
 static char *next_line(char *ret, int max, void *user)
 {
 	struct reading *r = user;

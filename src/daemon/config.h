@@ -12,7 +12,7 @@
 struct hd_config {
 	const struct sched_policy *policy;
 	bool mps, mps_stays, temporal, within_srt, gates;
-	/* opaque_us is not configured, so opaque_ns applies only if it is useful (apply.c:
+	/* opaque_ns, the bound on unmanaged work, applies only if it is useful (apply.c:
 	 * bound_until) */
 	bool opaque_auto;
 	uint32_t extra_sms, max_tenants, log_level;
@@ -22,8 +22,8 @@ struct hd_config {
 	/* timeout in ns for MPS's reply to the health check (mps_health.c); UINT64_MAX: no health
 	 * check */
 	uint64_t mps_answer_ns;
-	/* how long a connection without a tenant may send nothing, and how long any connection may
-	 * leave its reply unread */
+	/* how long a peer may leave its reply unread, or send nothing on a connection without a
+	 * tenant */
 	uint64_t silence_ns;
 	uint64_t min_managed_ns, latency_ns, opaque_ns, opaque_hold_ns, linger_max_ns, grace_ns;
 	/* 0: the engine's default; UINT64_MAX: tenants of the same priority never take turns */

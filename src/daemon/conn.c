@@ -1,10 +1,15 @@
 /* SPDX-License-Identifier: Apache-2.0
  * Copyright 2026 The heddle authors */
 
-/* Connections: accepts them, replies to their messages, and closes them. heddled refuses a
- * connection with a reason, and closes it, if it sends a malformed or unexpected message. It does
- * the same to a connection without a tenant that sends nothing for too long, and to any connection
- * that leaves its reply unread. A tenant ends when its socket closes or its process ends. */
+/* Connections: accepts them, replies to their messages, and closes them. If heddled refuses a
+ * connection, it sends the reason and closes the connection. It does so, for example, in these
+ * cases:
+ * - The peer sends a malformed or unexpected message, or asks for something that its user may not
+ *   do.
+ * - The peer leaves a reply unread for too long.
+ * - The connection has no tenant, and the peer sends nothing for too long.
+ *
+ * A tenant ends when its connection closes or its process ends. */
 #include "server.h"
 
 #include <errno.h>
@@ -275,8 +280,8 @@ static void reduce_to_rights(
 }
 
 /* Ends an earlier connection of the same process for the same page. A page has one tenant, and this
- * daemon may not yet have seen that the earlier connection ended. The list has later connections
- * before c. */
+ * daemon may not yet have seen that the earlier connection ended. Returns -EBUSY if another
+ * process, or a later connection, has the page. (The list has later connections before c.) */
 static int end_earlier_conn(struct server *s, struct conn *c)
 {
 	bool later = true;
@@ -402,8 +407,8 @@ static void answer_list(struct server *s, struct conn *c, enum wire_type what)
 	conn_writable(s, c);
 }
 
-/* Changes a tenant's priority and weight, within the rights of the user who asks. That user must be
- * root, heddled's user, or the tenant's user. */
+/* Changes a tenant's priority and weight. The user who asks must be root, heddled's user or the
+ * tenant's user, and must have the right to the new values (rights.c). */
 static void handle_set(struct server *s, struct conn *c, const struct wire_set *m)
 {
 	struct hd_tenant *t = hd_tenant_find(s->hd, m->tenant);

@@ -1,10 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0
  * Copyright 2026 The heddle authors */
 
-/* Tenants and devices, and one pass of the loop. How often heddled scans pages depends on the
- * launches that it waits for. It scans often while a preempted launch is leaving. If others wait
- * for a running launch, it scans more often as the launch's expected end comes closer. If no
- * tenants compete, it usually does not scan at all. */
+/* Tenants and devices, and one pass of the loop. After each pass, heddled chooses when to scan the
+ * pages again:
+ * - while a preempted or shrinking launch is leaving: after 50 us (virtual GPU: 200 us), for up to
+ *   100 ms
+ * - if tenants compete otherwise: after an eighth of the shortest expected remaining time, at most
+ *   500 us
+ * - if no tenants compete: rarely, for example at a deadline or when a tenant wakes heddled */
 #include "daemon.h"
 
 #include <errno.h>
@@ -160,8 +163,8 @@ static void drop_device(struct hd *d, struct hd_device *dev)
 	free(dev);
 }
 
-/* Restarts the count of fair shares. Shares count from the last time that a tenant joined, left or
- * was changed. */
+/* Restarts the measurement of the tenants' shares of GPU time. heddled measures shares from the
+ * last time that a tenant of the device joined, left, or got another priority or weight. */
 static void count_shares_anew(struct hd_device *dev)
 {
 	for (struct hd_tenant *t = dev->tenants; t; t = t->next)
@@ -309,8 +312,9 @@ void hd_tenant_set(struct hd *d, struct hd_tenant *t, int priority, uint32_t wei
 	hd_watch(d, t->device);
 }
 
-/* Decides with what is known now. A new launch or new unmanaged work must not wait for scans of the
- * other tenants' pages, which may contain hundreds of launches. */
+/* Decides with what is known now. A new launch, or unmanaged (opaque) work that begins or ends,
+ * must not wait for scans of the other tenants' pages. These pages may contain hundreds of
+ * launches. */
 static void decide_at_once(struct hd *d, struct hd_device *dev)
 {
 	for (struct hd_tenant *t = dev->tenants; t; t = t->next)
@@ -329,8 +333,8 @@ void hd_kicked(struct hd *d, struct hd_tenant *t)
 	hd_scan_tenant(d, t, true);
 	if (t->launches == before)
 		return;
-	/* heddled does not poll a launch that runs alone, so its known progress is out of date
-	 * here. */
+	/* heddled does not poll a launch that runs alone. So its knowledge of the other tenants'
+	 * progress may be out of date here. */
 	for (struct hd_tenant *o = t->device->tenants; o; o = o->next) {
 		if (o != t)
 			hd_scan_known(d, o);
@@ -344,8 +348,9 @@ bool hd_look_out(const struct hd *d, const struct hd_device *dev)
 	return d->slow_wake && !dev->is_cpu;
 }
 
-/* Stores the time at which heddled was last alive. Tenants that are held or preempted assume that
- * heddled is dead if this time does not advance. */
+/* Stores the present time in each tenant's page, as heddled's heartbeat. Tenants that are held or
+ * preempted assume that heddled is dead if this time does not advance. Also stores whether tenants
+ * should poll instead of sleeping. */
 static void store_alive_time(struct hd *d, uint64_t now)
 {
 	uint32_t ms = (uint32_t)(now / 1000000);
@@ -360,21 +365,22 @@ static void store_alive_time(struct hd *d, uint64_t now)
 	}
 }
 
-/* Returns true if a preempted launch may leave soon. One that has not left by now may never leave,
- * so heddled polls for it less often. */
+/* Returns true during the first LEAVES_NS after the last preemption or shrink on the device. A
+ * launch that has not left by then may never leave, so heddled polls for it less often. */
 static bool may_leave_soon(const struct hd_device *dev, uint64_t now)
 {
 	return now < dev->told_ns + LEAVES_NS;
 }
 
-/* Returns true if a launch was preempted and another waits until it has left. Nothing waits for a
- * launch that was held from its beginning. */
+/* Returns true if a preempted launch has not left the device yet. A launch that began with all
+ * quotas 0 does not count, because no other launch waits for it to leave. */
 static bool is_in_handover(const struct hd_device *dev)
 {
 	return sched_count(dev->sched, LAUNCH_DRAINING) != 0;
 }
 
-/* Time until an awaited launch may have ended. */
+/* Returns the time until the next poll: an eighth of the shortest expected remaining time, within
+ * limits. */
 static uint64_t poll_interval_ns(struct hd_device *dev, uint64_t now)
 {
 	uint64_t least = TICK_MAX_NS * 8, floor = dev->is_cpu ? TICK_CPU_NS : TICK_MIN_NS;
@@ -386,10 +392,12 @@ static uint64_t poll_interval_ns(struct hd_device *dev, uint64_t now)
 	return MAX(floor, MIN(least / 8, TICK_MAX_NS));
 }
 
-/* Scans a device's only tenant a few more times after heddled has cleared the tenant's `watch`, so
- * that the tenant no longer wakes heddled for each launch. Just before that, a launch may have
- * begun while the tenant was held; the scans find it. (A tenant that follows wire/page.h also wakes
- * heddled for such a launch.) */
+/* Scans the only tenant of a device a few more times in the second after heddled changed the
+ * tenant's `watch` field. When a tenant becomes the only one, heddled normally clears this field:
+ * the tenant need no longer wake heddled for each launch. Just before that, one of the tenant's
+ * launches may have begun with all quotas 0. If heddled does not know this launch, these scans find
+ * it. (page.h requires the tenant to wake heddled for such a launch as well.) Returns the time
+ * until the next scan. */
 static uint64_t rescan_after_release(struct hd *d, struct hd_device *dev)
 {
 	uint64_t since = d->now_ns - dev->unwatched_ns;
@@ -400,8 +408,8 @@ static uint64_t rescan_after_release(struct hd *d, struct hd_device *dev)
 	return since < LOOK_AGAIN_NS / 10 ? LOOK_AGAIN_NS / 100 : LOOK_AGAIN_NS / 4;
 }
 
-/* Checks whether unmanaged work has ended, because tenants do not always wake heddled when such
- * work ends. */
+/* Checks whether unmanaged (opaque) work has ended. Tenants do not wake heddled each time such work
+ * ends. */
 static void check_opaque_ends(struct hd *d, struct hd_device *dev)
 {
 	bool changed = false;
@@ -456,7 +464,8 @@ uint64_t hd_run(struct hd *d)
 	uint64_t next = UINT64_MAX, now = hd_clock(d);
 	bool waited_for = false;
 
-	/* Stored before any hold, so that no tenant sees a hold beside an old alive_ms. */
+	/* Stored before any tenant is held, so that no tenant finds itself held beside an old
+	 * alive_ms. */
 	if (now - d->last_alive_ns >= ALIVE_TICK_NS / 2)
 		store_alive_time(d, now);
 	for (struct hd_device *dev = d->devices; dev; dev = dev->next) {

@@ -3,8 +3,8 @@
 
 /* heddled's core: tenants, their pages, and one scheduling engine for each device. The core uses
  * sockets and clocks only through struct hd_io, so a test can run it in virtual time. A tenant can
- * write to its page at any time. So the core copies each value from a page once, and checks the
- * copy's range before use. One thread calls the core. */
+ * write any value into its page at any time. So the core copies a value, and checks or bounds the
+ * copy before it uses it as an index or a size. One thread calls the core. */
 #ifndef HEDDLE_DAEMON_H
 #define HEDDLE_DAEMON_H
 
@@ -25,7 +25,8 @@ struct hd_tenant;
 struct hd_io {
 	/* CLOCK_MONOTONIC, or a test's clock; only hd_clock calls it */
 	uint64_t (*now_ns)(void *user);
-	/* Called when the tenant's control words have changed. hold: its hold word fell to 0. */
+	/* Wakes the tenant, which must act on new control words or poll for them. hold: also wakes
+	 * its threads that sleep until its hold ends. */
 	void (*wake)(void *user, struct hd_tenant *t, bool hold);
 	void *user;
 };
@@ -39,8 +40,8 @@ struct hd_slot {
 	struct hd_tenant *tenant;
 	uint64_t id, total, kernel, submit_ns, store_ns, asked_ns,
 		unseen_ns; /* time that it ran before the daemon first saw it */
-	/* time from the store of the control word to the drain, for the event in progress; else
-	 * 0 */
+	/* time from the store of the control word to the drain, while event "drained" is logged;
+	 * else 0 */
 	uint64_t handover_ns;
 	uint32_t gen, preemptions;
 	uint32_t guard;  /* 1: the guard form (ctl/control.h) */
@@ -76,8 +77,8 @@ struct hd_tenant {
 	void *user;
 	uint32_t id, weight, watch, follow, hold, seq, bound_us, pin, ended, n_known;
 	uint32_t begin, begins; /* page->begin.seq, and the number of such words so far */
-	/* largest amount of shared memory that one of its managed kernels needs on a full SM, in
-	 * bytes */
+	/* shared memory that a managed kernel needs on an SM when as many of its blocks as fit run
+	 * there, in bytes: the maximum over the tenant's kernels */
 	uint32_t shared_need;
 	bool opaque_active;
 	bool is_logged; /* its start was logged, so its end is logged, too */
@@ -108,7 +109,7 @@ struct hd_device {
 	/* upper bound of the device's clock minus heddled's, and the time of its measurement, which
 	 * is 0 before the first one */
 	int64_t ahead_ns, ahead_at;
-	uint64_t unwatched_ns; /* when tenants were last told not to kick */
+	uint64_t unwatched_ns; /* when heddled last changed wire_page.watch of a tenant here */
 	uint64_t told_ns;      /* when a launch was last preempted or shrunk */
 	char name[64];
 };
@@ -119,7 +120,7 @@ struct hd {
 	struct hd_device *devices;
 	struct hd_events *events;    /* NULL: there is no event log */
 	struct durations *durations; /* records of the kernels of all devices */
-	/* killed: number of tenants on GPUs that ended without having set `ends` in their page */
+	/* killed: number of tenants on GPUs that ended without setting wire_page.ends */
 	uint32_t n_tenants, next_id, killed;
 	uint64_t now_ns; /* of this turn: hd_clock */
 	uint64_t started_ns, refused, bad_messages, last_alive_ns;
@@ -133,50 +134,50 @@ struct hd {
 };
 
 /* ---- core.c ---- */
-/* Reads the clock into d->now_ns and returns it (ns). Each pass begins with this call: the loop
- * makes it after waking up, and so does each function of the core that is called from outside and
- * needs the time. All decisions of the pass use d->now_ns.
+/* Reads the clock into d->now_ns and returns it (ns). The loop calls this after waking up. So do
+ * those functions of the core that add, remove or change tenants, make decisions, or reply to
+ * tools. All decisions of a pass use d->now_ns.
  *
- * The clock is read again in two cases only: when a control word is stored, and when the last
- * worker is seen to have left because of it. The time between the two is the hand-over, which can
- * be shorter than a pass. Both calls update d->now_ns, so it never falls and no time stamp is later
- * than it. */
+ * Two steps inside a pass read the clock again: the store of a control word, and the moment when
+ * heddled sees that the last worker has left because of that word. The time between the two is the
+ * hand-over, which can be shorter than a pass. Both calls update d->now_ns, so it never falls and
+ * no time stamp is later than it. */
 uint64_t hd_clock(struct hd *d);
 int hd_create(const struct hd_config *c, const struct hd_io *io, struct hd **ret);
 void hd_destroy(struct hd *d);
 void hd_reconfigure(struct hd *d, const struct hd_config *c); /* the state of MPS does not change */
 /* Adds a tenant. The caller owns the page, which must outlive the tenant. priority, weight: as
  * granted by rights.c. Returns 0; -EUSERS or -ENOSPC if the limit of tenants or devices is reached;
- * -EDQUOT if this user's limit is reached; or -ENOMEM. */
+ * -EDQUOT if this user's limit is reached; or another negative errno. */
 int hd_tenant_add(struct hd *d, const struct ucred *cred, const struct wire_hello *hello,
 	int priority, uint32_t weight, struct wire_page *page, void *user, struct hd_tenant **ret);
 void hd_tenant_remove(struct hd *d, struct hd_tenant *t);
-/* Counts the tenant's launches so far for each reason, as the tenant reports them. */
+/* Copies the tenant's own counts of its launches so far, one for each reason (wire/reasons.def). */
 void hd_launched(const struct hd_tenant *t, uint64_t ret[WIRE_REASONS]);
 struct hd_tenant *hd_tenant_find(struct hd *d, uint32_t id); /* or NULL */
 void hd_tenant_set(struct hd *d, struct hd_tenant *t, int priority, uint32_t weight);
-/* Scans the tenant's whole page, after the tenant has woken heddled. If the tenant has new
- * launches, or its unmanaged work has begun or ended, makes and applies the decisions at once.
- * Otherwise hd_run makes them. */
+/* Scans the tenant's whole page. Call it after the tenant has kicked, that is, written to the
+ * eventfd that wakes heddled. Decides at once if there is a new launch, or if unmanaged (opaque)
+ * work has begun or ended. hd_run makes all other decisions. */
 void hd_kicked(struct hd *d, struct hd_tenant *t);
 /* Scans pages, decides, and stores control words. Returns the time in ns until the next call;
- * UINT64_MAX: when a tenant wakes heddled. */
+ * UINT64_MAX: when a tenant next wakes heddled. */
 uint64_t hd_run(struct hd *d);
-/* Returns a number that changes whenever a tenant on a GPU makes progress: the tenant launches a
+/* Returns a number that changes when a tenant on a GPU makes progress: the tenant launches a
  * kernel, or a launch claims or finishes blocks, or ends. Takes no lock and reads no clock. */
 uint64_t hd_progress(const struct hd *d);
-/* Returns true while a preempted launch on a GPU is leaving, but only for the first 100 ms. Polling
- * can be worthwhile then. */
+/* Returns true while a preempted launch is leaving a GPU, for at most 100 ms. Polling can be
+ * worthwhile then. */
 bool hd_in_handover(const struct hd *d);
 /* Returns true if the tenants of this device should poll for a grant instead of sleeping. */
 bool hd_look_out(const struct hd *d, const struct hd_device *dev);
-/* Returns true if the next launch of a tenant may preempt another tenant: the two have different
- * priorities, or the same priority and both had work recently. */
+/* Returns true if the next launch of a tenant may preempt another tenant on the same GPU: the two
+ * have different priorities, or both had work recently. Returns false under policy none. */
 bool hd_may_preempt(const struct hd *d);
 /* ---- pages.c ---- */
 bool hd_look_at_opaque(struct hd *d, struct hd_tenant *t); /* true: it has changed */
-/* Opens the gates in the streams of the tenant's unmanaged work. If the tenant is held, opens one
- * gate at most (pages.c). */
+/* Sets how far unmanaged (opaque) launches may pass the gates in their streams: without limit, or,
+ * while the tenant is held, at most one launch at a time. */
 void hd_let_pass(struct hd_tenant *t);
 void hd_slot_index(const struct hd_slot *s); /* updates hd_tenant.stage */
 /* Reads the tenant's pin request and the times of its copies. Call it before each decision, because
@@ -193,8 +194,8 @@ void hd_tell_figures(struct hd *d, struct hd_tenant *t, bool left);
 /* ---- apply.c ---- */
 void hd_apply(struct hd *d, struct hd_device *dev);
 void hd_store_quotas(struct hd *d, struct hd_slot *s); /* stores a word for the launch */
-/* Asks the tenant to launch n more workers (0: as many as fit on the device) for a launch whose
- * relay, the block that reads control words, is on the device. */
+/* Asks the tenant to launch one more grid of n workers for this launch (0: as many workers as fit
+ * on the device). The tenant does so once the launch has arrived. */
 void hd_ask_workers(struct hd_slot *s, struct wire_slot *w, uint32_t n);
 /* Returns how many workers must be launched until `workers` workers and the relay are on the
  * device. The relay is a block that needs the room of one worker. If the device has no room for all
@@ -202,15 +203,15 @@ void hd_ask_workers(struct hd_slot *s, struct wire_slot *w, uint32_t n);
  * reported. */
 uint32_t hd_missing_workers(const struct hd_slot *s, const struct wire_slot *w, uint32_t workers);
 /* carveout.c. hd_carveout_need: call it when a launch becomes known. hd_carveout_tell: informs the
- * tenants; call it after a launch or tenant came or went. */
+ * tenants; call it after hd_carveout_need, and after a tenant has left. */
 void hd_carveout_need(struct hd_tenant *t, const struct hd_slot *s);
 void hd_carveout_tell(const struct hd *d, struct hd_device *dev);
-/* For the guard form: notes the block count of the launch from now on. If it differs from the
- * present count, the launch exits and is launched again. */
+/* For the guard form: notes the number of blocks on an SM that the launch may have from now on. If
+ * that number differs from the present one, the launch exits and is launched again. */
 void hd_note_count(struct hd_slot *s, const uint8_t quota[CTL_MAX_SMS]);
 void hd_watch(struct hd *d, struct hd_device *dev);
-/* Limits the amount of unmanaged work in flight. Returns the time in ns until the next limit
- * expires. */
+/* Bounds the amount of unmanaged (opaque) work in flight. Returns the time in ns until the next
+ * bound expires. */
 uint64_t hd_set_bounds(struct hd *d, struct hd_device *dev);
 /* ---- rows.c: replies to command-line tools, as a sequence of packets in out ---- */
 void hd_list(struct hd *d, struct strbuf *out);

@@ -2,8 +2,9 @@
  * Copyright 2026 The heddle authors */
 
 /* The event log: one JSON object on each line (doc/events.md). While heddled makes decisions, it
- * only copies events. It formats and writes the lines after it has stored all control words. If the
- * file cannot be written, for example because the disk is full, the log ends with one message. */
+ * normally only copies events. It formats and writes the lines after it has stored all control
+ * words, or when it has 4096 of them. If the file cannot be written, for example because the disk
+ * is full, heddled logs one message and ends the event log. */
 #include "base/json.h"
 #include "daemon.h"
 
@@ -34,7 +35,7 @@ struct record {
 	uint64_t arrived_ns, seen_ns, drained_ns, done_ns;
 	uint64_t handover_ns;
 	struct sched_info info;
-	uint64_t code; /* these five: only for a launch that is first seen */
+	uint64_t code; /* these five: written only with event "submit" */
 	uint32_t threads, shared_bytes, counts;
 	bool guard;
 	char name[64]; /* of the program or the kernel */

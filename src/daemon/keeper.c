@@ -2,7 +2,8 @@
  * Copyright 2026 The heddle authors */
 
 /* The loop and the writer thread share one batch of records. The thread owns the batch while `full`
- * is set, and the loop owns it otherwise. Only the thread uses the store. */
+ * is set, and the loop owns it otherwise. While the thread runs, only the thread uses the store
+ * (the open file). */
 #include "keeper.h"
 
 #include "model/kept.h"
@@ -36,8 +37,8 @@ struct keeper {
 	struct duration_kernel batch[BATCH];
 };
 
-/* Writes the file's path to buf, or "" if the configuration says to keep none. Returns -ENOENT if
- * no folder is known, or -ENAMETOOLONG. */
+/* Writes the file's path to buf, or "" if the configuration says to keep none. Returns 0 or a
+ * negative errno, such as -ENOENT if no folder is known. */
 static int keeper_path(const struct hd_config *c, char *buf, size_t size)
 {
 	const char *given = secure_getenv("STATE_DIRECTORY"); /* set by the service manager */

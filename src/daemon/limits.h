@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0
  * Copyright 2026 The heddle authors */
 
-/* Limits how much of heddled one user can use, so that no user excludes the others, whatever its
- * programs do. The configuration names the limits; the default is a quarter of the total, but at
- * least 32 connections. */
+/* Limits how much of heddled one user can use, so that no user excludes the others, whatever the
+ * user's programs do. The configuration sets the limits. The default of each is a quarter of the
+ * total (of connections, at least 32). */
 #ifndef HEDDLE_DAEMON_LIMITS_H
 #define HEDDLE_DAEMON_LIMITS_H
 

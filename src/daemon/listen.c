@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  * Copyright 2026 The heddle authors */
 
-/* Opens the listening socket: one that the service manager passed, or heddled's own. heddled holds
- * a lock on a file beside its socket as long as it lives. If the lock is free, the daemon of an
+/* Opens the listening socket: one that the service manager passed, or heddled's own. Beside its own
+ * socket, heddled locks a file for as long as it lives. If the lock is free, the daemon of an
  * existing socket is dead. */
 #include "server.h"
 
@@ -89,8 +89,8 @@ static int take_lock(struct server *s, pid_t *ret_pid)
 	return 0;
 }
 
-/* Lets the members of c->group connect, if the configuration names a group. Otherwise only the
- * owner can connect. */
+/* Lets the members of c->group connect, if the configuration names a group that exists and the
+ * socket can be given to it. Otherwise only the owner can connect. */
 int listen_give_rights(const struct hd_config *c)
 {
 	const struct group *g = c->group[0] ? getgrnam(c->group) : NULL;
@@ -103,8 +103,8 @@ int listen_give_rights(const struct hd_config *c)
 	return chmod(c->socket, 0600) < 0 ? -errno : 0;
 }
 
-/* Removes a socket at this path: it belongs to a dead daemon, because the caller holds the lock.
- * Leaves any other kind of file. */
+/* Removes a socket of this user at this path. It belongs to a dead daemon, because the caller holds
+ * the lock. Leaves any other file, and returns -ENOTSOCK for it. */
 static int remove_dead_socket(const char *path)
 {
 	struct stat st;

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0
  * Copyright 2026 The heddle authors */
 
-/* Writes one line for each message to standard error. If standard error is the journal, the line
- * begins with the journal's prefix for the level. Otherwise warnings and errors begin with a
- * word. */
+/* Writes one line for each message to standard error. If JOURNAL_STREAM is set, standard error is
+ * the journal, and the line begins with the journal's prefix for the level. Otherwise it begins
+ * with "heddled: ", and for warnings and errors also with the name of the level. */
 #include "daemon.h"
 
 #include <errno.h>

@@ -17,7 +17,7 @@ void hd_log_at(enum hd_log_level level, const char *fmt, ...) HD_PRINTF(2, 3);
 /* Logs an error just before _exit; any thread may call it. Takes no locks, and drops the message if
  * writing would block. */
 void hd_log_last(const char *fmt, ...) HD_PRINTF(1, 2);
-/* Limits the rate of lines that other programs can cause at will: at most 20 each second. */
+/* Limits the rate of lines that other programs can cause at will: 20 lines a second. */
 struct hd_log_limit {
 	uint64_t since_ns;
 	uint32_t n; /* lines since then, including dropped ones */

@@ -25,8 +25,8 @@ static uint64_t read_monotonic_ns(void *user)
 	return (uint64_t)t.tv_sec * 1000000000 + (uint64_t)t.tv_nsec;
 }
 
-/* Raises the limit of descriptors. Returns the number of connections for which they are enough, at
- * four for each tenant. */
+/* Raises the limit of descriptors. Returns the number of connections for which the descriptors are
+ * enough, at four for each connection; at least 8. */
 static uint32_t raise_limits(void)
 {
 	const rlim_t own = 64;

@@ -5,8 +5,8 @@
  * one that the machine's owner runs. Programs under MPS end when its control daemon ends. So the
  * control daemon outlives a heddled that is killed, or that ends while programs run. A file beside
  * the folders identifies the control daemon, and the next heddled adopts it. The configuration can
- * also make it end with heddled. If anything fails, MPS stays off and heddled logs one line;
- * tenants then use the GPU in time slices. */
+ * also make it end with heddled. If the control daemon cannot be started or adopted, MPS stays off
+ * and heddled logs one line; tenants then use the GPU in time slices. */
 #include "server.h"
 
 #include <errno.h>
@@ -52,7 +52,8 @@ static bool is_control_up(const struct mps_place *p)
 /* ---- identity ---- */
 
 /* Writes the record of the control daemon. The process that becomes the control daemon writes it
- * itself, so no control daemon runs without a record. */
+ * itself, before it starts the program. So a control daemon has a record from its beginning, unless
+ * the file cannot be written. */
 static void write_record(const struct mps_place *p)
 {
 	int fd = open(p->record, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC | O_NOFOLLOW, 0600);
@@ -230,9 +231,9 @@ static void end_leftover_control(struct server *s, const struct mps_place *p)
 	s->mps = 0;
 }
 
-/* Starts the MPS server before the first program connects, so that no program can be killed while
- * its server starts. When that happened once (driver 580), the server deadlocked and all programs
- * waited for it. */
+/* Starts the MPS server before the first program connects. Otherwise the first program starts the
+ * server, and may be killed meanwhile. When that happened once (driver 580), the server deadlocked
+ * and all programs waited for it. */
 static void start_first_server(const struct mps_place *p)
 {
 	int r = mps_start_server(p, p->answer_ms * SERVER_ANSWERS);

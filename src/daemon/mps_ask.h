@@ -29,8 +29,8 @@ _Noreturn void mps_become(const struct mps_place *p, const char *arg, int input,
  * command failed), or another negative errno. */
 int mps_ask(const struct mps_place *p, const char *command, char *ret, size_t max);
 /* Checks that the control daemon and its servers reply. Returns 0 if all do, -EBUSY if a server is
- * not ready yet, or an error of mps_ask. ret_servers: the number of servers, up to the first one
- * that does not reply. */
+ * not ready yet, or an error of mps_ask. ret_servers: the number of servers that were asked. The
+ * check ends at the first one that is not ready or does not reply. */
 int mps_answers(const struct mps_place *p, unsigned *ret_servers);
 /* Makes the control daemon start a server for this user if there is none, and waits up to wait_ms
  * for its reply. Returns 0, -ENOENT (there is no server), -EBUSY (the server is not ready), or an
@@ -38,8 +38,8 @@ int mps_answers(const struct mps_place *p, unsigned *ret_servers);
 int mps_start_server(const struct mps_place *p, unsigned wait_ms);
 /* True if a living program uses it, or if this is not known. */
 bool mps_has_clients(const struct mps_place *p);
-/* Returns the start time of the process in clock ticks since boot, or 0 if there is no such
- * process. */
+/* Returns the start time of the process in clock ticks since boot, or 0 if there is no such process
+ * or its state cannot be read. */
 uint64_t mps_start_of(pid_t pid, char *ret_state);
 bool mps_await_end(int pidfd, unsigned ms);
 void mps_nap(unsigned ms);

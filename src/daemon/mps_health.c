@@ -2,10 +2,11 @@
  * Copyright 2026 The heddle authors */
 
 /* Checks that MPS still replies. A deadlocked MPS server blocks every program forever in its first
- * driver call, before the program becomes a tenant. So while no tenant makes progress, heddled asks
- * the control daemon and its servers every few seconds. A child process asks, because a reply may
- * take seconds. After several questions in a row without a reply, heddled kills MPS and starts it
- * again; after some restarts MPS stays off. heddled never does this while tenants make progress. */
+ * driver call, before the program becomes a tenant. So while no tenant on a GPU makes progress,
+ * heddled asks the control daemon and its servers every few seconds. A child process asks, because
+ * a reply may take seconds. After several questions in a row without a reply, heddled kills MPS and
+ * starts it again; after some restarts MPS stays off. heddled does not kill a silent MPS while
+ * tenants make progress. */
 #include "server.h"
 
 #include <dirent.h>
@@ -33,13 +34,13 @@
 #define PROCESSES_MAX   64u
 
 /* The byte that the asking child writes to its pipe. A child that got no reply in time writes
- * nothing. */
+ * ANSWER_NONE or nothing. */
 enum mps_answer { ANSWER_NONE, ANSWER_OK, ANSWER_STARTING };
 
 /* ---- asking ---- */
 
-/* Called in the child: closes all of heddled's descriptors except the pipe for the result, which
- * becomes descriptor 3. */
+/* Called in the child: makes the pipe for the result descriptor 3, and closes all of heddled's
+ * other descriptors except 0 to 2. */
 static void keep_only(int fd)
 {
 	dup3(fd, 3, O_CLOEXEC);
@@ -119,8 +120,8 @@ static bool uses_folder(const struct mps_place *p, int pid)
 	return uses;
 }
 
-/* Returns true for the control daemon, its children, and MPS programs that use heddled's pipe
- * folder. */
+/* Returns true for the control daemon, for its MPS child processes, and for MPS processes that use
+ * heddled's pipe folder. */
 static bool belongs_to_mps(const struct server *s, const struct mps_place *p, int pid)
 {
 	char path[48];
@@ -138,8 +139,8 @@ static bool belongs_to_mps(const struct server *s, const struct mps_place *p, in
 	return is_program && (pid == s->mps || parent == s->mps || uses_folder(p, pid));
 }
 
-/* Returns pidfds of the processes of MPS, including a living control daemon. The caller closes
- * them. */
+/* Returns pidfds of the processes of MPS, including a living control daemon: at most PROCESSES_MAX.
+ * The caller closes them. */
 static unsigned find_processes(const struct server *s, const struct mps_place *p, int ret_fds[])
 {
 	DIR *dir = opendir("/proc");

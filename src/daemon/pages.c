@@ -2,9 +2,9 @@
  * Copyright 2026 The heddle authors */
 
 /* Reads tenants' pages and turns the contents of launch slots into events for the scheduling
- * engine. A tenant can write anything at any time. So each field is read once, the description of a
- * launch is copied once, and every value of the page is checked before it is used as an index or a
- * size. */
+ * engine. A tenant can write anything at any time. So heddled copies the description of a launch
+ * when it first sees the launch. It checks or bounds each value of the page before it uses the
+ * value as an index or a size. */
 #include "daemon.h"
 
 #include <string.h>
@@ -15,10 +15,10 @@ _Static_assert(SCHED_INPUTS == WIRE_INPUTS, "copied one by one");
 
 #define NEXT_FEW  8u       /* number of a tenant's queued launches that each scan reads */
 #define LOOK_NS   40000u   /* interval of scans of all queued launches, in ns */
-#define ASK_NS    1000000u /* least wait before missing workers are requested, in ns */
-#define ASK_SIZED 4u       /* the wait << 4 if the last request was for the missing workers only, */
-#define ASK_MAX   6u       /* and << 1 for each earlier request; << 6 at most in total */
-#define ASK_ALL   4u       /* requests from this number on are for a grid that fills the device */
+#define ASK_NS    1000000u /* wait after a request until heddled counts a launch's workers again */
+#define ASK_SIZED 4u /* doublings of ASK_NS if the last request was for the missing workers only */
+#define ASK_MAX   6u /* most doublings of ASK_NS; each request adds one */
+#define ASK_ALL   4u /* from this request on: as many workers as fit on the device */
 
 static uint32_t load_word(const uint32_t *p)
 {
@@ -64,9 +64,9 @@ static float read_input(const float *from)
 	return v > 0 && v <= INPUT_MAX ? v : 0;
 }
 
-/* Reads which numbers of blocks on an SM padding allows for the guard form: bit i stands for i
- * blocks. Numbers that do not fit on an SM are dropped, because the tenant can write anything
- * here. */
+/* Returns the numbers of blocks on an SM to which the guard form can be limited: bit i stands for i
+ * blocks. Drops numbers that are not smaller than the number that fits, because the tenant can
+ * write anything here. Returns 0 for launches that do not have the guard form. */
 static uint32_t read_counts(const struct wire_slot *w)
 {
 	uint32_t fit = MIN(load_word(&w->workers_per_sm), 32), counts = load_word(&w->counts);
@@ -75,8 +75,8 @@ static uint32_t read_counts(const struct wire_slot *w)
 }
 
 /* Copies the description of the launch. The tenant itself says which kernel the launch runs, and
- * may be wrong. So each user has separate kernel records, and a wrong kernel affects only that
- * user's programs. */
+ * may be wrong. So each user has separate kernel records: a wrong kernel spoils only the records of
+ * that user. */
 static void copy_info(struct hd *d, const struct hd_tenant *t, const struct wire_slot *w,
 	struct sched_launch_info *ret)
 {
@@ -112,9 +112,9 @@ void hd_slot_index(const struct hd_slot *s)
 								      : HD_ARRIVED;
 }
 
-/* Returns when the launch ended: by the device's clock, converted to heddled's clock, or the
- * present time if that is not known. heddled may find the end seconds later, because it does not
- * poll a launch that runs alone. */
+/* Returns when the launch ended: the device's time, converted to heddled's clock. Returns the
+ * present time if the device's time is not known or not plausible. heddled may find the end seconds
+ * later, because it does not poll a launch that runs alone. */
 static uint64_t ended_ns(const struct hd *d, const struct hd_slot *s, const struct wire_slot *w)
 {
 	const struct hd_device *dev = s->tenant->device;
@@ -172,8 +172,8 @@ void hd_tell_figures(struct hd *d, struct hd_tenant *t, bool left)
 	__atomic_store_n(&t->page->left, left, __ATOMIC_RELEASE);
 }
 
-/* Returns true if a guard grid that left because of control word `seq` has also obeyed the last
- * change of its block count. */
+/* `seq` is the control word that made the last grid of a guard-form launch exit. Returns true if
+ * heddled has changed the launch's block count, and this word already contained the last change. */
 static bool is_resized(const struct hd_slot *s, uint32_t seq)
 {
 	return s->resizes && (int32_t)(seq - s->resizes) >= 0;
@@ -200,9 +200,10 @@ static void note_drain(struct hd *d, struct hd_slot *s, uint32_t seq)
 	sched_drained(dev->sched, d->now_ns, s->launch);
 }
 
-/* Estimates how far the device's clock is in advance of heddled's. A launch cannot begin before the
- * program submitted it, so the difference of the two times is an upper bound; it is exact if the
- * device was idle. The bound is raised slowly with time, because clocks drift. */
+/* Estimates the device's clock minus heddled's. A launch cannot begin before the program submitted
+ * it, so the difference of the two times is an upper bound. The bound is close if the device was
+ * idle. Clocks drift, so a later measurement replaces the bound even if it is a little larger: by
+ * less than 1/10000 of the time since the last one. */
 static void compare_clocks(
 	struct hd_device *dev, uint64_t arrived_ns, uint64_t submit_ns, uint64_t now)
 {
@@ -217,7 +218,7 @@ static void compare_clocks(
 }
 
 /* Returns how long the launch had already run when heddled first saw it, according to the launch's
- * own report. */
+ * own report; 0 if this is not known. */
 static uint64_t ran_unseen(
 	struct hd_device *dev, const struct hd_slot *s, const struct wire_slot *w, uint64_t now)
 {
@@ -230,8 +231,9 @@ static uint64_t ran_unseen(
 	return began >= s->submit_ns && began < now ? now - began : 0;
 }
 
-/* Records that the launch has arrived. The launch reports the sequence number of its tenant's
- * control word that it read when it began. */
+/* Records that the launch has arrived. A launch without quotas of its own begins with the quotas of
+ * its tenant (page->begin), and reports their sequence number. From this number the engine learns
+ * whether the launch began with the present quotas. */
 static void note_arrival(struct hd *d, struct hd_slot *s, struct wire_slot *w)
 {
 	struct hd_tenant *t = s->tenant;
@@ -264,11 +266,11 @@ static bool is_stopped(const struct hd_slot *s)
 	return launch_is(sched_state(s->launch), LAUNCH_STOPPED);
 }
 
-/* Requests more workers if too few are present. New workers start on any SM that has room, and exit
- * if the launch may not use that SM. For example, old workers may still be leaving the SMs that the
- * launch has lost. Then all blocks of the new grid can start and exit, one after another, on one
- * free SM of another launch, and the launch needs one more grid of workers. (Relays also use the
- * room of a few workers.) */
+/* Requests more workers for a launch that may run, if too few are present. New workers start on any
+ * SM that has room, and exit if the launch may not use that SM. A request can fail while old
+ * workers still leave the SMs that the launch has lost. All blocks of the new grid may then start
+ * and exit one after another on one SM that has room but belongs to another launch. In this case,
+ * the launch needs one more grid of workers. (Relays also use the room of a few workers.) */
 static void request_missing_workers(struct hd *d, struct hd_slot *s, struct wire_slot *w)
 {
 	struct hd_device *dev = s->tenant->device;
@@ -303,15 +305,16 @@ static void request_missing_workers(struct hd *d, struct hd_slot *s, struct wire
 		hd_store_quotas(d, s);
 	s->asked += s->asked < ASK_MAX;
 	s->asked_ns = d->now_ns;
-	/* Later requests are for as many workers as fit on the whole device, so that some start on
-	 * the SMs that lack workers. */
+	/* After a few requests for the missing workers only, heddled requests as many workers as
+	 * fit on the whole device. Then some start on the SMs that lack workers. */
 	hd_ask_workers(s, w, s->sized && s->asked < ASK_ALL ? (uint32_t)missing : 0);
 	hd_event_launch(d, "ask", s, info.n_sms);
 	d->io.wake(d->io.user, s->tenant, false);
 }
 
-/* heddled may change the block count of a guard-form launch just when the tenant launches it again.
- * If that grid already has the new count, the change is complete, and this ends it. */
+/* Ends a change of the block count of a guard-form launch if its next grid already has the new
+ * count. This happens if heddled changed the count when the tenant was about to launch that
+ * grid. */
 static void check_padding(struct hd_slot *s, const struct wire_slot *w)
 {
 	if (!s->resizes || load_word(&w->padded) != s->count)
@@ -347,14 +350,15 @@ static bool read_reports(struct hd *d, struct hd_slot *s, struct wire_slot *w)
 		s->drains = drains;
 		s->rounds = MIN(load_word(&w->host.rounds), INT32_MAX);
 		seq = load_word(&w->host.drained_seq);
-		/* If another grid of workers is still to be launched, not all workers have left, so
-		 * note no drain. A change of the block count is different: the tenant launches the
-		 * next grid by itself, and may already have done so. */
+		/* A grid of workers that the tenant has launched, but that had not begun, did not
+		 * leave with the others. In this case, the launch has not left the device
+		 * completely. After a change of the block count, though, such a grid is the next
+		 * one, which the tenant launches by itself. */
 		if (load_word(&w->launches) <= s->rounds + 1 || is_resized(s, seq))
 			note_drain(d, s, seq);
-		/* All its workers left because of a control word of the whole tenant. The tenant
-		 * launches new workers only for a control word of the launch itself, so store
-		 * one. */
+		/* The workers left because of the quotas for the whole tenant (page->begin). The
+		 * tenant launches new workers only if heddled has stored quotas for the launch
+		 * itself, so store them. */
 		if (!is_stopped(s) && !s->seq)
 			hd_store_quotas(d, s);
 		if (!is_stopped(s))
@@ -394,8 +398,8 @@ static void submit_launch(struct hd *d, struct hd_tenant *t, uint32_t i)
 	__atomic_store_n(&w->preemptions, 0, __ATOMIC_RELAXED);
 	__atomic_store_n(&w->granted, 1, __ATOMIC_RELEASE);
 	if (sched_submit(t->device->sched, d->now_ns, t->sched, &info, &s->launch) < 0) {
-		/* The description is invalid (no blocks, or an id that is in use), so the launch
-		 * runs unmanaged. */
+		/* The engine does not accept the launch: for example, it has no blocks, its id is
+		 * in use, or the tenant has too many launches. heddled does not steer it. */
 		s->launch = NULL;
 		return;
 	}
@@ -408,8 +412,8 @@ static void submit_launch(struct hd *d, struct hd_tenant *t, uint32_t i)
 	read_reports(d, s, w);
 }
 
-/* Learns the duration of a launch that came and ended between two scans, unless a control word of
- * its own delayed it. */
+/* Learns the duration of a launch that came and ended between two scans. Ignores the launch if
+ * heddled had stored quotas for it, or if it was preempted on the way. */
 static void learn_unseen_launch(struct hd *d, struct hd_tenant *t, const struct wire_slot *w)
 {
 	uint64_t from = load_word64(&w->host.arrived_ns), to = load_word64(&w->host.done_ns);
@@ -473,10 +477,10 @@ void hd_scan_last(struct hd *d, struct hd_tenant *t)
 	}
 }
 
-/* Lets unmanaged work that waits behind gates begin. If the tenant is held, its work waits until
- * the hold ends, with one exception. If work was already waiting at the last call and none has
- * ended since, one piece of work may begin. So even a tenant that is only released for short
- * moments makes progress. */
+/* Sets which unmanaged (opaque) launches may pass the gates in their streams. Without a hold, all
+ * may. During a hold, normally none may. But one may pass if some wait now and none has ended since
+ * the tenant was last held. So even a tenant that is released only for short moments makes
+ * progress. */
 void hd_let_pass(struct hd_tenant *t)
 {
 	uint32_t ended = load_word(&t->page->opaque_completed);
@@ -543,9 +547,9 @@ static void scan_slots(struct hd *d, struct hd_tenant *t, bool unknown, uint32_t
 	}
 }
 
-/* Scans a tenant's page. The tenant uses its slots in order, so the next launches of a long queue
- * are the first to arrive, and the others are scanned only now and then. Scanning hundreds of slots
- * each time would delay the tenant that waits for SMs. */
+/* Scans a tenant's page. whole: scans all slots. The tenant uses its slots in order, so the next
+ * launches of a long queue are the first to arrive. heddled scans the others only now and then:
+ * scanning hundreds of slots each time would delay a tenant that waits for SMs. */
 void hd_scan_tenant(struct hd *d, struct hd_tenant *t, bool whole)
 {
 	uint32_t few = whole || d->now_ns - t->looked_ns >= LOOK_NS ? WIRE_SLOTS : NEXT_FEW;

@@ -3,9 +3,10 @@
 
 /* Loads policies from files, and protects heddled from a policy that crashes it. Before any of a
  * policy's code runs, heddled writes the path of its file to a note on disk. It removes the note
- * when all of the policy's code has returned normally. A heddled that finds a note when it starts
- * assumes that this policy ended the earlier heddled, and does not load the file again. The note is
- * in the service manager's state folder, or else beside the socket. */
+ * when the policy is unloaded, after the last call into its code has returned. If a heddled finds a
+ * note with the path of the policy that it is to load, it assumes that this policy ended the
+ * earlier heddled. It then does not load the file. The note is in the service manager's state
+ * folder, or else beside the socket. */
 #include "policies.h"
 #include "log.h"
 #include "policy_file.h"

@@ -15,18 +15,19 @@
 struct policy_loaded;
 
 /* Loads the policy of c->policy_file and sets c->policy. c->socket must be set, because the note is
- * beside the socket.
+ * normally beside the socket. Returns 0, or -EINVAL after logging the error (unless memory ran
+ * out).
  *
  * - *ret is the loaded file. It is NULL for a built-in policy. It is also NULL if the note of an
  *   earlier heddled names the file: then `none` is used instead, and this is logged.
- * - `old` is the policy that is loaded now, or NULL. If its file is the same, it is not loaded
- *   again: *ret is old.
+ * - `old` is the policy that is loaded now, or NULL. If neither its file nor its options differ,
+ *   the file is not loaded again: *ret is old.
  * - The caller frees *ret with policy_unload when no engine uses it any more. c->policy is invalid
  *   then.
- * - -EINVAL: the error was logged, nothing has changed, and the note names `old` again. */
+ * - After -EINVAL, c->policy has not changed, and the note names `old` again. */
 int policy_choose(struct hd_config *c, struct policy_loaded *old, struct policy_loaded **ret);
-/* Unloads a policy. keep_note: leave the note, because it now names another policy. If p is NULL,
- * does nothing. */
+/* Unloads a policy. keep_note: another policy from a file replaces it, so the note stays, because
+ * it now names that policy, and the watchdog goes on. If p is NULL, does nothing. */
 void policy_unload(struct policy_loaded *p, bool keep_note);
 /* Checks the file c->policy_file, or the options of a built-in policy. Returns 0, or -EINVAL after
  * logging the error. */

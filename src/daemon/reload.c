@@ -3,7 +3,8 @@
 
 /* Reads the configuration again while tenants run. If it contains an error, nothing changes. A new
  * socket, state folder or use of MPS takes effect only when heddled is restarted, which is logged.
- * Tenants hardly notice a restart. */
+ * A new value of mps_stays also needs a restart, but this is not logged. Tenants hardly notice a
+ * restart. */
 #include "server.h"
 
 #include <string.h>

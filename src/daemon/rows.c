@@ -106,8 +106,9 @@ static void add_tenant(struct hd *d, struct hd_tenant *t, struct strbuf *out, si
 		if (!t->slots[i].launch)
 			continue;
 		sched_launch_state(t->device->sched, d->now_ns, t->slots[i].launch, &info);
-		/* Shows the most important state of its launches: running, else preempted, held,
-		 * queued. */
+		/* Shows one state for all launches of the tenant. A running launch decides the
+		 * state, and a queued one counts only if there is no other. Of preempted and held
+		 * launches, the last one of the loop counts. */
 		if (r.state != WIRE_RUNNING &&
 			(r.state == WIRE_IDLE || row_state(&info) != WIRE_QUEUED))
 			r.state = row_state(&info);

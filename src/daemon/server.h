@@ -63,7 +63,8 @@ struct server {
 	struct policy_loaded *policy; /* the file of config->policy; NULL: it is heddled's own */
 	uint32_t n_conns, max_conns;
 	uint64_t expiry_ns; /* lower bound of all connections' until_ns */
-	/* until when no connection is accepted, because descriptors ran out; 0: all are accepted */
+	/* until when no connection is accepted, because descriptors ran out; 0: connections are
+	 * accepted */
 	uint64_t listen_ns;
 	struct hd_log_limit refusals;
 	int epoll, lock;
@@ -73,7 +74,8 @@ struct server {
 	bool activated; /* the service manager owns the socket, so heddled does not remove it */
 	bool stop, may_spin, short_of_fds;
 	uint64_t event_ns; /* time of the last event of a tenant */
-	/* recent maximum of the time from when a tenant wakes heddled until heddled runs */
+	/* recent maximum of the time between a tenant's kick (its wake-up of heddled) and the
+	 * moment that heddled runs */
 	uint64_t wake_ns;
 	pid_t mps; /* the control daemon */
 	struct watch mps_end;
@@ -93,7 +95,8 @@ struct server {
 void conn_accept(struct server *s);
 /* a connected socket; the connection owns it from now on */
 void conn_add(struct server *s, int fd);
-/* Closes connections that have been silent for too long. Returns the time of the next call. */
+/* Closes connections that have sent nothing, or left a reply unread, for too long. Returns the time
+ * of the next call. */
 uint64_t conn_expire(struct server *s, uint64_t now_ns);
 void conn_readable(struct server *s, struct conn *c);
 void conn_writable(struct server *s, struct conn *c);
@@ -109,21 +112,22 @@ void claims_asked(const struct watch *w);
 /* Releases the claims of GPUs that have no tenant any more. No event may be pending. */
 void claims_reap(struct server *s);
 /* ---- listen.c ---- */
-/* Opens the socket. Returns 0; -EADDRINUSE: another heddled runs (its pid is in ret_pid; 0: not
- * known); -ENOTSOCK: the path exists and is not a socket of this user; -EBADFD: the lock file is
- * not a regular file of this user; or another negative errno. */
+/* Opens the socket. Returns 0 or a negative errno. -EADDRINUSE: another heddled runs (its pid is in
+ * ret_pid; 0: not known); -ENOTSOCK: the path exists and is not a socket of this user; -EBADFD: the
+ * lock file is not a regular file of this user. */
 int listen_open(struct server *s, pid_t *ret_pid);
 int listen_give_rights(const struct hd_config *c); /* sets the rights of the socket, by c->group */
 void listen_close(struct server *s);
 void notify(const char *state); /* sd_notify; does nothing without a service manager */
 /* ---- loop.c ---- */
-/* Prepares signals; call it before everything else. Signals that end heddled are blocked until the
- * loop reads them, and others are ignored. */
+/* Prepares signals; call it before everything else. Blocks SIGINT, SIGTERM, SIGHUP and SIGCHLD,
+ * because the loop reads them from a descriptor. Ignores some others, such as SIGPIPE. */
 void loop_block_signals(void);
 void loop_restore_signals(void); /* call it in a child before exec */
 int loop_run(struct server *s);
-/* Handles pending events. wait: first waits for events if none are pending. Returns 0, with the
- * time in ns until the next pass in *ret_next_ns, or a negative errno. */
+/* Handles pending events and then runs one pass of the core (hd_run). wait: first waits for an
+ * event if none is pending. Writes the time in ns until the next pass. Returns 0 or a negative
+ * errno. */
 int loop_turn(struct server *s, bool wait, uint64_t *ret_next_ns);
 /* Pauses accepting connections for lack of descriptors. */
 void loop_pause_listener(struct server *s);
@@ -143,13 +147,14 @@ void mps_start(struct server *s);
 /* somebody: a program runs under it, as far as heddled knows */
 void mps_stop(struct server *s, bool somebody);
 void mps_ended(struct server *s);
-/* Restarts MPS if too many programs were killed under it. Call it after each pass. It may take a
- * while when no program runs. */
+/* Restarts MPS if many programs were killed under it. Does so only while no program runs under it.
+ * Call it after each pass. It may take a while when no program runs. */
 void mps_look(struct server *s);
 /* ---- mps_health.c ---- */
 /* Checks MPS; call it after each pass. If no tenant on a GPU makes progress, a child asks MPS
- * whether it works. If it does not, MPS is restarted, which may take seconds. Returns the time of
- * the next call (loop_now), or UINT64_MAX if MPS is off. */
+ * whether it works. After several questions without a reply, heddled restarts MPS, which may take
+ * seconds, or turns it off. Returns the time of the next call (loop_now), or UINT64_MAX if there is
+ * no check. */
 uint64_t mps_health(struct server *s);
 void mps_answered(struct server *s); /* s->mps_answer is readable */
 /* ---- config.c ---- */

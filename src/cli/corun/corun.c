@@ -2,8 +2,9 @@
  * Copyright 2026 The heddle authors */
 
 /* Runs kernels together on one device. The command assumes that no other program uses the device
- * meanwhile. Every run starts with the same buffer contents, but a module's variables have their
- * initial values only in the first run. */
+ * meanwhile. Every run starts with the same buffer contents. The variables of a module are
+ * different: they have their initial values only in the first run, unless they are buffers of a
+ * recorded launch. */
 #include "cli/corun/corun.h"
 
 #include <errno.h>

@@ -98,18 +98,19 @@ int corun_open_specs(struct cli *c, struct arena *arena, const struct spec *spec
 	enum dev_kind device, bool check, struct corun **ret);
 void corun_limit(struct corun *x, unsigned compile_s); /* else ASSEMBLER_LIMIT_S */
 void corun_close(struct corun *x);
-/* Prepares a method of running the kernels; needed once for each method. m has the parameters of
- * the method, such as the shares of DEV_GREEN and the register limit of DEV_WEAVE. If the method is
- * impossible for these kernels, the reason goes to why; with why NULL it is reported as an
- * error. */
+/* Prepares a method of running the kernels; needed once for each method and its options. m has the
+ * shares for DEV_GREEN, the options for DEV_WEAVE, and the kernels that DEV_MERGE launches
+ * separately. If the method is impossible for these kernels, the reason goes to why; with why NULL
+ * it is reported as an error. */
 int corun_prepare(
 	struct corun *x, enum dev_how how, const struct dev_merging *m, struct strbuf *why);
 /* Computes the launch parameters of a method (DEV_MERGE and fused methods). */
 int corun_plan(struct corun *x, enum dev_how how, const struct dev_merging *m, struct strbuf *why,
 	struct dev_merge_plan *ret);
 /* Fills all buffers, runs the kernels, and compares the buffers if the kernels have expected
- * results. *ret_same is false if a buffer differs. Of the times it sets only `ms`; with `each` it
- * also sets the time of each kernel, measured by events between the kernels. */
+ * results. *ret_same is false if a buffer differs. Methods with several launches set only `ms` in
+ * *ret; with `each` they also set the time of each kernel, measured by events between the
+ * kernels. */
 int corun_once(struct corun *x, enum dev_how how, const struct dev_merging *m,
 	const struct dev_merge_plan *plan, bool each, struct host_times *ret, bool *ret_same);
 /* Sets the dynamic shared memory that later unmodified launches of kernel k use. */

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0
  * Copyright 2026 The heddle authors */
 
-/* Prepares one kernel on a device (corun.h). The result of the kernel alone stays in device memory,
- * and later runs are compared with it there. Only differences are copied to the host. */
+/* Prepares one kernel on a device (corun.h). The result of the kernel alone stays in device memory.
+ * Later runs compare buffers of more than 64 KiB with it there, and copy such a buffer to the host
+ * only if it differs. Smaller buffers are copied to the host and compared there. */
 #include "cli/corun/corun.h"
 
 #include <stdlib.h>

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  * Copyright 2026 The heddle authors */
 
-/* Prepares kernel specifications on a device. Device memory is freed when the process ends, because
- * a command only runs its kernels and exits. */
+/* Prepares kernel specifications on a device. Most device memory is freed only when the process
+ * ends, because a command runs its kernels and exits. */
 #include "cli/corun/job_kernel.h"
 #include "host/record.h"
 
@@ -53,7 +53,7 @@ int job_out_of_memory(const struct cli *c)
 
 /* ---- the module ---- */
 
-/* Copies the recorded parameters, with the addresses replaced. */
+/* Copies the recorded parameters. put_addresses later replaces the addresses in them. */
 static int take_recorded(struct job_kernel *k, uint32_t bytes)
 {
 	const struct record *r = k->spec->record;

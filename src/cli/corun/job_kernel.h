@@ -2,8 +2,8 @@
  * Copyright 2026 The heddle authors */
 
 /* A kernel specification prepared on a device: a parsed module, a parameter buffer, and buffers in
- * device memory. job.c and corun.c launch it. Functions of type int return CLI_OK, or CLI_FAILED
- * after they report the failure through c, in terms of the specification. */
+ * device memory. job.c and corun.c launch it. A function that can fail returns CLI_OK, or
+ * CLI_FAILED after it reports the failure through c, in terms of the specification. */
 #ifndef HEDDLE_JOB_KERNEL_H
 #define HEDDLE_JOB_KERNEL_H
 
@@ -44,8 +44,8 @@ void job_kernel_finish(struct job_kernel *k);
 int job_kernel_load(struct job_kernel *k, const struct host_device *d, const char *ptx,
 	CUmodule *ret_module, CUfunction *ret_fn);
 /* Fills the buffers with their initial contents, writes their addresses to the parameters, and
- * waits until both are done. A later call fills the same memory again from a copy on the device, so
- * each run starts with the same data. */
+ * waits until both are done. A later call fills the same memory again, from a copy on the device or
+ * with zeros, so each run starts with the same data. */
 int job_kernel_fill(struct job_kernel *k, const struct cu_api *cu);
 /* Writes to files those buffers for which the specification names a file. */
 int job_kernel_write(struct job_kernel *k, const struct cu_api *cu);

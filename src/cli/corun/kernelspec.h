@@ -17,8 +17,8 @@
 	{0, "shared", "BYTES", "dynamic shared memory of a block"}
 /* clang-format on */
 
-/* Parses c's options and operands as one specification, and sets ret->arena. Returns CLI_OK, or an
- * error status after it reports the error. */
+/* Parses c's options and operands as one specification. The caller has set ret->arena. Returns
+ * CLI_OK, or an error status after it reports the error. */
 int kernelspec_read(const struct cli *c, struct spec *ret);
 /* Parses c's operands as 1 to max specifications with "+" between them, allocated in arena. With
  * any_grid, a specification may omit its grid, which is then one block. */

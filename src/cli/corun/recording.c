@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  * Copyright 2026 The heddle authors */
 
-/* Finds, reads and checks recorded launches. The digest of the launch that is to be run again is
- * checked, so a truncated or changed file is refused. */
+/* Finds, reads and checks recorded launches. Each file is read completely. Before a launch is used,
+ * the digest of its file is checked, so a truncated or changed file is refused. */
 #include "cli/corun/recording.h"
 
 #include "base/demangle.h"

@@ -28,11 +28,12 @@ typedef int recording_fn(void *user, const struct recording *of);
 int recording_each(
 	const struct cli *c, struct arena *a, const char *folder, recording_fn *fn, void *user);
 /* Reads the launch that word (recorded:WHERE) names, allocated in ret->arena. kernel may be NULL if
- * there is only one launch. If the launch cannot run again, the function reports why. Returns
- * CLI_OK, CLI_FAILED or CLI_USAGE. */
+ * there is only one launch. Returns CLI_OK, or CLI_FAILED after it reports why the launch cannot be
+ * found or read. Warns about buffers whose contents were not recorded. */
 int recording_read(const struct cli *c, const char *word, const char *kernel, struct spec *ret);
-/* Compares k's memory on the device with the recorded result and reports differences. Returns
- * CLI_OK, or CLI_FAILED if nothing can be compared. */
+/* Compares k's memory on the device with the recorded result and reports differences. Buffers whose
+ * result was not recorded are not compared; a warning says so. Returns CLI_OK, or CLI_FAILED after
+ * it reports why a comparison is impossible. */
 int recording_compare(struct job_kernel *k, const struct cu_api *cu, bool *ret_same);
 
 #endif

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  * Copyright 2026 The heddle authors */
 
-/* Parses kernel specifications and generates the data that they describe. Every value is checked
+/* Parses kernel specifications and generates the data that they describe. Every integer is checked
  * against the range of its type, because a silently truncated constant would make two runs differ
  * for no visible reason. */
 #include "cli/corun/spec.h"
@@ -73,8 +73,8 @@ static int refuse_text(struct strbuf *err, const char *text, const char *why)
 	return -EINVAL;
 }
 
-/* Parses a whole number with an optional unit, such as "64K" or "-1k". Returns false if text is not
- * one. */
+/* Parses a whole number with a unit, such as "64K" or "-1k". Returns false for any other text, and
+ * for a number without a unit. */
 static bool parse_unit(const char *text, bool is_signed, uint64_t *ret)
 {
 	bool minus = is_signed && *text == '-';

@@ -52,8 +52,8 @@ struct spec {
 int spec_parse_dims(const char *text, uint32_t ret[3]);
 /* Parses an argument. Returns 0, -ENOMEM, or -EINVAL with one sentence in err. */
 int spec_parse_arg(struct arena *a, const char *text, struct spec_arg *ret, struct strbuf *err);
-/* Makes an argument that is a buffer of `bytes` bytes. contents are its first bytes, which are
- * borrowed, not copied; NULL means zeros. */
+/* Makes an argument that is a buffer of `bytes` bytes. contents are its initial bytes, as many as
+ * the buffer has. They are borrowed, not copied; NULL means zeros. */
 void spec_from_bytes(
 	const char *text, const uint8_t *contents, uint64_t bytes, struct spec_arg *ret);
 /* Writes the buffer's initial contents, which are arg->bytes long, to out. Returns 0, -EIO or

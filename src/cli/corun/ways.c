@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0
  * Copyright 2026 The heddle authors */
 
-/* Lists, measures and chooses methods of running kernels together. Work stealing, the simplest
- * order, shows how many blocks each claim should take. All partitions then use that number. */
+/* Lists, measures and chooses methods of running kernels together. With work stealing, each worker
+ * claims blocks of all kernels alternately. Its fastest variant shows how many blocks each claim
+ * should take, and all partitions then use that number. */
 #include "cli/corun/ways.h"
 
 #include "cli/progress.h"
@@ -70,7 +71,8 @@ static int add_way(struct ways *t, enum dev_how how, const struct dev_merging *m
 }
 
 /* Adds partitions that split `of` units, such as workers or SMs. The first kernel's part grows in
- * equal steps, and the other kernels share the rest equally. */
+ * equal steps, and the other kernels share the rest equally. Adds each partition twice: without and
+ * with help, where workers whose kernel has no blocks left claim blocks of the others. */
 static int add_shares(struct ways *t, enum ctl_order order, uint32_t of, uint32_t chunk)
 {
 	uint32_t steps = of > 1 ? MIN(of - 1, t->points) : 0;
@@ -108,8 +110,9 @@ static int add_greens(struct ways *t)
 	return r;
 }
 
-/* Adds methods in which workers alternate between kernels. The blocks of a claim are proportional
- * to each kernel's grid, so that all kernels end at about the same time. */
+/* Adds work stealing with unequal claims, if the largest grid has at least twice as many blocks as
+ * the smallest. The blocks of a claim are proportional to each kernel's grid, so that all kernels
+ * end at about the same time. */
 static int add_even(struct ways *t)
 {
 	static const uint32_t least[] = {1, 4};
@@ -149,8 +152,8 @@ static int HD_PRINTF(2, 3) refuse_last(struct ways *t, const char *fmt, ...)
 	return w->why ? CLI_OK : cli_error(t->c, NULL, "out of memory");
 }
 
-/* Adds a method that weaves two kernels, unless its code equals that of `seen`, the first woven
- * method. seen is NULL when the first one is added. */
+/* Adds a method that weaves two kernels. If its code equals that of `seen`, the first woven method,
+ * it is marked as impossible. seen may be NULL. */
 static int add_woven(struct ways *t, const struct dev_merging *m, const struct corun_woven *seen,
 	struct corun_woven *ret)
 {
@@ -260,9 +263,8 @@ static bool is_stealing(const struct way *w)
 	return w->merging.order == CTL_STEAL && !w->merging.chunks[0] && !w->merging.own;
 }
 
-/* Adds methods that launch one kernel separately from the merged launch of the others. Such a
- * method is added only for a kernel of which an SM alone can hold at least 10 % more blocks than it
- * holds workers of the merged launch. */
+/* Adds methods that launch one kernel separately. They pay off for a kernel of which an SM can hold
+ * at least 10 % more blocks alone than the merged launch has workers on an SM. */
 static int add_own(struct ways *t, const struct way *steal)
 {
 	static const struct {
@@ -350,7 +352,7 @@ static bool are_akin(const struct way *a, const struct way *b)
 					      (a->merging.chunk == 1) == (b->merging.chunk == 1));
 }
 
-/* Drops methods that are far slower than the best, because one measurement of them is enough. The
+/* Drops methods that are far slower than the best, because their first measurements are enough. The
  * best method of each kind is kept. */
 static void drop_far(struct ways *t)
 {

@@ -156,9 +156,11 @@ static void disturb_all(struct reading *r)
 		r->live.at[i].disturbed |= r->live.at[i].workers > 0;
 }
 
-/* Records an event that changes the launch's number of workers. The launch is disturbed if this is
- * not its first change, or if the event is not a grant. It is also disturbed if some of its first
- * blocks had not exited yet when the grant came. */
+/* Records an event that changes the launch's number of workers. The launch is disturbed in these
+ * cases:
+ * - It had workers before.
+ * - The event is not a grant.
+ * - Some of its first blocks had not exited yet when the grant came. */
 static void change_workers(struct live *l, const json_t *o)
 {
 	l->disturbed |= l->workers > 0 || !l->drained || strcmp(get_text(o, "event"), "grant") != 0;

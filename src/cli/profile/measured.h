@@ -19,8 +19,8 @@ struct measured_kernel {
 	uint32_t fit; /* blocks that an SM holds */
 	char name[64];
 	uint32_t most;      /* the largest count: what an SM holds, and the grid can use */
-	bool guard;         /* it has the guard form, with most and */
-	uint32_t counts;    /* bits of the counts it can have; 0: it obeys no bound */
+	bool guard;         /* it has the guard form */
+	uint32_t counts;    /* guard form: bits of the smaller counts it can have; 0: none */
 	uint64_t launches;  /* all that ended, */
 	uint64_t recent;    /* of these, in the last run */
 	uint64_t disturbed; /* disturbed ones among all, which measure nothing */

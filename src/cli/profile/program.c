@@ -3,9 +3,9 @@
 
 /* Measures a program's kernels. A separate heddled with policy profile schedules the program, and
  * its events give the duration of each launch and its blocks on each SM. The program runs
- * repeatedly until every count of every kernel has the wanted number of launches, or until more
- * runs do not help. After each run the medians are stored, and the user's heddled reads them at its
- * next start. */
+ * repeatedly until every count of every kernel has the wanted number of launches, until more runs
+ * do not help, or until --runs or --budget-s is used up. After each run the medians are stored, and
+ * the user's heddled reads them at its next start. */
 #include "cli/profile/program.h"
 
 #include "base/measure.h"
@@ -40,8 +40,8 @@ struct profiler {
 
 /* ---- where the curves go ---- */
 
-/* Finds the path of the store that a heddled started by this user would use. Returns 0 or a
- * negative errno. */
+/* Finds the path of the store: the one given by --store, or else the one that a heddled started by
+ * this user would use by default. Returns 0 or a negative errno. */
 static int store_path(const struct cli *c, char *ret, size_t size)
 {
 	const char *given = cli_value(c, "store");
@@ -57,8 +57,8 @@ static int store_path(const struct cli *c, char *ret, size_t size)
 	return kept_default_path(ret, size);
 }
 
-/* Refuses to run if a heddled is running and --store is not given. Otherwise that heddled would
- * later overwrite the profile in its store with its own data. */
+/* Without --store, refuses to run while a heddled is running: it would overwrite the profile in its
+ * store with its own data. */
 static int check_daemon(const struct cli *c)
 {
 	struct wire_status s;
@@ -193,7 +193,7 @@ static void read_text(const char *path, long from, struct strbuf *out)
 		fclose(file);
 }
 
-/* Reads the events of the run, after waiting until all its tenants have left. */
+/* Reads the events of the run. First waits until all its tenants have left, at most LEAVE_MS. */
 static void read_events(const struct profiler *f, long from, struct strbuf *out)
 {
 	double end = clock_ms() + LEAVE_MS;
