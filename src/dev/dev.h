@@ -60,8 +60,8 @@ bool dev_kind_parse(const char *text, enum dev_kind *ret);
  * *ret_ordinal is 0. */
 bool dev_parse(const char *text, enum dev_kind *ret, int *ret_ordinal);
 
-/* The quality of the PTX compiler in a driver version: does it generate wrong code? `version` is the
- * value of cuDriverGetVersion, 13000 for CUDA 13.0. */
+/* The quality of the PTX compiler in a driver version: does it generate wrong code? `version` is
+ * the value of cuDriverGetVersion, 13000 for CUDA 13.0. */
 enum dev_compiler {
 	DEV_COMPILER_RIGHT, /* tried: heddle's forms are compiled correctly */
 	/* generates wrong code for some kernels without .maxnreg; heddle's forms always have

@@ -68,8 +68,8 @@ struct pass_merged {
 };
 
 /* The common signature of merging and fusing. Makes a new module with the entry CTL_MERGE_ENTRY
- * that runs n kernels (kernels that share the entry), 1 to CTL_MAX_MERGED. Merging a single kernel
- * shows the cost of the scheduler (KernelMerge, section 2.4).
+ * that runs n kernels, 1 to CTL_MAX_MERGED. Merging a single kernel shows the cost of the scheduler
+ * (KernelMerge, section 2.4).
  *
  * record must be empty or NULL. It gets the origin of each statement, and the caller finishes it in
  * any case. The function does not verify the result: use pass_run for that (registry.h).
@@ -88,11 +88,11 @@ pass_merge_fn pass_merge;
  * the kernel with the most blocks, all in x. The fused kernel reads only total, grid, inverse and
  * never of each kernel's struct ctl_args. There is no struct ctl_merge. */
 pass_merge_fn pass_fuse_vertical; /* the same threads run one kernel's block after another's */
-/* The kernels (kernels) run side by side: each kernel has its own warps and its own shared memory. */
+/* The kernels run side by side: each kernel has its own warps and its own shared memory. */
 pass_merge_fn pass_fuse_horizontal;
 
-/* Weaves the instructions of two kernels (GoPTX, section III): the same threads run both kernels, and
- * each kernel has its own shared memory. Kernels that cannot be woven are fused vertically, and
+/* Weaves the instructions of two kernels (GoPTX, section III): the same threads run both kernels,
+ * and each kernel has its own shared memory. Kernels that cannot be woven are fused vertically, and
  * ret->woven says why. */
 struct pass_weave_options {
 	uint32_t max_registers; /* register limit (GoPTX, section III-D); 0: none */

@@ -54,19 +54,20 @@ int ptx_import(struct ptx_module *into, const struct ptx_module *from, const cha
  * - -ENOMEM */
 int ptx_flatten(struct ptx_module *m, struct ptx_func *f, struct diag_list *diags);
 
-/* A graft: one copy of the names of a source (the function whose code is copied), for use in a target
- * (the function that receives the code). Its names are registers, labels, prototypes, and variables
- * declared in the body (.local, .shared, .param of calls, .const). Each graft of a source has its
- * own registers and variables. Source and target belong to the same module m and can be the same
- * function. The graft only reads the source's statements. The source's body can be replaced later,
- * but the source must outlive the graft. */
+/* A graft: one copy of the names of a source (the function whose code is copied), for use in a
+ * target (the function that receives the code). Its names are registers, labels, prototypes, and
+ * variables declared in the body (.local, .shared, .param of calls, .const). Each graft of a source
+ * has its own registers and variables. Source and target belong to the same module m and can be the
+ * same function. The graft only reads the source's statements. The source's body can be replaced
+ * later, but the source must outlive the graft. */
 struct ptx_graft;
 
 /* Creates a graft, which copies code of function `source` into function `target`. Returns -ENOTSUP,
  * explained in diags, if the source's code cannot be copied:
  * - Its body declares a .global or .extern variable, which must not be duplicated.
  * - It declares a variable of unknown type.
- * - One of its unknown instructions names a parameter of the source, and target is another function.
+ * - One of its unknown instructions names a parameter of the source, and target is another
+ *   function.
  *
  * Other errors are -EINVAL (unmatched braces), -ENOMEM and -E2BIG. */
 int ptx_graft_new(struct ptx_module *m, struct ptx_func *target, const struct ptx_func *source,
@@ -74,24 +75,24 @@ int ptx_graft_new(struct ptx_module *m, struct ptx_func *target, const struct pt
 void ptx_graft_free(struct ptx_graft *g);
 
 /* Returns a deep copy of statement s of the source (the copied function), with all names translated
- * to the target (the receiving function). The caller inserts it into the target's body. Line and column
- * stay those of the source. Insert each declaration, label and .branchtargets only once. A source
- * parameter that was not mapped stays the source's; ptx_validate then reports an error, unless source
- * and target are the same. */
+ * to the target (the receiving function). The caller inserts it into the target's body. Line and
+ * column stay those of the source. Insert each declaration, label and .branchtargets only once. A
+ * source parameter that was not mapped stays the source's; ptx_validate then reports an error,
+ * unless source and target are the same. */
 struct ptx_stmt ptx_graft_stmt(struct ptx_graft *g, const struct ptx_stmt *s);
 /* PTX_NO_REG stays so. */
 uint32_t ptx_graft_reg(const struct ptx_graft *g, uint32_t source_reg);
-/* Returns the symbol that replaces source_sym (a label, variable or register of the copied function)
- * in the receiving function. A module symbol is returned unchanged. For a parameter, returns the
- * symbol that it was mapped to, or NULL; if both functions are the same, returns the parameter
- * itself. */
+/* Returns the symbol that replaces source_sym (a label, variable or register of the copied
+ * function) in the receiving function. A module symbol is returned unchanged. For a parameter,
+ * returns the symbol that it was mapped to, or NULL; if both functions are the same, returns the
+ * parameter itself. */
 struct ptx_sym *ptx_graft_sym(struct ptx_graft *g, const struct ptx_sym *source_sym);
-/* From now on copied statements use target_sym in place of source_sym (usually a parameter). Call this
- * before copying the first statement. */
+/* From now on copied statements use target_sym in place of source_sym (usually a parameter). Call
+ * this before copying the first statement. */
 void ptx_graft_map(
 	struct ptx_graft *g, const struct ptx_sym *source_sym, struct ptx_sym *target_sym);
-/* From now on copied statements use target_reg in place of source_reg, a register of the same type. No
- * instruction stored as text may name source_reg. Returns -E2BIG if more than PTX_COPY_SAME (4)
+/* From now on copied statements use target_reg in place of source_reg, a register of the same type.
+ * No instruction stored as text may name source_reg. Returns -E2BIG if more than PTX_COPY_SAME (4)
  * registers are mapped. */
 int ptx_graft_map_reg(struct ptx_graft *g, uint32_t source_reg, uint32_t target_reg);
 /* Appends declarations of the copied function's .reg parameters to body, because no statement

@@ -29,8 +29,8 @@
 #define TICKET_BYTES 128u
 #define SHARED_MOST  (1024u * TASK_UNIT)
 #define STAMPS_NS    10000000000u /* after a task's end */
-/* Barriers that a pool's block uses if its tasks have barriers: all 16 that a block can have, because
- * the barrier's number is in a register. */
+/* Barriers that a pool's block uses if its tasks have barriers: all 16 that a block can have,
+ * because the barrier's number is in a register. */
 #define BARRIERS 16u
 /* barriers of an SM, for each block that it can hold (CUDA's cuda_occupancy.h) */
 #define SM_BARRIERS 2u

@@ -457,7 +457,8 @@ static void renew_kernel(void *user, const void *key, void *value)
 	atomic_store(&k->state, KERNEL_NEW);
 }
 
-/* Unloads a form from the shim's context, after the context of the kernel's own module has ended. */
+/* Unloads a form from the shim's context, after the context of the kernel's own module has
+ * ended. */
 static void unload_fenced(struct form *f)
 {
 	fence_begin(FENCE_WAITS);

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0
  * Copyright 2026 The heddle authors */
 
-/* Puts several kernels' bodies into one entry (kernels.h). The kernels are imported into one module.
- * Each kernel is rewritten within its own function, and the result is grafted into the entry.
+/* Puts several kernels' bodies into one entry (kernels.h). The kernels are imported into one
+ * module. Each kernel is rewritten within its own function, and the result is grafted into the
+ * entry.
  *
  * A block of the entry has as many threads as the widest block of a kernel, or as all blocks side
  * by side. The caller keeps warps that a kernel's block does not have out of the kernel; barriers

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0
  * Copyright 2026 The heddle authors */
 
-/* Several kernels' bodies in one entry: code shared by merging and fusion. A kernel is one of these
- * kernels; the entry that gets their code is called the host. The steps are: import, analyze
- * (kernels_look), lay out shared memory, add parameters, rewrite each kernel within its own
- * function, and copy the result into the entry (a graft, ptx/graft.h). */
+/* Puts the bodies of several kernels into one entry; merging and fusion share this code. The entry
+ * that gets their code is called the host. The steps are: import, analyze (kernels_look), lay out
+ * shared memory, add parameters, rewrite each kernel within its own function, and copy the result
+ * into the entry (a graft, ptx/graft.h). */
 #ifndef HEDDLE_PASS_KERNELS_H
 #define HEDDLE_PASS_KERNELS_H
 

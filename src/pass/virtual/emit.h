@@ -40,7 +40,8 @@
  * | other hd_r, hd_d, hd_p | scratch                          |                 |                |
  * | hd_mk, hd_ms   | of merged workers: see emit_merge.c      |                 |                |
  * | hd_tx .. hd_tz | the thread's id in its block             | the body's head | the body's end |
- * | hd_given       | address of its parameters (harness.c)    | the body's head | the body's end | */
+ * | hd_given       | address of its parameters (harness.c)    | the body's head | the body's end
+ * | */
 
 /* The slot, an array in shared memory for the worker's own data. It is declared first, so ptxas
  * places it before all of the kernel's variables. An out-of-bounds store can reach the slot only
