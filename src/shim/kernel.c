@@ -372,11 +372,13 @@ void kernel_publish(struct kernel *k, struct form *f, enum wire_reason why)
 		kernel_give_up(k, why);
 		return;
 	}
-	atomic_store(&k->state, KERNEL_READY);
 	shim_enter(&in);
 	for (struct form *g = f; g; g = g->other)
 		apply_settings(k, g);
 	shim_leave(&in);
+	/* Only now, because other threads launch a ready form without taking kernel_lock. */
+	if (atomic_load(&k->state) != KERNEL_PLAIN)
+		atomic_store(&k->state, KERNEL_READY);
 }
 
 static struct form *ready_form(struct kernel *k)
