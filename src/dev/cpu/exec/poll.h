@@ -11,8 +11,8 @@
 #define VX_SPIN_POLL 500
 #define VX_POLLS     64 /* reads without news before a warp ends its turn */
 #define VX_WATCHED   8  /* different addresses that a polling warp can read in turn */
-/* A loop that executes at most this many instructions between two reads counts as one that only
- * polls. */
+/* A loop counts as one that only polls if it executes at most this many instructions per read, on
+ * average. */
 #define VX_POLL_INSNS  64
 #define VX_POLL_CYCLES 200
 
