@@ -56,7 +56,7 @@ int cfg_spans_find(const struct cfg *g, struct cfg_spans **ret);
 void cfg_spans_free(struct cfg_spans *s);
 bool cfg_live_in(struct cfg_spans *s, uint32_t reg, uint32_t block);
 
-/* ---- uniformity: do threads have different values, or take different paths? ---- */
+/* ---- uniformity: which values and paths are the same for all threads of a warp or block ---- */
 enum cfg_uniform {
 	CFG_DIVERGENT = 0,
 	CFG_WARP_UNIFORM = 1,  /* same in all threads of a warp */

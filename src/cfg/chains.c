@@ -36,18 +36,20 @@ struct search {
 	uint32_t stmt;
 	bool failed;
 	uint32_t entry; /* the node of the register's value at the function's entry */
-	/* place: index of each block in reverse postorder, unreachable blocks last; at: block at
-	 * each index */
+	/* place: index of each block in reverse postorder, with unreachable blocks last; at: the
+	 * block at each index */
 	uint32_t *place, *at;
 	uint32_t *after; /* for each definition: the node of the register's value after it */
 	/* Of the register in hand: */
 	uint32_t reg, first; /* its first definition */
-	/* of each block: index + 1 of its first unguarded definition (kill) and of its last one; a
-	 * value of at most `first` means that it has none */
+	/* For each block: the index of the register's first unguarded definition in it (kill), and
+	 * of its last definition (last), both plus 1. The arrays are not cleared between registers.
+	 * An entry of at most `first` is left from an earlier register, so the block has no such
+	 * definition. */
 	uint32_t *kill, *last;
 	uint32_t *live; /* for each block: register + 1 that was last found live there */
-	/* of each block where the register is live: node of its value at the beginning; CFG_NONE if
-	 * not known yet */
+	/* for each block where the register is live: the node of its value at the block's
+	 * beginning; CFG_NONE: not known yet */
 	uint32_t *begin;
 	VEC(uint32_t) places;     /* of the blocks where it is alive */
 	VEC(struct merge) merges; /* numbered from `base` on, until all merges are known */

@@ -19,8 +19,8 @@ struct finding {
 	VEC(uint32_t) sums;   /* sums that read the current product */
 	bool alone;           /* no other value reaches those reads */
 	uint32_t *seen, mark; /* by node */
-	/* for each sum (add), for each of its two source operands: the product (mul) that ptxas may
-	 * fuse into it */
+	/* For each addition, and for each of its two source operands: the multiplication that ptxas
+	 * may fuse into it. */
 	struct contract_fused *may;
 	uint32_t *readers, *takers; /* per product: sums that can take it, and sums that do */
 	const struct ptx_mnem *asked[2];

@@ -130,7 +130,8 @@ static void number_tree(const struct tree *t, uint32_t *first, uint32_t *last, u
 		last[v] = first[v] + size - 1;
 		if (v)
 			below[up] += size;
-		/* starts at 1 for itself, then counts the numbers given to its subtrees */
+		/* begins at 1 for the vertex itself; then counts the numbers given to its
+		 * subtrees */
 		below[v] = 1;
 	}
 }

@@ -25,21 +25,27 @@ enum cfg_memory {
 
 struct cfg_effects {
 	uint8_t reads, writes; /* enum cfg_memory */
-	/* other threads can observe when it happens (volatile, relaxed, atomic), or it has an
-	 * effect that no operand shows; such instructions keep their order */
+	/* true if other threads can observe when the instruction happens (volatile, relaxed,
+	 * atomic), or if it has an effect that no operand shows; such instructions keep their
+	 * order */
 	bool ordered;
-	/* orders all accesses that other threads can see: fences, barriers, acquire and release */
+	/* true if it orders all accesses that other threads can see: fences, barriers, acquire and
+	 * release */
 	bool fence;
 	bool barrier; /* of a block, or wider */
-	/* must not gain or lose control dependences; such instructions keep their order */
+	/* true if it must not gain or lose control dependences; such instructions keep their
+	 * order */
 	bool convergent;
-	bool async; /* continues after the instruction, or waits for something that does */
+	/* true if its work goes on after the instruction, or if it waits for such work */
+	bool async;
 	bool reads_cc, writes_cc;
 	bool time;   /* reads a clock, or waits */
 	bool trap;   /* ends, or stops, the whole grid */
 	bool leaves; /* branches and exits, including trap */
 	bool call;
-	bool unknown; /* not in ops.def: all of the above is assumed, except barrier and leaves */
+	/* true if the instruction is not in ops.def; every other effect is then assumed, except
+	 * barrier and leaves */
+	bool unknown;
 };
 /* Returns the effects of a statement. A statement that is not an instruction has none. */
 struct cfg_effects cfg_effects_of(const struct ptx_stmt *s);

@@ -65,7 +65,8 @@ struct image_pick {
 	char *ptx; /* from malloc; NULL: no PTX that this device can use */
 	size_t ptx_len;
 	uint32_t ptx_arch;
-	bool has_sass;   /* there is a cubin for this device, so the driver would not compile PTX */
+	/* true if there is a cubin for this device, so the driver would not compile PTX */
+	bool has_sass;
 	bool sass_newer; /* that cubin is for a newer architecture than ptx */
 	unsigned n_ptx, n_elf, n_unusable;
 };

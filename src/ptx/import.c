@@ -344,7 +344,8 @@ static const char *name_now(
 	return g ? g->name->text : NULL;
 }
 
-/* Renames the symbols in a statement's text. This happens while the old names still resolve. */
+/* Renames the symbols in a statement's text. The caller runs this while the old names still
+ * resolve, because the text contains the old names. */
 static int rename_text(void *user, struct ptx_stmt *s)
 {
 	struct import *im = user;

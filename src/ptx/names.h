@@ -19,10 +19,12 @@ struct ptx_name {
 	struct ptx_sym *local;  /* innermost meaning inside the function being read */
 	struct ptx_sym *global; /* meaning at module level */
 	struct ptx_sym *family; /* innermost register family with this prefix */
-	bool has_singles;       /* a single register has this name plus digits, so look it up too */
-	uint8_t number;         /* enum ptx_number_kind; value is read once per distinct text */
-	uint8_t special;        /* enum ptx_special + 1; 0: not looked up yet */
-	/* as part of a mnemonic: enum ptx_base_type + 1; 0: not looked up */
+	/* true if a single register has a name that consists of this name and digits, so lookups
+	 * try single registers too */
+	bool has_singles;
+	uint8_t number;  /* enum ptx_number_kind; value is read once per distinct text */
+	uint8_t special; /* enum ptx_special + 1; 0: not looked up yet */
+	/* for a name that is part of a mnemonic: enum ptx_base_type + 1; 0: not looked up yet */
 	uint8_t type;
 	uint64_t value;
 	const struct ptx_mnem *mnem; /* the mnemonic with this text; NULL: not parsed yet */
@@ -76,11 +78,12 @@ struct ptx_scope {
 	uint8_t op_next[PTX_OP_COUNT]; /* next operation in the same bucket; 0: none */
 	struct ptx_opd *opds;          /* memory for the next statement's operands */
 	size_t opds_left;
-	/* a family without '%' exists, so every identifier can be a register */
+	/* true if a register family without '%' exists, so every identifier can be a register */
 	bool plain_families;
 	/* `fresh` of the module is greater than every tag (tag.c) among its names */
 	bool knows_tags;
-	/* a family whose prefix ends in a digit exists, so lookups try every split */
+	/* true if a family whose prefix ends in a digit exists, so lookups try every split of the
+	 * name */
 	bool digit_families;
 };
 

@@ -25,9 +25,11 @@ struct ptx_parser {
 	uint32_t line;
 	struct ptx_func *f;
 	ptx_body *body;
-	unsigned depth;  /* braces open within the function */
-	bool is_snippet; /* in ptx_append: labels can stay unplaced, statements have no line */
-	bool is_added;   /* in ptx_add_text: existing names keep their meaning */
+	unsigned depth; /* braces open within the function */
+	/* true in ptx_append: labels can stay without a place, and statements have no source
+	 * line */
+	bool is_snippet;
+	bool is_added; /* in ptx_add_text: existing names keep their meaning */
 	/* the statement's op is not in ops.def, so nothing in it is reported as an error */
 	bool is_unknown;
 	unsigned opd_depth;

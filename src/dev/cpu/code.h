@@ -36,7 +36,8 @@ enum vinsn_flag {
 	VI_TABLE = 2048,
 	VI_FRAME = 1024,   /* the address is an offset in the frame's local memory */
 	VI_LAYERED = 8192, /* textures, surfaces: the first coordinate is the layer */
-	VI_FINITE = 4096,  /* conversions: a number that is too large becomes the largest number */
+	/* for conversions: a number that is too large becomes the largest finite number */
+	VI_FINITE = 4096,
 };
 
 struct vinsn {
@@ -46,7 +47,8 @@ struct vinsn {
 	uint16_t flags;
 	uint8_t cost;  /* virtual cycles to issue */
 	uint8_t round; /* enum vround */
-	/* bytes per element, elements, enum ptx_space; op depends on the handler */
+	/* size: bytes of an element; vec: number of elements; space: enum ptx_space; op: its
+	 * meaning depends on the handler */
 	uint8_t size, vec, space, op;
 	union {
 		uint64_t imm; /* address offset, mask, … */

@@ -14,7 +14,9 @@
 struct kernel_run {
 	struct vgpu_run run;
 	struct drv_op *op;
-	uint32_t workspace[16]; /* for a cooperative launch: the workspace's size and its barrier */
+	/* for a cooperative launch: the grid workspace, which contains its own size and the grid
+	 * barrier */
+	uint32_t workspace[16];
 };
 
 static CUresult result_of_error(int error)

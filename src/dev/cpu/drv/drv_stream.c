@@ -390,7 +390,7 @@ static CUresult batch_one(struct drv_stream *s, const CUstreamBatchMemOpParams *
 			p->writeValue.flags, true);
 	case CU_STREAM_MEM_OP_FLUSH_REMOTE_WRITES:
 	case CU_STREAM_MEM_OP_BARRIER:
-		/* the effects of every op are visible before the next op starts */
+		/* Nothing to do: the effects of every op are visible before the next op starts. */
 		return CUDA_SUCCESS;
 	}
 	return CUDA_ERROR_INVALID_VALUE;

@@ -469,7 +469,8 @@ int vgpu_block_create(const struct vgpu_launch *l, uint64_t block_index, uint32_
 	b->own_shared_bytes =
 		(uint32_t)round_up(p->static_shared_bytes, 16) + l->dynamic_shared_bytes;
 	b->shared_bytes = b->own_shared_bytes;
-	if (p->reserved) /* else accesses after the block's own shared memory are faults */
+	/* without reserved memory, accesses after the block's own shared memory are faults */
+	if (p->reserved)
 		b->shared_bytes = vgpu_reserved_begin(b) + VGPU_SHARED_RESERVED;
 	b->shared = aligned_alloc(128, round_up(b->shared_bytes + 1u, 128));
 	b->warps = aligned_alloc(64, round_up(b->n_warps * sizeof(*b->warps), 64));

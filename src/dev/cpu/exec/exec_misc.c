@@ -67,7 +67,8 @@ static uint64_t uniform_value(const struct vx *x, const struct vinsn *in)
 		return l->dynamic_shared_bytes;
 	case PTX_SR_TOTAL_SMEM:
 		return b->own_shared_bytes;
-	case PTX_SR_ENVREG: /* as cooperative_groups uses them: 1 and 2 are the workspace address */
+	/* %envreg1 and %envreg2 are the workspace's address, as cooperative_groups expects */
+	case PTX_SR_ENVREG:
 		return in->imm == 1   ? l->workspace >> 32
 		       : in->imm == 2 ? (uint32_t)l->workspace
 				      : 0;

@@ -37,10 +37,11 @@ struct sm_config {
 	uint64_t turns;   /* vgpu_set_turns */
 	uint64_t garbage; /* vgpu_set_garbage */
 	uint64_t weak;    /* vgpu_set_weak */
-	/* simulated compile time of a text that is not in the driver's cache */
+	/* simulated compile time of a PTX text that is not in the driver's cache, in ms */
 	uint32_t assemble_ms;
 	char crash[64]; /* a text that contains this crashes the compiler; empty: none */
-	/* each such text crashes the compiler only the first time; this needs CUDA_CACHE_PATH */
+	/* true if such a text crashes the compiler only the first time; this needs
+	 * CUDA_CACHE_PATH */
 	bool once;
 	char hang[64];    /* or are never compiled */
 	char count[200];  /* vgpu_set_counts */

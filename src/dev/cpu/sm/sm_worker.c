@@ -13,7 +13,9 @@
 #define BUDGET         2000
 #define BACKOFF_MIN_NS 20000
 #define BACKOFF_MAX_NS 500000
-#define LOOK_AGAIN_NS  20000000 /* while blocks wait for a slot: the slots' owners may have died */
+/* longest sleep while blocks wait for a slot; the worker then checks whether the owners of slots
+ * have died */
+#define LOOK_AGAIN_NS 20000000
 
 static void put_ready(struct vgpu_pool *p, struct vgpu_task *t)
 {
