@@ -464,8 +464,8 @@ uint64_t hd_run(struct hd *d)
 	uint64_t next = UINT64_MAX, now = hd_clock(d);
 	bool waited_for = false;
 
-	/* Stored before any tenant is held, so that no tenant finds itself held beside an old
-	 * alive_ms. */
+	/* Store the time before any tenant is held. A held tenant that saw an old alive_ms would
+	 * assume that heddled is dead. */
 	if (now - d->last_alive_ns >= ALIVE_TICK_NS / 2)
 		store_alive_time(d, now);
 	for (struct hd_device *dev = d->devices; dev; dev = dev->next) {

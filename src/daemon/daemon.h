@@ -47,8 +47,8 @@ struct hd_slot {
 	uint32_t guard;  /* 1: the guard form (ctl/control.h) */
 	uint32_t counts; /* guard form: struct sched_launch_info */
 	uint32_t count;  /* guard form: the present quota on its SMs */
-	/* guard form: seq of the last change of the block count, while grids with an older count
-	 * may still run; else 0 */
+	/* guard form: sequence number of the control word that last changed the block count, while
+	 * grids with an older count may still run; else 0 */
 	uint32_t resizes;
 	uint32_t threads, shared_bytes, workers_per_sm;
 	/* Counters of both sides, in any state. */
@@ -56,7 +56,8 @@ struct hd_slot {
 	uint32_t grow;  /* rounds of workers requested by words (wire_slot.grow) */
 	uint32_t asked; /* requests since its last word because too few workers came */
 	bool is_few;    /* it began with fewer workers than fit on the device */
-	bool sized;     /* the last control word requested only as many workers as were missing */
+	/* true if the last control word requested only as many workers as were missing */
+	bool sized;
 	/* wire_slot.launches exceeds this value once the requested workers have been launched; 0:
 	 * they have been */
 	uint32_t awaited;

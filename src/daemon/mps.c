@@ -125,8 +125,9 @@ void mps_ended(struct server *s)
 
 /* ---- start ---- */
 
-/* Returns true for a list of GPU indices other than 0, 1, 2, ... The MPS server numbers the GPUs
- * that it sees from 0. So a program that has the same list would find other GPUs, or none. */
+/* Returns true for a list of GPU indices other than 0, 1, 2, ... The MPS server is started with
+ * this list, and numbers the GPUs that it sees from 0. A program under MPS applies the same list to
+ * the server's numbers, so it would find other GPUs, or none. */
 static bool lists_other_indices(const char *devices)
 {
 	for (unsigned long i = 0; *devices >= '0' && *devices <= '9'; i++) {

@@ -133,7 +133,8 @@ static bool belongs_to_mps(const struct server *s, const struct mps_place *p, in
 	f = fopen(path, "re");
 	if (!f)
 		return false;
-	/* The system keeps only 15 characters of a process name; both names begin with these. */
+	/* The system keeps only 15 characters of a process name. The names of the control daemon
+	 * and of the MPS server both begin with these 15. */
 	is_program = fscanf(f, "%*d (nvidia-cuda-mps) %*c %d", &parent) == 1;
 	fclose(f);
 	return is_program && (pid == s->mps || parent == s->mps || uses_folder(p, pid));

@@ -350,10 +350,11 @@ static bool read_reports(struct hd *d, struct hd_slot *s, struct wire_slot *w)
 		s->drains = drains;
 		s->rounds = MIN(load_word(&w->host.rounds), INT32_MAX);
 		seq = load_word(&w->host.drained_seq);
-		/* A grid of workers that the tenant has launched, but that had not begun, did not
-		 * leave with the others. In this case, the launch has not left the device
-		 * completely. After a change of the block count, though, such a grid is the next
-		 * one, which the tenant launches by itself. */
+		/* A grid of workers that the tenant had launched, but that had not begun, did not
+		 * leave with the other workers. In this case, the launch has not left the device
+		 * completely, and this is no drain. After a change of the block count it is a drain
+		 * all the same: the grid that has not begun is the next one, which the tenant
+		 * launched by itself. */
 		if (load_word(&w->launches) <= s->rounds + 1 || is_resized(s, seq))
 			note_drain(d, s, seq);
 		/* The workers left because of the quotas for the whole tenant (page->begin). The

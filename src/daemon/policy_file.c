@@ -17,7 +17,8 @@
 #include <unistd.h>
 
 #define FOLDER_MAX 4096 /* the size of realpath's result: PATH_MAX */
-/* Size of the table in the first ABI version that had it. Later fields may be missing in a file. */
+/* Size of a policy's table in the first ABI version, where `decide` was the last field. A file that
+ * was built for that version lacks the fields after it. */
 #define TABLE_BYTES (offsetof(struct heddle_policy, decide) + sizeof(void (*)(void)))
 
 static void HD_PRINTF(2, 3) policy_error(struct strbuf *err, const char *fmt, ...)

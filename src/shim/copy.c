@@ -37,7 +37,8 @@ static bool on_host(CUdeviceptr at)
 /* Decides whether an asynchronous copy from pageable memory to the device needs a fence. The driver
  * buffers a small copy and returns at once. But if about 1,000 commands or 4 MiB of such copies are
  * queued (H200, driver 580), the driver waits for free space in its queue and holds a lock
- * meanwhile. The launch that resumes the work before the copy then waits for the same lock. */
+ * meanwhile. If a preempted launch precedes the copy, the shim's launch that resumes it waits for
+ * the same lock: a deadlock. */
 static enum fence_copy to_device(size_t bytes)
 {
 	if (bytes > SMALL_BYTES)
@@ -207,9 +208,9 @@ ASYNC(cuMemcpyDtoDAsync, cuMemcpyDtoDAsync_v2,
 	(CUdeviceptr dst, CUdeviceptr src, size_t bytes, CUstream stream), FENCE_NO_COPY,
 	(dst, src, bytes, stream))
 /* The driver executes a memset as a kernel. Under MPS that kernel waits until another program's
- * workers free enough of an SM, so heddled counts it as an unmanaged launch. Without MPS the
- * device's own time slicing lets the memset run, and a switch to this tenant would cost more time
- * than the memset. */
+ * workers free enough of an SM, so heddled counts it as an unmanaged launch. Without MPS the memset
+ * is not counted: the device's own time slicing lets it run, and a counted launch would make
+ * heddled switch to this tenant, which takes longer than the memset. */
 #define MEMSET_FORM(name, symbol, params, own, args)                  \
 	SHIM_API CUresult symbol params;                              \
 	CUresult symbol params                                        \

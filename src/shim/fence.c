@@ -82,9 +82,10 @@ static bool none_preempted(void)
 }
 
 /* Asks heddled to leave all quotas as they are ("pin") until the last fenced call has returned.
- * Returns true if `steady` holds and heddled has pinned the launches, so that no running launch
- * needs another launch of the shim to continue. Also returns true if `steady` holds and heddled is
- * gone. Otherwise returns false, and the caller tries again. */
+ * `steady` is a function that checks a condition. Returns true if the condition holds and heddled
+ * has pinned the launches, so that no running launch needs another launch of the shim to continue.
+ * Also returns true if the condition holds and heddled is gone. Otherwise returns false, and the
+ * caller tries again. */
 static bool all_pinned(bool (*steady)(void))
 {
 	struct wire_page *p = shim->page;

@@ -23,9 +23,9 @@
 #include <stddef.h>
 #include <time.h>
 
-/* The number of launches that a program can have in flight. With more, a launch might wait for
- * space in the driver's queue, and hold a lock meanwhile. The queue holds 1,021 commands, or 4 MiB
- * of parameters (H200, driver 580), and one launch has at most 32 KiB of parameters. */
+/* A launch behind a gate waits until fewer launches than this are in flight. Otherwise it might
+ * wait for space in the driver's queue, and hold a lock meanwhile. The queue holds 1,021 commands,
+ * or 4 MiB of parameters (H200, driver 580), and one launch has at most 32 KiB of parameters. */
 #define AHEAD_MAX 64u
 #define LULL_NS   200000000u
 #define KEEPER_MS 200

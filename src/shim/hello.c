@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0
  * Copyright 2026 The heddle authors */
 
-/* Makes the program a tenant, at its first launch or load with a current context. If no daemon runs
- * at that time, a thread looks for one every second, and until it finds one the shim passes every
- * call on to the driver (SHIM_LATER). After any other failure the program runs natively. CUDA does
- * not survive a fork: if the parent had started the shim, the shim in the child passes every call
- * on. */
+/* Makes the program a tenant, when it first launches a kernel or loads code while a context is
+ * current. If no daemon runs at that time, a thread looks for one every second, and until it finds
+ * one the shim passes every call on to the driver (SHIM_LATER). After any other failure the program
+ * runs natively. CUDA does not survive a fork: if the parent had started the shim, the shim in the
+ * child passes every call on. */
 #include "shim/hello.h"
 #include "base/environment.h"
 #include "host/tenant.h"

@@ -27,8 +27,9 @@
  * and 4.9 % more in claims of 26 us. */
 #define STRETCH_NS 2500
 #define WORTH      0.02
-/* Penalty for making a preempting tenant wait: the cost of a claim that takes the whole target
- * time, as a fraction of the block's own time. */
+/* The penalty for making a preempting tenant wait. If a claim takes the whole target time, each of
+ * its blocks counts as taking longer by this fraction; for a shorter claim the fraction is smaller
+ * in proportion. */
 #define PRICE    0.0108
 #define HOPELESS 1.25 /* a form that is slower by this factor is not tried further */
 #define FORGETS  1.02 /* the best seen counts, forgotten slowly */

@@ -8,8 +8,9 @@
  *
  * So the shim loads code only while nothing runs, and holds new launches for the milliseconds that
  * loading takes. If something always runs, the shim first holds new launches for a while, so that
- * running work completes. A kernel that waits for its program does not complete. Then the shim
- * releases the launches and tries again later, in the end once a minute. */
+ * running work completes. But a kernel that waits for something from its program does not complete.
+ * Then the shim releases the launches and tries again later. The pauses between these attempts grow
+ * to a minute. */
 #include "shim/placing.h"
 #include "shim/compile.h"
 #include "shim/follow.h"
