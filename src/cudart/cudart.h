@@ -48,7 +48,8 @@ void rt_forget_error(void);
 /* ---- what the program registered (register.c) ---- */
 
 /* Finds the kernel of a host function; if func is a cudaKernel_t, returns func itself. Loads the
- * module on first use. Returns cudaErrorInvalidDeviceFunction if func is neither. */
+ * module on first use. Returns cudaErrorInvalidDeviceFunction if func is neither a registered host
+ * function nor a cudaKernel_t. */
 rt_error rt_kernel_of(const void *func, CUkernel *ret);
 /* The kernel's function in the current context. */
 rt_error rt_function_of(const void *func, CUfunction *ret);

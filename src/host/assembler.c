@@ -436,9 +436,10 @@ static enum assembled request_answer(struct assembler *a, CUdevice dev, struct r
 	return r;
 }
 
-/* Sends a request, and starts the assembler again if it ended before it began the request. Once it
- * has started on this system, the text is never compiled in this process instead: another text has
- * crashed the compiler, and this one could crash it too. */
+/* Sends a request, and starts the assembler again if it ended before it began the request. If this
+ * fails repeatedly although the assembler has started on this system before, the text is not
+ * compiled in this process instead: another text has crashed the compiler, and this one could crash
+ * it too. */
 static enum assembled ask_on(
 	struct assembler *a, CUdevice dev, struct request *request, double *ret_ms)
 {

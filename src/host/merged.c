@@ -58,7 +58,8 @@ static void apportion_slots(const uint32_t *share, unsigned n, uint32_t slots, u
 }
 
 /* Reduces the shares to lowest terms, for example 4:2 to 2:1, if there are at least as many slots
- * as the sum. Then late workers get the same mixture of kernels as early ones. */
+ * as the sum. The pattern of kernels then repeats after as few workers as possible, so that late
+ * workers get the same mixture of kernels as early ones. */
 static void mix_shares(const uint32_t *share, unsigned n, uint32_t slots, uint32_t *ret)
 {
 	uint32_t common = share[0];
@@ -74,8 +75,9 @@ static void mix_shares(const uint32_t *share, unsigned n, uint32_t slots, uint32
 		apportion_slots(share, n, slots, ret);
 }
 
-/* Returns a stride that is coprime to n and close to 0.618 n (the golden section). Then any
- * sequence of successive workers contains the kernels nearly in proportion. */
+/* Returns a stride that is coprime to n, the number of workers, and close to 0.618 n (the golden
+ * section). A worker's index times the stride, modulo n, selects its kernel (ctl/merge.h). So any
+ * sequence of successive workers contains the kernels nearly in proportion to their shares. */
 static uint32_t find_stride(uint32_t n)
 {
 	uint32_t stride = MAX((uint32_t)(n * 0.618), 1u);
@@ -203,8 +205,10 @@ static enum dev_merge_status plan_together(const struct dev_merging *how,
 			continue;
 		blocks += dev_total_blocks(&shapes[k].shape);
 		last = k;
-		/* A single block waits for no other block, and a single kernel gets all workers.
-		 * With two launches, the hardware decides which workers start first. */
+		/* Refuse the kernel if some of its blocks might get no worker: without stealing,
+		 * and also if it has a launch of its own, because the hardware decides which
+		 * workers of the two launches start first. Exceptions: a single kernel gets all
+		 * workers, and a single block waits for no other block. */
 		if ((!ctl_steals(how->order) || has_own(how, k)) && n > 1 &&
 			dev_total_blocks(&shapes[k].shape) > 1) {
 			*ret_which = k;
@@ -553,8 +557,10 @@ static CUresult add_times(const struct cu_api *cu, unsigned n, const struct dev_
 	return r;
 }
 
-/* Returns how many launches in a row are allowed to run no block. The hardware chooses the SMs of
- * workers. If other programs use the device, they may occupy all SMs that belong to one kernel. */
+/* Returns how many launches in a row are allowed to run no block. With these two orders, a worker's
+ * SM, or its number there, decides which kernel the worker serves, and the hardware chooses the SM.
+ * If other programs occupy all SMs of the kernel that is left, a launch gets no worker for this
+ * kernel, and runs no block. */
 static unsigned empty_launches_allowed(const struct dev_merging *how)
 {
 	return how->order == CTL_MIXED || how->order == CTL_APART ? 8 : 0;

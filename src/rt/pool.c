@@ -29,10 +29,12 @@
 #define TICKET_BYTES 128u
 #define SHARED_MOST  (1024u * TASK_UNIT)
 #define STAMPS_NS    10000000000u /* after a task's end */
-/* Barriers that a pool's block uses if its tasks have barriers: all 16 that a block can have,
- * because the barrier's number is in a register. */
+/* Barriers that a block of the pool uses if its tasks have barriers: all 16 that a block can have.
+ * The code takes the barrier's number from a register, so the assembler has to reserve all of
+ * them. */
 #define BARRIERS 16u
-/* barriers of an SM, for each block that it can hold (CUDA's cuda_occupancy.h) */
+/* An SM has this many barriers for each block that it can hold at most (CUDA's
+ * cuda_occupancy.h). */
 #define SM_BARRIERS 2u
 
 /* ---- its shape ---- */
