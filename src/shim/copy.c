@@ -117,8 +117,9 @@ void copies_anew(void)
 		atomic_store_explicit(&copied[shim_at()], false, memory_order_relaxed);
 }
 
-/* Records the time of a copy in the page. If tenants run in time slices and this tenant copies
- * after a launch, heddled does not yet switch to tenants of lower priority (sched/pauses.c). */
+/* Records the time of a copy in the page. If tenants run in time slices, a copy shortly after a
+ * launch, such as the copy of its results, would need two more switches between tenants. So heddled
+ * waits for such a copy before it switches to tenants of lower priority (sched/pauses.c). */
 static void note_copy(void)
 {
 	uint64_t now;

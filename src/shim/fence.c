@@ -240,9 +240,9 @@ void fence_all_end(void)
 
 /* ---- calls that are fenced and otherwise passed on ---- */
 
-/* Calls the driver within a fence. A call that waits (FENCE_WAITS) can wait for any device, because
- * host memory belongs to all devices, so it is fenced on all of them. A call that loads code is
- * fenced only on its own device. */
+/* Calls the driver within a fence. A call that waits (FENCE_WAITS), such as one that frees host
+ * memory, can wait for the work of any device, so it is fenced on all of them. A call that loads
+ * code is fenced only on its own device. */
 #define WAIT_AROUND(kind, fn, args)    \
 	CUresult r;                    \
 	if (kind == FENCE_WAITS)       \

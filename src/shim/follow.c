@@ -118,8 +118,8 @@ static void no_longer_flying(const struct cost_batch *b)
 }
 
 /* Learns the cost of the launches between two events of one stream from the time between the
- * events. If the first of these launches was submitted after the earlier event, the time since its
- * submission is shorter and counts instead. */
+ * events. If the first of these launches was submitted only after the earlier event had completed,
+ * the time since its submission is shorter and counts instead. */
 static void learn_costs(const struct followed *f)
 {
 	double us = (double)(shim_now_ns() - f->began_ns) / 1e3;

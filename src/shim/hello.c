@@ -658,8 +658,8 @@ static void say_why(int error)
 	shim_tell_watcher(why);
 }
 
-/* Continues a tenant whose context has ended in context `ctx`, if `ctx` is on the tenant's device.
- * Call under the lock. */
+/* For a tenant whose context has ended: if `ctx`, the current context, is on the tenant's device,
+ * the tenant continues in it. Call under the lock. */
 static void go_on_in(CUcontext ctx)
 {
 	struct shim_inside in;

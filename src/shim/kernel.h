@@ -167,8 +167,9 @@ void rewrite_forget(void); /* likewise, of the closer */
 CUfunction rewrite_closer(void);
 
 /* Changes code that names a module variable, so that it reads the variable's original address from
- * an array in the form (globals.c). Loads from a .const variable stay .const, so that passes
- * recognise them; pass_leave_const runs later. */
+ * an array in the form (globals.c). Loads from a .const variable stay .const, because the passes
+ * that run afterwards treat such loads specially. pass_leave_const turns them into global loads at
+ * the end. */
 int globals_bake(
 	struct ptx_module *m, const struct kernel *k, struct vars *ret, struct diag_list *diags);
 /* Returns true if all variables exist and have the alignment that the form's text assumes. */
