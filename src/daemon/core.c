@@ -380,7 +380,7 @@ static bool is_in_handover(const struct hd_device *dev)
 }
 
 /* Returns the time until the next poll: an eighth of the shortest expected remaining time, within
- * limits. */
+ * limits. While a preempted or shrinking launch is leaving, returns the lower limit. */
 static uint64_t poll_interval_ns(struct hd_device *dev, uint64_t now)
 {
 	uint64_t least = TICK_MAX_NS * 8, floor = dev->is_cpu ? TICK_CPU_NS : TICK_MIN_NS;

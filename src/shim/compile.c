@@ -139,7 +139,7 @@ static bool has_libraries(void)
 }
 
 /* Returns true if the driver loads a library into contexts at once (CUDA_MODULE_LOADING=EAGER), and
- * not at the first use of a kernel. */
+ * not at the first use of a kernel. Also returns true if the driver does not say which. */
 static bool places_at_once(void)
 {
 	CUmoduleLoadingMode mode;

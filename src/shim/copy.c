@@ -34,11 +34,13 @@ static bool on_host(CUdeviceptr at)
 	return type == CU_MEMORYTYPE_HOST;
 }
 
-/* Decides whether an asynchronous copy from pageable memory to the device needs a fence. The driver
- * buffers a small copy and returns at once. But if about 1,000 commands or 4 MiB of such copies are
- * queued (H200, driver 580), the driver waits for free space in its queue and holds a lock
- * meanwhile. If a preempted launch precedes the copy, the shim's launch that resumes it waits for
- * the same lock: a deadlock. */
+/* Decides whether an asynchronous copy from pageable memory to the device needs a fence. For a
+ * large copy the driver waits for the stream. A small copy it buffers, and returns at once. But if
+ * about 1,000 commands or 4 MiB of such copies are queued (H200, driver 580), the driver waits for
+ * free space in its queue and holds a lock meanwhile. If a preempted launch precedes the copy, the
+ * shim's launch that resumes it waits for the same lock: a deadlock. So a small copy needs a fence
+ * if this tenant's launches may be preempted: heddled watches the tenant, and its priority is not
+ * high. */
 static enum fence_copy to_device(size_t bytes)
 {
 	if (bytes > SMALL_BYTES)

@@ -127,7 +127,8 @@ static bool may_fit(double ns, uint64_t workers, double target, unsigned i)
 }
 
 /* Returns the best claim size among those that were measured and are within the target time. If
- * none is, returns the smallest size that was measured. */
+ * none is, returns the smallest size that was measured. The next larger size may exceed the target
+ * time a little if it is clearly faster (STRETCH_NS, WORTH). */
 static unsigned best_at(const struct pace *p, uint64_t workers, double target)
 {
 	unsigned at = least_tried(p);
@@ -179,7 +180,8 @@ static unsigned to_try(const struct pace *p, uint64_t workers, double target, un
 }
 
 /* Returns a neighbour of the best size to measure again, because its only measurement may have been
- * disturbed. */
+ * disturbed: by turns the next larger and the next smaller size. Returns the best size itself if
+ * that neighbour was never measured. */
 static unsigned size_to_retry(const struct pace *p, unsigned best)
 {
 	bool up = p->launches / RETRY_EVERY % 2;

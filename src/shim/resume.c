@@ -208,9 +208,11 @@ static bool leaves_helper(void)
 	return n > 1;
 }
 
-/* Returns the number of hardware blocks in the next grid, without its relay. In the guard form, a
- * block exits without work on an SM whose quota is 0. If the grid had only as many blocks as are
- * left to run, all of them could land on such SMs each time. So such a grid fills the device. */
+/* Returns the number of hardware blocks in the next grid, without its relay. For workers, this is
+ * the launch's number of workers, but at most the number of blocks that are left to run. In the
+ * guard form, a block exits without work on an SM whose quota is 0. If the grid had only as many
+ * blocks as are left to run, all of them could land on such SMs each time. So a grid of the guard
+ * form fills the device if some quota is 0. */
 static uint64_t blocks_for(const struct managed *m, uint64_t left)
 {
 	const uint8_t *quota = slot_of(m)->host.quota;
