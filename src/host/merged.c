@@ -22,7 +22,8 @@ static uint32_t gcd(uint32_t a, uint32_t b)
 
 /* Divides slots among kernels in proportion to their shares. Each kernel gets at least one slot, if
  * there are enough. Slots that are left after rounding go to the kernel that is furthest below its
- * share. */
+ * share. If these minimums need more slots than there are, the kernel that is furthest above its
+ * share gives slots back. */
 static void apportion_slots(const uint32_t *share, unsigned n, uint32_t slots, uint32_t *ret)
 {
 	uint64_t sum = 0;
@@ -94,8 +95,8 @@ static bool has_own(const struct dev_merging *how, unsigned k)
 
 /* Reduces the number of workers in the merged launch, so that kernels with launches of their own
  * get space in proportion to their shares. Each other kernel keeps at least one worker, if there
- * are enough. With CTL_APART the launch starts with all workers, and those on the SMs of other
- * kernels exit. */
+ * are enough. CTL_APART does not need this: the merged launch starts with all workers, and those on
+ * the SMs of other kernels exit. */
 static void leave_room(
 	const struct dev_merging *how, unsigned n, uint32_t n_sms, struct dev_merge_plan *p)
 {

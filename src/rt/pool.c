@@ -248,8 +248,9 @@ RT_API int heddle_tasks_create(
 	return r;
 }
 
-/* Takes the pool off the GPU permanently, while all other pools are off as well. The caller then
- * releases the pools that are held. */
+/* Takes the pool off the GPU permanently, and then all other pools temporarily, because the driver
+ * frees nothing while a kernel is on the GPU. The caller frees this pool's memory and then releases
+ * the other pools. If a task does not end in time, returns -ETIMEDOUT, and all pools continue. */
 static int leave_for_good(struct heddle_tasks *t)
 {
 	bool was;

@@ -92,7 +92,8 @@ static uint32_t count_bits(uint32_t bits)
 }
 
 /* Returns a bit mask of the rows whose `in` and `out` are equal: the tasks of these rows have
- * ended. All `out` are in one cache line, the only line that the device writes and this reads. */
+ * ended. Also updates c->any_failed. All `out` are in one cache line, the only line that the device
+ * writes and this reads. */
 static uint32_t rows_out(struct pool_column *c)
 {
 	uint32_t same = 0;

@@ -115,8 +115,8 @@ static void share_kick(struct heddle_share *s)
 		return; /* full is as good as rung */
 }
 
-/* Detects that heddled has closed the socket, or that heddled's heartbeat has stopped while the
- * kernel waits for SMs. */
+/* Detects that heddled or the program has closed the socket, or that heddled's heartbeat has
+ * stopped while the kernel waits for SMs. */
 static void share_check(struct heddle_share *s)
 {
 	char byte;

@@ -442,8 +442,10 @@ static void give_number(struct sim_tenant *t, uint32_t sm)
 		t->number[sm] = ++t->n_numbers;
 }
 
-/* Gives numbers to SMs. If a tenant has no workers on the device, it numbers all SMs that have
- * space for one of its workers. Any other SM gets its number when a worker starts there. */
+/* Gives numbers to SMs when a worker starts on SM `sm`. If the tenant had no workers on the device,
+ * its old numbers are dropped first. Then all SMs get new numbers, or with numbering=own only those
+ * that have space for one of the tenant's workers. Any other SM gets its number when a worker
+ * starts there. */
 static void number_sms(struct sim *s, struct sim_launch *l, uint32_t sm)
 {
 	struct sim_tenant *t = l->tenant;
