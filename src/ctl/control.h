@@ -33,7 +33,8 @@ struct ctl_block {
 	 * stores of these blocks are visible as well */
 	uint64_t finished;
 	uint64_t pad1[15];
-	/* generation << 32 | CTL_NARROW | number of workers that run now, including the relay */
+	/* generation << 32 | CTL_NARROW | number of workers that run now, including the relay.
+	 * CTL_NARROW is set if `narrow` was 1 when the previous generation ended */
 	uint64_t state;
 	uint64_t total, host; /* total blocks and host slot of the present generation */
 	uint64_t gone;        /* workers that have left, in all generations */

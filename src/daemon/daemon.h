@@ -40,8 +40,8 @@ struct hd_slot {
 	struct hd_tenant *tenant;
 	uint64_t id, total, kernel, submit_ns, store_ns, asked_ns,
 		unseen_ns; /* time that it ran before the daemon first saw it */
-	/* time from the store of the control word to the drain, while event "drained" is logged;
-	 * else 0 */
+	/* while event "drained" is logged: the time from the store of the control word that made
+	 * the workers leave to the drain; else 0 */
 	uint64_t handover_ns;
 	uint32_t gen, preemptions;
 	uint32_t guard;  /* 1: the guard form (ctl/control.h) */
@@ -58,8 +58,8 @@ struct hd_slot {
 	bool is_few;    /* it began with fewer workers than fit on the device */
 	/* true if the last control word requested only as many workers as were missing */
 	bool sized;
-	/* wire_slot.launches exceeds this value once the requested workers have been launched; 0:
-	 * they have been */
+	/* value of wire_slot.launches at the last request for workers; once `launches` is greater,
+	 * the tenant has launched them. 0: no request is open */
 	uint32_t awaited;
 	uint32_t drains;   /* reported drains (doc/protocol.md): all its workers had left */
 	uint32_t rounds;   /* rounds of workers that had come at the last drain */

@@ -266,11 +266,12 @@ static bool is_stopped(const struct hd_slot *s)
 	return launch_is(sched_state(s->launch), LAUNCH_STOPPED);
 }
 
-/* Requests more workers for a launch that may run, if too few are present. New workers start on any
- * SM that has room, and exit if the launch may not use that SM. A request can fail while old
- * workers still leave the SMs that the launch has lost. All blocks of the new grid may then start
- * and exit one after another on one SM that has room but belongs to another launch. In this case,
- * the launch needs one more grid of workers. (Relays also use the room of a few workers.) */
+/* Requests more workers for a launch that may run, if clearly too few are present. (The guard form
+ * has no workers.) New workers start on any SM that has room, and exit if the launch may not use
+ * that SM. A request can fail while old workers still leave the SMs that the launch has lost. All
+ * blocks of the new grid may then start and exit one after another on one SM that has room but
+ * belongs to another launch. In this case, the launch needs one more grid of workers. The
+ * comparison allows for a few missing workers, because relays use the room of workers, too. */
 static void request_missing_workers(struct hd *d, struct hd_slot *s, struct wire_slot *w)
 {
 	struct hd_device *dev = s->tenant->device;

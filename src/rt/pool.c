@@ -80,9 +80,9 @@ static int get_attribute(struct heddle *h, CUdevice_attribute what, unsigned *re
 }
 
 /* Computes how many blocks of the pool an SM holds, by its threads, registers and shared memory,
- * and divides the shared memory equally among them. If the program does not set the number of
- * blocks, it is also limited by the SM's barriers: a kernel with barriers may be added later, and
- * must fit in every block. */
+ * and divides the shared memory equally among them. If the program sets the number of blocks, only
+ * checks that so many fit. If not, the number is also limited by the SM's barriers: a kernel with
+ * barriers may be added later, and must fit in every block. */
 static int find_shape(struct heddle_tasks *t)
 {
 	struct heddle *h = t->h;

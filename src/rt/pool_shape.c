@@ -79,9 +79,10 @@ static int check_block(struct heddle_tasks *t, const struct pool_kernel *k,
 }
 
 /* Checks the task against the properties of the kernel's form. If the task's blocks may wait for
- * each other, all must run at once in one pool block, or the task might never end. They do, because
- * the scheduler begins no other task before all blocks of one task have begun. Any other grid that
- * exceeds one column is split into parts for several columns. */
+ * each other, all must run at once in one pool block, or the task might never end; a task with too
+ * many blocks for that is refused. If they fit, they do run at once, because the scheduler begins
+ * no other task before all blocks of one task have begun. Any other grid that exceeds one column is
+ * split into parts for several columns. */
 static int check_form(const struct heddle_tasks *t, const struct pool_kernel *k,
 	const struct heddle_task *task, struct asked *io)
 {
