@@ -377,8 +377,8 @@ void hd_watch(struct hd *d, struct hd_device *dev)
 		dev->unwatched_ns = d->now_ns;
 		__atomic_store_n(&t->page->watch, shared, __ATOMIC_SEQ_CST);
 		__atomic_thread_fence(__ATOMIC_SEQ_CST);
-		/* Finds earlier launches, and those that the tenant submitted just before it saw
-		 * this control word. */
+		/* The scan finds earlier launches, and launches that the tenant submitted just
+		 * before it saw the new value of `watch`. */
 		hd_scan_tenant(d, t, true);
 	}
 }

@@ -170,8 +170,8 @@ int policy_file_load(struct policy_file *p, struct strbuf *err)
 		const char *why = dlerror();
 		size_t n = strlen(file);
 
-		/* dlerror names /proc/self/fd, so the message names the policy's own path
-		 * instead. */
+		/* The file was loaded by the name /proc/self/fd/N, and dlerror's text begins with
+		 * that name. So skip it; the message names the policy's own path instead. */
 		why += strncmp(why, file, n) == 0 && strncmp(why + n, ": ", 2) == 0 ? n + 2 : 0;
 		policy_error(err, "policy: %s: it cannot be loaded: %s", p->path, why);
 		return -EINVAL;

@@ -27,8 +27,8 @@
 
 #define STACK  ((size_t)64 << 10)
 #define FD_MAX 65536
-/* the socket's descriptor is copied to this number or above first, because 0 to 2 then become
- * /dev/null and 3 becomes the socket */
+/* Copy the socket's descriptor to this number or above first. Then it is not overwritten when 0 to
+ * 2 become /dev/null, and 3 becomes the socket. */
 #define FD_ABOVE 16
 
 #define TRIES   16

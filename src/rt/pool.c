@@ -389,8 +389,8 @@ static int load_module(struct heddle_tasks *t, const struct strbuf *text, unsign
 		r = rt_host_failed(h, &f, NULL, NULL);
 	if (r < 0)
 		return r;
-	/* Set the limit that launches use. For more shared memory than its limit, the driver would
-	 * report an occupancy of 0. */
+	/* Set the kernel's limit of shared memory, the same that launches use. For more shared
+	 * memory than the kernel's limit, the driver would report an occupancy of 0. */
 	RT_TRY(h,
 		h->d.cu.cuFuncSetAttribute(
 			fn, CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES, (int)t->shared_most),

@@ -189,8 +189,8 @@ static bool is_known(struct pool_kernel *k, const uint32_t key[POOL_KEY], uint64
 	return !differ && atomic_load_explicit(&s->turn, memory_order_relaxed) == turn;
 }
 
-/* Caches a shape. If several shapes alternate, only every eighth miss is stored, because other
- * threads read the same cache lines. */
+/* Caches a shape. If several shapes alternate, only every eighth miss is stored: other threads read
+ * the same cache lines, and each store takes these lines out of their caches. */
 static void keep_shape(
 	struct pool_kernel *k, const uint32_t key[POOL_KEY], const uint64_t head[POOL_HEAD])
 {

@@ -106,9 +106,9 @@ static bool is_one_wave(const struct launch *l, struct kernel *k)
 
 	if (!total || !threads || threads > 1024)
 		return false;
-	/* wave_of and wave cache the last launch shape and its result. Another thread may change
-	 * one of them between the two loads. This does no harm, because a launch runs correctly
-	 * with either result. */
+	/* `wave` is the result for the last launch shape, which is in wave_of. Another thread may
+	 * change one of the two between the two loads. This does no harm, because a launch runs
+	 * correctly with either result. */
 	if (atomic_load_explicit(&k->wave_of, memory_order_acquire) != key) {
 		if (loads)
 			fence_begin(FENCE_LOADS);
