@@ -85,7 +85,8 @@ static struct sched_options options_for(const struct hd *d, bool is_cpu)
 
 	o.opaque_free = !o.opaque_ns || (c->opaque_auto && !o.simultaneous);
 	if (is_cpu) {
-		/* On the virtual GPU everything takes longer, including the arrival of workers. */
+		/* On the virtual GPU everything takes longer, including the arrival of workers. So
+		 * the defaults are longer times there. */
 		o.grace_ns = o.grace_ns ? o.grace_ns : 20000000;
 		o.linger_max_ns = o.linger_max_ns ? o.linger_max_ns : 5000000;
 	}
@@ -333,8 +334,8 @@ void hd_kicked(struct hd *d, struct hd_tenant *t)
 	hd_scan_tenant(d, t, true);
 	if (t->launches == before)
 		return;
-	/* heddled does not poll a launch that runs alone. So its knowledge of the other tenants'
-	 * progress may be out of date here. */
+	/* heddled does not poll a launch that runs alone. So heddled's knowledge of the other
+	 * tenants' progress may be out of date here. Update it before the decision. */
 	for (struct hd_tenant *o = t->device->tenants; o; o = o->next) {
 		if (o != t)
 			hd_scan_known(d, o);

@@ -250,8 +250,8 @@ void loop_block_signals(void)
 	sigaddset(&set, SIGTERM);
 	sigaddset(&set, SIGCHLD);
 	sigaddset(&set, SIGHUP);
-	/* A daemon that was started with nohup ignores SIGHUP, but must read its configuration
-	 * again, too. */
+	/* nohup makes a program ignore SIGHUP. heddled must not ignore it, because SIGHUP makes
+	 * heddled read its configuration again. */
 	signal(SIGHUP, SIG_DFL);
 	sigprocmask(SIG_SETMASK, &set, NULL);
 }

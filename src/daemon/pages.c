@@ -185,8 +185,8 @@ static void note_drain(struct hd *d, struct hd_slot *s, uint32_t seq)
 	bool resized = is_resized(s, seq);
 
 	if (sched_state(s->launch) == LAUNCH_DRAINING || resized) {
-		/* Reads the clock again, because this pass of the loop may have stored the control
-		 * word. */
+		/* Read the clock again. This pass of the loop may have stored the control word, and
+		 * then the time at the start of the pass is earlier than the store. */
 		s->handover_ns = hd_clock(d) - s->store_ns;
 		d->handover_ns[d->n_handovers++ % HD_HANDOVERS] =
 			(uint32_t)MIN(s->handover_ns, UINT32_MAX);

@@ -397,8 +397,8 @@ static void fill_params(const struct run *x)
 		fill_args(x, &x->own[k], 0, k);
 		merge = x->plan->own[k].merge;
 		/* A form of one kernel uses the first fields of struct ctl_turns, so `turns` points
-		 * to the fields of this kernel. With these orders no other field of the structure
-		 * is used. */
+		 * to the fields of this kernel. Launches of their own have the order CTL_STEAL or
+		 * CTL_APART, with which no other field of the structure is used. */
 		merge.turns = x->d->turns + k * sizeof(struct ctl_times);
 		memcpy((char *)x->own[k].params + x->own[k].form->merge_offset, &merge,
 			sizeof(merge));

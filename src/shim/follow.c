@@ -193,7 +193,7 @@ static uint32_t count_completed(void)
 	unsigned kept = 0;
 	uint32_t done = 0;
 
-	/* Do not do this during a capture, because a query or an event would invalidate the
+	/* Look at no stream during a capture, because a query or an event would invalidate the
 	 * capture. */
 	if (is_wanted() && atomic_load(&here()->unfollowed) && !atomic_load(&shim->captures))
 		map_each(&here()->touched, look_at_stream, &done);
@@ -269,8 +269,8 @@ bool follow_from_agent(void)
 	bool pending = follow_look();
 
 	atomic_store(&here()->awake, pending);
-	/* Between the call and the store above, another thread may have launched. That thread still
-	 * saw `awake` set, so it did not wake the agent. */
+	/* Between the end of follow_look and the store above, another thread may have launched.
+	 * That thread still saw `awake` set, so it did not wake the agent. */
 	if (!pending && is_wanted() && atomic_load(&here()->unfollowed)) {
 		atomic_store(&here()->awake, true);
 		return true;

@@ -563,7 +563,8 @@ static void look_once(void)
 	if (r == 0 && same)
 		join_later(&g);
 	else if (r == 0)
-		/* The program's context has changed meanwhile, perhaps to another device. */
+		/* The program's context has changed meanwhile, perhaps to another device, and the
+		 * HELLO described the old one. */
 		drop_greeting(&g);
 	else if (same && !may_come(r))
 		atomic_store(&shim->mode, SHIM_NATIVE);

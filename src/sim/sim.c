@@ -236,8 +236,8 @@ static void launch_workers(struct sim *s, const struct sim_event *e)
 		return;
 	if (e->l->answering && e->value) {
 		e->l->answering = false;
-		/* The engine has revoked the grant meanwhile. Launch no workers now: the next grant
-		 * launches them. */
+		/* The engine has revoked the grant meanwhile. Launch no workers now, and count the
+		 * last drain as not answered, so that the next grant launches them. */
 		if (!e->l->granted) {
 			e->l->answered = e->l->drains - 1;
 			return;
