@@ -70,11 +70,11 @@ enum heddle_policy_kind {
 	HEDDLE_POLICY_EXPECTED = 2,
 };
 
-/* A launch that competes for the device. If none of a tenant's launches has begun, its oldest
- * launch competes. */
+/* A launch that competes for the device. The launches of a tenant that have begun all compete. If
+ * none has begun, the tenant's oldest launch competes. */
 struct heddle_policy_kernel {
-	/* A value of enum heddle_policy_kind. For opaque and expected work only tenant_index and
-	 * quota are set. */
+	/* A value of enum heddle_policy_kind. For opaque and expected work only this field,
+	 * tenant_index and quota are set. */
 	uint32_t kind;
 	uint32_t tenant_index; /* index in the view's tenants */
 	uint64_t launch;       /* number of the launch within its tenant */
@@ -161,9 +161,9 @@ struct heddle_policy_plan {
 	/* n_kernels arrays of n_sms bytes: how many blocks of the kernel can stay on the SM. Valid
 	 * are 0 to HEDDLE_POLICY_MAX_QUOTA, and HEDDLE_POLICY_UNBOUNDED; heddled treats any other
 	 * value as UNBOUNDED. heddled reduces bounded quotas to what fits on an SM beside the
-	 * bounded quotas of earlier kernels. The array of opaque or expected work reserves SMs: a
-	 * tenant that has no launch now does not begin launches on SMs where this array is not
-	 * 0. */
+	 * bounded quotas of the kernels before this one in the view. The array of opaque or
+	 * expected work reserves SMs: a tenant that has no launch now does not begin launches on
+	 * SMs where this array is not 0. */
 	uint8_t *quota;
 	/* n_tenants bytes. 1: the tenant starts nothing: its new launches begin without an SM, and
 	 * its opaque work waits. 0: its new launches begin with the quotas of its oldest kernel

@@ -108,15 +108,16 @@ struct heddle_task {
 
 /* Spawns a task. If the pool is full, waits until there is space. Stores the task's id in *ret_id,
  * unless ret_id is NULL; the id stays valid forever. Returns:
- * - -EINVAL: there is no such kernel, the grid or block has a 0, or args has another size
+ * - -EINVAL: there is no such kernel, the grid or block has a 0, or args_bytes is not the size of
+ *   the kernel's parameters
  * - -E2BIG: the grid is too large, or a block of the task needs more threads or shared memory than
  *   a block of the pool has
  * - -ENOTSUP: this kernel cannot have blocks of this shape; or its blocks may wait for each other,
  *   and the pool cannot run all of them at once
  * - -EIO: the device failed
  *
- * The first task with another kind of block can require that the pool is built again. Then the call
- * also returns the errors of heddle_tasks_add. */
+ * The first task with another kind of block than earlier tasks can require that the pool is built
+ * again. Then the call also returns the errors of heddle_tasks_add. */
 int heddle_tasks_spawn(struct heddle_tasks *t, const struct heddle_task *task, uint64_t *ret_id);
 /* Checks whether a task has ended. Returns:
  * - 0: the task has ended, and its results are visible

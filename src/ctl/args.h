@@ -17,7 +17,10 @@ enum ctl_flags {
 	/* Workers wait until the relay has applied the quota update with number args.seq. If
 	 * args.seq is 0, they wait until the relay has tried to read an update. */
 	CTL_WAIT_WORD = 8,
-	CTL_ONCE = 16, /* one claim on each SM, even if heddled has revoked the grant by then */
+	/* If heddled has stored a newer word by now, the first worker on each SM makes its first
+	 * claim all the same, without reading the quota. So the launch makes progress with each
+	 * grant, however soon heddled revokes it. */
+	CTL_ONCE = 16,
 	/* Merged launches (merge.h): quotas never fall while the launch runs, so workers do not
 	 * read them. */
 	CTL_UNSTEERED = 32,
@@ -59,8 +62,8 @@ struct ctl_args {
 	uint32_t chunk;   /* blocks a claim, at least 1 */
 	uint32_t flags;   /* enum ctl_flags */
 	union {
-		/* A claim has at most (total - last ticket) >> shrink blocks, and at least 1.
-		 * Choose 2^shrink >= 2 x workers. 0: claims never shrink. */
+		/* A claim has at most (total - t) >> shrink blocks, and at least 1; t is the
+		 * worker's last ticket. Choose 2^shrink >= 2 x workers. 0: claims never shrink. */
 		uint32_t shrink;
 		uint32_t claims;
 		uint32_t least; /* CTL_GUARD: the smallest quota that the grid's blocks obey */

@@ -29,11 +29,12 @@
 struct ctl_block {
 	uint64_t ticket; /* the next block to claim; may exceed total */
 	uint64_t pad0[15];
-	/* number of blocks that have run; exact once the count of workers in `state` is 0, and then
-	 * their effects are visible as well */
+	/* number of blocks that have run. Exact once the count of workers in `state` is 0; then the
+	 * stores of these blocks are visible as well */
 	uint64_t finished;
 	uint64_t pad1[15];
-	/* generation << 32 | CTL_NARROW | number of workers that run now, including the relay */
+	/* generation << 32 | CTL_NARROW | number of workers that run now, including the relay.
+	 * CTL_NARROW is set if `narrow` was 1 when the previous generation ended */
 	uint64_t state;
 	uint64_t total, host; /* total blocks and host slot of the present generation */
 	uint64_t gone;        /* workers that have left, in all generations */

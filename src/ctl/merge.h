@@ -51,10 +51,12 @@ struct ctl_merge {
 	uint64_t turns; /* device address of struct ctl_turns */
 	uint32_t order; /* enum ctl_order */
 	uint32_t flags;
-	/* Assigns workers to kernels. A worker with number i serves the first kernel k for which (i
-	 * + shift) modulo of < upto[k]; if there is none, the worker exits. The number i is, for
-	 * CTL_PARTITION, the worker's index times stride, modulo the number of workers; for
-	 * CTL_MIXED, the worker's index on its SM; for CTL_APART, the index of the SM. */
+	/* Assigns workers to kernels. A worker with number i serves the first kernel k for which
+	 *     (i + shift) % of < upto[k]
+	 * is true. If there is none, the worker exits. The number i is:
+	 * - CTL_PARTITION: the worker's index times stride, modulo the number of workers
+	 * - CTL_MIXED: the worker's index on its SM
+	 * - CTL_APART: the index of the SM */
 	uint32_t upto[CTL_MAX_MERGED];
 	/* CTL_PARTITION: coprime to the number of workers, so that neighbouring workers serve
 	 * different kernels */

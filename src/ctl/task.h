@@ -48,7 +48,8 @@ struct task_desc {
 	uint8_t args[TASK_ARGS];
 };
 enum task_need {
-	/* 0: no shared memory; else 1 + log2 of the number of units, a power of two */
+	/* Mask of 8 bits: 0 if a block of the task needs no shared memory. Else 1 + log2 of the
+	 * number of TASK_UNITs that it gets, which is a power of two. */
 	TASK_NEED_SHARED = 0xff,
 	TASK_NEED_BARRIER = 0x100, /* the task needs a barrier's number */
 	TASK_NEED_MORE = 0x200,    /* its parameters are after the columns */
@@ -68,9 +69,11 @@ enum task_control {
 	TASK_BEAT = 2,
 };
 
-/* Encodes the failure of a task: the failed thread's number, the number of its block (x varies
- * fastest), and the trap or assertion in the kernel (numbered from 1: pass_task_site). The values
- * are bit positions. */
+/* Encodes the failure of a task as one number with three fields. The values say at which bit each
+ * field begins:
+ * - the number of the thread that failed
+ * - the number of its block (x varies fastest)
+ * - the trap or assertion in the kernel (numbered from 1: pass_task_site) */
 enum task_why { TASK_WHY_THREAD = 0, TASK_WHY_BLOCK = 10, TASK_WHY_SITE = 48 };
 
 /* The descriptor of row 0 is stored in 64-bit words. Each word contains six bytes of the

@@ -48,7 +48,8 @@ void rt_forget_error(void);
 /* ---- what the program registered (register.c) ---- */
 
 /* Finds the kernel of a host function; if func is a cudaKernel_t, returns func itself. Loads the
- * module on first use. Returns cudaErrorInvalidDeviceFunction if func is neither. */
+ * module on first use. Returns cudaErrorInvalidDeviceFunction if func is neither a registered host
+ * function nor a cudaKernel_t. */
 rt_error rt_kernel_of(const void *func, CUkernel *ret);
 /* The kernel's function in the current context. */
 rt_error rt_function_of(const void *func, CUfunction *ret);
@@ -58,8 +59,8 @@ const void *rt_host_function_of(CUkernel kernel, CUfunction fn);
  * variable. Returns cudaErrorInvalidSymbol if it is unknown. */
 rt_error rt_symbol_of(const void *symbol, CUdeviceptr *ret, size_t *ret_bytes);
 
-/* Returns the device address of a variable plus `offset`. Returns cudaErrorInvalidValue if offset
- * and bytes exceed the variable. */
+/* Returns the device address of a variable plus `offset`. Returns cudaErrorInvalidValue if the
+ * `bytes` bytes from there on are not all within the variable. */
 rt_error rt_symbol_range(const void *symbol, size_t bytes, size_t offset, void **ret);
 /* Converts the description of a copy for the driver. Sets *ret_any to false if there is nothing to
  * copy. */

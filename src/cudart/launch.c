@@ -67,8 +67,8 @@ static bool dim_fits(struct rt_dim3 d, CUdevice_attribute x)
 	       d.y <= (unsigned)device_attribute(x + 1) && d.z <= (unsigned)device_attribute(x + 2);
 }
 
-/* Converts the driver's error of a launch. For a grid or block that no device accepts, the driver
- * returns "invalid value", but the runtime returns "invalid configuration". */
+/* Converts the driver's error of a launch. For a grid or block that exceeds the device's limits,
+ * the driver returns "invalid value", but the runtime returns "invalid configuration". */
 static rt_error launch_error(rt_error error, struct rt_dim3 grid, struct rt_dim3 block)
 {
 	if (error != cudaErrorInvalidValue)

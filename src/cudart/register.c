@@ -97,7 +97,8 @@ static void symbol_add(void **handle, const void *host, const char *name, void *
 
 /* Records that the process is exiting. Programs unload their fatbins at exit, when kernels may
  * still run; after this, unloading does nothing, because the end of the process frees everything.
- * This handler is registered after the program's own, so it runs before that. */
+ * This handler is registered after the program's handler that unloads the fatbins. Exit handlers
+ * run in reverse order, so this one runs first. */
 static void mark_exit(void)
 {
 	__atomic_store_n(&is_exiting, true, __ATOMIC_RELAXED);

@@ -9,7 +9,7 @@
  * which, so its next decision stores new quotas for each of them (pages.c: note_arrival).
  *
  * The new daemon neither holds nor preempts the tenant before it has sent its welcome message. So
- * this file must not stop anything. */
+ * nothing in this file may stop a launch of the tenant. */
 #include "daemon.h"
 
 #define MAX_ID (1u << 31)
@@ -66,8 +66,9 @@ void hd_tenant_recall(struct hd *d, struct hd_tenant *t)
 	t->preemptions = load_word64(&p->preempted);
 	t->launches = load_word64(&p->launched[WIRE_WHY_WORKERS]) +
 		      load_word64(&p->launched[WIRE_WHY_GUARD_FORM]);
-	/* Sequence numbers start at a value that an earlier daemon has hardly used: the time in us.
-	 * Otherwise a running launch could seem to have seen a control word of this daemon before
-	 * this daemon stores one. */
+	/* A running launch reports the sequence number of the last control word that it has seen.
+	 * That number can come from an earlier daemon, and must not look like a number of this
+	 * daemon. So this daemon starts at a number that an earlier one has hardly used: the time
+	 * in us. */
 	t->begins = (uint32_t)(now / 1000);
 }

@@ -91,10 +91,10 @@ static bool has_tickets(const struct hd_slot *s, const struct wire_slot *w)
 	return __atomic_load_n(&w->host.ticket, __ATOMIC_ACQUIRE) < s->total;
 }
 
-/* Adds workers to a running launch. The hardware puts new workers on any SM with room. If all SMs
- * had the same quota before, and have the same quota now, the launch needs only its missing
- * workers; more would find full SMs and exit. Workers that have not yet seen an earlier shrink
- * count as present and can stay under the new quota. If they exit after all,
+/* Adds workers to a running launch. The hardware puts new workers on any SM with room. If the old
+ * quotas were equal on all SMs, and the new ones are equal on all SMs, too, the launch needs only
+ * its missing workers; more would find full SMs and exit. Workers that have not yet seen an earlier
+ * shrink count as present and can stay under the new quota. If they exit after all,
  * request_missing_workers requests more. */
 static void grow_launch(struct hd *d, struct hd_slot *s, struct wire_slot *w, uint32_t workers)
 {
@@ -377,8 +377,8 @@ void hd_watch(struct hd *d, struct hd_device *dev)
 		dev->unwatched_ns = d->now_ns;
 		__atomic_store_n(&t->page->watch, shared, __ATOMIC_SEQ_CST);
 		__atomic_thread_fence(__ATOMIC_SEQ_CST);
-		/* Finds earlier launches, and those that the tenant submitted just before it saw
-		 * this control word. */
+		/* The scan finds earlier launches, and launches that the tenant submitted just
+		 * before it saw the new value of `watch`. */
 		hd_scan_tenant(d, t, true);
 	}
 }

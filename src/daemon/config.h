@@ -12,8 +12,8 @@
 struct hd_config {
 	const struct sched_policy *policy;
 	bool mps, mps_stays, temporal, within_srt, gates;
-	/* opaque_ns, the bound on unmanaged work, applies only if it is useful (apply.c:
-	 * bound_until) */
+	/* true if opaque_ns, the bound on unmanaged work, applies only where it helps more than the
+	 * device's own time slices (apply.c: bound_until) */
 	bool opaque_auto;
 	uint32_t extra_sms, max_tenants, log_level;
 	uint32_t overhead_permille; /* max_overhead, for policy ffs */

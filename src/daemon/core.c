@@ -85,7 +85,8 @@ static struct sched_options options_for(const struct hd *d, bool is_cpu)
 
 	o.opaque_free = !o.opaque_ns || (c->opaque_auto && !o.simultaneous);
 	if (is_cpu) {
-		/* On the virtual GPU everything takes longer, including the arrival of workers. */
+		/* On the virtual GPU everything takes longer, including the arrival of workers. So
+		 * the defaults are longer times there. */
 		o.grace_ns = o.grace_ns ? o.grace_ns : 20000000;
 		o.linger_max_ns = o.linger_max_ns ? o.linger_max_ns : 5000000;
 	}
@@ -333,8 +334,8 @@ void hd_kicked(struct hd *d, struct hd_tenant *t)
 	hd_scan_tenant(d, t, true);
 	if (t->launches == before)
 		return;
-	/* heddled does not poll a launch that runs alone. So its knowledge of the other tenants'
-	 * progress may be out of date here. */
+	/* heddled does not poll a launch that runs alone. So heddled's knowledge of the other
+	 * tenants' progress may be out of date here. Update it before the decision. */
 	for (struct hd_tenant *o = t->device->tenants; o; o = o->next) {
 		if (o != t)
 			hd_scan_known(d, o);
@@ -380,7 +381,7 @@ static bool is_in_handover(const struct hd_device *dev)
 }
 
 /* Returns the time until the next poll: an eighth of the shortest expected remaining time, within
- * limits. */
+ * limits. While a preempted or shrinking launch is leaving, returns the lower limit. */
 static uint64_t poll_interval_ns(struct hd_device *dev, uint64_t now)
 {
 	uint64_t least = TICK_MAX_NS * 8, floor = dev->is_cpu ? TICK_CPU_NS : TICK_MIN_NS;
@@ -464,8 +465,8 @@ uint64_t hd_run(struct hd *d)
 	uint64_t next = UINT64_MAX, now = hd_clock(d);
 	bool waited_for = false;
 
-	/* Stored before any tenant is held, so that no tenant finds itself held beside an old
-	 * alive_ms. */
+	/* Store the time before any tenant is held. A held tenant that saw an old alive_ms would
+	 * assume that heddled is dead. */
 	if (now - d->last_alive_ns >= ALIVE_TICK_NS / 2)
 		store_alive_time(d, now);
 	for (struct hd_device *dev = d->devices; dev; dev = dev->next) {

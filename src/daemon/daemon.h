@@ -40,15 +40,15 @@ struct hd_slot {
 	struct hd_tenant *tenant;
 	uint64_t id, total, kernel, submit_ns, store_ns, asked_ns,
 		unseen_ns; /* time that it ran before the daemon first saw it */
-	/* time from the store of the control word to the drain, while event "drained" is logged;
-	 * else 0 */
+	/* while event "drained" is logged: the time from the store of the control word that made
+	 * the workers leave to the drain; else 0 */
 	uint64_t handover_ns;
 	uint32_t gen, preemptions;
 	uint32_t guard;  /* 1: the guard form (ctl/control.h) */
 	uint32_t counts; /* guard form: struct sched_launch_info */
 	uint32_t count;  /* guard form: the present quota on its SMs */
-	/* guard form: seq of the last change of the block count, while grids with an older count
-	 * may still run; else 0 */
+	/* guard form: sequence number of the control word that last changed the block count, while
+	 * grids with an older count may still run; else 0 */
 	uint32_t resizes;
 	uint32_t threads, shared_bytes, workers_per_sm;
 	/* Counters of both sides, in any state. */
@@ -56,9 +56,10 @@ struct hd_slot {
 	uint32_t grow;  /* rounds of workers requested by words (wire_slot.grow) */
 	uint32_t asked; /* requests since its last word because too few workers came */
 	bool is_few;    /* it began with fewer workers than fit on the device */
-	bool sized;     /* the last control word requested only as many workers as were missing */
-	/* wire_slot.launches exceeds this value once the requested workers have been launched; 0:
-	 * they have been */
+	/* true if the last control word requested only as many workers as were missing */
+	bool sized;
+	/* value of wire_slot.launches at the last request for workers; once `launches` is greater,
+	 * the tenant has launched them. 0: no request is open */
 	uint32_t awaited;
 	uint32_t drains;   /* reported drains (doc/protocol.md): all its workers had left */
 	uint32_t rounds;   /* rounds of workers that had come at the last drain */

@@ -28,8 +28,8 @@ struct keeper {
 	pthread_mutex_t lock;
 	pthread_cond_t changed;
 	bool full, stop; /* guarded by the lock */
-	/* the last write failed for the reason in `why`; the thread owns both while `full` is
-	 * set */
+	/* true if the last write failed, for the reason in `why`; the thread owns both fields while
+	 * `full` is set */
 	bool failed;
 	bool said; /* the loop has logged a failure since the last success */
 	char why[256];
@@ -170,8 +170,8 @@ static bool pass_batch(struct keeper *k)
 	return true;
 }
 
-/* Returns true if records have changed, or if the thread has a batch. (The thread may be unable to
- * write it.) */
+/* Returns true if records have changed, or if the thread has a batch. Records of a batch that the
+ * thread cannot write count as changed again, so even a batch alone is work that is left. */
 static bool keeper_has_work(struct keeper *k)
 {
 	return k->n || durations_has_changed(k->hd->durations);

@@ -181,6 +181,7 @@ void listen_close(struct server *s)
 	if (!s->activated && is_socket_unchanged(s))
 		unlink(s->config->socket);
 	if (s->lock >= 0)
-		/* the lock file stays: removing it would race with the next daemon */
+		/* The lock file stays. The next daemon may have opened it already, and would then
+		 * hold the lock of a file that no longer exists. */
 		close(s->lock);
 }

@@ -74,7 +74,8 @@ uint64_t loop_now(const struct server *s)
 	return s->hd->now_ns;
 }
 
-/* Notes an event. slept: the event ended a sleep, so its delay is the cost of waking up. */
+/* Notes an event of a tenant. slept: the event ended a sleep of heddled, so the time since the
+ * tenant wrote to its eventfd is what waking up costs. */
 static void note_event(struct server *s, const struct conn *c, bool slept)
 {
 	uint64_t now = loop_now(s), kicked = __atomic_load_n(&c->page->kick_ns, __ATOMIC_RELAXED);
@@ -249,8 +250,8 @@ void loop_block_signals(void)
 	sigaddset(&set, SIGTERM);
 	sigaddset(&set, SIGCHLD);
 	sigaddset(&set, SIGHUP);
-	/* A daemon that was started with nohup ignores SIGHUP, but must read its configuration
-	 * again, too. */
+	/* nohup makes a program ignore SIGHUP. heddled must not ignore it, because SIGHUP makes
+	 * heddled read its configuration again. */
 	signal(SIGHUP, SIG_DFL);
 	sigprocmask(SIG_SETMASK, &set, NULL);
 }

@@ -2,11 +2,11 @@
  * Copyright 2026 The heddle authors */
 
 /* Runs an MPS control daemon with its own pipe and log folders, so that heddled does not disturb
- * one that the machine's owner runs. Programs under MPS end when its control daemon ends. So the
+ * one that the machine's owner runs. Programs under MPS end when their control daemon ends. So the
  * control daemon outlives a heddled that is killed, or that ends while programs run. A file beside
  * the folders identifies the control daemon, and the next heddled adopts it. The configuration can
- * also make it end with heddled. If the control daemon cannot be started or adopted, MPS stays off
- * and heddled logs one line; tenants then use the GPU in time slices. */
+ * also demand that the control daemon ends with heddled. If the control daemon cannot be started or
+ * adopted, MPS stays off and heddled logs one line; tenants then use the GPU in time slices. */
 #include "server.h"
 
 #include <errno.h>
@@ -51,9 +51,9 @@ static bool is_control_up(const struct mps_place *p)
 
 /* ---- identity ---- */
 
-/* Writes the record of the control daemon. The process that becomes the control daemon writes it
- * itself, before it starts the program. So a control daemon has a record from its beginning, unless
- * the file cannot be written. */
+/* Writes the record of the control daemon. The process that becomes the control daemon writes its
+ * record itself, before it executes NVIDIA's program. So a control daemon has a record from its
+ * beginning, unless the file cannot be written. */
 static void write_record(const struct mps_place *p)
 {
 	int fd = open(p->record, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC | O_NOFOLLOW, 0600);
@@ -125,8 +125,9 @@ void mps_ended(struct server *s)
 
 /* ---- start ---- */
 
-/* Returns true for a list of GPU indices other than 0, 1, 2, ... The MPS server numbers the GPUs
- * that it sees from 0. So a program that has the same list would find other GPUs, or none. */
+/* Returns true for a list of GPU indices other than 0, 1, 2, ... The MPS server is started with
+ * this list, and numbers the GPUs that it sees from 0. A program under MPS applies the same list to
+ * the server's numbers, so it would find other GPUs, or none. */
 static bool lists_other_indices(const char *devices)
 {
 	for (unsigned long i = 0; *devices >= '0' && *devices <= '9'; i++) {

@@ -238,8 +238,10 @@ bool mps_has_clients(const struct mps_place *p)
 	return false;
 }
 
-/* Asks the control daemon whether the server is still starting; other states of the server do not
- * matter here. An old control daemon does not know this command and returns an error. */
+/* Asks the control daemon two questions: for the state of the server, in which only "still
+ * starting" matters here, and for the list of the server's clients. An old control daemon does not
+ * know the first command. Its error counts as a reply, as does an error in reply to the second
+ * question. */
 static int server_answers(const struct mps_place *p, int server)
 {
 	char answer[4096], command[48];

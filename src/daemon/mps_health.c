@@ -64,7 +64,8 @@ _Noreturn static void run_asker(const struct mps_place *p, bool starts, unsigned
 	loop_restore_signals();
 	setitimer(ITIMER_REAL, &t, NULL); /* its signal ends this process without an answer */
 	r = starts ? mps_start_server(p, bound_ms) : mps_answers(p, &n);
-	/* No server runs, but the control daemon can still start one for a program. */
+	/* -ENOENT means that no server runs. But the control daemon has replied, and can start a
+	 * server for a program. */
 	if (r == 0 || (starts && r == -ENOENT))
 		answer = ANSWER_OK;
 	else if (r == -EBUSY)
@@ -133,7 +134,8 @@ static bool belongs_to_mps(const struct server *s, const struct mps_place *p, in
 	f = fopen(path, "re");
 	if (!f)
 		return false;
-	/* The system keeps only 15 characters of a process name; both names begin with these. */
+	/* The system keeps only 15 characters of a process name. The names of the control daemon
+	 * and of the MPS server both begin with these 15. */
 	is_program = fscanf(f, "%*d (nvidia-cuda-mps) %*c %d", &parent) == 1;
 	fclose(f);
 	return is_program && (pid == s->mps || parent == s->mps || uses_folder(p, pid));

@@ -185,8 +185,8 @@ static void note_drain(struct hd *d, struct hd_slot *s, uint32_t seq)
 	bool resized = is_resized(s, seq);
 
 	if (sched_state(s->launch) == LAUNCH_DRAINING || resized) {
-		/* Reads the clock again, because this pass of the loop may have stored the control
-		 * word. */
+		/* Read the clock again. This pass of the loop may have stored the control word, and
+		 * then the time at the start of the pass is earlier than the store. */
 		s->handover_ns = hd_clock(d) - s->store_ns;
 		d->handover_ns[d->n_handovers++ % HD_HANDOVERS] =
 			(uint32_t)MIN(s->handover_ns, UINT32_MAX);
@@ -266,11 +266,12 @@ static bool is_stopped(const struct hd_slot *s)
 	return launch_is(sched_state(s->launch), LAUNCH_STOPPED);
 }
 
-/* Requests more workers for a launch that may run, if too few are present. New workers start on any
- * SM that has room, and exit if the launch may not use that SM. A request can fail while old
- * workers still leave the SMs that the launch has lost. All blocks of the new grid may then start
- * and exit one after another on one SM that has room but belongs to another launch. In this case,
- * the launch needs one more grid of workers. (Relays also use the room of a few workers.) */
+/* Requests more workers for a launch that may run, if clearly too few are present. (The guard form
+ * has no workers.) New workers start on any SM that has room, and exit if the launch may not use
+ * that SM. A request can fail while old workers still leave the SMs that the launch has lost. All
+ * blocks of the new grid may then start and exit one after another on one SM that has room but
+ * belongs to another launch. In this case, the launch needs one more grid of workers. The
+ * comparison allows for a few missing workers, because relays use the room of workers, too. */
 static void request_missing_workers(struct hd *d, struct hd_slot *s, struct wire_slot *w)
 {
 	struct hd_device *dev = s->tenant->device;
@@ -350,10 +351,11 @@ static bool read_reports(struct hd *d, struct hd_slot *s, struct wire_slot *w)
 		s->drains = drains;
 		s->rounds = MIN(load_word(&w->host.rounds), INT32_MAX);
 		seq = load_word(&w->host.drained_seq);
-		/* A grid of workers that the tenant has launched, but that had not begun, did not
-		 * leave with the others. In this case, the launch has not left the device
-		 * completely. After a change of the block count, though, such a grid is the next
-		 * one, which the tenant launches by itself. */
+		/* A grid of workers that the tenant had launched, but that had not begun, did not
+		 * leave with the other workers. In this case, the launch has not left the device
+		 * completely, and this is no drain. After a change of the block count it is a drain
+		 * all the same: the grid that has not begun is the next one, which the tenant
+		 * launched by itself. */
 		if (load_word(&w->launches) <= s->rounds + 1 || is_resized(s, seq))
 			note_drain(d, s, seq);
 		/* The workers left because of the quotas for the whole tenant (page->begin). The

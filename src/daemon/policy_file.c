@@ -17,7 +17,8 @@
 #include <unistd.h>
 
 #define FOLDER_MAX 4096 /* the size of realpath's result: PATH_MAX */
-/* Size of the table in the first ABI version that had it. Later fields may be missing in a file. */
+/* Size of a policy's table in the first ABI version, where `decide` was the last field. A file that
+ * was built for that version lacks the fields after it. */
 #define TABLE_BYTES (offsetof(struct heddle_policy, decide) + sizeof(void (*)(void)))
 
 static void HD_PRINTF(2, 3) policy_error(struct strbuf *err, const char *fmt, ...)
@@ -169,8 +170,8 @@ int policy_file_load(struct policy_file *p, struct strbuf *err)
 		const char *why = dlerror();
 		size_t n = strlen(file);
 
-		/* dlerror names /proc/self/fd, so the message names the policy's own path
-		 * instead. */
+		/* The file was loaded by the name /proc/self/fd/N, and dlerror's text begins with
+		 * that name. So skip it; the message names the policy's own path instead. */
 		why += strncmp(why, file, n) == 0 && strncmp(why + n, ": ", 2) == 0 ? n + 2 : 0;
 		policy_error(err, "policy: %s: it cannot be loaded: %s", p->path, why);
 		return -EINVAL;

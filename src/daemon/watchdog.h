@@ -2,7 +2,7 @@
  * Copyright 2026 The heddle authors */
 
 /* Ends the process if a call into a policy's code takes too long. A separate thread checks this,
- * because such code may block signals. It watches one call at a time. */
+ * because the policy's code may block signals. The thread watches one call at a time. */
 #ifndef HEDDLE_DAEMON_WATCHDOG_H
 #define HEDDLE_DAEMON_WATCHDOG_H
 

@@ -27,8 +27,8 @@
 
 #define STACK  ((size_t)64 << 10)
 #define FD_MAX 65536
-/* the socket's descriptor is copied to this number or above first, because 0 to 2 then become
- * /dev/null and 3 becomes the socket */
+/* Copy the socket's descriptor to this number or above first. Then it is not overwritten when 0 to
+ * 2 become /dev/null, and 3 becomes the socket. */
 #define FD_ABOVE 16
 
 #define TRIES   16
@@ -436,9 +436,10 @@ static enum assembled request_answer(struct assembler *a, CUdevice dev, struct r
 	return r;
 }
 
-/* Sends a request, and starts the assembler again if it ended before it began the request. Once it
- * has started on this system, the text is never compiled in this process instead: another text has
- * crashed the compiler, and this one could crash it too. */
+/* Sends a request, and starts the assembler again if it ended before it began the request. If this
+ * fails repeatedly although the assembler has started on this system before, the text is not
+ * compiled in this process instead: another text has crashed the compiler, and this one could crash
+ * it too. */
 static enum assembled ask_on(
 	struct assembler *a, CUdevice dev, struct request *request, double *ret_ms)
 {

@@ -16,10 +16,15 @@
 
 #define ASSEMBLER_FILE "heddle-assembler"
 #define ASSEMBLER_PART "shim/" ASSEMBLER_FILE /* among the parts; and src/ in a build folder */
-/* In the assembler, the number of the socket for requests (SOCK_SEQPACKET). A request contains two
- * paths, which can be empty, and two descriptors: a file with the PTX, and a pipe for the reply.
- * The reply consists of two bytes. The first, ASSEMBLER_BEGUN, reports that the request has begun,
- * because requests can arrive before the assembler runs. The second is the result. */
+/* In the assembler, the number of the socket for requests (SOCK_SEQPACKET).
+ *
+ * A request contains:
+ * - two paths, which can be empty
+ * - two descriptors: a file with the PTX, and a pipe for the reply
+ *
+ * The reply consists of two bytes:
+ * - ASSEMBLER_BEGUN: the assembler has begun this request. Requests can arrive before it runs.
+ * - the result: one of the other values below */
 #define ASSEMBLER_FD    3
 #define ASSEMBLER_BEGUN 'b'
 #define ASSEMBLER_DONE  'd' /* in the driver's cache, if it has one */

@@ -22,7 +22,8 @@ static uint32_t gcd(uint32_t a, uint32_t b)
 
 /* Divides slots among kernels in proportion to their shares. Each kernel gets at least one slot, if
  * there are enough. Slots that are left after rounding go to the kernel that is furthest below its
- * share. */
+ * share. If these minimums need more slots than there are, the kernel that is furthest above its
+ * share gives slots back. */
 static void apportion_slots(const uint32_t *share, unsigned n, uint32_t slots, uint32_t *ret)
 {
 	uint64_t sum = 0;
@@ -58,7 +59,8 @@ static void apportion_slots(const uint32_t *share, unsigned n, uint32_t slots, u
 }
 
 /* Reduces the shares to lowest terms, for example 4:2 to 2:1, if there are at least as many slots
- * as the sum. Then late workers get the same mixture of kernels as early ones. */
+ * as the sum. The pattern of kernels then repeats after as few workers as possible, so that late
+ * workers get the same mixture of kernels as early ones. */
 static void mix_shares(const uint32_t *share, unsigned n, uint32_t slots, uint32_t *ret)
 {
 	uint32_t common = share[0];
@@ -74,8 +76,9 @@ static void mix_shares(const uint32_t *share, unsigned n, uint32_t slots, uint32
 		apportion_slots(share, n, slots, ret);
 }
 
-/* Returns a stride that is coprime to n and close to 0.618 n (the golden section). Then any
- * sequence of successive workers contains the kernels nearly in proportion. */
+/* Returns a stride that is coprime to n, the number of workers, and close to 0.618 n (the golden
+ * section). A worker's index times the stride, modulo n, selects its kernel (ctl/merge.h). So any
+ * sequence of successive workers contains the kernels nearly in proportion to their shares. */
 static uint32_t find_stride(uint32_t n)
 {
 	uint32_t stride = MAX((uint32_t)(n * 0.618), 1u);
@@ -92,8 +95,8 @@ static bool has_own(const struct dev_merging *how, unsigned k)
 
 /* Reduces the number of workers in the merged launch, so that kernels with launches of their own
  * get space in proportion to their shares. Each other kernel keeps at least one worker, if there
- * are enough. With CTL_APART the launch starts with all workers, and those on the SMs of other
- * kernels exit. */
+ * are enough. CTL_APART does not need this: the merged launch starts with all workers, and those on
+ * the SMs of other kernels exit. */
 static void leave_room(
 	const struct dev_merging *how, unsigned n, uint32_t n_sms, struct dev_merge_plan *p)
 {
@@ -203,8 +206,10 @@ static enum dev_merge_status plan_together(const struct dev_merging *how,
 			continue;
 		blocks += dev_total_blocks(&shapes[k].shape);
 		last = k;
-		/* A single block waits for no other block, and a single kernel gets all workers.
-		 * With two launches, the hardware decides which workers start first. */
+		/* Refuse the kernel if some of its blocks might get no worker: without stealing,
+		 * and also if it has a launch of its own, because the hardware decides which
+		 * workers of the two launches start first. Exceptions: a single kernel gets all
+		 * workers, and a single block waits for no other block. */
 		if ((!ctl_steals(how->order) || has_own(how, k)) && n > 1 &&
 			dev_total_blocks(&shapes[k].shape) > 1) {
 			*ret_which = k;
@@ -392,8 +397,8 @@ static void fill_params(const struct run *x)
 		fill_args(x, &x->own[k], 0, k);
 		merge = x->plan->own[k].merge;
 		/* A form of one kernel uses the first fields of struct ctl_turns, so `turns` points
-		 * to the fields of this kernel. With these orders no other field of the structure
-		 * is used. */
+		 * to the fields of this kernel. Launches of their own have the order CTL_STEAL or
+		 * CTL_APART, with which no other field of the structure is used. */
 		merge.turns = x->d->turns + k * sizeof(struct ctl_times);
 		memcpy((char *)x->own[k].params + x->own[k].form->merge_offset, &merge,
 			sizeof(merge));
@@ -553,8 +558,10 @@ static CUresult add_times(const struct cu_api *cu, unsigned n, const struct dev_
 	return r;
 }
 
-/* Returns how many launches in a row are allowed to run no block. The hardware chooses the SMs of
- * workers. If other programs use the device, they may occupy all SMs that belong to one kernel. */
+/* Returns how many launches in a row are allowed to run no block. With these two orders, a worker's
+ * SM, or its number there, decides which kernel the worker serves, and the hardware chooses the SM.
+ * If other programs occupy all SMs of the kernel that is left, a launch gets no worker for this
+ * kernel, and runs no block. */
 static unsigned empty_launches_allowed(const struct dev_merging *how)
 {
 	return how->order == CTL_MIXED || how->order == CTL_APART ? 8 : 0;

@@ -240,8 +240,8 @@ int pass_leave_outside(
 
 /* ---- .const ---- */
 
-/* Returns true if a cache operator or hint follows at this position. Then ".nc" belongs
- * elsewhere. */
+/* Returns true if a cache operator or hint follows at this position. Then ".nc" cannot be put
+ * here. */
 static bool is_cached(const char *at)
 {
 	static const char *const starts[] = {".ca.", ".cg.", ".cs.", ".cv.", ".lu.", ".L"};

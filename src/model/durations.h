@@ -60,8 +60,8 @@ struct duration_kernel {
 	uint32_t claim; /* blocks of the workers' last claims; 0: not known */
 	struct duration_costs costs;
 	struct duration_errors errors;
-	/* Element i: an SM's time per block while i + 1 blocks are on it, and the number of
-	 * measurements. */
+	/* Element i of curve_ns: an SM's time for one block, while i + 1 blocks share the SM.
+	 * Element i of curve_n: the number of its measurements. */
 	float curve_ns[SCHED_PER_SM];
 	uint32_t curve_n[SCHED_PER_SM];
 	struct ridge ridge;
@@ -82,9 +82,9 @@ void durations_claim(struct durations *d, uint64_t number, uint32_t blocks);
 /* Returns the kernel's record, or NULL if there is none. It is valid until the next call of any
  * function here. */
 const struct duration_kernel *durations_find(const struct durations *d, uint64_t number);
-/* Adds a record from a file. Does nothing if the table already has as many launches of this kernel,
- * or if the kernel is new and the table is full. Returns -EINVAL if the record is not valid, or
- * -ENOMEM. */
+/* Adds a record from a file. Does nothing if the table has a record of this kernel with at least as
+ * many launches, or if it has none of this kernel and is full. Returns -EINVAL if the record is not
+ * valid, or -ENOMEM. */
 int durations_restore(struct durations *d, const struct duration_kernel *k);
 /* Copies up to max records that have changed since they were last copied, the least recently used
  * first. Returns their number. */

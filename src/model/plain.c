@@ -99,7 +99,8 @@ static bool is_unfinished(const char *name)
 	return !*end;
 }
 
-/* Removes the unfinished files of processes that were killed while they wrote. */
+/* Removes the unfinished files of processes that were killed while they wrote: files of this user
+ * that are older than OLD_S seconds. */
 static void remove_unfinished(const char *path)
 {
 	const char *slash = strrchr(path, '/');

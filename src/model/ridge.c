@@ -11,10 +11,11 @@
 #include <math.h>
 #include <string.h>
 
-/* These values were chosen with tests/model/held_out.c, for eight kernels. With a tenth of this
- * penalty, or ten times as much, the mean error after 100 launches of other sizes is 4.1 % instead
- * of 4.0 %. After 20 launches it is 6.2 or 5.6 % instead of 5.4 %. The penalty of a square is 256
- * times that of its feature, so that a few samples bend the curve only a little. */
+/* These values were chosen with tests/model/held_out.c, for eight kernels. After 100 launches of
+ * other sizes the mean error is 4.0 %; it would be 4.1 % with a tenth of this penalty, and also
+ * with ten times as much. After 20 launches it is 5.4 %; it would be 6.2 % with a tenth, and 5.6 %
+ * with ten times as much. The penalty of a square is 256 times that of its feature, so that a few
+ * samples bend the curve only a little. */
 #define PENALTY      0.03
 #define SQUARE_SCALE (1.0 / 16)
 #define FREE         1e-6 /* the penalty of the constant */

@@ -29,10 +29,12 @@
 #define TICKET_BYTES 128u
 #define SHARED_MOST  (1024u * TASK_UNIT)
 #define STAMPS_NS    10000000000u /* after a task's end */
-/* Barriers that a pool's block uses if its tasks have barriers: all 16 that a block can have,
- * because the barrier's number is in a register. */
+/* Barriers that a block of the pool uses if its tasks have barriers: all 16 that a block can have.
+ * The code takes the barrier's number from a register, so the assembler has to reserve all of
+ * them. */
 #define BARRIERS 16u
-/* barriers of an SM, for each block that it can hold (CUDA's cuda_occupancy.h) */
+/* An SM has this many barriers for each block that it can hold at most (CUDA's
+ * cuda_occupancy.h). */
 #define SM_BARRIERS 2u
 
 /* ---- its shape ---- */
@@ -78,9 +80,9 @@ static int get_attribute(struct heddle *h, CUdevice_attribute what, unsigned *re
 }
 
 /* Computes how many blocks of the pool an SM holds, by its threads, registers and shared memory,
- * and divides the shared memory equally among them. If the program does not set the number of
- * blocks, it is also limited by the SM's barriers: a kernel with barriers may be added later, and
- * must fit in every block. */
+ * and divides the shared memory equally among them. If the program sets the number of blocks, only
+ * checks that so many fit. If not, the number is also limited by the SM's barriers: a kernel with
+ * barriers may be added later, and must fit in every block. */
 static int find_shape(struct heddle_tasks *t)
 {
 	struct heddle *h = t->h;
@@ -246,8 +248,9 @@ RT_API int heddle_tasks_create(
 	return r;
 }
 
-/* Takes the pool off the GPU permanently, while all other pools are off as well. The caller then
- * releases the pools that are held. */
+/* Takes the pool off the GPU permanently, and then all other pools temporarily, because the driver
+ * frees nothing while a kernel is on the GPU. The caller frees this pool's memory and then releases
+ * the other pools. If a task does not end in time, returns -ETIMEDOUT, and all pools continue. */
 static int leave_for_good(struct heddle_tasks *t)
 {
 	bool was;
@@ -386,8 +389,8 @@ static int load_module(struct heddle_tasks *t, const struct strbuf *text, unsign
 		r = rt_host_failed(h, &f, NULL, NULL);
 	if (r < 0)
 		return r;
-	/* Set the limit that launches use. For more shared memory than its limit, the driver would
-	 * report an occupancy of 0. */
+	/* Set the kernel's limit of shared memory, the same that launches use. For more shared
+	 * memory than the kernel's limit, the driver would report an occupancy of 0. */
 	RT_TRY(h,
 		h->d.cu.cuFuncSetAttribute(
 			fn, CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES, (int)t->shared_most),

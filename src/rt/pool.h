@@ -10,12 +10,14 @@
  * A pool's state is RUNNING, LEAVING, AWAY (not on the GPU) or FAILED. It changes only under
  * `lock`. A thread that adds a task first marks the row as filled, and then reads the state. The
  * parker (a thread that stops the pool) first stores LEAVING, later AWAY, and then reads the rows.
- * Each of them executes a full fence between its store and its read, so at least one of them sees
- * what the other has stored. If the adding thread reads AWAY, it launches the pool again. If it
- * reads LEAVING it does nothing, because the parker reads the rows after it has stored AWAY.
+ * Each of these two threads executes a full fence between its store and its read, so at least one
+ * of them sees what the other has stored. If the adding thread reads AWAY, it launches the pool
+ * again. If it reads LEAVING it does nothing, because the parker reads the rows after it has stored
+ * AWAY.
  *
- * If the system has membarrier(2), the parker's fence works for all threads, and adding a task
- * needs no fence of its own. A fence for each task would wait for its cache lines every time.
+ * If the system has membarrier(2), the parker executes a fence in all threads at once, and a thread
+ * that adds a task needs no fence of its own. Such a fence for each task would wait every time
+ * until the task's cache lines are written.
  *
  * RUNNING: one or more launches are on the GPU (pool_launch.c), each with columns of its own. */
 #ifndef HEDDLE_RT_POOL_H

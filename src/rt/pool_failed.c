@@ -60,8 +60,9 @@ static struct pool_failed look_up(struct heddle_tasks *t, uint64_t id)
 }
 
 /* Finds the failure of the part in this row, or of a later part of the same task. The result's id
- * is 0 if none of them failed. The row may be reused at the same time: the thread that reuses it
- * stores the new `gen` before it clears `why`. */
+ * is 0 if none of them failed. Another thread may reuse the row at the same time. It stores the new
+ * `gen` before it clears `why`. So this reads `why` first and `gen` last: if `gen` has not changed,
+ * `why` belongs to this part. */
 static struct pool_failed find_out(
 	struct heddle_tasks *t, const struct pool_column *c, unsigned row, uint64_t gen)
 {

@@ -32,8 +32,9 @@
 #define STREAK 1024u
 
 /* A thread's record. Records are never freed, because a pool may still refer to the record of a
- * thread that has ended. Their number is bounded by the largest number of threads at one time,
- * because a later thread at the same address reuses the record. */
+ * thread that has ended. A later thread reuses that record if its variable `mine` has the address
+ * that `mine` of the ended thread had (`place`). So there are about as many records as there were
+ * threads at one time. */
 struct pool_hand {
 	struct pool_hand *next;
 	const void *place;
@@ -90,8 +91,9 @@ static uint32_t count_bits(uint32_t bits)
 	return ((bits + (bits >> 4)) & 0x0f0f0f0f) * 0x01010101 >> 24;
 }
 
-/* Returns the rows with equal `in` and `out`: their tasks have ended. Of the cache lines that the
- * device writes, reads only one. */
+/* Returns a bit mask of the rows whose `in` and `out` are equal: the tasks of these rows have
+ * ended. Also updates c->any_failed. All `out` are in one cache line, the only line that the device
+ * writes and this reads. */
 static uint32_t rows_out(struct pool_column *c)
 {
 	uint32_t same = 0;

@@ -91,8 +91,8 @@ struct pool_asked {
 int pool_ask(struct heddle_tasks *t, struct pool_kernel *k, const struct heddle_task *task,
 	struct pool_asked *ret);
 
-/* pool_place.c: takes a column with a free row. It belongs to the calling thread until the thread
- * returns it. */
+/* pool_place.c: takes a column with a free row. The column belongs to the calling thread until the
+ * thread returns it. */
 struct pool_place {
 	struct pool_column *c;
 	bool own; /* because this thread owns the whole pool */

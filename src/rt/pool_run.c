@@ -148,8 +148,9 @@ static void ask_all(struct heddle_tasks *t, bool leave, uint32_t but)
  * within limit_ns (UINT64_MAX: no limit), because one of its tasks has not ended.
  *
  * After a timeout, the monitor thread launches the columns that have stopped again, and needs a
- * free entry in the table of launches for that. If no entry is free and there is a limit, another
- * launch must end first. Only then this asks the last launch, which may have nearly all columns. */
+ * free entry in the table of launches for that. The last launch may have nearly all columns. So if
+ * there is a limit and no entry is free, this first asks only the other launches to stop. Once one
+ * of them has ended, it asks the last launch as well. */
 static int await_end(struct heddle_tasks *t, uint64_t limit_ns)
 {
 	uint64_t begin = limit_ns == UINT64_MAX ? 0 : clock_ns();

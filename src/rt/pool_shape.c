@@ -79,9 +79,10 @@ static int check_block(struct heddle_tasks *t, const struct pool_kernel *k,
 }
 
 /* Checks the task against the properties of the kernel's form. If the task's blocks may wait for
- * each other, all must run at once in one pool block, or the task might never end. They do, because
- * the scheduler begins no other task before all blocks of one task have begun. Any other grid that
- * exceeds one column is split into parts for several columns. */
+ * each other, all must run at once in one pool block, or the task might never end; a task with too
+ * many blocks for that is refused. If they fit, they do run at once, because the scheduler begins
+ * no other task before all blocks of one task have begun. Any other grid that exceeds one column is
+ * split into parts for several columns. */
 static int check_form(const struct heddle_tasks *t, const struct pool_kernel *k,
 	const struct heddle_task *task, struct asked *io)
 {
@@ -188,8 +189,8 @@ static bool is_known(struct pool_kernel *k, const uint32_t key[POOL_KEY], uint64
 	return !differ && atomic_load_explicit(&s->turn, memory_order_relaxed) == turn;
 }
 
-/* Caches a shape. If several shapes alternate, only every eighth miss is stored, because other
- * threads read the same cache lines. */
+/* Caches a shape. If several shapes alternate, only every eighth miss is stored: other threads read
+ * the same cache lines, and each store takes these lines out of their caches. */
 static void keep_shape(
 	struct pool_kernel *k, const uint32_t key[POOL_KEY], const uint64_t head[POOL_HEAD])
 {

@@ -54,8 +54,8 @@ struct heddle_share {
 	struct silence silence;
 	uint64_t tried_ns; /* when it last looked for heddled */
 	/* The kernel. */
-	/* obtained: the program has a kernel. asking: the call that obtains it still waits, so
-	 * other calls must not use the kernel yet. */
+	/* obtained: true if the program has a kernel. asking: true while the call that obtains the
+	 * kernel still waits, so that other calls must not use it yet. */
 	bool obtained, asking;
 	struct wire_slot *slot;                             /* NULL: without heddled */
 	uint64_t total, started, finished, number, kernels; /* kernels: how many were obtained */
@@ -115,8 +115,8 @@ static void share_kick(struct heddle_share *s)
 		return; /* full is as good as rung */
 }
 
-/* Detects that heddled has closed the socket, or that heddled's heartbeat has stopped while the
- * kernel waits for SMs. */
+/* Detects that heddled or the program has closed the socket, or that heddled's heartbeat has
+ * stopped while the kernel waits for SMs. */
 static void share_check(struct heddle_share *s)
 {
 	char byte;

@@ -102,8 +102,9 @@ static bool shape_is_allowed(const struct launch *l)
 static _Atomic unsigned n_open; /* launches between admission_begin and admission_end */
 
 /* Counts this launch as one that may use a preemptible form; forms stay loaded until admission_end.
- * Call this before the test for a fence, because the thread that ends a context first raises a
- * fence and then waits until no admission is open. */
+ * Call this before the test for a fence. A thread that ends a context works in the opposite order:
+ * it raises a fence, and then waits until no admission is open. So either the launch sees the
+ * fence, or that thread waits for the launch. */
 static void admission_begin(struct admission *a)
 {
 	atomic_fetch_add(&n_open, 1);

@@ -21,9 +21,9 @@ struct admission {
 
 /* Whether its attributes mean the same for any other grid. */
 bool launch_is_ordinary(const struct launch *l);
-/* Checks the rules (wire/reasons.def) until one of them keeps the launch from being managed. If
- * launches are held because a form is being loaded on the device (placing_await), this waits,
- * unless the launch runs behind a gate. */
+/* Checks the rules one after another, until a rule forbids that the launch is managed
+ * (wire/reasons.def lists the reasons). While the shim holds launches back to load a form on the
+ * device (placing_await), this function waits, unless the launch runs behind a gate. */
 void admit(const struct launch *l, struct admission *ret);
 /* Call this after the launch, whether it was managed or not. From then on the launch no longer uses
  * its form. */

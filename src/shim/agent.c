@@ -3,8 +3,8 @@
 
 /* The agent: a thread that the shim runs in each tenant's process. The agent resumes preempted
  * launches when heddled grants them SMs. It also checks which unmanaged launches are complete,
- * while heddled needs to know. If heddled is gone, the agent takes over within a second, until the
- * program is a tenant again (rejoin.h). */
+ * while heddled needs to know. If heddled is gone, the agent writes the quotas itself, within a
+ * second, and lets all launches run, until the program is a tenant again (rejoin.h). */
 #include "shim/follow.h"
 #include "shim/rejoin.h"
 

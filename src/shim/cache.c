@@ -28,8 +28,8 @@
 
 #define CACHE_MAGIC "hdcache2"
 #define CACHE_MAX   ((size_t)64 << 20)
-/* If the file's time is newer than this, reading does not update it: a program that starts again
- * and again does not write to the disk at each start. */
+/* If the file's time is less than this many seconds ago, reading the file does not update its time.
+ * So a program that starts again and again does not write to the disk at each start. */
 #define TOUCH_AFTER_S 60
 
 struct cache_head {
@@ -185,9 +185,9 @@ static int make_folder(char *dir)
 	return folder_open(dir);
 }
 
-/* Trims the cache from time to time. Scanning the folder takes milliseconds, so a process trims
- * when it writes its first file, and then after every sixteenth of the limit that it has
- * written. */
+/* Trims the cache from time to time. Scanning the folder takes milliseconds. So a process trims
+ * when it writes its first file, and then each time that its files have grown by another sixteenth
+ * of the limit. */
 static void trim_cache(int folder, uint64_t bytes, uint64_t all)
 {
 	static _Atomic uint64_t written;

@@ -18,7 +18,8 @@
 
 /* The longest time, in seconds, that the program's end waits for threads that compile. The wait is
  * bounded because the program may end itself in a callback of the driver. The ending thread may
- * then hold a lock for which the driver waits. */
+ * then hold a lock that a compiling thread waits for in the driver, so that this thread never
+ * finishes. */
 #define LONGEST_S   30
 #define COMPILES_NS 50000000u /* reading a library from the cache takes a millisecond or two */
 
@@ -138,7 +139,7 @@ static bool has_libraries(void)
 }
 
 /* Returns true if the driver loads a library into contexts at once (CUDA_MODULE_LOADING=EAGER), and
- * not at the first use of a kernel. */
+ * not at the first use of a kernel. Also returns true if the driver does not say which. */
 static bool places_at_once(void)
 {
 	CUmoduleLoadingMode mode;
@@ -170,7 +171,8 @@ static bool load_library(const char *text, CUlibrary *ret)
 		compile_goes_outside();
 	}
 	/* The load was so slow that the code cannot have come from the driver's cache. So the
-	 * driver has loaded its compiler in this process. */
+	 * driver has loaded its compiler in this process, and the compiler has registered its exit
+	 * handler. The shim's exit handler must run before that one. */
 	if (shim_now_ns() - began > COMPILES_NS)
 		pthread_once(&once_compiled, before_first);
 	return ok;

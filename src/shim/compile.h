@@ -2,11 +2,11 @@
  * Copyright 2026 The heddle authors */
 
 /* Compiles the shim's own PTX and loads it on the device. When the driver compiles a module, it
- * holds a lock of the context, and launches wait for that lock, sometimes for seconds. When it
- * compiles a library, it holds no lock (doc/notebook.md, "What compiling holds up"). It loads the
- * library on a device later, when a kernel of the library is requested. So the shim uses libraries
- * if possible. If possible, a separate process compiles, and the driver here reads the result from
- * its cache (assembler.h). */
+ * holds a lock of the context, and launches wait for that lock, sometimes for seconds. When the
+ * driver compiles a library, it holds no lock (doc/notebook.md, "What compiling holds up"). The
+ * driver loads a library on the device later, when a kernel of the library is requested. So the
+ * shim uses libraries if the driver supports them. If possible, a separate process compiles, and
+ * the driver in this process reads the result from its cache (assembler.h). */
 #ifndef HEDDLE_SHIM_COMPILE_H
 #define HEDDLE_SHIM_COMPILE_H
 
@@ -22,23 +22,26 @@ struct compiled {
 };
 /* Compiles the text. Returns false if the driver refuses the text or the program is ending. `s` is
  * the cache entry to commit once the text has compiled, in this or in another process. NULL means
- * that the entry is committed already, so that the driver should find the code in its own cache.
+ * that the entry was committed earlier. Then the text has been compiled before, and the driver
+ * should find the code in its own cache.
  *
  * Do not call this within a fence, because it can take long. The calling thread must have called
  * kernel_turn_begin, which limits how many threads work at once. While another process compiles,
- * this lets another thread work. */
+ * the calling thread gives up its turn, so that another thread can work. */
 bool compile(const char *text, size_t len, const struct staged *s, struct compiled *ret);
-/* Call these around driver calls on threads that the program's end does not wait for otherwise. The
- * driver shuts down at the program's end, so the program's end and the end of a context wait while
- * a thread is inside. Returns false if one of these ends has begun; then do not call the driver. */
+/* Call these two around driver calls on threads that the program's end does not wait for otherwise.
+ * The driver shuts down at the program's end. So the program's end, and the end of a context, wait
+ * while a thread is between the two calls. compile_goes_inside returns false if one of these ends
+ * has begun; then do not call the driver. */
 bool compile_goes_inside(void);
 void compile_goes_outside(void);
 /* Call these around the end of the shim's context. compile_pause waits until no thread is inside
  * (compile_goes_inside), and no thread can go inside until compile_resume. */
 void compile_pause(void);
 void compile_resume(void);
-/* Loads the compiled kernel `name` on the device now. Otherwise the driver would load it at its
- * first launch and hold a lock meanwhile. Call it between placing_begin and placing_end. */
+/* Loads the compiled kernel `name` on the device now. Otherwise the driver would load the kernel at
+ * the kernel's first launch, and hold a lock meanwhile. Call this between placing_begin and
+ * placing_end. */
 bool compile_place(struct compiled *c, const char *text, const char *name);
 /* Compiles the text in this process and loads kernel `name` on the device. Call it between
  * placing_begin and placing_end. The program's launches wait meanwhile, so use it only for small

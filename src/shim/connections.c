@@ -51,7 +51,7 @@ static bool is_interpreter(const char *path)
 }
 
 /* Adds to the key the program's first argument that is not an option. If the argument names a file,
- * its absolute path is added. */
+ * adds the file's absolute path instead. */
 static void add_script(struct strbuf *b)
 {
 	int fd = open("/proc/self/cmdline", O_RDONLY | O_CLOEXEC);

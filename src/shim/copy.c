@@ -34,10 +34,13 @@ static bool on_host(CUdeviceptr at)
 	return type == CU_MEMORYTYPE_HOST;
 }
 
-/* Decides whether an asynchronous copy from pageable memory to the device needs a fence. The driver
- * buffers a small copy and returns at once. But if about 1,000 commands or 4 MiB of such copies are
- * queued (H200, driver 580), the driver waits for free space in its queue and holds a lock
- * meanwhile. The launch that resumes the work before the copy then waits for the same lock. */
+/* Decides whether an asynchronous copy from pageable memory to the device needs a fence. For a
+ * large copy the driver waits for the stream. A small copy it buffers, and returns at once. But if
+ * about 1,000 commands or 4 MiB of such copies are queued (H200, driver 580), the driver waits for
+ * free space in its queue and holds a lock meanwhile. If a preempted launch precedes the copy, the
+ * shim's launch that resumes it waits for the same lock: a deadlock. So a small copy needs a fence
+ * if this tenant's launches may be preempted: heddled watches the tenant, and its priority is not
+ * high. */
 static enum fence_copy to_device(size_t bytes)
 {
 	if (bytes > SMALL_BYTES)
@@ -116,8 +119,9 @@ void copies_anew(void)
 		atomic_store_explicit(&copied[shim_at()], false, memory_order_relaxed);
 }
 
-/* Records the time of a copy in the page. If tenants run in time slices and this tenant copies
- * after a launch, heddled does not yet switch to tenants of lower priority (sched/pauses.c). */
+/* Records the time of a copy in the page. If tenants run in time slices, a copy shortly after a
+ * launch, such as the copy of its results, would need two more switches between tenants. So heddled
+ * waits for such a copy before it switches to tenants of lower priority (sched/pauses.c). */
 static void note_copy(void)
 {
 	uint64_t now;
@@ -207,9 +211,9 @@ ASYNC(cuMemcpyDtoDAsync, cuMemcpyDtoDAsync_v2,
 	(CUdeviceptr dst, CUdeviceptr src, size_t bytes, CUstream stream), FENCE_NO_COPY,
 	(dst, src, bytes, stream))
 /* The driver executes a memset as a kernel. Under MPS that kernel waits until another program's
- * workers free enough of an SM, so heddled counts it as an unmanaged launch. Without MPS the
- * device's own time slicing lets the memset run, and a switch to this tenant would cost more time
- * than the memset. */
+ * workers free enough of an SM, so heddled counts it as an unmanaged launch. Without MPS the memset
+ * is not counted: the device's own time slicing lets it run, and a counted launch would make
+ * heddled switch to this tenant, which takes longer than the memset. */
 #define MEMSET_FORM(name, symbol, params, own, args)                  \
 	SHIM_API CUresult symbol params;                              \
 	CUresult symbol params                                        \

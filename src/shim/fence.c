@@ -82,9 +82,10 @@ static bool none_preempted(void)
 }
 
 /* Asks heddled to leave all quotas as they are ("pin") until the last fenced call has returned.
- * Returns true if `steady` holds and heddled has pinned the launches, so that no running launch
- * needs another launch of the shim to continue. Also returns true if `steady` holds and heddled is
- * gone. Otherwise returns false, and the caller tries again. */
+ * `steady` is a function that checks a condition. Returns true if the condition holds and heddled
+ * has pinned the launches, so that no running launch needs another launch of the shim to continue.
+ * Also returns true if the condition holds and heddled is gone. Otherwise returns false, and the
+ * caller tries again. */
 static bool all_pinned(bool (*steady)(void))
 {
 	struct wire_page *p = shim->page;
@@ -239,9 +240,9 @@ void fence_all_end(void)
 
 /* ---- calls that are fenced and otherwise passed on ---- */
 
-/* Calls the driver within a fence. A call that waits (FENCE_WAITS) can wait for any device, because
- * host memory belongs to all devices, so it is fenced on all of them. A call that loads code is
- * fenced only on its own device. */
+/* Calls the driver within a fence. A call that waits (FENCE_WAITS), such as one that frees host
+ * memory, can wait for the work of any device, so it is fenced on all of them. A call that loads
+ * code is fenced only on its own device. */
 #define WAIT_AROUND(kind, fn, args)    \
 	CUresult r;                    \
 	if (kind == FENCE_WAITS)       \

@@ -5,8 +5,9 @@
  * The agent thread queries the streams, which costs the device and the program's own threads
  * nothing. In two cases a query is not enough: a gate admits launches by number, and heddled can
  * limit the time of the work in flight. Then the shim records an event after a stream's launches so
- * far. If heddled limits the time, the program's threads record an event for each fraction of the
- * limit. The time between two events gives an estimate for the launches between them. */
+ * far. If heddled limits the time, the launching threads record an event whenever the estimated
+ * time of their stream's launches since the last event reaches a fraction of the limit. The time
+ * between two events gives an estimate for the launches between them. */
 #include "shim/follow.h"
 #include "shim/cost.h"
 
@@ -117,8 +118,8 @@ static void no_longer_flying(const struct cost_batch *b)
 }
 
 /* Learns the cost of the launches between two events of one stream from the time between the
- * events. If the first of these launches was submitted after the earlier event, the time since its
- * submission is shorter and counts instead. */
+ * events. If the first of these launches was submitted only after the earlier event had completed,
+ * the time since its submission is shorter and counts instead. */
 static void learn_costs(const struct followed *f)
 {
 	double us = (double)(shim_now_ns() - f->began_ns) / 1e3;
@@ -192,7 +193,7 @@ static uint32_t count_completed(void)
 	unsigned kept = 0;
 	uint32_t done = 0;
 
-	/* Do not do this during a capture, because a query or an event would invalidate the
+	/* Look at no stream during a capture, because a query or an event would invalidate the
 	 * capture. */
 	if (is_wanted() && atomic_load(&here()->unfollowed) && !atomic_load(&shim->captures))
 		map_each(&here()->touched, look_at_stream, &done);
@@ -268,8 +269,8 @@ bool follow_from_agent(void)
 	bool pending = follow_look();
 
 	atomic_store(&here()->awake, pending);
-	/* If a thread launched meanwhile, it saw that the agent was awake, so it did not wake the
-	 * agent. */
+	/* Between the end of follow_look and the store above, another thread may have launched.
+	 * That thread still saw `awake` set, so it did not wake the agent. */
 	if (!pending && is_wanted() && atomic_load(&here()->unfollowed)) {
 		atomic_store(&here()->awake, true);
 		return true;

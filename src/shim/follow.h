@@ -21,13 +21,13 @@ void follow_waited(void); /* after a wait of the program: reports at once what h
 /* Registers an unmanaged launch on `s` that the agent thread is to follow, and wakes the agent if
  * necessary. */
 void follow_later(struct stream *s);
-/* Registers an unmanaged launch on `s` that the calling thread itself follows: it records an event
- * now, or one event together with the next launch. */
+/* Registers an unmanaged launch on `s` that the calling thread itself follows. The thread records
+ * an event for the launch now, or later one event for this launch and those after it together. */
 void follow_now(struct stream *s, const struct opaque *o);
 
-/* Returns true if the kernel or graph `what` can be launched without too much work in flight. Then
- * the launch counts as in flight until it completes, or until follow_cancel reports that it was not
- * launched. */
+/* Returns true if the kernel or graph `what` can be launched without exceeding the limit of work in
+ * flight, bound_us. Then the launch counts as in flight until it completes, or until follow_cancel
+ * reports that it was not launched. */
 bool follow_admits(uint64_t what, uint32_t bound_us, struct opaque *ret);
 void follow_cancel(const struct opaque *o);
 /* Returns the estimated time of all admitted launches that are not known to be complete. */

@@ -23,9 +23,9 @@
 #include <stddef.h>
 #include <time.h>
 
-/* The number of launches that a program can have in flight. With more, a launch might wait for
- * space in the driver's queue, and hold a lock meanwhile. The queue holds 1,021 commands, or 4 MiB
- * of parameters (H200, driver 580), and one launch has at most 32 KiB of parameters. */
+/* A launch behind a gate waits until fewer launches than this are in flight. Otherwise it might
+ * wait for space in the driver's queue, and hold a lock meanwhile. The queue holds 1,021 commands,
+ * or 4 MiB of parameters (H200, driver 580), and one launch has at most 32 KiB of parameters. */
 #define AHEAD_MAX 64u
 #define LULL_NS   200000000u
 #define KEEPER_MS 200
@@ -106,9 +106,9 @@ static bool is_one_wave(const struct launch *l, struct kernel *k)
 
 	if (!total || !threads || threads > 1024)
 		return false;
-	/* wave_of and wave cache the last launch shape and its result. Another thread may change
-	 * one of them between the two loads. This does no harm, because a launch runs correctly
-	 * with either result. */
+	/* `wave` is the result for the last launch shape, which is in wave_of. Another thread may
+	 * change one of the two between the two loads. This does no harm, because a launch runs
+	 * correctly with either result. */
 	if (atomic_load_explicit(&k->wave_of, memory_order_acquire) != key) {
 		if (loads)
 			fence_begin(FENCE_LOADS);

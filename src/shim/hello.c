@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0
  * Copyright 2026 The heddle authors */
 
-/* Makes the program a tenant, at its first launch or load with a current context. If no daemon runs
- * at that time, a thread looks for one every second, and until it finds one the shim passes every
- * call on to the driver (SHIM_LATER). After any other failure the program runs natively. CUDA does
- * not survive a fork: if the parent had started the shim, the shim in the child passes every call
- * on. */
+/* Makes the program a tenant, when it first launches a kernel or loads code while a context is
+ * current. If no daemon runs at that time, a thread looks for one every second, and until it finds
+ * one the shim passes every call on to the driver (SHIM_LATER). After any other failure the program
+ * runs natively. CUDA does not survive a fork: if the parent had started the shim, the shim in the
+ * child passes every call on. */
 #include "shim/hello.h"
 #include "base/environment.h"
 #include "host/tenant.h"
@@ -563,7 +563,8 @@ static void look_once(void)
 	if (r == 0 && same)
 		join_later(&g);
 	else if (r == 0)
-		/* The program's context has changed meanwhile, perhaps to another device. */
+		/* The program's context has changed meanwhile, perhaps to another device, and the
+		 * HELLO described the old one. */
 		drop_greeting(&g);
 	else if (same && !may_come(r))
 		atomic_store(&shim->mode, SHIM_NATIVE);
@@ -658,8 +659,8 @@ static void say_why(int error)
 	shim_tell_watcher(why);
 }
 
-/* Continues a tenant whose context has ended in context `ctx`, if `ctx` is on the tenant's device.
- * Call under the lock. */
+/* For a tenant whose context has ended: if `ctx`, the current context, is on the tenant's device,
+ * the tenant continues in it. Call under the lock. */
 static void go_on_in(CUcontext ctx)
 {
 	struct shim_inside in;

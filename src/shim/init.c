@@ -22,8 +22,8 @@ static bool is_mps_error(CUresult r)
 	return r >= CUDA_ERROR_MPS_CONNECTION_FAILED && r <= CUDA_ERROR_MPS_MAX_CONNECTIONS_REACHED;
 }
 
-/* Returns true if the MPS folder in the environment lies beside heddled's socket. Then `heddle run`
- * chose it, not the user. */
+/* Returns true if the MPS folder in the environment is the folder mps-pipe beside heddled's socket.
+ * Then `heddle run` chose it, not the user. */
 static bool is_heddles(void)
 {
 	const char *pipe = secure_getenv(PIPE_ENV);

@@ -11,9 +11,10 @@
  * - Parameters of other sizes are skipped.
  *
  * For each parameter the shim keeps the size of the last pointer's allocation. It asks the driver
- * again for another pointer, after a call that may free memory, and after USES uses, because memory
- * can be freed in stream order. An outdated size only makes a prediction worse. The shim holds no
- * lock while it asks the driver. */
+ * again in three cases: for another pointer, after a call that may free memory, and after USES
+ * uses. The last case covers memory that is freed in stream order, which the shim does not notice.
+ * An outdated size only makes a prediction worse. The shim holds no lock while it asks the
+ * driver. */
 #include "shim/managed.h"
 
 #include <stdatomic.h>

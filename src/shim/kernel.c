@@ -183,9 +183,9 @@ static void forget_module(struct module *m, forms *ret_gone)
 
 		if (map_get(&here()->kernels, k->handle) == k)
 			map_put(&here()->kernels, k->handle, NULL);
-		/* Another thread may be making the form. `gone` keeps it from using the kernel's
-		 * handles again. The wait here is short, because the thread does not use them while
-		 * the assembler (the separate compiler process) runs. */
+		/* Another thread may be making the form. `gone` keeps that thread from using the
+		 * kernel's handles again. The wait here is short, because the thread does not use
+		 * the handles while the assembler (the separate compiler process) runs. */
 		k->gone = true;
 		while (k->held)
 			pthread_cond_wait(&kernel_done, &kernel_lock);

@@ -116,9 +116,9 @@ void kernel_also(void *handle, void *known);
 /* Returns the record of the kernel with this handle, and makes one if there is none. Returns NULL
  * if memory is exhausted. */
 struct kernel *kernel_of(void *handle);
-/* Returns the kernel's preemptible form, or NULL while the form is being made. All launches of a
- * program together wait for forms for at most 20 ms (or HEDDLE_FORM_WAIT_MS), which is the time
- * that cached forms take to load. */
+/* Returns the kernel's preemptible form, or NULL if it is still being made. May wait for the form.
+ * All launches of a program together wait for at most 20 ms (or HEDDLE_FORM_WAIT_MS), which is
+ * enough to load forms from the cache. */
 struct form *kernel_form(struct kernel *k);
 void kernel_await_none(void); /* waiting launches continue unmanaged */
 /* Makes one of the form-making threads call remember_write for the kernel. Returns false if the
@@ -167,8 +167,9 @@ void rewrite_forget(void); /* likewise, of the closer */
 CUfunction rewrite_closer(void);
 
 /* Changes code that names a module variable, so that it reads the variable's original address from
- * an array in the form (globals.c). Loads from a .const variable stay .const, so that passes
- * recognise them; pass_leave_const runs later. */
+ * an array in the form (globals.c). Loads from a .const variable stay .const, because the passes
+ * that run afterwards treat such loads specially. pass_leave_const turns them into global loads at
+ * the end. */
 int globals_bake(
 	struct ptx_module *m, const struct kernel *k, struct vars *ret, struct diag_list *diags);
 /* Returns true if all variables exist and have the alignment that the form's text assumes. */

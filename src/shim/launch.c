@@ -2,7 +2,8 @@
  * Copyright 2026 The heddle authors */
 
 /* Launches a kernel: managed if possible, otherwise passed on to the driver and counted. The
- * callers have already determined which default stream is meant. */
+ * callers have already determined whether the default stream means the legacy or the per-thread
+ * one. */
 #include "shim/admit.h"
 #include "shim/record.h"
 

@@ -105,8 +105,8 @@ void launches_reap(unsigned at_most)
 	for (at = 0; at < launches()->n_active && at_most; at_most--) {
 		struct managed *m = &launches()->at[launches()->active[at]];
 
-		/* Before `launched` is set, the slot may still describe the slot's previous
-		 * launch. */
+		/* Before `launched` is set, the slot may still describe its previous launch, and
+		 * is_done would return true because of that one. */
 		if (m->launched && !m->resuming && is_done(m)) {
 			learn_duration(m);
 			tell_span(m);

@@ -235,7 +235,9 @@ static void ask_for_form(struct kernel *k)
 {
 	pthread_mutex_lock(&kernel_lock);
 	if (atomic_load(&k->state) == KERNEL_NEW) {
-		/* The threads that read the queue need the lock, so they see KERNEL_BUSY. */
+		/* The kernel is in the queue before its state is KERNEL_BUSY. But the threads that
+		 * read the queue need the lock, which this thread holds. So they see
+		 * KERNEL_BUSY. */
 		if (enqueue(k))
 			atomic_store(&k->state, KERNEL_BUSY);
 		else

@@ -216,7 +216,8 @@ static void fill_slot(
 	strncpy(w->name, k->name, sizeof(w->name) - 1);
 	w->name[sizeof(w->name) - 1] = 0;
 	/* Store `state` before the shim reads `watch`. heddled uses the opposite order: it sets
-	 * `watch` before it reads the slots. */
+	 * `watch` before it reads the slots. So the shim sees `watch`, or heddled sees the
+	 * launch. */
 	__atomic_store_n(&w->state, WIRE_SLOT_SUBMITTED, __ATOMIC_SEQ_CST);
 }
 

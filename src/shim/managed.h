@@ -25,9 +25,11 @@ struct stream {
 	_Atomic unsigned ended;       /* and those that were */
 	_Atomic unsigned gave_up;     /* see patience.c */
 	/* Used by follow.c. `opaque` counts the stream's unmanaged launches since the last event.
-	 * The other fields are guarded by follow.c's lock: those of the launches that heddled
-	 * limits, the time of the first of them, the number of events in flight, and the last
-	 * completed event. */
+	 * follow.c's lock guards the other four fields:
+	 * - batch, began_ns: the launches since the last event whose time heddled limits, and the
+	 *   time of the first of them
+	 * - events: the number of events in flight
+	 * - passed: the last event that has completed */
 	_Atomic uint32_t opaque;
 	struct cost_batch batch;
 	uint64_t began_ns;
@@ -85,8 +87,8 @@ void resume_return_channels(void); /* stream_give_back for channels that are no 
 void resume_leave_channels(void);
 void resume_forget(void); /* it has ended, and the streams of the rounds with it */
 /* Lets all launches run without a daemon: raises the quotas of preempted launches, and of launches
- * that begin. Call repeatedly, because the page may show only later that a launch began with
- * smaller quotas. */
+ * that begin. Call this repeatedly: a launch may have begun with the quotas from before the first
+ * call, and the page may show that only later. */
 void managed_take_over(void);
 bool managed_any_stopped(void); /* by any daemon, or by the first quotas */
 void managed_forget(void);      /* the context is broken or gone: nothing will ever complete */

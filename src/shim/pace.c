@@ -27,8 +27,9 @@
  * and 4.9 % more in claims of 26 us. */
 #define STRETCH_NS 2500
 #define WORTH      0.02
-/* Penalty for making a preempting tenant wait: the cost of a claim that takes the whole target
- * time, as a fraction of the block's own time. */
+/* The penalty for making a preempting tenant wait. If a claim takes the whole target time, each of
+ * its blocks counts as taking longer by this fraction; for a shorter claim the fraction is smaller
+ * in proportion. */
 #define PRICE    0.0108
 #define HOPELESS 1.25 /* a form that is slower by this factor is not tried further */
 #define FORGETS  1.02 /* the best seen counts, forgotten slowly */
@@ -126,7 +127,8 @@ static bool may_fit(double ns, uint64_t workers, double target, unsigned i)
 }
 
 /* Returns the best claim size among those that were measured and are within the target time. If
- * none is, returns the smallest size that was measured. */
+ * none is, returns the smallest size that was measured. The next larger size may exceed the target
+ * time a little if it is clearly faster (STRETCH_NS, WORTH). */
 static unsigned best_at(const struct pace *p, uint64_t workers, double target)
 {
 	unsigned at = least_tried(p);
@@ -178,7 +180,8 @@ static unsigned to_try(const struct pace *p, uint64_t workers, double target, un
 }
 
 /* Returns a neighbour of the best size to measure again, because its only measurement may have been
- * disturbed. */
+ * disturbed: by turns the next larger and the next smaller size. Returns the best size itself if
+ * that neighbour was never measured. */
 static unsigned size_to_retry(const struct pace *p, unsigned best)
 {
 	bool up = p->launches / RETRY_EVERY % 2;

@@ -25,7 +25,7 @@ static uint32_t occupancy(const struct form *f, uint32_t threads, uint32_t share
 }
 
 /* Raises the form's limit of dynamic shared memory as far as the device allows. Returns the limit
- * in bytes. Call under the form's lock. */
+ * in bytes, or 0 if the driver does not report it. Call under the form's lock. */
 static uint32_t raise_limit(struct form *f)
 {
 	CUfunction_attribute which = CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES;

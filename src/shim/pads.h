@@ -27,7 +27,7 @@ struct form;
 void pads_find(struct form *f, uint32_t threads, uint32_t shared, struct pads *ret);
 /* Returns the number of blocks per SM to use for this quota; 0 means as many as fit. If padding
  * cannot reach the quota exactly, uses the next smaller number, or else the smallest possible one.
- * Sets `least` and `more` of the arguments to the range of quotas for which this number is
+ * Sets io->least and io->more: for all quotas from least to least + more, this number is
  * correct. */
 uint32_t pads_choose(const struct pads *p, uint32_t quota, struct ctl_args *io);
 /* Returns the smallest quota above 0, because a grid has the same padding on all SMs. Returns 0 if

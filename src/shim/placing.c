@@ -8,8 +8,9 @@
  *
  * So the shim loads code only while nothing runs, and holds new launches for the milliseconds that
  * loading takes. If something always runs, the shim first holds new launches for a while, so that
- * running work completes. A kernel that waits for its program does not complete. Then the shim
- * releases the launches and tries again later, in the end once a minute. */
+ * running work completes. But a kernel that waits for something from its program does not complete.
+ * Then the shim releases the launches and tries again later. The pauses between these attempts grow
+ * to a minute. */
 #include "shim/placing.h"
 #include "shim/compile.h"
 #include "shim/follow.h"
@@ -97,10 +98,11 @@ static void open_launches(void)
 	pthread_cond_broadcast(&here()->changed);
 }
 
-/* Defines a wrapper of a driver function. While the shim holds launches back to load code, it holds
- * calls of this function as well. Such a call can stop its stream until the program does something
- * more, and the driver would wait for that stream. (Stock drivers disable the variants from before
- * CUDA 11.7.) */
+/* Defines a wrapper of a driver function that makes a stream wait for a value in memory, for
+ * another program's semaphore, or for code of this program. Such a call can stop its stream until
+ * the program does something more, and a driver call that loads code would wait for that stream. So
+ * while the shim holds launches back to load code, it holds these calls as well. The variants of
+ * these functions from before CUDA 11.7 need no wrapper, because stock drivers disable them. */
 #define HELD(symbol, params, args)                 \
 	SHIM_API CUresult symbol params;           \
 	CUresult symbol params                     \

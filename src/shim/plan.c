@@ -144,8 +144,10 @@ struct form *plan_form(struct form *f, const struct launch *l, uint64_t total)
 	return second ? f->other : f;
 }
 
-/* Returns true if the launch is queued behind others in its stream. A waiting tenant of higher
- * priority waits as long for a queue of short launches as for one long launch. */
+/* Returns true if the launch is queued behind others in its stream, and another tenant may have to
+ * wait for them. (No tenant waits if heddled does not watch this one, or if this one has high
+ * priority.) A waiting tenant of higher priority waits as long for a queue of short launches as for
+ * one long launch. So a queued launch is managed even if it is short. */
 static bool is_queued(const struct launch *l)
 {
 	const struct stream *s;

@@ -83,8 +83,8 @@ static void *shim_ours(const char *name, void *fn, int version, uint64_t flags)
 	const char *form;
 
 	pthread_once(&once, find_real);
-	/* The driver usually returns the same address that it exports, which identifies the
-	 * function without a guess. */
+	/* The driver usually returns the address that it also exports under the function's symbol.
+	 * So the address identifies the function without a guess. */
 	for (size_t i = 0; i < ARRAY_LEN(handled); i++) {
 		if (handled[i].real == fn)
 			return handled[i].ours;

@@ -389,7 +389,8 @@ static bool is_near(const struct recording *x, uint64_t v)
 }
 
 /* Searches region i for addresses, and adds a region for each allocation that one of them points
- * into. */
+ * into. Also records the offset of the first address. Stops early after ASKED_MOST values that
+ * looked like addresses and were none. */
 static bool follow_pointers(struct recording *x, size_t i)
 {
 	const uint8_t *at = x->regions.at[i].before;

@@ -5,10 +5,11 @@
  * the quotas and settings in it. Without a daemon, the agent thread writes them. From the next
  * HELLO on, a daemon writes them again, whether it has replied or not.
  *
- * So the agent repairs values that a daemon left half-written when it died, and values that a
- * stalled daemon writes late. The next daemon then writes all values anew. Between HELLO and its
- * reply the shim holds no launch back (shim->dead). If the new daemon has already preempted a
- * launch by then, the shim still launches workers for it, and these exit at once. */
+ * Without a daemon, the agent repairs two kinds of values: those that a daemon left half-written
+ * when it died, and those that a stalled daemon writes late. The next daemon then writes all values
+ * anew. Between HELLO and its reply the shim holds no launch back (shim->dead). If the new daemon
+ * has already preempted a launch by then, the shim still launches workers for it, and these exit at
+ * once. */
 #include "shim/rejoin.h"
 
 #include <errno.h>

@@ -63,9 +63,9 @@ void resume_after_fork(void)
 	pthread_mutex_init(&helpers()->lock, NULL);
 }
 
-/* Returns true if the launch's grid has padding. The padding of a grid is fixed for one quota. If
- * the launch finds another quota or none when it begins, its blocks exit, although heddled has sent
- * no quotas for this launch. */
+/* Returns true if the launch's grid has padding. A grid's padding is right for one quota only. The
+ * quota that holds when the launch begins may be another one, or there may be none. Then the blocks
+ * exit, even if heddled has sent no quotas for this launch. */
 static bool is_padded(const struct managed *m)
 {
 	return m->guard && m->padded != m->shared;
@@ -96,8 +96,9 @@ static uint64_t wants_round(struct managed *m, uint32_t *ret_drains, uint32_t *r
 		m->drains = *ret_drains;
 	if (*ret_drains != m->drains) {
 		/* If workers run one after another, each one exits as the last, so each one reports
-		 * a drain. Late workers do the same. So after each grid of workers that made no
-		 * progress, wait longer before the next one. */
+		 * a drain. Late workers do the same. A new grid for each such drain could repeat
+		 * this endlessly. So after each grid of workers that made no progress, wait longer
+		 * before the next one. */
 		rest = (uint64_t)SOON_NS << MIN(m->idle_rounds, 8u);
 		return m->idle_rounds < 2 || since >= rest ? 0 : rest - since;
 	}
@@ -207,9 +208,11 @@ static bool leaves_helper(void)
 	return n > 1;
 }
 
-/* Returns the number of hardware blocks in the next grid, without its relay. In the guard form, a
- * block exits without work on an SM whose quota is 0. If the grid had only as many blocks as are
- * left to run, all of them could land on such SMs each time. So such a grid fills the device. */
+/* Returns the number of hardware blocks in the next grid, without its relay. For workers, this is
+ * the launch's number of workers, but at most the number of blocks that are left to run. In the
+ * guard form, a block exits without work on an SM whose quota is 0. If the grid had only as many
+ * blocks as are left to run, all of them could land on such SMs each time. So a grid of the guard
+ * form fills the device if some quota is 0. */
 static uint64_t blocks_for(const struct managed *m, uint64_t left)
 {
 	const uint8_t *quota = slot_of(m)->host.quota;

@@ -91,8 +91,8 @@ enum shim_mode {
 struct shim {
 	_Atomic int mode;
 	_Atomic bool dead; /* no daemon decides: all is granted, launches are unmanaged */
-	/* No daemon is connected, and no HELLO has been sent to a new one. The shim itself writes
-	 * the whole page. */
+	/* true if no daemon is connected, and no HELLO has been sent to a new one; then the shim
+	 * itself writes the whole page */
 	_Atomic bool alone;
 	_Atomic unsigned joins; /* HELLOs so far */
 	struct wire_page *page;

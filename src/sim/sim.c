@@ -236,8 +236,8 @@ static void launch_workers(struct sim *s, const struct sim_event *e)
 		return;
 	if (e->l->answering && e->value) {
 		e->l->answering = false;
-		/* The engine has revoked the grant meanwhile. Launch no workers now: the next grant
-		 * launches them. */
+		/* The engine has revoked the grant meanwhile. Launch no workers now, and count the
+		 * last drain as not answered, so that the next grant launches them. */
 		if (!e->l->granted) {
 			e->l->answered = e->l->drains - 1;
 			return;
@@ -442,8 +442,10 @@ static void give_number(struct sim_tenant *t, uint32_t sm)
 		t->number[sm] = ++t->n_numbers;
 }
 
-/* Gives numbers to SMs. If a tenant has no workers on the device, it numbers all SMs that have
- * space for one of its workers. Any other SM gets its number when a worker starts there. */
+/* Gives numbers to SMs when a worker starts on SM `sm`. If the tenant had no workers on the device,
+ * its old numbers are dropped first. Then all SMs get new numbers, or with numbering=own only those
+ * that have space for one of the tenant's workers. Any other SM gets its number when a worker
+ * starts there. */
 static void number_sms(struct sim *s, struct sim_launch *l, uint32_t sm)
 {
 	struct sim_tenant *t = l->tenant;

@@ -142,8 +142,8 @@ static uint64_t read_time_of(
 	return t;
 }
 
-/* Returns the index (0 or 1) in `words` of the text after "key=". If the line does not have the
- * key, returns `otherwise`. */
+/* Returns the index (0 or 1) in `words` of the text after "key=". Any other text is an error. If
+ * the line does not have the key, returns `otherwise`. */
 static bool read_choice(struct sim_reader *r, struct sim_words *w, const char *key,
 	const char *const words[2], bool otherwise)
 {

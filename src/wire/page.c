@@ -86,7 +86,8 @@ int wire_page_map(int fd, struct wire_page **ret)
 	return 0;
 }
 
-/* Accept only files of tmpfs. In a hugetlbfs file, pages can be missing when they are accessed. */
+/* Accept only files of tmpfs. In a hugetlbfs file, a page can be missing when it is accessed, and
+ * heddled would then get the signal SIGBUS. */
 int wire_page_adopt(int fd, struct wire_page **ret)
 {
 	struct statfs fs;

@@ -124,7 +124,8 @@ struct wire_slot {
 	uint32_t pad[5];
 };
 
-/* While nothing is held, `allowed` is this far beyond the number of submitted launches. */
+/* While heddled does not hold the tenant, `allowed` is this far beyond the number of submitted
+ * launches, so that no launch waits. */
 #define WIRE_FAR_AHEAD (1u << 30)
 
 struct wire_page {

@@ -107,7 +107,7 @@ struct wire_kernel {
 	uint32_t n_costs;
 	uint32_t n_errors;             /* number of predictions for shapes that had never run: */
 	float error_mean, error_worst; /* their relative errors */
-	/* element i: time per block of an SM that runs i + 1 blocks; 0: not known */
+	/* element i: an SM's time for one block, while i + 1 blocks share the SM; 0: not known */
 	float curve_ns[WIRE_PER_SM];
 	char name[64], device[64], driver[32];
 };
