@@ -20,6 +20,6 @@ sed -e "/^@VERBS@/ {
 }" "$3" >"$tmp/source"
 "$1" <"$tmp/source" >"$tmp/page" # (in a pipe its failure would be lost)
 awk '
-	!/^[.\x27]/ { gsub(/\\-/, "-"); gsub(/-/, "\\-") } # a minus, where no line ends
+	!/^[.\x27]/ && !/^\\h\x27/ { gsub(/\\-/, "-"); gsub(/-/, "\\-") } # a minus, where no line ends
 	{ print }
 	/^\.TH / { print ".nh"; print ".ad l" }' "$tmp/page"

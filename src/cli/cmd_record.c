@@ -18,6 +18,7 @@
 #include "base/file.h"
 #include "cli/cli.h"
 #include "cli/corun/recording.h"
+#include "cli/run_watch.h"
 #include "cli/steer.h"
 #include "wire/wire.h"
 
@@ -123,9 +124,7 @@ static int run_program(struct recorder *x, int *ret_status)
 	if (child == 0) {
 		sigaction(SIGINT, &interrupt, NULL);
 		sigaction(SIGQUIT, &quit, NULL);
-		execvp(x->c->operands[0], x->c->operands);
-		cli_error(x->c, NULL, "%s: %s", x->c->operands[0], strerror(errno));
-		_exit(errno == ENOENT ? 127 : 126);
+		_exit(run_exec(x->c));
 	}
 	while (child > 0 && waitpid(child, ret_status, 0) < 0 && errno == EINTR)
 		;

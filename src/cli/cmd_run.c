@@ -134,8 +134,18 @@ static bool can_be_reached(const struct cli *c)
 
 int run_exec(const struct cli *c)
 {
-	execvp(c->operands[0], c->operands);
-	return errno == ENOENT ? NOT_FOUND : NOT_EXECUTABLE;
+	const char *name = c->operands[0];
+	char hint[300];
+	int error;
+
+	execvp(name, c->operands);
+	error = errno;
+	snprintf(hint, sizeof(hint), "./%.200s is in this folder", name);
+	if (error == ENOENT && !strchr(name, '/'))
+		cli_error(c, access(name, F_OK) == 0 ? hint : NULL, "%s: not found in PATH", name);
+	else
+		cli_error(c, NULL, "%s: %s", name, strerror(error));
+	return error == ENOENT ? NOT_FOUND : NOT_EXECUTABLE;
 }
 
 static int run_run(struct cli *c)
@@ -161,14 +171,12 @@ static int run_run(struct cli *c)
 		return r < 0 ? fail_with(c, NULL, "out of memory") : r;
 	if (cli_has(c, "verbose"))
 		return run_watched(c);
-	r = run_exec(c);
-	cli_error(c, NULL, "%s: %s", c->operands[0], strerror(errno));
-	return r;
+	return run_exec(c);
 }
 
 static const struct cli_option options[] = {
 	{'p', "priority", "high|normal|low", "scheduling priority (default: normal)"},
-	{'w', "weight", "N", "share among programs of the same priority, 1 to 1000 (default: 1)"},
+	{'w', "weight", "N", "weight: its share of time under policy ffs, 1 to 1000 (default: 1)"},
 	{0, "class", "NAME", "name of a group, which heddle ps shows"},
 	{0, "device", "cpu|cuda|auto",
 		"the virtual GPU, or the GPU (default: the GPU); cuda:1: the second one"},

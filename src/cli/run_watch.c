@@ -328,13 +328,9 @@ static int end_like(int status)
 
 static void become_program(const struct cli *c, const struct sigaction old[])
 {
-	int r;
-
 	for (unsigned i = 0; i < ARRAY_LEN(passed); i++)
 		sigaction(passed[i], &old[i], NULL);
-	r = run_exec(c);
-	cli_error(c, NULL, "%s: %s", c->operands[0], strerror(errno));
-	_exit(r);
+	_exit(run_exec(c));
 }
 
 int run_watched(struct cli *c)

@@ -8,7 +8,7 @@
 #include "cli/cli.h"
 
 /* Replaces this process with the program named by the operands (exec). Returns only after a
- * failure, with the exit status, and with errno set. */
+ * failure, which it reports. The result is the exit status. */
 int run_exec(const struct cli *c);
 /* Starts the program, passes on signals meant for it, waits, and reports. If a signal ended the
  * program, this process ends by the same signal. Otherwise returns the program's exit status. */

@@ -42,6 +42,7 @@ for name in heddle.1 heddled.8 heddle-environment.7 heddle.3; do
 	for width in 50 66 80 120; do
 		page "$width" "$build/man/$name" >"$dir/text"
 		[ -s "$dir/text" ] || fail "$name: nothing at $width columns"
+		! grep -n "04'" "$dir/text" || fail "$name: a broken item of a list at $width columns"
 		! grep -n '[[:alnum:]][-‐]$' "$dir/text" || fail "$name: cut in two at $width columns"
 		while read -r word; do
 			grep -qwF -e "$word" "$dir/text" || fail "$name: no $word at $width columns"

@@ -281,7 +281,7 @@ try() {
 	'cp build/examples/rt/shared/vecadd .') ends && [ -x vecadd ] ;;
 	'nvcc -cudart shared examples/rt/vecadd.cu -o vecadd') with_nvcc ;;
 	'heddle run --device cpu -- ./vecadd') laptop ends && says '^1 launches: 0 of 1000000 sums wrong$' ;;
-	'heddle run --device cpu -p low -- ./vecadd 500 &')
+	'heddle run --device cpu -p low -- ./vecadd 2000 &')
 		laptop stays "$dir/low.out"
 		await 120 sh -c 'heddle ps | grep -q "[0-9]%.* _Z6vecadd"' || fail "$command: $(heddle ps)"
 		;;

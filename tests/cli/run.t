@@ -17,7 +17,7 @@ What fails before the program begins, as env(1) says it:
   heddle run: error: ./nowhere: No such file or directory
   [127]
   $ heddle run -- no-such-program-anywhere
-  heddle run: error: no-such-program-anywhere: No such file or directory
+  heddle run: error: no-such-program-anywhere: not found in PATH
   [127]
   $ : > plain; heddle run -- ./plain
   heddle run: error: ./plain: Permission denied
