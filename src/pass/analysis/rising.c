@@ -61,10 +61,11 @@ struct search {
 	bool loads, observes;
 	const struct ptx_stmt *load;     /* the first load in the slice, if `loads` */
 	const struct ptx_stmt *waits_at; /* the load that the loop waits for */
-	/* The slice loads from shared memory, so stores to shared memory belong to it, too. */
+	/* True if the slice loads from shared memory. Then stores to shared memory belong to the
+	 * slice, too. */
 	bool by_shared;
-	/* The slice contains stores to shared memory. Their inputs count if they are volatile or
-	 * atomic. */
+	/* True if the slice contains stores to shared memory. Then a load counts only if it is
+	 * volatile or atomic. */
 	bool via_shared;
 	uint32_t stmt;
 	int error;
@@ -469,7 +470,8 @@ static bool mark_progress(struct search *s)
 	return any;
 }
 
-/* Returns whether control can return to a block within the loop without making progress. */
+/* Returns whether control can go from a basic block through the loop back to that block without
+ * making progress. */
 static bool goes_round(struct search *s, uint32_t block)
 {
 	uint32_t depth = 0;

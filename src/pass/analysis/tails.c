@@ -14,7 +14,8 @@
 struct search {
 	struct pass_facts *facts;
 	const struct cfg *g;
-	/* by basic block: whether it contains a barrier; whether code after it may reach one */
+	/* by basic block: holds: whether the block contains a barrier; ahead: whether code after
+	 * the block may reach a barrier */
 	uint8_t *holds, *ahead;
 	uint32_t *depth; /* number of open braces at each statement */
 	uint32_t *stack; /* blocks still to visit */

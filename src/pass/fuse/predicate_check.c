@@ -159,8 +159,8 @@ static bool take_added(struct checking *c, const struct ptx_stmt *s)
 	return true;
 }
 
-/* Returns the next statement of the new body, from *io_at on, that runs. It gets the guard that the
- * kernel gave it. NULL: there is none. */
+/* Returns the next statement of the new body, from *io_at on, that runs. The returned statement has
+ * the guard that it had in the original kernel. NULL: there is none. */
 static const struct ptx_stmt *next_now(
 	struct checking *c, uint32_t *io_at, uint32_t end, struct ptx_stmt *ret)
 {

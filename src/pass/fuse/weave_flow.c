@@ -170,8 +170,8 @@ static int join_carry(struct flowing *x, const struct ptx_stmt *s, size_t block_
 }
 
 /* Joins into one unit all units from the multiplication at statement `from`, which ptxas may
- * contract with an addition in the last unit. ptxas must see the same code between the two as in
- * the kernel. */
+ * contract with an addition in the last unit. Whether ptxas contracts the two depends on the code
+ * between them, so that code must be the same as in the original kernel. */
 static void join_sum(struct weave_flow *f, uint32_t from, size_t block_begins)
 {
 	size_t at = f->units.len - 1;
@@ -247,8 +247,8 @@ static void find_tails(struct weave_flow *f)
 }
 
 /* Finds the warp-uniform branches in the original kernel, as the verifier does. A register with one
- * definition in the original kernel can have several in the rewritten body, where the analysis
- * would find less. */
+ * definition in the original kernel can have several in the rewritten body, so in the rewritten
+ * body the analysis would find fewer such branches. */
 static int find_whole(struct arena *a, const struct pass_kernel *from, struct weave_flow *f)
 {
 	const struct ptx_func *plain = ptx_find_func(from->m, from->name);

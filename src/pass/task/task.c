@@ -2,15 +2,15 @@
  * Copyright 2026 The heddle authors */
 
 /* Kernels' bodies as tasks in one entry (task.h; emit_task.c has the code around them). A warp
- * finds the ids, barrier, shared memory and parameters of its block in its record and row. Code
- * before the body loads those that the body reads into registers.
+ * finds the ids, barrier, shared memory and parameters of its block in its record and row. If a
+ * body reads some of these values, code before the body loads them into registers.
  *
  * If a block fills its last warp only in part, extra threads fill the rest and return at once. They
  * add early exits to kernels that had none. So the pass makes this form only for tasks that need it
  * (pass_task.partly).
  *
- * Each warp executes bar.warp.sync before each barrier here. The body is inside a loop that polls a
- * word, and ptxas cannot know that whole warps leave that loop. */
+ * Each warp executes bar.warp.sync before each barrier of a body. The body is inside a loop that
+ * polls a word in shared memory, and ptxas cannot know that whole warps leave that loop. */
 #include "pass/analysis/tables.h"
 #include "pass/task/emit_task.h"
 #include "pass/virtual/emit.h"
