@@ -21,7 +21,8 @@
 #include <errno.h>
 
 #define MOVING 8u /* weight of a ratio's mean, in spells */
-/* a measurement that differs from the prediction by more counts as this factor */
+/* a measurement that differs from the prediction by more than this factor counts as differing by
+ * exactly this factor */
 #define MOST_OFF 8.0
 
 /* Blocks per ns. At least one count must be measured. */

@@ -8,7 +8,8 @@
 
 /* heddled does not schedule copies. But if tenants share the device by time slices, a copy shortly
  * after a launch, such as the copy of its results, costs two more changes between tenants (H200:
- * 140 us each). heddled avoids this if tenants of lower priority wait for that time. */
+ * 140 us each). To avoid these changes for a tenant that usually copies after its work, heddled
+ * keeps the device for that tenant for COPY_NS, if the work that waits has a lower priority. */
 #define COPY_NS       30000u
 #define ALL_COPIES_NS 150000u /* limit for several copies in a row */
 #define COPIES_ENOUGH 2u

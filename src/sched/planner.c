@@ -408,8 +408,8 @@ static uint8_t checked_quota(
 		return CTL_NO_QUOTA;
 	}
 	fit = blocks_that_fit(r, l);
-	/* An empty SM counts as holding one block, even if the stated size of the block does not
-	 * fit. */
+	/* One block is assumed to fit on an empty SM, even if the stated size of the block says
+	 * that it does not. */
 	if (!fit && r->blocks == s->o.blocks_per_sm)
 		fit = 1;
 	if (q > fit) {

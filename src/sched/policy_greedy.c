@@ -12,11 +12,11 @@
  * are tried, and then measured. The remaining time is equation 1. Priorities do not count.
  *
  * A kernel whose last block has begun needs no more space, and its space becomes free as its blocks
- * end. It is left out, so that others are launched while it ends (section 3.3).
+ * end. Such a kernel is left out, so that others are launched while it ends (section 3.3).
  *
  * If tenants cannot run side by side, only launches of one tenant share the device: the tenant
- * whose launch came first. The option pairs=on does the same to tenants that are slower side by
- * side. */
+ * whose launch came first. With the option pairs=on, tenants that are predicted to be slower side
+ * by side do not share the device, either. */
 #include "ages.h"
 #include "base/base.h"
 #include "curve.h"

@@ -83,8 +83,8 @@ static inline uint32_t quota_count(const struct quota *q)
 	return sms_count(&set);
 }
 
-/* Returns the number of workers that may stay on all SMs together, if an SM holds workers_per_sm of
- * them. */
+/* Returns the number of workers that may stay on all SMs together, if workers_per_sm workers fit on
+ * an SM. */
 static inline uint32_t quota_workers(const struct quota *q, uint32_t workers_per_sm)
 {
 	uint32_t n = 0;

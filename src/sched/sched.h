@@ -2,7 +2,7 @@
  * Copyright 2026 The heddle authors */
 
 /* The scheduling engine: it gets events and returns decisions. The engine has no clock, no I/O and
- * no threads. Events that need the time bring it, and it never falls. Events only update the
+ * no threads. Events that need the time bring it, and the time never falls. Events only update the
  * engine's state. sched_decide asks the policy once for all events since the last decision, and
  * sched_next returns the actions one by one. There is one engine for each device. sched_end and
  * sched_leave invalidate handles of launches and tenants. doc/protocol.md defines word, relay,
@@ -65,8 +65,9 @@ struct sched_options {
 
 struct sched_launch_info {
 	uint64_t id, kernel, total;
-	/* The launch has the guard form: it has the same count of blocks on all its SMs. For
-	 * another count it drains and its tenant launches the rest again. */
+	/* True if the launch has the guard form: it has the same count of blocks on all its SMs. To
+	 * get another count, the launch drains, and its tenant launches the remaining blocks
+	 * again. */
 	bool unranked;
 	/* The possible counts below the greatest: bit n for n blocks. 0: the launch obeys only
 	 * quota 0. */
@@ -80,8 +81,8 @@ struct sched_launch_info {
 
 int sched_create(const struct sched_options *o, const struct sched_policy *p, struct sched **ret);
 /* Changes options and policy from now on. The model and the properties of the device stay the same
- * (the device's limits, simultaneous, renumbers, max_launches). If the policy's options are too
- * long, they and the policy stay, too. */
+ * (the device's limits, simultaneous, renumbers, max_launches). If the new policy's options are too
+ * long, the old policy stays, with its old options. */
 void sched_reconfigure(struct sched *s, const struct sched_options *, const struct sched_policy *);
 void sched_destroy(struct sched *s);
 
@@ -140,7 +141,8 @@ void sched_copied(struct sched_tenant *t, uint64_t first_ns, uint64_t last_ns);
 /* Pins a tenant: the engine takes no SMs from its launches. SMs that were taken before are not
  * given back. */
 void sched_pin(struct sched *s, struct sched_tenant *t, bool pinned);
-/* Does the same as sched_pin. In addition, new launches begin with the quotas of the last ones. */
+/* Does the same as sched_pin. In addition, the quotas with which new launches of the tenant begin
+ * stay as they are, unless all of them are 0. */
 void sched_keep(struct sched *s, struct sched_tenant *t, bool kept);
 /* Learns the duration of a launch that was noticed only after its end. */
 void sched_learn(struct sched *s, const struct sched_launch_info *info, uint64_t ran_ns);
@@ -183,8 +185,9 @@ void *sched_tenant_user(const struct sched_tenant *t);
  * preempted launch is leaving, only its tenant is charged. The value never falls. */
 uint64_t sched_service(const struct sched_tenant *t);
 void *sched_launch_user(const struct sched_launch *l);
-/* Returns the quotas of the launch, one byte for each SM (quota.h). Bytes of SMs that the device
- * does not have are 0; if all others are equal, they have the same value. */
+/* Returns the quotas of the launch, one byte for each SM (quota.h). If all SMs of the device have
+ * the same quota, the bytes of SMs that the device does not have get this value, too. Otherwise
+ * those bytes are 0. */
 void sched_quotas(
 	const struct sched *s, const struct sched_launch *l, uint8_t ret_quota[CTL_MAX_SMS]);
 /* The quotas of the last SCHED_BEGIN. */

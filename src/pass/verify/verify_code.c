@@ -2,8 +2,9 @@
  * Copyright 2026 The heddle authors */
 
 /* Checks the statements that implement one instruction. They must be the same instruction on the
- * corresponding registers, and code that passes may insert before it. Registers of a kernel and of
- * the rewritten code correspond one to one. The first use of a register decides its counterpart. */
+ * corresponding registers, preceded only by code that passes may insert (may_precede). Registers of
+ * a kernel and of the rewritten code correspond one to one. The first use of a register decides its
+ * counterpart. */
 #include "pass/analysis/masks.h"
 #include "pass/analysis/unread.h"
 #include "pass/verify/verify_private.h"

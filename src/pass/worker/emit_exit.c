@@ -172,9 +172,13 @@ static const char gone[] =
  *
  * The worker counts itself in again while it reports. Otherwise the launch could complete
  * meanwhile, and the report would go to a slot that may belong to another launch by then. If the
- * launch has completed, the worker reports nothing. The last worker to exit from here reports again
- * if others have exited since it read the counts: workers (`gone`), or workers that reported an
- * older state and may have stored it later (`told`). */
+ * launch has completed, the worker reports nothing.
+ *
+ * The last worker to exit from here reports again if another worker has exited since it read the
+ * counts B_GONE and B_TOLD:
+ * - B_GONE counts workers that exited. One more worker has exited, so the report is out of date.
+ * - B_TOLD counts workers that left this code. Another worker may have read an older state but
+ *   stored its report later. */
 #define DRAINED                                                           \
 	"$hd_drained:\n"                                                  \
 	".pragma \"nounroll\";\n"                                         \
@@ -230,9 +234,10 @@ void pass_emit_exit(struct pass_writer *w)
 
 /* ---- the relay: the first warp of the hardware block that became the relay ----
  *
- * All lanes run this code together. Lanes synchronize with vote and shfl. A bar.warp.sync in this
- * code would make ptxas treat every warp of the kernel as divergent. Each lane executes its fence
- * before the vote. The store that publishes the quotas comes after the vote. */
+ * All lanes run this code together. Lanes synchronize with vote and shfl, because a bar.warp.sync
+ * in this code would make ptxas treat every warp of the kernel as divergent. Each lane executes its
+ * fence before the vote, and the store that publishes the quotas comes after the vote. So that
+ * store comes after the fences of all lanes. */
 /* Registers of the relay. A control word is a sequence number and the quotas that the host stored
  * before it.
  * - %hd_r6: lane; %hd_r7: number of lanes; %hd_r8: mask of these lanes
@@ -443,8 +448,8 @@ static const char relay_off[] = "setp.ne.u32 %hd_p1, %hd_r4, 2;\n"
 				"bra $hd_stay;\n"
 				"$hd_with_others:\n";
 
-/* If the host wrote a new control word meanwhile, that word would be lost. So the relay takes the
- * role of the relay again, unless another block has taken it. */
+/* If the host wrote a new control word meanwhile, that word would be lost if the relay exited now.
+ * So the relay takes the role of the relay again, unless another block has taken it. */
 static const char relay_again[] = "ld.volatile.global.u32 %hd_r0, [%hd_d3" H_SEQ ";\n"
 				  "setp.eq.u32 %hd_p1, %hd_r0, %hd_r9;\n"
 				  "@%hd_p1 bra $hd_looked;\n"

@@ -105,8 +105,8 @@ static const char claim_at[] = "ld.shared.v4.u32 {%hd_r2, %hd_r3, %hd_r4, %hd_r5
 	"setp.ne.u32 %hd_p1, %hd_r2, %hd_r3;\n"
 static const char check_claim[] = COMPARE_CLAIM FAIL_IF_P1;
 
-/* Makes the same check, but reports a corrupt claim by an invalid store. ptxas does not branch
- * around a store, so the following code does not wait for the loaded words. */
+/* Makes the same check as check_claim, but reports a corrupt claim by an invalid store. ptxas does
+ * not branch around a store, so the following code does not wait for the loaded words. */
 static const char check_claim_aside[] =
 	COMPARE_CLAIM "@%hd_p1 st.shared.u32 [hd_slot+8388000], %hd_r2;\n";
 
@@ -152,8 +152,8 @@ static void count_finished(struct pass_writer *w, const struct pass_place *at)
 }
 
 /* ---- claiming ---- */
-/* Adds the worker to the count of its SM. It stays counted until it exits. Uses %hd_r1 to %hd_r3,
- * %hd_d1. */
+/* Adds the worker to the count of its SM. The worker stays counted until it exits. Uses %hd_r1 to
+ * %hd_r3, %hd_d1. */
 static const char count_in[] = SM_ADDRESS "mov.u32 %hd_r2, 1;\n"
 					  "red.global.add.u32 [%hd_d1" B_WORKERS ", %hd_r2;\n"
 					  "add.u32 %hd_r2, %hd_r1, 1;\n"
@@ -268,8 +268,8 @@ static const char taken[] = "min.u32 %hd_r6, %hd_r6, %hd_r5;\n"
 			    "mov.u32 %hd_x, %hd_t;\n"
 			    "$hd_claimed:\n";
 
-/* Claims in grids of nearly 2^32 blocks or more, with all numbers in 64 bits. The division shifts
- * bit by bit, because this needs few registers (emit_ids.c). */
+/* Makes claims in grids of nearly 2^32 blocks or more (TICKETS_32), with all numbers in 64 bits.
+ * The division shifts bit by bit, because this needs few registers (emit_ids.c). */
 static const char claim_wide[] =
 	"ld.shared.u64 %hd_d2, " S_LAST64 ";\n"
 	"ld.param.u64 %hd_d3, " A_TOTAL ";\n"
