@@ -55,8 +55,8 @@ struct pass_kernel_info {
 	bool one_dimensional;
 	bool reads_shared_size; /* of its block: added dynamic shared memory would be visible */
 	bool keeps_masks;       /* exited lanes are removed from its member masks */
-	/* The order of its blocks (enum pass_order). It is row order if the kernel does not allow
-	 * the order that struct pass_options requests. */
+	/* The order of the kernel's blocks (enum pass_order). It is row order if the kernel does
+	 * not allow the order that struct pass_options requests. */
 	uint8_t order;
 };
 

@@ -76,7 +76,7 @@ struct ages {
 	uint32_t swaps; /* how often one of the two has left */
 	bool measured;
 	bool leaves;     /* one must leave, or has not returned yet: */
-	bool waits;      /* it gets no SM until the other one ends, which can use all SMs */
+	bool waits;      /* one gets no SM until the other one ends; that one can use all SMs */
 	uint32_t leaver; /* its index in `from` */
 };
 

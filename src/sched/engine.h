@@ -93,7 +93,7 @@ struct sched_tenant {
 	bool continues;    /* its unmanaged work has ended, and the program did not wait for that */
 	uint64_t burst_ns; /* start of the present burst of opaque work */
 	bool busy, worked; /* it has work now; it has had work */
-	/* a submitted launch did not arrive in time, and none has arrived since */
+	/* true if a submitted launch did not arrive in time, and none has arrived since */
 	bool late;
 	bool pinned; /* heddled takes nothing from its launches, */
 	bool kept;   /* nor from launches that begin now */

@@ -64,7 +64,7 @@ static bool resizes_next(const struct sched_launch *l)
 }
 
 /* Returns true if all blocks from before the last change of the count have left. That is certain
- * once more blocks have finished than the device can hold. */
+ * once more blocks have finished since the change than the device can hold. */
 static bool is_resized(const struct sched *s, const struct sched_launch *l)
 {
 	uint64_t there = (uint64_t)l->k.workers_per_sm * s->o.n_sms;

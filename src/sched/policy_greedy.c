@@ -33,10 +33,11 @@
 /* Maximum number of launches for predictions, whose cost grows with the cube of the number. With
  * more launches nothing is predicted. */
 #define PREDICTED 8u
-/* Tenants begin to run side by side if that saves more than this part of the time, and stop if it
- * costs more than this part. Predicted durations have a mean error of 4.5 % (model/durations.c), so
- * a smaller difference means nothing. This also keeps a running pair together while its predictions
- * vary around equality. */
+/* Tenants begin to run side by side if that is predicted to save more than this part of the time
+ * that they take one after another. They stop if it is predicted to cost more than this part.
+ * Predicted durations have a mean error of 4.5 % (model/durations.c), so a smaller difference means
+ * nothing. The margin also keeps a running pair together while its predictions vary around
+ * equality. */
 #define MARGIN 0.05
 /* A launch waits for the last blocks of another launch if a block takes at most END_PART of the
  * waiting launch's own time. It waits at most as long as END_TIMES blocks take. */

@@ -12,7 +12,8 @@
 
 #include <string.h>
 
-/* an SM holds at most SCHED_PER_SM workers, so a quota of that many is no bound */
+/* the greatest quota that is a bound: an SM holds at most SCHED_PER_SM (32) workers, so 32 would be
+ * no bound */
 #define QUOTA_MAX 31u
 
 struct quota {

@@ -27,10 +27,11 @@ struct sched_options {
 	/* defaults: 2048, 32, 65536, 228 KiB */
 	uint32_t threads_per_sm, blocks_per_sm, regs_per_sm, shared_per_sm;
 	bool simultaneous, spatial, within_srt; /* see struct sched_view */
-	/* each program has its own numbers for SMs (engine.h: sched_tenant.renumbered) */
+	/* true if each program has its own numbers for SMs (engine.h: sched_tenant.renumbered) */
 	bool renumbers;
-	/* The caller calls sched_started. Then a tenant whose launch was granted SMs is charged for
-	 * the device only from the launch's next block on, or after SCHED_CHANGE_MAX_NS. */
+	/* True if the caller calls sched_started. Then a tenant whose launch was granted SMs is
+	 * charged for the device only from the launch's next block on, or after
+	 * SCHED_CHANGE_MAX_NS. */
 	bool tells_started;
 	uint32_t extra_sms; /* SMs given up beyond those that a waiting kernel needs */
 	/* maximum time for which the device waits for a tenant whose next work is expected

@@ -22,7 +22,8 @@ struct pass_callee {
 	bool barriers, warp_ops;      /* transitive; not the operations that need a whole warp */
 	bool observes;                /* volatile loads or atomics, transitive */
 	bool sizes;                   /* reads the size of its shared memory, transitive */
-	/* the function or a callee names shared variables or reads the size of shared memory */
+	/* true if the function or a callee names shared variables or reads the size of shared
+	 * memory */
 	bool shared;
 };
 

@@ -6,7 +6,8 @@
  * address of the other module faults. So memory must hold only function addresses of the program's
  * own module. A kernel stays unchanged if an address that it takes may leave its registers, or if
  * it may call an address that it did not take itself. (Tables of functions and virtual function
- * tables are variables. All kernels use the program's own variables.)
+ * tables are variables. All kernels use the variables of the program's own module, so these tables
+ * hold addresses of that module's functions.)
  *
  * For each register and .param variable of the kernel and its callees, a flow-insensitive analysis
  * finds whether it may hold an address that this code takes (TAKEN), and whether it may hold any

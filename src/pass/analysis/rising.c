@@ -52,7 +52,8 @@ struct search {
 	VEC(struct control) controls; /* sorted by block */
 	bool has_controls;            /* computed when a loop first needs them */
 	struct cfg_spans *spans;      /* computed when a loop first needs them */
-	/* by register: 1 + the header of the loop for which carried[] holds the result */
+	/* by register: 1 + the header of the loop for which is_carried computed carried[]; any
+	 * other number means that carried[] is not known for the present loop */
 	uint32_t *asked;
 	uint8_t *carried; /* and its result */
 	uint32_t header;
@@ -390,8 +391,9 @@ static bool is_set_once(const struct search *s, uint32_t reg)
 	return n == 1 && !uses;
 }
 
-/* Returns whether st only copies another register that holds the carried value. A selp counts as a
- * copy if the slice has an atomic or volatile access, because then other threads decide. */
+/* Returns whether st only copies another register that holds the carried value. If the slice has an
+ * atomic or volatile access, a selp counts as a copy, too, because then other threads can decide
+ * which value the selp chooses. */
 static bool copies_carried(const struct search *s, const struct ptx_stmt *st)
 {
 	unsigned n = st->mn->op == PTX_OP_mov                   ? 2

@@ -87,7 +87,7 @@ uint32_t weave_latency(const struct ptx_stmt *s);
  * if the kernel cannot be woven; *ret_why says why. The memory belongs to the arena. */
 int weave_flow_find(struct arena *a, struct kernels *x, unsigned k, const struct pass_kernel *from,
 	struct weave_flow *ret, struct pass_verdict *ret_why);
-/* Builds the nodes. Each block is cut into runs:
+/* Builds the nodes. Each basic block is cut into runs:
  * - threshold: a run ends before the unit with which it would exceed this many cycles. A unit
  *   counts at most SLICE_UNIT cycles here. A run has at least one unit. 0: no limit
  * - apart: a run also ends between a unit that waits for other warps and one that does not */

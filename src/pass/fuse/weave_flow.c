@@ -339,9 +339,10 @@ static uint32_t add_node(struct weave_flow *f, struct weave_node n)
 	return (uint32_t)f->nodes.len - 1;
 }
 
-/* Cuts a block's units into runs. A run ends before the unit with which it would exceed `threshold`
- * cycles; a unit counts at most SLICE_UNIT cycles, and 0 means no limit. With `apart`, a run also
- * ends between a unit that waits for other warps and one that does not. Returns the last run. */
+/* Cuts a basic block's units into runs. A run ends before the unit with which it would exceed
+ * `threshold` cycles; a unit counts at most SLICE_UNIT cycles, and 0 means no limit. With `apart`,
+ * a run also ends between a unit that waits for other warps and one that does not. Returns the last
+ * run. */
 static uint32_t add_runs(struct weave_flow *f, uint32_t b, uint64_t threshold, bool apart)
 {
 	struct weave_node n = {.kind = WEAVE_RUN, .from = f->run[b], .block = b};
@@ -385,8 +386,8 @@ static bool takes_whole(const struct weave_flow *f, uint32_t b, const struct ptx
 	return f->u->reg[s->guard] >= CFG_WARP_UNIFORM && f->u->block[b] >= CFG_WARP_UNIFORM;
 }
 
-/* Describes the branch at the end of a block. next[] gets blocks, which become nodes later. Returns
- * false if the block only continues at *ret_next. */
+/* Describes the branch at the end of a basic block. next[] gets numbers of basic blocks, which are
+ * replaced by nodes later. Returns false if the block always continues at *ret_next. */
 static bool describe_end(
 	const struct weave_flow *f, uint32_t b, struct weave_node *ret, uint32_t *ret_next)
 {
@@ -445,8 +446,8 @@ static void make_if(const struct weave_flow *f, struct weave_node *n, uint32_t b
 		n->sync |= f->units.at[u].sync;
 }
 
-/* Returns whether the block is short enough for a node of kind WEAVE_IF, whose units are not cut. A
- * longer block is woven with more than one run of the other kernel. */
+/* Returns whether the basic block is short enough for a node of kind WEAVE_IF, whose units are not
+ * cut into several runs. A longer block is woven with more than one run of the other kernel. */
 static bool is_one_run(const struct weave_flow *f, uint32_t block, uint64_t threshold)
 {
 	uint64_t cycles = 0;

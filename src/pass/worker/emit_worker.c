@@ -117,8 +117,9 @@ static bool keeps_slot(const struct pass_place *at)
 }
 
 /* Returns whether the first warp that finishes a chunk claims the next one. It must not do so if
- * blocks may wait for each other. The claimed block would start only after the worker's other warps
- * have finished the present block, and that block may wait for the claimed one. */
+ * blocks may wait for each other: the claimed block would start only after the worker's other warps
+ * have finished the present block, and the present block may wait for the claimed one. Workers with
+ * early claims and merged workers use other code. */
 static bool first_claims(const struct pass_place *at)
 {
 	return keeps_slot(at) && !at->pull_ahead && !at->facts->rising_order && !at->merged;
