@@ -2,8 +2,8 @@
  * Copyright 2026 The heddle authors */
 
 /* The preemption pass and what hosts need to know of its result. A pass takes a PTX module and
- * returns a PTX module. It either transforms a kernel, or leaves the module unchanged and says why.
- * registry.h has all passes. */
+ * returns a PTX module. The pass either transforms a kernel, or leaves the module unchanged and
+ * says why. registry.h has all passes. */
 #ifndef HEDDLE_PASS_H
 #define HEDDLE_PASS_H
 

@@ -255,9 +255,9 @@ static bool is_arrival_pending(
 }
 
 /* Called after the launch that had to leave has left. The launch must return once the other launch
- * is on its SMs. Returns true if the other launch is not there yet and LATE_NS has not passed. An
- * SM changes its division of memory only when it has no block. So the order of arrival within a few
- * microseconds decides the division. */
+ * is on its SMs. Returns true if the other launch is not on its SMs yet and LATE_NS has not passed.
+ * An SM changes its division of memory only when it has no block. So the order of arrival within a
+ * few microseconds decides the division. */
 static bool is_return_pending(struct ages *a, uint64_t now_ns, uint32_t n_sms,
 	const struct age_launch *other, uint64_t *io_wake_ns)
 {

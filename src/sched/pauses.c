@@ -2,8 +2,8 @@
  * Copyright 2026 The heddle authors */
 
 /* Pauses between a program's work: how long they usually are, and whether heddled should keep the
- * device free until the program continues. Policies see such a wait as a pseudo launch
- * (SCHED_LINGER in views with lanes, HEDDLE_POLICY_EXPECTED in others). */
+ * device free until the program continues. Policies see this time as a pseudo launch (SCHED_LINGER
+ * in views with lanes, HEDDLE_POLICY_EXPECTED in other views). */
 #include "engine.h"
 
 /* heddled does not schedule copies. But if tenants share the device by time slices, a copy shortly

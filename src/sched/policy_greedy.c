@@ -39,8 +39,9 @@
  * nothing. The margin also keeps a running pair together while its predictions vary around
  * equality. */
 #define MARGIN 0.05
-/* A launch waits for the last blocks of another launch if a block takes at most END_PART of the
- * waiting launch's own time. It waits at most as long as END_TIMES blocks take. */
+/* A launch waits for the last blocks of another launch if one of those blocks takes at most
+ * END_PART of the waiting launch's own time. The launch waits at most as long as END_TIMES of those
+ * blocks take. */
 #define END_PART  0.05
 #define END_TIMES 2
 
@@ -103,8 +104,8 @@ static void estimate_durations(struct candidate *c)
 	for (uint32_t n = 1; n <= most; n++) {
 		if (k->curve_ns[n] != HEDDLE_POLICY_UNKNOWN)
 			per_count = (double)k->curve_ns[n] * n;
-		/* An impossible count gets the duration of the count below it. So it never looks
-		 * faster. */
+		/* An impossible count gets the duration of the count below it. So an impossible
+		 * count never looks faster than that one. */
 		c->ns[n] = can_have(k, n) || n == 1 ? per_count / n : c->ns[n - 1];
 	}
 }

@@ -3,7 +3,7 @@
 
 /* Facts about a kernel that do not depend on any one pass. pass_facts_find computes them once;
  * afterwards they are only read. struct pass_place (virtual.h) says what code a pass puts around
- * the kernel's body. Each pass decides itself whether it can use the kernel there. */
+ * the kernel's body. Each pass decides itself whether the kernel works inside that code. */
 #ifndef HEDDLE_PASS_BODY_H
 #define HEDDLE_PASS_BODY_H
 

@@ -78,8 +78,8 @@ static bool is_code(const struct ptx_opd *o)
 	return o->kind == PTX_OPD_SYM && o->sym && o->sym->kind == PTX_SYM_FUNC;
 }
 
-/* Returns which kinds of value (TAKEN, ELSE) an operand may have. A constant is not a function
- * address, so it has none of these kinds. */
+/* Returns which kinds of value (TAKEN, ELSE) an operand may have. A constant has neither kind,
+ * because it is not the address of a function. */
 static unsigned value_of(const struct flow *w, const struct ptx_opd *o)
 {
 	unsigned bits = 0;

@@ -631,7 +631,7 @@ static bool find_loop(struct search *s, uint32_t header)
 		add_to_loop(s, latch);
 	}
 	/* Walks backwards from the latches. The loop's other blocks are entered through the header
-	 * only, so the walk stops there. */
+	 * only, so the walk stops at the header. */
 	for (size_t i = 1; i < s->loop.len && !s->error; i++) {
 		const struct cfg_block *b = &g->at[s->loop.at[i]];
 

@@ -86,8 +86,8 @@ static uint32_t mark_tail(struct search *c, uint32_t to, uint8_t *in)
 	return n;
 }
 
-/* Returns whether the path can be duplicated. It must not begin inside a scope, because no jump can
- * lead into a scope. */
+/* Returns whether the path can be duplicated. The path must not begin inside a scope ({ … } in
+ * PTX), because no jump can lead into a scope. */
 static bool can_be_copied(const struct search *c, uint32_t to, const uint8_t *in)
 {
 	const struct cfg *g = c->g;

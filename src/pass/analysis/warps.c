@@ -123,9 +123,9 @@ static void check_barrier(struct sync_check *c, const struct ptx_stmt *s, uint8_
 		c->apart = true;
 }
 
-/* Returns whether the PTX ISA requires all threads of the warp to execute s. Its behaviour is
- * undefined if any thread has exited. So no lane has exited where s runs, and s waits for all
- * lanes. */
+/* Returns whether the PTX ISA requires all threads of the warp to execute s. The behaviour of such
+ * an s is undefined if any thread of the warp has exited. So no lane has exited where s runs, and s
+ * waits for all lanes. */
 bool pass_needs_whole_warp(const struct ptx_stmt *s)
 {
 	switch (s->mn->op) {
@@ -234,10 +234,10 @@ static bool has_warp_op(struct sync_check *c, uint32_t b)
 }
 
 /* Returns whether lanes that diverged and did not exit have reconverged at block `at`, as they do
- * on hardware. On hardware the other lanes exit, and ptxas reconverges the rest where it would
- * without the exit. In a worker the exiting lanes jump to the block's end, and ptxas may reconverge
- * the rest only there. activemask does not guarantee to return all lanes that could be active, but
- * programs rely on it. */
+ * on hardware. On hardware the other lanes exit, and ptxas reconverges the remaining ones where it
+ * would without the exit. In a worker the exiting lanes jump to the block's end, and ptxas may
+ * reconverge the remaining lanes only there. activemask does not guarantee to return all lanes that
+ * could be active, but programs rely on that. */
 static bool lanes_meet(struct sync_check *c, uint32_t at)
 {
 	const struct cfg *g = c->g;

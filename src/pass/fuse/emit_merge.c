@@ -109,8 +109,9 @@ static void put_kind(struct kernels *x, struct pass_writer *w)
 		x->n, ((1u << x->n) - 1) << OVER_BIT);
 }
 
-/* Chooses the kernel with which the worker starts. It is derived from the worker's number times the
- * golden ratio, so that workers start with different kernels, also successive workers of one SM.
+/* Chooses the kernel with which the worker starts. The choice is derived from the worker's number
+ * times the golden ratio, so that workers start with different kernels, also successive workers of
+ * one SM.
  *
  * In the orders that assign a kernel to each worker (ctl/merge.h), also computes the worker's
  * number %hd_mr2, from which put_kind chooses that kernel:
@@ -194,9 +195,10 @@ static void put_over(struct pass_writer *w, const char *reg)
 
 /* Chooses the next kernel from the counter that all workers share (CTL_STEAL_SHARED; KernelMerge,
  * figure 3a), puts it into %hd_mk, and goes to $hd_now_found. If this worker is finished with that
- * kernel, it increments the counter again, at most as many times as there are kernels. The limit is
- * needed because other workers increment the counter, too, so this worker might get the same kernel
- * each time. After that, it chooses the next kernel with which it is not finished. */
+ * kernel, the worker increments the counter again, at most as many times as there are kernels. The
+ * limit is needed because other workers increment the counter, too, so this worker might get the
+ * same kernel each time. At the limit, the worker takes the next kernel with which it is not
+ * finished. */
 static void put_draw(struct kernels *x, struct pass_writer *w)
 {
 	pass_emit(w,

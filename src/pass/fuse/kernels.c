@@ -80,8 +80,8 @@ static int join_targets(struct kernels *x, const struct pass_kernel *from, struc
 	return 0;
 }
 
-/* Makes the module that the kernels are imported into. It has an empty entry and the pool, an array
- * for all shared memory. */
+/* Makes the module that the kernels are imported into. The module has an empty entry and the pool,
+ * an array for the shared memory of all kernels. */
 static int make_module(struct kernels *x, const struct pass_kernel *from, const char *entry)
 {
 	struct ptx_target t;

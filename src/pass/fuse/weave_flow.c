@@ -12,10 +12,11 @@
 #include <string.h>
 
 /* A unit (statements that stay together, weave.h) counts at most this many cycles when runs are
- * cut. Later instructions, also of the same kernel, fill the rest of its latency: consecutive loads
- * do not make a run as long as the sum of their latencies. */
+ * cut. Later instructions, also of the same kernel, run during the rest of the unit's latency:
+ * consecutive loads do not make a run as long as the sum of their latencies. */
 #define SLICE_UNIT 32 /* cycles */
-/* If the sides of a branch are shorter than this, a vote would take longer than the sides. */
+/* If lanes may diverge at a branch, and its sides take fewer cycles than this together, the sides
+ * run alone (without the other kernel), because votes would take longer than the sides. */
 #define SHORT_REGION 40 /* cycles */
 
 struct flowing {

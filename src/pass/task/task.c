@@ -96,8 +96,8 @@ static void fill_place(struct kernels *x, unsigned k, const struct pass_task *ki
 	at->followed = at->whole_warps = true;
 }
 
-/* Finds the warp's word (%hd_r0) and its record (%hd_r1). load_ids then loads the ids from the
- * word, the record and the row (%hd_r2). */
+/* find_record loads the warp's entry of `go` (%hd_r0), and finds the warp's record (%hd_r1).
+ * load_ids then loads the ids from that entry, the record and the row (%hd_r2). */
 static const char find_record[] = "mov.u32 %hd_r0, %tid.x;\n"
 				  "shr.u32 %hd_r0, %hd_r0, 5;\n"
 				  "shl.b32 %hd_r0, %hd_r0, 2;\n"

@@ -238,8 +238,9 @@ static void same_instruction(struct verify_pair *p, uint32_t from, uint32_t at)
 			return;
 }
 
-/* Finds the counterpart of a guard register that no checked statement has used so far. It is the
- * guard of the rewritten code's branch, or the operand of the vote that computes that guard. */
+/* Finds the counterpart of a guard register that no checked statement has used so far. The
+ * counterpart is the guard of the rewritten code's branch, or the operand of the vote that computes
+ * that guard. */
 static void meet_guard(struct verify_pair *p, uint32_t from, uint32_t end)
 {
 	uint32_t guard = p->p->body.at[p->of[from]].guard;

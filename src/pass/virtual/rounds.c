@@ -65,8 +65,8 @@ void pass_barrier_0(struct pass_writer *w, const struct pass_place *at)
 }
 
 /* ---- in the body ---- */
-/* Computes the offset of the word for the reduction two rounds ahead. That word is unused after a
- * round. Uses %hd_n. */
+/* Computes the offset of the 32-bit word for the reduction two rounds ahead. That word is unused
+ * after a round. Uses %hd_n. */
 static const char find_word[] = "add.u32 %hd_n, %hd_w, 2;\n"
 				"and.b32 %hd_n, %hd_n, 3;\n"
 				"shl.b32 %hd_n, %hd_n, 2;\n";

@@ -80,9 +80,9 @@ struct pass_place {
 /* fits.c: returns whether the body works at the place; if not, *ret_why says why. Changes
  * nothing. */
 bool pass_fits(const struct pass_place *at, struct pass_verdict *ret_why);
-/* Returns whether a callee must be replaced by a copy. That is so if the callee reads ids that the
- * place replaces, uses moved shared memory, or has barriers that the place changes. A changed
- * barrier has another number or a thread count, or lanes must reconverge before it. */
+/* Returns whether a callee must be replaced by a copy: the callee reads ids that the place
+ * replaces, uses moved shared memory, or has barriers that the place changes. A barrier is changed
+ * if it gets another number or a thread count, or if lanes must reconverge before it. */
 bool pass_needs_copy(const struct pass_place *at, const struct pass_callee *c);
 /* Returns whether threads that exit stay and execute the other threads' barriers (rounds.c). */
 static inline bool pass_has_rounds(const struct pass_place *at)

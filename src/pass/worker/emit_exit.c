@@ -316,9 +316,9 @@ static const char relay_obey[] = "mov.u32 %hd_r0, 0;\n"
 				 "@%hd_p1 bra $hd_apply;\n";
 
 /* Polls the host slot, and copies the quotas of a new control word to device memory. If all SMs
- * have the same quota, the control word itself holds it. This matters for a block of a single
- * thread: on an H200 it needs 80 us to read the quotas that 32 lanes read at once. %hd_p2: quotas
- * differ; otherwise %hd_r10 holds the quota four times. */
+ * have the same quota, the control word itself holds that quota. This saves time in a block of a
+ * single thread: on an H200 such a block needs 80 us to read the quotas that 32 lanes read at once.
+ * %hd_p2: quotas differ; otherwise %hd_r10 holds the quota four times. */
 static const char relay_apply[] =
 	"$hd_poll:\n"
 	".pragma \"nounroll\";\n"
@@ -380,9 +380,9 @@ static const char relay_apply[] =
 #define PATIENCE "4096" /* polls before a lone relay leaves: some milliseconds */
 
 /* Lane 0 reads the launch's progress and decides whether the relay exits (relay_decide): %hd_r5
- * becomes 0 to stay, 1 to exit, 2 to exit as the only block left. It reports progress on the first
- * poll after a new control word, on every 64th poll, and before it exits. Sets %hd_d1 to the ticket
- * counter, %hd_d2 to total, and %hd_d5 to ctl_block.state. */
+ * becomes 0 to stay, 1 to exit, 2 to exit as the only block left. Lane 0 reports progress on the
+ * first poll after a new control word, on every 64th poll, and before the relay exits. Sets %hd_d1
+ * to the ticket counter, %hd_d2 to total, and %hd_d5 to ctl_block.state. */
 static const char relay_look[] = "mov.u32 %hd_r5, 0;\n"
 				 "setp.ne.u32 %hd_p0, %hd_r6, 0;\n"
 				 "@%hd_p0 bra $hd_decided;\n"
@@ -402,8 +402,8 @@ static const char relay_all_passed[] = "ld.volatile.global.u32 %hd_r0, [%hd_d0" 
 static const char relay_leaves[] = "or.pred %hd_p1, %hd_p1, %hd_p3;\n"
 				   "selp.u32 %hd_r5, 1, 0, %hd_p1;\n";
 
-/* Sets %hd_r5 to 2 if no worker except the relay is counted. It does so only if a worker has exited
- * since the relay started, or if the relay has polled for long. */
+/* Sets %hd_r5 to 2 if no worker except the relay is counted. A relay does so only if a worker has
+ * exited since the relay started, or if the relay has polled more than PATIENCE times. */
 static const char relay_is_alone[] = "ld.volatile.global.u64 %hd_d4, [%hd_d0" B_GONE ";\n"
 				     "cvt.u32.u64 %hd_r0, %hd_d5;\n"
 				     "and.b32 %hd_r0, %hd_r0, " STATE_COUNT ";\n"

@@ -162,7 +162,7 @@ static const char count_in[] = SM_ADDRESS "mov.u32 %hd_r2, 1;\n"
 					  "st.shared.v2.u32 " S_SM ", {%hd_r2, %hd_r3};\n";
 
 /* In one atomic operation, takes the worker off its SM's count and tests whether the count exceeded
- * the quota. If several workers do so at once, exactly the surplus workers exit. */
+ * the quota. If several workers of an SM do this at once, exactly the surplus workers exit. */
 #define TRY_OUT                                                     \
 	"atom.global.add.u32 %%hd_r3, [%%hd_d1" B_WORKERS ", -1;\n" \
 	"setp.gt.u32 %%hd_p1, %%hd_r3, %%hd_r2;\n"                  \
