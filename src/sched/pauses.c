@@ -7,9 +7,9 @@
 #include "engine.h"
 
 /* heddled does not schedule copies. But if tenants share the device by time slices, a copy shortly
- * after a launch, such as the copy of its results, costs two more changes between tenants (H200:
- * 140 us each). To avoid these changes for a tenant that usually copies after its work, heddled
- * keeps the device for that tenant for COPY_NS, if the work that waits has a lower priority. */
+ * after a launch costs two more changes between tenants (H200: 140 us each). An example is the copy
+ * of the launch's results. Some tenants usually copy after their work. For such a tenant, heddled
+ * keeps the device for COPY_NS after the work, if work of lower priority waits. */
 #define COPY_NS       30000u
 #define ALL_COPIES_NS 150000u /* limit for several copies in a row */
 #define COPIES_ENOUGH 2u

@@ -146,8 +146,9 @@ static void add_service(struct entry *e, uint64_t ns)
 }
 
 /* Charges a tenant for its work. ffs charges only the predicted time of finished work, so that no
- * tenant pays for changes between tenants. Because predictions can be wrong, the charge of a time
- * slice is at least half, and at most all, of the tenant's time on the device in that slice. */
+ * tenant pays for changes between tenants. Because predictions can be wrong, there are two bounds
+ * for a time slice: the charge is at least half of the tenant's time on the device, and at most all
+ * of it. */
 static void add_work(struct entry *e)
 {
 	uint64_t charged;

@@ -494,10 +494,10 @@ static const struct heddle_policy_kernel *find_ending(const struct heddle_policy
 }
 
 /* Makes launches wait for the last blocks of another launch. An SM keeps its division into L1 cache
- * and shared memory until it has no block. So if a launch starts beside the last blocks of one with
- * more shared memory, it has less cache until it ends. On an H100, a launch that depends on its
- * cache took 2.2 times as long. Such a launch waits for those blocks, if the wait is short compared
- * with its own duration. */
+ * and shared memory until it has no block. So if a launch starts beside the last blocks of a launch
+ * with more shared memory, the new launch has less cache until it ends. On an H100, a launch that
+ * depends on its cache took 2.2 times as long. The new launch waits for those last blocks, if the
+ * wait is short compared with its own duration. */
 static void await_end(struct greedy *g, const struct heddle_policy_view *v,
 	struct heddle_policy_plan *out, const struct candidate *at, uint32_t n)
 {

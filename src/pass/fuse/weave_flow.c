@@ -15,8 +15,9 @@
  * cut. Later instructions, also of the same kernel, run during the rest of the unit's latency:
  * consecutive loads do not make a run as long as the sum of their latencies. */
 #define SLICE_UNIT 32 /* cycles */
-/* If lanes may diverge at a branch, and its sides take fewer cycles than this together, the sides
- * run alone (without the other kernel), because votes would take longer than the sides. */
+/* A branch at which lanes may diverge needs votes. If the sides of the branch take fewer cycles
+ * than this together, votes would take longer than the sides. Then each side runs alone, without
+ * the other kernel. */
 #define SHORT_REGION 40 /* cycles */
 
 struct flowing {

@@ -2,10 +2,10 @@
  * Copyright 2026 The heddle authors */
 
 /* Checks the paths between instructions. Each path from a statement that implements a kernel's
- * instruction must lead, through silent code only, to the statement that implements the next
- * instruction of the original kernel on that path. Where the original kernel ends, the path must
- * lead to the kernel's beginning (for another block) or to the end of the entry. So all paths meet
- * barriers in the same order, and no instruction has a new path to it.
+ * instruction must lead through silent code only. It must lead to the statement that implements the
+ * next instruction of the original kernel on that path. Where the original kernel ends, the path
+ * must lead to the kernel's beginning (for another block) or to the end of the entry. So all paths
+ * meet barriers in the same order, and no new path leads to any instruction.
  *
  * Two kinds of the original kernel's statements count as silent: those that passes leave out, and
  * those that only direct control flow (a bra or a ret without a guard). */

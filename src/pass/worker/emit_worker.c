@@ -204,8 +204,8 @@ static void emit_quota(struct pass_writer *w, const struct pass_place *at, const
 	pass_emit(w, "bra $hd_no_%s;\n$hd_may_%s:\n", site, site);
 }
 
-/* Sets %hd_r5 to the number of blocks from the worker's last ticket to the end of the grid, shifted
- * right by ctl_args.shrink, and %hd_r6 to the number of blocks to claim. */
+/* Sets %hd_r6 to the number of blocks to claim. Sets %hd_r5 to the number of blocks from the
+ * worker's last ticket to the end of the grid, shifted right by ctl_args.shrink. */
 static const char claim_size[] = "ld.shared.u32 %hd_r4, " S_LAST ";\n"
 				 "ld.param.u32 %hd_r5, " A_TOTAL ";\n"
 				 "sub.u32 %hd_r5, %hd_r5, %hd_r4;\n"
