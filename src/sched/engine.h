@@ -243,7 +243,8 @@ void sched_begin_place(
 void sched_turns(struct sched *s, uint64_t now_ns);
 /* Called after the policy. Notes which tenants wait, and lowers deadline_ns to the next check. */
 void sched_turns_note(struct sched *s, uint64_t now_ns);
-/* Returns whether the launch was preempted long ago and has not left. Decisions ignore it. */
+/* Returns whether the launch was preempted long ago and has not left. Decisions ignore such a
+ * launch. */
 bool sched_stays_away(const struct sched *s, const struct sched_launch *l, uint64_t now_ns);
 uint64_t sched_last_turn(const struct sched *s, int priority);
 

@@ -116,8 +116,9 @@ void sched_started(struct sched *s, uint64_t now_ns, struct sched_launch *l, uin
 /* Reports that the launch has left the device, because it was preempted, or because it has the
  * guard form and its count changed. */
 void sched_drained(struct sched *s, uint64_t now_ns, struct sched_launch *l);
-/* Reports that as many workers have left as the last SHRINK requires. A caller that cannot see this
- * never calls it, or calls sched_absent. The engine then learns no cost from the shrink. */
+/* Reports that as many workers have left as the last SHRINK requires. A caller that cannot see
+ * workers leave never calls sched_shrunk, or calls sched_absent instead. The engine then learns no
+ * cost from the shrink. */
 void sched_shrunk(struct sched *s, uint64_t now_ns, struct sched_launch *l);
 /* Reports whether a pool of tasks has no task. An idle pool goes last, and never counts as
  * stalled. */

@@ -60,7 +60,7 @@
 #define PASS_SLOT_BYTES 128 /* static shared memory that emitted code adds */
 /* the last ticket claimed; it determines the size of the next claim */
 #define S_LAST   "[hd_slot+32]"
-#define S_LAST64 "[hd_slot+32]" /* the same for the largest grids, whose ids are computed from it */
+#define S_LAST64 "[hd_slot+32]" /* in the largest grids: 64 bits, and it determines the ids */
 /* completes "[REGISTER" to the address of a claim's check value; the register holds the claim's
  * address */
 #define S_CHECK "+40]"
