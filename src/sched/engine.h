@@ -116,7 +116,7 @@ struct sched_tenant {
 	uint64_t watched_ns, watched_service_ns; /* start of its starvation watch, or 0 */
 	bool starved; /* it had little service for long, and no launch of it has ended since */
 	bool stalled, in_turns, has_lane, waits;
-	/* In the present decision: its launch in the lowest lane, and the quotas of that lane. */
+	/* In this decision: the tenant's launch in the lowest lane, and that lane's quotas. */
 	const struct sched_launch *best;
 	struct quota best_avail;
 };
@@ -243,8 +243,7 @@ void sched_begin_place(
 void sched_turns(struct sched *s, uint64_t now_ns);
 /* Called after the policy. Notes which tenants wait, and lowers deadline_ns to the next check. */
 void sched_turns_note(struct sched *s, uint64_t now_ns);
-/* Returns whether the launch was preempted long ago and has not left. Decisions ignore such a
- * launch. */
+/* Returns whether the launch was preempted long ago and has not left. Decisions ignore it then. */
 bool sched_stays_away(const struct sched *s, const struct sched_launch *l, uint64_t now_ns);
 uint64_t sched_last_turn(const struct sched *s, int priority);
 

@@ -8,13 +8,13 @@
  *
  *     time of A = curve_A(a) * max(1, s_A(a) + s_B(b)) * ratio(A, B), and likewise for B.
  *
- * Assumption: the same resource limits both kernels. This is conservative, because kernels with
- * different limits slow each other less. The assumption ignores caches, where kernels can evict
- * each other's data. ratio(A, B) corrects both errors: it is a moving mean of measured divided by
- * predicted times.
+ * The formula assumes that the same resource limits both kernels. This is conservative, because
+ * kernels with different limits slow each other less. The formula also ignores caches, where
+ * kernels can evict each other's data. ratio(A, B) corrects both errors: it is a moving mean of
+ * measured divided by predicted times.
  *
  * For counts that were not measured, T is linear between the nearest measured counts. Below the
- * smallest and above the greatest measured count it is proportional to the count, as in policy
+ * smallest and above the greatest measured count T is proportional to the count, as in policy
  * greedy. */
 #include "pair.h"
 

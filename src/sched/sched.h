@@ -37,8 +37,8 @@ struct sched_options {
 	/* maximum time for which the device waits for a tenant whose next work is expected
 	 * (default: 1 ms) */
 	uint64_t linger_max_ns;
-	/* how long the engine expects the arrival of a submitted launch that has SMs (default: 2
-	 * ms) */
+	/* how long the engine waits for a submitted launch that has SMs to arrive, before the
+	 * tenant counts as late (default: 2 ms) */
 	uint64_t grace_ns;
 	uint64_t cost_ns;      /* cost of a preemption if none was measured (default: 100 us) */
 	uint64_t resume_ns;    /* added to that cost for the return (default: 20 us) */
@@ -150,8 +150,8 @@ void sched_keep(struct sched *s, struct sched_tenant *t, bool kept);
 void sched_learn(struct sched *s, const struct sched_launch_info *info, uint64_t ran_ns);
 
 /* ---- decisions ---- */
-/* The actions of a decision come in this order, so that SMs for which others wait become free
- * first. */
+/* The actions of a decision come in this order, so that SMs for which other launches wait become
+ * free first. */
 enum sched_action_type {
 	SCHED_BEGIN,   /* sets the quotas with which launches of the tenant begin from now on */
 	SCHED_PREEMPT, /* the launch gives up all SMs */

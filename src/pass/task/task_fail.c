@@ -73,8 +73,8 @@ static bool observes(const struct rewriting *c, const struct ptx_stmt *s)
 	return s->mn->op == PTX_OP_call && c->observes && (!f || f->has_body);
 }
 
-/* Marks loops that may wait for other threads by their headers. The header of the innermost loop is
- * enough, because each cycle through a block of that loop passes it. */
+/* Marks the headers of loops that may wait for other threads. The header of the innermost loop is
+ * enough, because each cycle through a block of that loop passes this header. */
 static int find_loops(struct rewriting *c, const struct cfg *g)
 {
 	c->looks = calloc(g->n, sizeof(*c->looks));

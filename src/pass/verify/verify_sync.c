@@ -576,8 +576,8 @@ static bool meet(struct search *s, struct verify_pair *p, uint32_t at)
 			"no barrier separates `%s` from kernel '%.200s', which uses the same "
 			"shared memory or barriers",
 			verify_text(p, p->q, at), g->from->name);
-	/* If the kernel begins with a loop, it reaches this statement in the same block, too. So
-	 * such a kernel is not reported. */
+	/* If the kernel begins with a loop, it reaches its first statement again within the same
+	 * block of the grid, where no barrier is needed. So such a kernel is not reported. */
 	if (p == s->from && g->has_shared && p->of[at] == p->entry_at &&
 		plain->at[plain->block_of[p->entry_at]].n_pred == 0)
 		verify_tell(p, PASS_RULE_SHARED, at, NONE,
