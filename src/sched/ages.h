@@ -8,12 +8,14 @@
  * younger one starves; in the other order both may run nearly as fast as alone (vectorAdd and nbody
  * on an H100: doc/notebook.md). Blocks of ordinary kernels start and end all the time, so their
  * ages mix; workers stay. Also, an SM divides its memory into L1 cache and shared memory as its
- * first block needs it. So blocks that need more shared memory fit only if they come first.
+ * first block needs it. So if one launch needs more shared memory than the other one, its blocks
+ * may fit only if they come first.
  *
  * Each order is measured for a few milliseconds, once for each pair of kernels: the older launch
  * leaves, and returns when the other one is on its SMs. Later pairs of these kernels run in the
  * faster order if that saves more than leaving costs. If both orders are slower than one launch
- * after the other, the younger one waits until the older one ends. Policy greedy uses this. */
+ * after the other, the younger one waits until the older one ends. Only policy greedy uses this
+ * file. */
 #ifndef HEDDLE_SCHED_AGES_H
 #define HEDDLE_SCHED_AGES_H
 

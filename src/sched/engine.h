@@ -99,8 +99,8 @@ struct sched_tenant {
 	bool kept;   /* nor from launches that begin now */
 	/* Under MPS %smid does not identify an SM (seen on an H200). The SMs of a program that
 	 * starts work are numbered from 0, TPC by TPC, and keep these numbers until the program has
-	 * no work left. They are the physical numbers only if the device was empty. This flag marks
-	 * a program that started beside others: its sets of SMs only say how many SMs it has. */
+	 * no work left. They are physical numbers only if the device was empty. This flag marks a
+	 * program that started beside others: its sets of SMs only say how many SMs it has. */
 	bool renumbered;
 	uint64_t idle_since_ns, gap_ns; /* gap_ns: moving mean of the pauses between its work */
 	uint32_t gaps;

@@ -34,10 +34,10 @@
  * more launches nothing is predicted. */
 #define PREDICTED 8u
 /* Tenants begin to run side by side if that is predicted to save more than this part of the time
- * that they take one after another. They stop if it is predicted to cost more than this part.
- * Predicted durations have a mean error of 4.5 % (model/durations.c), so a smaller difference means
- * nothing. The margin also keeps a running pair together while its predictions vary around
- * equality. */
+ * that they take one after another. Tenants that run side by side already stop if it is predicted
+ * to cost more than this part and the cost of taking the device from them. Predicted durations have
+ * a mean error of 4.5 % (model/durations.c), so a smaller difference means nothing. The margin also
+ * keeps a running pair together while its predictions vary around equality. */
 #define MARGIN 0.05
 /* A launch waits for the last blocks of another launch if one of those blocks takes at most
  * END_PART of the waiting launch's own time. The launch waits at most as long as END_TIMES of those

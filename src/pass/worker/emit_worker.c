@@ -168,11 +168,12 @@ static const char count_in[] = SM_ADDRESS "mov.u32 %hd_r2, 1;\n"
 	"setp.gt.u32 %%hd_p1, %%hd_r3, %%hd_r2;\n"                  \
 	"@%%hd_p1 bra $hd_out_%s;\n"
 
-/* Jumps to $hd_no_<site> if the quota requires the worker to exit. If the quota is 0, the worker is
- * then still in its SM's count; otherwise it is off the count. A worker that was taken off but need
- * not exit adds itself to the count again. If another worker has come in between, the sum may
- * exceed the quota. So the worker tests once more here, and then at its next claim. A loop here
- * would make ptxas treat the whole worker as divergent. Uses %hd_r1 to %hd_r5. */
+/* Jumps to $hd_no_<site> if the quota requires the worker to exit. When it jumps because the quota
+ * is 0, the worker is still in its SM's count; when it jumps for another quota, the worker is off
+ * the count. A worker that was taken off but need not exit adds itself to the count again. If
+ * another worker has come in between, the sum may exceed the quota. So the worker tests once more
+ * here, and then at its next claim. A loop here would make ptxas treat the whole worker as
+ * divergent. Uses %hd_r1 to %hd_r5. */
 static void emit_quota(struct pass_writer *w, const struct pass_place *at, const char *site)
 {
 	pass_put(w, SM_ADDRESS "ld.volatile.global.u32 %hd_r2, [%hd_d1" B_QUOTA ";\n"
