@@ -2,8 +2,8 @@
  * Copyright 2026 The heddle authors */
 
 /* The preemption pass and what hosts need to know of its result. A pass takes a PTX module and
- * returns a PTX module. It either transforms a kernel, or leaves the module unchanged and says why.
- * registry.h has all passes. */
+ * returns a PTX module. The pass either transforms a kernel, or leaves the module unchanged and
+ * says why. registry.h has all passes. */
 #ifndef HEDDLE_PASS_H
 #define HEDDLE_PASS_H
 
@@ -41,27 +41,27 @@ struct pass_kernel_info {
 	uint32_t param_bytes; /* of the whole buffer, ctl_args included */
 	uint32_t n_params;    /* the kernel's own */
 	uint32_t added_static_shared_bytes;
-	/* Blocks of the kernel may wait for other blocks. If they wait only for blocks with lower
-	 * numbers, a host must set chunk to 1 and allow no early claims (CTL_PULL_AHEAD). The pass
-	 * cannot rule out that they wait for blocks with higher numbers. So a grid that fits on the
-	 * device at once must run there completely or not at all: no relay warp may take the
+	/* True if blocks of the kernel may wait for other blocks. If they wait only for blocks with
+	 * lower numbers, a host must set chunk to 1 and allow no early claims (CTL_PULL_AHEAD). The
+	 * pass cannot rule out that they wait for blocks with higher numbers. So a grid that fits
+	 * on the device at once must run there completely or not at all: no relay warp may take the
 	 * resources of a block, and no quota may stop workers before every block is claimed. */
 	bool rising_order;
-	/* The kernel has no barriers and no shared memory, so warps of a block may run ahead of
-	 * each other. */
+	/* True if the kernel has no barriers and no shared memory, so that warps of a block may run
+	 * ahead of each other. */
 	bool block_local;
-	/* The rewritten kernel is correct only for blocks of one dimension. A host must run other
-	 * launches unchanged. */
+	/* True if the rewritten kernel is correct only for blocks of one dimension. A host must run
+	 * launches with other blocks unchanged. */
 	bool one_dimensional;
 	bool reads_shared_size; /* of its block: added dynamic shared memory would be visible */
 	bool keeps_masks;       /* exited lanes are removed from its member masks */
-	/* The order of its blocks (enum pass_order). It is row order if the kernel does not allow
-	 * the order that struct pass_options requests. */
+	/* The order of the kernel's blocks (enum pass_order). It is row order if the kernel does
+	 * not allow the order that struct pass_options requests. */
 	uint8_t order;
 };
 
-/* Whether a kernel's blocks may wait for each other: the kernel or a callee has a loop that ends
- * only after another block has written the value that the loop reads. */
+/* Whether a kernel's blocks may wait for each other. They may if the kernel or a callee has a loop
+ * that ends only after another block has written the value that the loop reads. */
 struct pass_wait {
 	bool may;
 	uint32_t line, col; /* position of the read; 0: no single place */

@@ -135,11 +135,13 @@ static int look_at_input(const struct pass_row *row, const struct pass_request *
 	return 0;
 }
 
-/* Verifies the rewritten kernel against the input. Returns -EAGAIN for a woven form in which lanes
- * do not reconverge. For some passes nothing is verified here, and tests check their forms:
- * verify_tool checks preemptible forms, and the results of `virtual`, which only tests use, are
- * compared. The verifier does not support parameters in memory, or blocks that are only part of a
- * launch. */
+/* Verifies the rewritten kernel against the original kernels. Returns -EAGAIN for a woven form in
+ * which lanes do not reconverge.
+ *
+ * Does nothing for passes without PASS_IS_VERIFIED, because the verifier does not support
+ * parameters in memory, or blocks that are only part of a launch. Tests check the results of these
+ * passes: verify_tool checks preemptible forms. The form that `virtual` makes is for tests only,
+ * and they compare what it computes. */
 static int verify(const struct pass_row *row, const struct pass_request *rq,
 	const struct pass_form *form, const struct ptx_func *f, const struct pass_record *record,
 	struct diag_list *diags)
@@ -199,7 +201,8 @@ static int run_once(const struct pass_row *row, const struct pass_request *rq,
 	return r;
 }
 
-/* Fuses the kernels vertically, because ptxas would compile the woven form wrongly. */
+/* Fuses the kernels vertically instead of weaving them, because ptxas would compile the woven form
+ * wrongly. */
 static int run_vertical(
 	const struct pass_request *rq, struct diag_list *diags, struct pass_form *ret)
 {

@@ -31,8 +31,8 @@ struct pass_request {
 	struct pass_options options; /* preempt */
 	uint32_t fields;             /* virtual */
 	struct pass_weave_options weave;
-	/* Callback for debugging. It gets each input module (`when` is "in") and the rewritten
-	 * module ("out"). NULL: none. */
+	/* Callback for debugging; NULL: none. It gets each input module with `when` "in", and the
+	 * rewritten module with `when` "out". */
 	void (*dump)(void *user, const char *pass, const char *kernel, const char *when,
 		const struct ptx_module *m);
 	void *user;

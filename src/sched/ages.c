@@ -13,7 +13,7 @@
 /* maximum length of a measurement; it ends earlier once each SM has ended a block of both
  * launches */
 #define LONGEST_NS 20000000u
-/* if a launch has got no SM after this time, it gets none in this order */
+/* time after which a launch that has got no SM is assumed to get none in this order of ages */
 #define LATE_NS 5000000u
 #define LOOK_NS 200000u /* interval of checks for that */
 /* minimum remaining time of both launches for which an unmeasured order is tried */
@@ -47,8 +47,8 @@ static uint64_t age_of(const struct ages *a, const struct age_launch *l)
 	return age ? age->seq : UINT64_MAX;
 }
 
-/* Updates the ages of launches. A launch is as old as its workers, so its age begins anew when it
- * returns. */
+/* Updates the ages of launches. A launch is as old as its workers, so its age begins anew when the
+ * launch returns after it left. */
 static void note_ages(struct ages *a, const struct age_launch *at, uint32_t n)
 {
 	struct age next[AGES_LAUNCHES];
@@ -93,8 +93,8 @@ static void learn_rate(struct age_pair *p, uint32_t older, bool swapped, double 
 	p->rate[older][swapped] += (rate - p->rate[older][swapped]) / *n;
 }
 
-/* Returns the rate of an order, preferably as measured after a swap; a negative value if it is not
- * known. */
+/* Returns the rate of the order in which launch `older` is the older one, preferably as measured
+ * after a swap of the two launches; a negative value if the rate is not known. */
 static double swapped_rate(const struct age_pair *p, uint32_t older)
 {
 	return p->n[older][1] ? p->rate[older][1] : p->n[older][0] ? p->rate[older][0] : -1;
@@ -153,8 +153,8 @@ static void begin_measuring(
 	wake_at(io_wake_ns, a->from_ns ? now_ns + WINDOW_NS : a->settled_ns);
 }
 
-/* Measures the present order, once for these two launches. late: one of the launches is still not
- * on its SMs after LATE_NS. */
+/* Measures the present order, once for these two launches. `late` is true if one of the launches is
+ * still not on its SMs after LATE_NS. */
 static void measure_order(struct ages *a, struct age_pair *p, uint64_t now_ns, uint32_t n_sms,
 	const struct age_launch *const l[2], uint32_t older, bool late, uint64_t *io_wake_ns)
 {
@@ -215,8 +215,9 @@ static double compute_saving(double both, double now, double rate, double cost_n
 
 /* Chooses what saves most time until the first launch ends: the present order, the other order, or
  * one launch after the other. The cost of a launch that leaves counts twice: for leaving and for
- * returning. After two swaps the order is the present one again, but then the younger launch got
- * its place on empty SMs. That may be better than both orders. */
+ * returning. Two swaps, in which each launch leaves once, restore the present order. But the
+ * younger launch has then got its place on empty SMs, and that may be faster than both orders
+ * without this. */
 static enum way best_way(const struct ages *a, const struct age_pair *p,
 	const struct age_launch *const l[2], uint32_t older, double both)
 {
@@ -254,9 +255,9 @@ static bool is_arrival_pending(
 }
 
 /* Called after the launch that had to leave has left. The launch must return once the other launch
- * is on its SMs. Returns true if the other launch is not there yet and LATE_NS has not passed. An
- * SM changes its division of memory only when it has no block. So the order of arrival within a few
- * microseconds decides the division. */
+ * is on its SMs. Returns true if the other launch is not on its SMs yet and LATE_NS has not passed.
+ * An SM changes its division of memory only when it has no block. So the order of arrival within a
+ * few microseconds decides the division. */
 static bool is_return_pending(struct ages *a, uint64_t now_ns, uint32_t n_sms,
 	const struct age_launch *other, uint64_t *io_wake_ns)
 {

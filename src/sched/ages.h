@@ -8,12 +8,14 @@
  * younger one starves; in the other order both may run nearly as fast as alone (vectorAdd and nbody
  * on an H100: doc/notebook.md). Blocks of ordinary kernels start and end all the time, so their
  * ages mix; workers stay. Also, an SM divides its memory into L1 cache and shared memory as its
- * first block needs it. So blocks that need more shared memory fit only if they come first.
+ * first block needs it. So if one launch needs more shared memory than the other one, its blocks
+ * may fit only if they come first.
  *
  * Each order is measured for a few milliseconds, once for each pair of kernels: the older launch
  * leaves, and returns when the other one is on its SMs. Later pairs of these kernels run in the
  * faster order if that saves more than leaving costs. If both orders are slower than one launch
- * after the other, the younger one waits until the older one ends. Policy greedy uses this. */
+ * after the other, the younger one waits until the older one ends. Only policy greedy uses this
+ * file. */
 #ifndef HEDDLE_SCHED_AGES_H
 #define HEDDLE_SCHED_AGES_H
 
@@ -48,10 +50,10 @@ struct age {
 /* The measurements of two kernels, with code[0] < code[1]. */
 struct age_pair {
 	uint64_t code[2];
-	/* Speed of both together while kernel i is the older one: work per time, where the unit of
-	 * work is the duration alone. [i][0]: measured in the order of arrival. [i][1]: measured
-	 * after the other launch left and returned. In the second case SMs keep the division of
-	 * their memory, and fewer blocks may fit. */
+	/* Speed of both launches together while kernel i is the older one: work per time. A
+	 * launch's work is measured as its duration alone on the device. [i][0]: measured in the
+	 * order of arrival. [i][1]: measured after the other launch left and returned. In the
+	 * second case SMs keep the division of their memory, and fewer blocks may fit. */
 	double rate[2][2];
 	uint32_t n[2][2]; /* measurements in the moving mean; 0: none */
 	/* number of the last lookup of this pair; a new pair replaces the one with the lowest
@@ -76,7 +78,7 @@ struct ages {
 	uint32_t swaps; /* how often one of the two has left */
 	bool measured;
 	bool leaves;     /* one must leave, or has not returned yet: */
-	bool waits;      /* it gets no SM until the other one ends, which can use all SMs */
+	bool waits;      /* one gets no SM until the other one ends; that one can use all SMs */
 	uint32_t leaver; /* its index in `from` */
 };
 

@@ -5,9 +5,9 @@
  * tenants. A late tenant is one whose submitted launch did not arrive in time. */
 #include "engine.h"
 
-/* The SM that tenants of the same or a lower priority must not use while a tenant is late. The
- * first worker of the late tenant's launch can then run there and report the arrival. Among SMs
- * that are equally suitable, lanes.c grants this SM last. */
+/* While a tenant is late, tenants of its priority or a lower one must not use this SM. The first
+ * worker of the late tenant's launch can then run there and report the arrival. Among SMs that are
+ * equally suitable, lanes.c grants this SM last. */
 #define ARRIVAL_SM 0u
 
 void sched_find_late_tenants(struct sched *s)
@@ -30,8 +30,9 @@ void sched_leave_arrival_sm(
 {
 	const struct sched_tenant *t = s->late[s->late[0] == l->tenant];
 	bool for_other = t && t->priority >= l->tenant->priority && s->o.simultaneous;
-	/* The launch's own tenant has a submitted launch in a stream of higher priority. This
-	 * launch must leave an SM for that launch's first worker, too. */
+	/* True if the launch must leave an SM for the first worker of another launch that its own
+	 * tenant has submitted: a launch in a stream of higher priority, or, with within_srt, any
+	 * submitted launch if this one has arrived. */
 	bool for_own = l->tenant->submitted_priority > (int64_t)l->stream_priority ||
 		       (s->o.within_srt && launch_is(l->state, LAUNCH_ARRIVED) &&
 			       l->tenant->submitted_priority >= 0);

@@ -93,14 +93,14 @@ struct sched_tenant {
 	bool continues;    /* its unmanaged work has ended, and the program did not wait for that */
 	uint64_t burst_ns; /* start of the present burst of opaque work */
 	bool busy, worked; /* it has work now; it has had work */
-	/* a submitted launch did not arrive in time, and none has arrived since */
+	/* true if a submitted launch did not arrive in time, and none has arrived since */
 	bool late;
 	bool pinned; /* heddled takes nothing from its launches, */
 	bool kept;   /* nor from launches that begin now */
 	/* Under MPS %smid does not identify an SM (seen on an H200). The SMs of a program that
 	 * starts work are numbered from 0, TPC by TPC, and keep these numbers until the program has
-	 * no work left. They are the physical numbers only if the device was empty. This flag marks
-	 * a program that started beside others: its sets of SMs only say how many SMs it has. */
+	 * no work left. They are physical numbers only if the device was empty. This flag marks a
+	 * program that started beside others: its sets of SMs only say how many SMs it has. */
 	bool renumbered;
 	uint64_t idle_since_ns, gap_ns; /* gap_ns: moving mean of the pauses between its work */
 	uint32_t gaps;
@@ -116,7 +116,7 @@ struct sched_tenant {
 	uint64_t watched_ns, watched_service_ns; /* start of its starvation watch, or 0 */
 	bool starved; /* it had little service for long, and no launch of it has ended since */
 	bool stalled, in_turns, has_lane, waits;
-	/* In the present decision: its launch in the lowest lane, and the quotas of that lane. */
+	/* In this decision: the tenant's launch in the lowest lane, and that lane's quotas. */
 	const struct sched_launch *best;
 	struct quota best_avail;
 };
@@ -181,8 +181,8 @@ static inline struct sched_launch *sched_launch_of(struct sched_kernel *k)
 void sched_comes(struct sched *s, struct sched_launch *l, uint64_t now_ns);
 /* Updates the service of all tenants to now. Must be called before any change. */
 void sched_serve(struct sched *s, uint64_t now_ns);
-/* learn.c: teach the model the cost, after a launch has left or shrunk (sched_learn_way_out), and
- * the duration, at its end (sched_learn_end; undisturbed_ns: if it never lost an SM, else 0). */
+/* learn.c: teach the model the cost of a preemption or shrink, afterwards (sched_learn_way_out), and
+ * a launch's duration, at its end (undisturbed_ns: the duration if it never lost an SM, else 0). */
 void sched_learn_way_out(struct sched *s, uint64_t now_ns, struct sched_launch *l);
 void sched_learn_spell(struct sched *s, struct sched_launch *l);
 /* Called after a decision if s->pairs is set. Notes which other work has SMs beside each launch. If
@@ -228,13 +228,13 @@ int sched_tell(struct sched *s, uint64_t now_ns, int hold_below);
 /* ---- begin.c: keeps an SM free for a launch that has not arrived yet ---- */
 /* Finds the late tenants for which an SM must stay free. Called before the other two functions. */
 void sched_find_late_tenants(struct sched *s);
-/* Removes the SM that must stay free from the launch's quotas, if a late tenant needs it. */
+/* If ARRIVAL_SM must stay free for a late tenant, removes this SM from the launch's quotas. */
 void sched_leave_arrival_sm(
 	const struct sched *s, const struct sched_launch *l, struct quota *io_allowed);
 /* Sets the quotas with which new launches of the tenant begin. A pinned tenant, or one that is not
- * held and has no competing work, gets every SM. A held tenant without such work gets `left` if
- * tenants run side by side. Otherwise they are those of its first launch by rank (t->best), or
- * none. ARRIVAL_SM is excluded if a late tenant has the same or a higher priority. */
+ * held and has no competing work, gets every SM. A held tenant without competing work gets `left` if
+ * tenants run side by side. Any other tenant gets the quotas of its first launch by rank (t->best),
+ * or none. ARRIVAL_SM is excluded if a late tenant has the same or a higher priority. */
 void sched_begin_place(
 	struct sched *s, struct sched_tenant *t, bool held, const struct quota *left);
 
@@ -243,7 +243,7 @@ void sched_begin_place(
 void sched_turns(struct sched *s, uint64_t now_ns);
 /* Called after the policy. Notes which tenants wait, and lowers deadline_ns to the next check. */
 void sched_turns_note(struct sched *s, uint64_t now_ns);
-/* Returns whether the launch was preempted long ago and has not left. Decisions ignore it. */
+/* Returns whether the launch was preempted long ago and has not left. Decisions ignore it then. */
 bool sched_stays_away(const struct sched *s, const struct sched_launch *l, uint64_t now_ns);
 uint64_t sched_last_turn(const struct sched *s, int priority);
 

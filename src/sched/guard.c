@@ -3,9 +3,9 @@
 
 /* Counts of blocks for launches of the guard form (ctl/control.h). Such a launch has the same count
  * of blocks on all its SMs, and only some counts are possible. To change its count, the launch
- * drains and its tenant launches the rest again; each such grid finishes at least one block. A
- * launch keeps its count until all blocks from before the last change have left. So a policy that
- * changes its mind often cannot keep the launch from running. */
+ * drains and its tenant launches the remaining blocks as a new grid; each such grid finishes at
+ * least one block. A launch keeps its count until all blocks from before the last change have left.
+ * So a policy that changes its mind often cannot keep the launch from running. */
 #include "engine.h"
 
 #define LOOK_NS 1000000u /* interval of checks for a launch that must keep its count for now */
@@ -64,7 +64,7 @@ static bool resizes_next(const struct sched_launch *l)
 }
 
 /* Returns true if all blocks from before the last change of the count have left. That is certain
- * once more blocks have finished than the device can hold. */
+ * once more blocks have finished since the change than the device can hold. */
 static bool is_resized(const struct sched *s, const struct sched_launch *l)
 {
 	uint64_t there = (uint64_t)l->k.workers_per_sm * s->o.n_sms;

@@ -15,7 +15,7 @@ struct sched_launch;
 struct sched_guard {
 	bool is;         /* it has the guard form (struct sched_launch_info: unranked), */
 	uint32_t counts; /* with these counts */
-	/* its count has changed, and some blocks from before the change are still there */
+	/* true if the count has changed, and some blocks from before the change are still there */
 	bool resizing;
 	uint64_t resized_at; /* finished blocks at that time */
 };

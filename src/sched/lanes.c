@@ -1,8 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0
  * Copyright 2026 The heddle authors */
 
-/* Asks a policy that answers in lanes (policy.h), and picks the SMs. Lanes get SMs from the last
- * one down. So the SMs of less urgent lanes are mostly the first ones (engine.h: renumbered). */
+/* Asks a policy that answers in lanes, and picks the SMs. A lane is a set of kernels that share SMs
+ * (policy.h). Among equally suitable SMs, a lane gets those with the highest numbers. So the SMs of
+ * less urgent lanes, which get theirs later, are mostly those with low numbers (engine.h:
+ * renumbered). */
 #include "engine.h"
 
 #include <errno.h>

@@ -105,8 +105,8 @@ void sched_learn_beside(struct sched *s)
 
 /* Teaches the model of pairs what happened in the launch's spell. Returns false if the launch was
  * alone or beside several others, or if the model cannot use the spell; the caller then teaches the
- * curve. A spell with fewer finished blocks than run at once consists mostly of its beginning and
- * end, and teaches nothing. */
+ * curve. A spell in which fewer blocks finished than the launch runs at once consists mostly of
+ * beginning and end. The model learns nothing from it. */
 static bool learn_pair(struct sched *s, const struct sched_launch *l)
 {
 	uint64_t blocks = l->k.finished - l->spell.finished;

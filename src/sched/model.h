@@ -2,9 +2,10 @@
  * Copyright 2026 The heddle authors */
 
 /* The interface between the engine and models of kernels (FLEP, section 4.2). A model predicts how
- * long a launch runs alone on the whole device, the cost of preempting the launch, and its speed by
- * the number of blocks on an SM. The engine asks the model at every submission and teaches it at
- * every end, so no function may block. Times are in ns. profile.c has the default model. */
+ * long a launch runs alone on the whole device, and what it costs to preempt the launch. It also
+ * predicts the launch's speed for each number of blocks on an SM. The engine asks the model at
+ * every submission and teaches it at every end, so no function may block. Times are in ns.
+ * profile.c has the default model. */
 #ifndef HEDDLE_SCHED_MODEL_H
 #define HEDDLE_SCHED_MODEL_H
 
@@ -46,16 +47,16 @@ struct sched_model {
 	/* Returns the cost of preempting the kernel, or `otherwise` if it was never preempted. */
 	uint64_t (*cost)(void *state, uint64_t kernel, uint64_t otherwise);
 	void (*learn_cost)(void *state, uint64_t kernel, uint64_t cost_ns);
-	/* Learns that this number of blocks took sm_ns (the sum over the SMs of the time on them),
-	 * while an SM held at most per_sm blocks (1 to SCHED_PER_SM) under any quotas. NULL: the
-	 * model does not use this. */
+	/* Learns that this number of blocks took sm_ns, the sum over the SMs of the time on them.
+	 * During that time an SM held at most per_sm blocks (1 to SCHED_PER_SM), whatever the
+	 * quotas were. NULL: the model does not use this. */
 	void (*learn_curve)(void *state, const struct sched_shape *s, uint32_t per_sm,
 		uint64_t blocks, uint64_t sm_ns);
-	/* Sets ret_ns[i] to an SM's time for a block with i + 1 blocks on it; 0: unknown. NULL: the
-	 * model knows no curves. */
+	/* Sets ret_ns[i] to an SM's time for one block of the kernel, while i + 1 blocks share the
+	 * SM; 0: unknown. NULL: the model knows no curves. */
 	void (*curve)(void *state, uint64_t kernel, float ret_ns[SCHED_PER_SM]);
-	/* Sets ret_ns to an SM's time for a block of each kernel while the other kernel runs there,
-	 * too. Returns 0, or -ENOENT if unknown. NULL: the model knows no pairs. */
+	/* Sets ret_ns[i] to an SM's time for one block of kernel i, while blocks of both kernels
+	 * share the SM. Returns 0, or -ENOENT if unknown. NULL: the model knows no pairs. */
 	int (*pair)(void *state, const struct sched_pair *p, float ret_ns[2]);
 	/* Learns that this number of blocks of kernel 0 took sm_ns (as for learn_curve) beside
 	 * kernel 1. Returns false if the model does not know the curves yet and cannot use this.
@@ -64,8 +65,9 @@ struct sched_model {
 		void *state, const struct sched_pair *p, uint64_t blocks, uint64_t sm_ns);
 };
 
-/* The default model. It predicts the mean duration of earlier launches of the same grid, and for
- * other grids the mean time of a block. Curves are means; pairs are predicted by pair.h. */
+/* The default model. It predicts the mean duration of earlier launches of the same grid. For a grid
+ * that was not launched before, it multiplies the mean time of a block by the number of blocks.
+ * Curves are means; pairs are predicted by pair.h. */
 extern const struct sched_model sched_model_means;
 
 #endif

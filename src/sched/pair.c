@@ -8,20 +8,21 @@
  *
  *     time of A = curve_A(a) * max(1, s_A(a) + s_B(b)) * ratio(A, B), and likewise for B.
  *
- * Assumption: the same resource limits both kernels. This is conservative, because kernels with
- * different limits slow each other less. The assumption ignores caches, where kernels can evict
- * each other's data. ratio(A, B) corrects both errors: it is a moving mean of measured divided by
- * predicted times.
+ * The formula assumes that the same resource limits both kernels. This is conservative, because
+ * kernels with different limits slow each other less. The formula also ignores caches, where
+ * kernels can evict each other's data. ratio(A, B) corrects both errors: it is a moving mean of
+ * measured divided by predicted times.
  *
  * For counts that were not measured, T is linear between the nearest measured counts. Below the
- * smallest and above the greatest measured count it is proportional to the count, as in policy
+ * smallest and above the greatest measured count T is proportional to the count, as in policy
  * greedy. */
 #include "pair.h"
 
 #include <errno.h>
 
 #define MOVING 8u /* weight of a ratio's mean, in spells */
-/* a measurement that differs from the prediction by more counts as this factor */
+/* a measurement that differs from the prediction by more than this factor counts as differing by
+ * exactly this factor */
 #define MOST_OFF 8.0
 
 /* Blocks per ns. At least one count must be measured. */

@@ -2,8 +2,8 @@
  * Copyright 2026 The heddle authors */
 
 /* Predicts the durations of two kernels side by side on the SMs from the curves of each kernel
- * (pair.c has the formula), and corrects the predictions by measurements. Models of durations use
- * it for pair and learn_pair of struct sched_model. */
+ * (pair.c has the formula). Measurements correct the predictions. Models of durations implement
+ * pair and learn_pair of struct sched_model with these functions. */
 #ifndef HEDDLE_SCHED_PAIR_H
 #define HEDDLE_SCHED_PAIR_H
 

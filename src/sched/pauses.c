@@ -2,13 +2,14 @@
  * Copyright 2026 The heddle authors */
 
 /* Pauses between a program's work: how long they usually are, and whether heddled should keep the
- * device free until the program continues. Policies see such a wait as a pseudo launch
- * (SCHED_LINGER in views with lanes, HEDDLE_POLICY_EXPECTED in others). */
+ * device free until the program continues. Policies see this time as a pseudo launch (SCHED_LINGER
+ * in views with lanes, HEDDLE_POLICY_EXPECTED in other views). */
 #include "engine.h"
 
 /* heddled does not schedule copies. But if tenants share the device by time slices, a copy shortly
- * after a launch, such as the copy of its results, costs two more changes between tenants (H200:
- * 140 us each). heddled avoids this if tenants of lower priority wait for that time. */
+ * after a launch costs two more changes between tenants (H200: 140 us each). An example is the copy
+ * of the launch's results. Some tenants usually copy after their work. For such a tenant, heddled
+ * keeps the device for COPY_NS after the work, if work of lower priority waits. */
 #define COPY_NS       30000u
 #define ALL_COPIES_NS 150000u /* limit for several copies in a row */
 #define COPIES_ENOUGH 2u

@@ -364,7 +364,8 @@ static bool ask_policy(
 	return false;
 }
 
-/* Resources of an SM that the kernels with bounds, which were placed so far, leave free. */
+/* The resources of an SM that the kernels placed so far leave free. Only kernels with bounds
+ * count. */
 struct room {
 	uint32_t threads, blocks, regs, shared;
 };
@@ -408,8 +409,8 @@ static uint8_t checked_quota(
 		return CTL_NO_QUOTA;
 	}
 	fit = blocks_that_fit(r, l);
-	/* An empty SM counts as holding one block, even if the stated size of the block does not
-	 * fit. */
+	/* One block is assumed to fit on an empty SM, even if the stated size of the block says
+	 * that it does not. */
 	if (!fit && r->blocks == s->o.blocks_per_sm)
 		fit = 1;
 	if (q > fit) {
@@ -587,9 +588,9 @@ static void take_sms(struct quota *io, const uint8_t *row, uint32_t n_sms)
 		io->at[sm] = row[sm] ? 0 : io->at[sm];
 }
 
-/* Sets the quotas for new launches: no SM if the tenant is held, otherwise those of its oldest
- * launch that has an SM. For tenants without a launch see sched_begin_place. The plan says which
- * SMs unmanaged (opaque) and expected work uses. */
+/* Sets the quotas for new launches of each tenant: no SM if the tenant is held, otherwise the
+ * quotas of its oldest launch that has an SM. For tenants without a launch see sched_begin_place.
+ * The plan says which SMs unmanaged (opaque) and expected work use. */
 static void place_new_launches(
 	struct sched *s, struct planning *p, const struct heddle_policy_plan *plan)
 {

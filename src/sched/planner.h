@@ -3,7 +3,7 @@
 
 /* Runs policies that answer in plans (heddle/policy.h): all policies that users load, and those of
  * the engine's own that do not use lanes. Only planner.c converts between the public view and plan
- * and the engine's structures. It checks every value of a plan before use. */
+ * and the engine's structures. planner.c checks every value of a plan before use. */
 #ifndef HEDDLE_SCHED_PLANNER_H
 #define HEDDLE_SCHED_PLANNER_H
 

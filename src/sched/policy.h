@@ -68,12 +68,14 @@ struct sched_view {
 struct sched_planner;
 struct sched_policy {
 	const char *name;
-	/* All kernels must use the same division of an SM's memory into L1 and shared memory, so
-	 * that quotas can be met whichever launch comes first. */
+	/* True if all kernels must use the same division of an SM's memory into L1 and shared
+	 * memory, so that quotas can be met whichever launch comes first. */
 	bool one_split;
-	/* A tenant's weight entitles it to a share of the device, which `heddle ps` shows. */
+	/* True if a tenant's weight entitles it to a share of the device. `heddle ps` then shows
+	 * the share. */
 	bool by_shares;
-	/* A tenant that is alone on the device also reports its launches, and gets quotas. */
+	/* True if a tenant that is alone on the device also reports its launches and gets
+	 * quotas. */
 	bool steers_one;
 	/* Set if the policy answers in plans (heddle/policy.h). Such a policy weighs tenants
 	 * itself: the engine may wait for a tenant's next work at the cost of any other tenant, and

@@ -6,11 +6,12 @@
  *
  *     sum of O_i  /  (T x sum of W_i)  <=  max_overhead.
  *
- * O_i is the time that a time slice of tenant i loses: at least the cost of preempting its kernel,
- * and at least the change to the next tenant. A time slice also loses time to cold caches. ffs
- * measures that at the end of the time slice, as its length minus the predicted time of the work
- * done in it. In the paper each priority has a weight and each program one kernel. Here each tenant
- * has a weight, priorities do not count, and all launches of a tenant share its epoch.
+ * W_i is the weight of tenant i. O_i is the time that a time slice of tenant i loses: at least the
+ * cost of preempting tenant i's kernel, and at least the time of the change to the next tenant. A
+ * time slice also loses time to cold caches. ffs measures that loss at the end of the time slice,
+ * as the slice's length minus the predicted time of the work done in it. In the paper each priority
+ * has a weight and each program one kernel. Here each tenant has a weight, priorities do not count,
+ * and all launches of a tenant share its epoch.
  *
  * Epochs vary in length: begun blocks run to their end, draining takes time, and programs pause
  * between kernels. So ffs keeps a virtual time for each tenant, as in fair queueing (Goyal, Vin and
@@ -55,7 +56,7 @@ struct entry {
 struct ffs {
 	VEC(struct entry) row;
 	uint32_t current;    /* the tenant whose turn it is; meaningful if it is in the row */
-	bool waits;          /* that tenant had no work at the last decision, and kept the device */
+	bool waits;          /* `current` had no work at the last decision, and kept the device */
 	uint64_t decided_ns; /* time of the last decision */
 };
 
@@ -145,8 +146,9 @@ static void add_service(struct entry *e, uint64_t ns)
 }
 
 /* Charges a tenant for its work. ffs charges only the predicted time of finished work, so that no
- * tenant pays for changes between tenants. Because predictions can be wrong, the charge of a time
- * slice is at least half of its time on the device, and at most all of it. */
+ * tenant pays for changes between tenants. Because predictions can be wrong, there are two bounds
+ * for a time slice: the charge is at least half of the tenant's time on the device, and at most all
+ * of it. */
 static void add_work(struct entry *e)
 {
 	uint64_t charged;

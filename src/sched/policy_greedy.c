@@ -12,11 +12,11 @@
  * are tried, and then measured. The remaining time is equation 1. Priorities do not count.
  *
  * A kernel whose last block has begun needs no more space, and its space becomes free as its blocks
- * end. It is left out, so that others are launched while it ends (section 3.3).
+ * end. Such a kernel is left out, so that others are launched while it ends (section 3.3).
  *
  * If tenants cannot run side by side, only launches of one tenant share the device: the tenant
- * whose launch came first. The option pairs=on does the same to tenants that are slower side by
- * side. */
+ * whose launch came first. With the option pairs=on, tenants that are predicted to be slower side
+ * by side do not share the device, either. */
 #include "ages.h"
 #include "base/base.h"
 #include "curve.h"
@@ -33,13 +33,15 @@
 /* Maximum number of launches for predictions, whose cost grows with the cube of the number. With
  * more launches nothing is predicted. */
 #define PREDICTED 8u
-/* Tenants begin to run side by side if that saves more than this part of the time, and stop if it
- * costs more than this part. Predicted durations have a mean error of 4.5 % (model/durations.c), so
- * a smaller difference means nothing. This also keeps a running pair together while its predictions
- * vary around equality. */
+/* Tenants begin to run side by side if that is predicted to save more than this part of the time
+ * that they take one after another. Tenants that run side by side already stop if it is predicted
+ * to cost more than this part and the cost of taking the device from them. Predicted durations have
+ * a mean error of 4.5 % (model/durations.c), so a smaller difference means nothing. The margin also
+ * keeps a running pair together while its predictions vary around equality. */
 #define MARGIN 0.05
-/* A launch waits for the last blocks of another launch if a block takes at most END_PART of the
- * waiting launch's own time. It waits at most as long as END_TIMES blocks take. */
+/* A launch waits for the last blocks of another launch if one of those blocks takes at most
+ * END_PART of the waiting launch's own time. The launch waits at most as long as END_TIMES of those
+ * blocks take. */
 #define END_PART  0.05
 #define END_TIMES 2
 
@@ -102,8 +104,8 @@ static void estimate_durations(struct candidate *c)
 	for (uint32_t n = 1; n <= most; n++) {
 		if (k->curve_ns[n] != HEDDLE_POLICY_UNKNOWN)
 			per_count = (double)k->curve_ns[n] * n;
-		/* An impossible count gets the duration of the count below it. So it never looks
-		 * faster. */
+		/* An impossible count gets the duration of the count below it. So an impossible
+		 * count never looks faster than that one. */
 		c->ns[n] = can_have(k, n) || n == 1 ? per_count / n : c->ns[n - 1];
 	}
 }
@@ -492,10 +494,10 @@ static const struct heddle_policy_kernel *find_ending(const struct heddle_policy
 }
 
 /* Makes launches wait for the last blocks of another launch. An SM keeps its division into L1 cache
- * and shared memory until it has no block. So if a launch starts beside the last blocks of one with
- * more shared memory, it has less cache until it ends. On an H100, a launch that depends on its
- * cache took 2.2 times as long. Such a launch waits for those blocks, if the wait is short compared
- * with its own duration. */
+ * and shared memory until it has no block. So if a launch starts beside the last blocks of a launch
+ * with more shared memory, the new launch has less cache until it ends. On an H100, a launch that
+ * depends on its cache took 2.2 times as long. The new launch waits for those last blocks, if the
+ * wait is short compared with its own duration. */
 static void await_end(struct greedy *g, const struct heddle_policy_view *v,
 	struct heddle_policy_plan *out, const struct candidate *at, uint32_t n)
 {

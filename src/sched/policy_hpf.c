@@ -64,8 +64,9 @@ struct filling {
 	uint32_t lane, left;
 };
 
-/* Puts kernel i into the next lane. Kernels of the same tenant, kind and stream priority (depth)
- * join it, unless a tenant's kernels compete with each other (within_srt). */
+/* Puts kernel i into the next lane, a set of kernels that share SMs. Kernels of the same tenant,
+ * kind and stream priority (depth) join that lane, unless a tenant's kernels compete with each
+ * other (within_srt). */
 static void fill_lane(struct filling *f, size_t i)
 {
 	struct sched_kernel *head = f->v->at[i];

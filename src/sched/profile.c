@@ -13,7 +13,7 @@
 
 #define SETS 1024u
 #define WAYS 8u
-/* a preemption's cost is the mean of this many samples, as in the paper */
+/* the cost of a preemption is the mean of the last samples, at most this many, as in the paper */
 #define SAMPLES       50u
 #define LEARN_EIGHTHS 8u
 #define CURVES        256u

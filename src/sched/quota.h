@@ -12,7 +12,8 @@
 
 #include <string.h>
 
-/* an SM holds at most SCHED_PER_SM workers, so a quota of that many is no bound */
+/* the greatest quota that is a bound: an SM holds at most SCHED_PER_SM (32) workers, so 32 would be
+ * no bound */
 #define QUOTA_MAX 31u
 
 struct quota {
@@ -83,8 +84,8 @@ static inline uint32_t quota_count(const struct quota *q)
 	return sms_count(&set);
 }
 
-/* Returns the number of workers that may stay on all SMs together, if an SM holds workers_per_sm of
- * them. */
+/* Returns the number of workers that may stay on all SMs together, if workers_per_sm workers fit on
+ * an SM. */
 static inline uint32_t quota_workers(const struct quota *q, uint32_t workers_per_sm)
 {
 	uint32_t n = 0;

@@ -2,7 +2,7 @@
  * Copyright 2026 The heddle authors */
 
 /* The scheduling engine: it gets events and returns decisions. The engine has no clock, no I/O and
- * no threads. Events that need the time bring it, and it never falls. Events only update the
+ * no threads. Events that need the time bring it, and the time never falls. Events only update the
  * engine's state. sched_decide asks the policy once for all events since the last decision, and
  * sched_next returns the actions one by one. There is one engine for each device. sched_end and
  * sched_leave invalidate handles of launches and tenants. doc/protocol.md defines word, relay,
@@ -27,17 +27,18 @@ struct sched_options {
 	/* defaults: 2048, 32, 65536, 228 KiB */
 	uint32_t threads_per_sm, blocks_per_sm, regs_per_sm, shared_per_sm;
 	bool simultaneous, spatial, within_srt; /* see struct sched_view */
-	/* each program has its own numbers for SMs (engine.h: sched_tenant.renumbered) */
+	/* true if each program has its own numbers for SMs (engine.h: sched_tenant.renumbered) */
 	bool renumbers;
-	/* The caller calls sched_started. Then a tenant whose launch was granted SMs is charged for
-	 * the device only from the launch's next block on, or after SCHED_CHANGE_MAX_NS. */
+	/* True if the caller calls sched_started. Then a tenant whose launch was granted SMs is
+	 * charged for the device only from the launch's next block on, or after
+	 * SCHED_CHANGE_MAX_NS. */
 	bool tells_started;
 	uint32_t extra_sms; /* SMs given up beyond those that a waiting kernel needs */
 	/* maximum time for which the device waits for a tenant whose next work is expected
 	 * (default: 1 ms) */
 	uint64_t linger_max_ns;
-	/* how long the engine expects the arrival of a submitted launch that has SMs (default: 2
-	 * ms) */
+	/* how long the engine waits for a submitted launch that has SMs to arrive, before the
+	 * tenant counts as late (default: 2 ms) */
 	uint64_t grace_ns;
 	uint64_t cost_ns;      /* cost of a preemption if none was measured (default: 100 us) */
 	uint64_t resume_ns;    /* added to that cost for the return (default: 20 us) */
@@ -65,8 +66,9 @@ struct sched_options {
 
 struct sched_launch_info {
 	uint64_t id, kernel, total;
-	/* The launch has the guard form: it has the same count of blocks on all its SMs. For
-	 * another count it drains and its tenant launches the rest again. */
+	/* True if the launch has the guard form: it has the same count of blocks on all its SMs. To
+	 * get another count, the launch drains, and its tenant launches the remaining blocks
+	 * again. */
 	bool unranked;
 	/* The possible counts below the greatest: bit n for n blocks. 0: the launch obeys only
 	 * quota 0. */
@@ -80,8 +82,8 @@ struct sched_launch_info {
 
 int sched_create(const struct sched_options *o, const struct sched_policy *p, struct sched **ret);
 /* Changes options and policy from now on. The model and the properties of the device stay the same
- * (the device's limits, simultaneous, renumbers, max_launches). If the policy's options are too
- * long, they and the policy stay, too. */
+ * (the device's limits, simultaneous, renumbers, max_launches). If the new policy's options are too
+ * long, the old policy stays, with its old options. */
 void sched_reconfigure(struct sched *s, const struct sched_options *, const struct sched_policy *);
 void sched_destroy(struct sched *s);
 
@@ -114,8 +116,9 @@ void sched_started(struct sched *s, uint64_t now_ns, struct sched_launch *l, uin
 /* Reports that the launch has left the device, because it was preempted, or because it has the
  * guard form and its count changed. */
 void sched_drained(struct sched *s, uint64_t now_ns, struct sched_launch *l);
-/* Reports that as many workers have left as the last SHRINK requires. A caller that cannot see this
- * never calls it, or calls sched_absent. The engine then learns no cost from the shrink. */
+/* Reports that as many workers have left as the last SHRINK requires. A caller that cannot see
+ * workers leave never calls sched_shrunk, or calls sched_absent instead. The engine then learns no
+ * cost from the shrink. */
 void sched_shrunk(struct sched *s, uint64_t now_ns, struct sched_launch *l);
 /* Reports whether a pool of tasks has no task. An idle pool goes last, and never counts as
  * stalled. */
@@ -140,14 +143,15 @@ void sched_copied(struct sched_tenant *t, uint64_t first_ns, uint64_t last_ns);
 /* Pins a tenant: the engine takes no SMs from its launches. SMs that were taken before are not
  * given back. */
 void sched_pin(struct sched *s, struct sched_tenant *t, bool pinned);
-/* Does the same as sched_pin. In addition, new launches begin with the quotas of the last ones. */
+/* Does the same as sched_pin. In addition, the quotas with which new launches of the tenant begin
+ * stay as they are, unless all of them are 0. */
 void sched_keep(struct sched *s, struct sched_tenant *t, bool kept);
 /* Learns the duration of a launch that was noticed only after its end. */
 void sched_learn(struct sched *s, const struct sched_launch_info *info, uint64_t ran_ns);
 
 /* ---- decisions ---- */
-/* The actions of a decision come in this order, so that SMs for which others wait become free
- * first. */
+/* The actions of a decision come in this order, so that SMs for which other launches wait become
+ * free first. */
 enum sched_action_type {
 	SCHED_BEGIN,   /* sets the quotas with which launches of the tenant begin from now on */
 	SCHED_PREEMPT, /* the launch gives up all SMs */
@@ -183,8 +187,9 @@ void *sched_tenant_user(const struct sched_tenant *t);
  * preempted launch is leaving, only its tenant is charged. The value never falls. */
 uint64_t sched_service(const struct sched_tenant *t);
 void *sched_launch_user(const struct sched_launch *l);
-/* Returns the quotas of the launch, one byte for each SM (quota.h). Bytes of SMs that the device
- * does not have are 0; if all others are equal, they have the same value. */
+/* Returns the quotas of the launch, one byte for each SM (quota.h). If all SMs of the device have
+ * the same quota, the bytes of SMs that the device does not have get this value, too. Otherwise
+ * those bytes are 0. */
 void sched_quotas(
 	const struct sched *s, const struct sched_launch *l, uint8_t ret_quota[CTL_MAX_SMS]);
 /* The quotas of the last SCHED_BEGIN. */

@@ -70,8 +70,8 @@ static bool tell_launch(struct sched *s, struct sched_launch *l)
 	return add_action(s, type, first, l->tenant, l);
 }
 
-/* Grants every SM to each launch whose real state is unknown. Then it runs as it would without
- * heddle, whatever its state is. */
+/* Grants every SM to each launch whose real state is unknown. Such a launch then runs as it would
+ * without heddle, whatever its state is. */
 static bool tell_strays(struct sched *s, struct sched_tenant *t)
 {
 	for (struct sched_launch *l = t->native.first; l; l = l->next) {
@@ -116,8 +116,8 @@ static void commit_launch(
 		sched_comes(s, l, now_ns);
 }
 
-/* Notes the quotas of a launch that has not arrived. It needs no action, because it begins with its
- * tenant's quotas. */
+/* Notes the quotas of a launch that has not arrived. No action is needed, because the launch begins
+ * with its tenant's quotas. */
 static void commit_head(struct sched_launch *head)
 {
 	if (!quota_any(&head->next_allowed))

@@ -3,7 +3,7 @@
 
 /* Facts about a kernel that do not depend on any one pass. pass_facts_find computes them once;
  * afterwards they are only read. struct pass_place (virtual.h) says what code a pass puts around
- * the kernel's body. Each pass decides itself whether it can use the kernel there. */
+ * the kernel's body. Each pass decides itself whether the kernel works inside that code. */
 #ifndef HEDDLE_PASS_BODY_H
 #define HEDDLE_PASS_BODY_H
 
@@ -22,7 +22,8 @@ struct pass_callee {
 	bool barriers, warp_ops;      /* transitive; not the operations that need a whole warp */
 	bool observes;                /* volatile loads or atomics, transitive */
 	bool sizes;                   /* reads the size of its shared memory, transitive */
-	/* the function or a callee names shared variables or reads the size of shared memory */
+	/* true if the function or a callee names shared variables or reads the size of shared
+	 * memory */
 	bool shared;
 };
 
@@ -54,8 +55,8 @@ struct pass_tail {
 #define PASS_MAX_TAILS 64 /* per kernel */
 
 /* Traits that can keep a pass from using a kernel. The facts keep the first occurrence of each
- * trait. preempt.c assigns a tier to each trait, and fits.c says at which places a trait forbids
- * the kernel. */
+ * trait. preempt.c assigns a tier to each trait. fits.c says for each trait which code around the
+ * body (struct pass_place) makes the kernel unusable. */
 enum pass_trait {
 	PASS_IS_OTHER_MODULE, /* 32-bit addresses, or a target before sm_70 */
 	PASS_IS_CLUSTER,      /* thread block clusters */
@@ -97,10 +98,11 @@ struct pass_facts {
 	VEC(struct pass_callee) callees;
 	const struct ptx_stmt *calls_pointer; /* the first call through a pointer */
 	bool takes_code;                      /* some address of a function is taken */
-	/* the kernel has a loop with an atomic or volatile access; a callee has one (rising.c) */
+	/* spins: true if the kernel itself has a loop with an atomic or volatile access (rising.c);
+	 * calls_spin: true if a callee has such a loop */
 	bool spins, calls_spin;
-	/* a loop of the kernel or of a callee may wait for any other thread, even for one of its
-	 * own warp */
+	/* true if a loop of the kernel or of a callee may wait for any other thread, even for a
+	 * thread of the same warp */
 	bool waits;
 	/* the statement that made rising_order true, in the kernel or a callee; NULL: no single
 	 * statement */
@@ -109,13 +111,14 @@ struct pass_facts {
 	struct cfg_uniformity *u;
 	struct cfg_demand demand;
 	bool uses_shared, has_barriers, cp_async, rising_order, one_dimensional;
-	/* lanes that finish a block must wait for the rest of their warp (masks.c) */
+	/* true if lanes that finish a block must wait for the other lanes of their warp before the
+	 * next block (masks.c) */
 	bool gathers;
 	size_t parting;       /* statement of the early exit; PASS_NO_PARTING: none */
 	uint16_t barrier_ids; /* numbers of the barriers that the kernel uses */
 	bool counts;          /* some barriers have a thread count */
-	/* Barrier 0 has a thread count, or not all threads reach it. So code around the body needs
-	 * another barrier. */
+	/* True if barrier 0 has a thread count, or if not all threads reach it. Code around the
+	 * body must then use a barrier with another number. */
 	bool keeps_barrier_0;
 	enum pass_barriers barriers;
 	VEC(struct pass_tail) tails;

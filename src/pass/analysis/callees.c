@@ -226,9 +226,9 @@ static const struct ptx_stmt *find_open_call(
 	return NULL;
 }
 
-/* Notes that a kernel's functions call each other recursively. A function is done once all
- * functions that it calls are done. A function that never becomes done leads into a cycle of
- * calls. */
+/* Notes the trait PASS_RECURS if a kernel's functions call each other recursively. A function is
+ * done once all functions that it calls are done. A function that never becomes done leads into a
+ * cycle of calls. */
 static int note_recursion(struct pass_facts *facts)
 {
 	uint8_t *done = arena_zalloc(&facts->arena, facts->callees.len + 1);

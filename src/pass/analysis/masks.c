@@ -8,11 +8,11 @@
  * A register keeps its mask, and lanes may exit after the activemask. So if lanes diverge at a
  * branch, a mask is safe only if it was computed after the divergence: every path from the branch
  * to the operation passes the activemask and then each step that derives the mask. In a worker,
- * lanes that finish a block wait at its end for the rest of their warp (facts->gathers), so they do
- * not get into the masks of the next block early.
+ * lanes that finish a block wait at the block's end for the other lanes of their warp
+ * (facts->gathers), so they do not get into the masks of the next block early.
  *
  * A second kind of mask is always safe: a ballot right before a branch, of the predicate under
- * which lanes do not exit. It contains exactly the lanes that stay. */
+ * which lanes do not exit. This ballot contains exactly the lanes that stay. */
 #include "pass/analysis/masks.h"
 
 #include <errno.h>

@@ -13,7 +13,8 @@
 bool pass_loads_param(const struct ptx_func *f, const struct ptx_stmt *s);
 /* A mov or cvta of a parameter's address. */
 bool pass_takes_param_address(const struct ptx_func *f, const struct ptx_stmt *s);
-/* Returns the parameter of f that s uses in any other way than these two; NULL: there is none. */
+/* Returns the parameter of f that s uses, if s neither loads the parameter (pass_loads_param) nor
+ * takes its address (pass_takes_param_address); NULL: there is none. */
 const struct ptx_sym *pass_odd_param(const struct ptx_func *f, const struct ptx_stmt *s);
 /* Returns whether s, which gets an address, works only if parameters are in .param space. */
 bool pass_knows_param_space(const struct ptx_func *f, const struct ptx_stmt *s);

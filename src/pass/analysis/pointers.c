@@ -6,7 +6,8 @@
  * address of the other module faults. So memory must hold only function addresses of the program's
  * own module. A kernel stays unchanged if an address that it takes may leave its registers, or if
  * it may call an address that it did not take itself. (Tables of functions and virtual function
- * tables are variables. All kernels use the program's own variables.)
+ * tables are variables. All kernels use the variables of the program's own module, so these tables
+ * hold addresses of that module's functions.)
  *
  * For each register and .param variable of the kernel and its callees, a flow-insensitive analysis
  * finds whether it may hold an address that this code takes (TAKEN), and whether it may hold any
@@ -77,8 +78,8 @@ static bool is_code(const struct ptx_opd *o)
 	return o->kind == PTX_OPD_SYM && o->sym && o->sym->kind == PTX_SYM_FUNC;
 }
 
-/* Returns which kinds of value (TAKEN, ELSE) an operand may have. A constant is not a function
- * address, so it has none of these kinds. */
+/* Returns which kinds of value (TAKEN, ELSE) an operand may have. A constant has neither kind,
+ * because it is not the address of a function. */
 static unsigned value_of(const struct flow *w, const struct ptx_opd *o)
 {
 	unsigned bits = 0;

@@ -52,7 +52,8 @@ struct search {
 	VEC(struct control) controls; /* sorted by block */
 	bool has_controls;            /* computed when a loop first needs them */
 	struct cfg_spans *spans;      /* computed when a loop first needs them */
-	/* by register: 1 + the header of the loop for which carried[] holds the result */
+	/* by register: 1 + the header of the loop for which is_carried computed carried[]; any
+	 * other number means that carried[] is not known for the present loop */
 	uint32_t *asked;
 	uint8_t *carried; /* and its result */
 	uint32_t header;
@@ -61,10 +62,11 @@ struct search {
 	bool loads, observes;
 	const struct ptx_stmt *load;     /* the first load in the slice, if `loads` */
 	const struct ptx_stmt *waits_at; /* the load that the loop waits for */
-	/* The slice loads from shared memory, so stores to shared memory belong to it, too. */
+	/* True if the slice loads from shared memory. Then stores to shared memory belong to the
+	 * slice, too. */
 	bool by_shared;
-	/* The slice contains stores to shared memory. Their inputs count if they are volatile or
-	 * atomic. */
+	/* True if the slice contains stores to shared memory. Then a load counts only if it is
+	 * volatile or atomic. */
 	bool via_shared;
 	uint32_t stmt;
 	int error;
@@ -389,8 +391,9 @@ static bool is_set_once(const struct search *s, uint32_t reg)
 	return n == 1 && !uses;
 }
 
-/* Returns whether st only copies another register that holds the carried value. A selp counts as a
- * copy if the slice has an atomic or volatile access, because then other threads decide. */
+/* Returns whether st only copies another register that holds the carried value. If the slice has an
+ * atomic or volatile access, a selp counts as a copy, too, because then other threads can decide
+ * which value the selp chooses. */
 static bool copies_carried(const struct search *s, const struct ptx_stmt *st)
 {
 	unsigned n = st->mn->op == PTX_OP_mov                   ? 2
@@ -469,7 +472,8 @@ static bool mark_progress(struct search *s)
 	return any;
 }
 
-/* Returns whether control can return to a block within the loop without making progress. */
+/* Returns whether control can go from a basic block through the loop back to that block without
+ * making progress. */
 static bool goes_round(struct search *s, uint32_t block)
 {
 	uint32_t depth = 0;
@@ -627,7 +631,7 @@ static bool find_loop(struct search *s, uint32_t header)
 		add_to_loop(s, latch);
 	}
 	/* Walks backwards from the latches. The loop's other blocks are entered through the header
-	 * only, so the walk stops there. */
+	 * only, so the walk stops at the header. */
 	for (size_t i = 1; i < s->loop.len && !s->error; i++) {
 		const struct cfg_block *b = &g->at[s->loop.at[i]];
 

@@ -14,7 +14,8 @@
 struct search {
 	struct pass_facts *facts;
 	const struct cfg *g;
-	/* by basic block: whether it contains a barrier; whether code after it may reach one */
+	/* by basic block: holds: whether the block contains a barrier; ahead: whether code after
+	 * the block may reach a barrier */
 	uint8_t *holds, *ahead;
 	uint32_t *depth; /* number of open braces at each statement */
 	uint32_t *stack; /* blocks still to visit */
@@ -85,8 +86,8 @@ static uint32_t mark_tail(struct search *c, uint32_t to, uint8_t *in)
 	return n;
 }
 
-/* Returns whether the path can be duplicated. It must not begin inside a scope, because no jump can
- * lead into a scope. */
+/* Returns whether the path can be duplicated. The path must not begin inside a scope ({ … } in
+ * PTX), because no jump can lead into a scope. */
 static bool can_be_copied(const struct search *c, uint32_t to, const uint8_t *in)
 {
 	const struct cfg *g = c->g;

@@ -19,7 +19,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* maximum number of analyses per kernel; each takes time linear in the kernel's size */
+/* maximum number of analyses per kernel that find what is uniform among the lanes that stay
+ * (stay_together); each takes time linear in the kernel's size */
 #define STAYING_MAX 64
 #define LEAVES_MAX  8 /* tracked early exits of a kernel */
 
@@ -36,15 +37,17 @@ struct sync_check {
 	unsigned assume;                /* assumptions under which u was computed, */
 	struct cfg_uniformity *staying; /* and `staying`: uniformity among lanes that stay */
 	uint32_t stay, n_staying;       /* at block `stay`; number of such analyses so far */
-	/* by basic block: exited lanes are removed from member masks after the branch that ends
-	 * it */
+	/* by basic block: whether exited lanes are removed from member masks after the branch that
+	 * ends the block */
 	bool *excludes;
-	/* an operation is safe because its mask was computed after the lanes diverged */
+	/* true if some operation is safe because its mask was computed after the lanes diverged, or
+	 * if the code uses activemask (find_leaves) */
 	bool young;
-	/* an operation is safe because its mask contains exactly the lanes that did not exit */
+	/* true if some operation is safe because its mask contains exactly the lanes that did not
+	 * exit */
 	bool named;
-	/* by basic block: whether the end can be reached without waiting for the warp; whether the
-	 * block has a warp operation */
+	/* by basic block: out: whether a lane can reach the end from the block without waiting for
+	 * its warp; holds: whether the block has a warp operation */
 	uint8_t *out, *holds;
 	uint16_t ids;        /* barriers named by a constant */
 	bool counted_0, red; /* barrier 0 with a count; a reduction on plain barrier 0 */
@@ -120,9 +123,9 @@ static void check_barrier(struct sync_check *c, const struct ptx_stmt *s, uint8_
 		c->apart = true;
 }
 
-/* Returns whether the PTX ISA requires all threads of the warp to execute s. Its behaviour is
- * undefined if any thread has exited. So no lane has exited where s runs, and s waits for all
- * lanes. */
+/* Returns whether the PTX ISA requires all threads of the warp to execute s. The behaviour of such
+ * an s is undefined if any thread of the warp has exited. So no lane has exited where s runs, and s
+ * waits for all lanes. */
 bool pass_needs_whole_warp(const struct ptx_stmt *s)
 {
 	switch (s->mn->op) {
@@ -231,10 +234,10 @@ static bool has_warp_op(struct sync_check *c, uint32_t b)
 }
 
 /* Returns whether lanes that diverged and did not exit have reconverged at block `at`, as they do
- * on hardware. On hardware the other lanes exit, and ptxas reconverges the rest where it would
- * without the exit. In a worker the exiting lanes jump to the block's end, and ptxas may reconverge
- * the rest only there. activemask does not guarantee to return all lanes that could be active, but
- * programs rely on it. */
+ * on hardware. On hardware the other lanes exit, and ptxas reconverges the remaining ones where it
+ * would without the exit. In a worker the exiting lanes jump to the block's end, and ptxas may
+ * reconverge the remaining lanes only there. activemask does not guarantee to return all lanes that
+ * could be active, but programs rely on that. */
 static bool lanes_meet(struct sync_check *c, uint32_t at)
 {
 	const struct cfg *g = c->g;
@@ -390,8 +393,8 @@ static void choose_barriers(struct sync_check *c)
 					"exited before a barrier");
 		return;
 	}
-	/* If barrier 0 has no count and all threads reach it, code between two blocks can use
-	 * barrier 0, too. */
+	/* If barrier 0 has no count and all threads reach it, code that runs between two blocks of
+	 * the grid can use barrier 0, too. */
 	facts->keeps_barrier_0 = c->counted_0;
 }
 
@@ -484,9 +487,10 @@ static bool add_leave(struct sync_check *c, uint32_t branch)
 	return VEC_PUSH(&c->facts->leaves, l);
 }
 
-/* Returns whether exited lanes can be removed from member masks. For this, every warp operation
- * must be visible and have a mask operand, and all threads of a block must reach barriers
- * together. */
+/* Returns whether exited lanes can be removed from member masks. For this, the code must be the
+ * kernel's own, and each `brx` must have a known target list. Every warp operation must have a mask
+ * operand, so calls of functions with warp operations are not allowed. All threads of a block must
+ * reach barriers together. */
 static bool can_keep_masks(struct sync_check *c)
 {
 	const struct cfg *g = c->g;
@@ -545,9 +549,10 @@ static bool find_leaves(struct sync_check *c)
 }
 
 /* Looks for the weakest assumption that makes the warp operations safe. It tries, in this order: no
- * assumption; one-dimensional blocks, which the launch shows; a program without races. The last one
- * cannot be checked, so it is assumed only where the kernel would otherwise be a guard kernel. Then
- * it tries the same assumptions with exited lanes removed from masks. */
+ * assumption; one-dimensional blocks, which the launch shows; a program without races, alone and
+ * with one-dimensional blocks. That a program has no races cannot be checked, so it is assumed only
+ * where the kernel would otherwise be a guard kernel. If all this fails, the function tries whether
+ * the operations are safe with exited lanes removed from masks. */
 static int check_warp_ops(struct sync_check *c)
 {
 	static const unsigned tries[] = {
@@ -619,9 +624,10 @@ int pass_check_sync(struct pass_facts *facts)
 	return r;
 }
 
-/* Notes kernels that call a function that spins. After such a call ptxas wrongly assumes whole
- * warps (emit.h). The worker's own barriers have a remedy. The kernel's warp operations, and
- * barriers in callees, stay unchanged; in the guard form they are right if they are right in the
+/* Notes the trait PASS_SPINS_DEEP of kernels that call a function that spins. After such a call
+ * ptxas wrongly assumes whole warps. Passes emit UNSEEN_WARP (emit.h) before barriers of the kernel
+ * itself and before their own. But warp operations, and barriers in callees, stay unchanged, so a
+ * kernel with these gets the guard form. In the guard form they are right if they are right in the
  * original kernel. */
 void pass_check_spins(struct pass_facts *facts)
 {

@@ -25,10 +25,12 @@
  *               bits 24 to 26: the kernel to choose next
  *               bit 27: that kernel is decided, and an early claim may have been made for it
  *
- * hd_pick holds two words through which the leader tells the threads its choice, then the kernel
- * that the worker is assigned to and its complement, then %globaltimer when blocks began. Two words
- * suffice: a thread that reads its word late can be overtaken by one claim but not by two, because
- * the next barrier waits for it. */
+ * The array hd_pick in shared memory holds:
+ * - two words through which the leader tells the other threads its choice. Two words suffice: a
+ *   thread that reads its word late can be overtaken by one claim but not by two, because the next
+ *   barrier waits for it.
+ * - P_KEPT: the kernel that the worker is assigned to, and the bitwise complement of its number
+ * - P_BEGAN: the value of %globaltimer when the current blocks began */
 #define P_KEPT  "[hd_pick+8]"
 #define P_BEGAN "[hd_pick+16]"
 
@@ -72,7 +74,8 @@ static void put_switch(struct kernels *x, struct pass_writer *w, const char *reg
 	pass_emit(w, "bra %s0;\n", label);
 }
 
-/* If the caller set the flag `bit`, %hd_mp2 becomes false and %hd_mr6 becomes 1. */
+/* If the host program set the flag `bit` of the launch, %hd_mp2 becomes false and %hd_mr6 becomes
+ * `bit`. Otherwise %hd_mp2 becomes true and %hd_mr6 becomes 0. */
 static void put_flag(struct pass_writer *w, unsigned bit)
 {
 	pass_emit(w,
@@ -106,8 +109,9 @@ static void put_kind(struct kernels *x, struct pass_writer *w)
 		x->n, ((1u << x->n) - 1) << OVER_BIT);
 }
 
-/* Chooses the kernel with which the worker starts. It is derived from the worker's number times the
- * golden ratio, so that workers start with different kernels, also successive workers of one SM.
+/* Chooses the kernel with which the worker starts. The choice is derived from the worker's number
+ * times the golden ratio, so that workers start with different kernels, also successive workers of
+ * one SM.
  *
  * In the orders that assign a kernel to each worker (ctl/merge.h), also computes the worker's
  * number %hd_mr2, from which put_kind chooses that kernel:
@@ -190,10 +194,11 @@ static void put_over(struct pass_writer *w, const char *reg)
 }
 
 /* Chooses the next kernel from the counter that all workers share (CTL_STEAL_SHARED; KernelMerge,
- * figure 3a), puts it into %hd_mk, and goes to $hd_now_found. If this worker is finished with the
- * kernel, it increments the counter again, at most as many times as there are kernels: other
- * workers increment it, too, so one worker might get the same kernel each time. Then it chooses the
- * next kernel with which it is not finished. */
+ * figure 3a), puts it into %hd_mk, and goes to $hd_now_found. If this worker is finished with that
+ * kernel, the worker increments the counter again, at most as many times as there are kernels. The
+ * limit is needed because other workers increment the counter, too, so this worker might get the
+ * same kernel each time. At the limit, the worker takes the next kernel with which it is not
+ * finished. */
 static void put_draw(struct kernels *x, struct pass_writer *w)
 {
 	pass_emit(w,
@@ -217,9 +222,10 @@ static void put_draw(struct kernels *x, struct pass_writer *w)
 }
 
 /* Goes to $hd_<at>_none if this worker is finished with all kernels. Otherwise sets %hd_mk to the
- * kernel that is next, or that the worker is assigned to. If the worker is finished with that
- * kernel, chooses the next one. A worker with an assigned kernel does so only with CTL_HELP,
- * otherwise it chooses none. */
+ * kernel that the worker is assigned to, or, if workers have no kernels of their own, to the kernel
+ * that is next. If the worker is finished with that kernel, sets %hd_mk to the next kernel with
+ * which it is not finished. But a worker with an assigned kernel does so only with CTL_HELP;
+ * without it, the worker goes to $hd_<at>_none. */
 static void put_seek(struct kernels *x, struct pass_writer *w, const char *at, bool draws)
 {
 	unsigned all = (1u << x->n) - 1;
@@ -459,8 +465,9 @@ static void put_sync(struct kernels *x, struct pass_writer *w)
 		x->n, x->of[0].slot, x->of[0].slot, x->of[0].slot, x->of[0].slot);
 }
 
-/* Emits the code that runs kernel k. Warps that the kernel's block does not have skip it. The vote
- * shows ptxas that warps are whole. */
+/* Emits the code that runs kernel k. Warps that the kernel's block does not have skip that code.
+ * Each warp decides by a vote whether it skips, because a vote shows ptxas that the warp is
+ * whole. */
 static void put_run(struct kernels *x, struct pass_writer *w, unsigned k)
 {
 	pass_emit(w, "$hd_run%u:\n", k);

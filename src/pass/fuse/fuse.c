@@ -2,11 +2,11 @@
  * Copyright 2026 The heddle authors */
 
 /* Code shared by all kinds of fusion (fuse.h). It maps the launch's block number to the ids of a
- * kernel's block and places the kernel's body there. There is no scheduler and no control block.
- * The fused kernel reads only total, grid, inverse and never of struct ctl_args. (A launch has
- * fewer than 2^31 blocks, so there always is an inverse.) Other code surrounds the body. So its
- * exits lead to its end, and its barriers count its own threads, unless the threads may really
- * exit. */
+ * kernel's block and runs the kernel's body with these ids. There is no scheduler and no control
+ * block. The fused kernel reads only total, grid, inverse and never of struct ctl_args. (A launch
+ * has fewer than 2^31 blocks, so there always is an inverse.) Other code surrounds a body. So the
+ * exits of a body lead to the body's end, and its barriers count only the body's threads, unless
+ * the threads may really exit. */
 #include "pass/fuse/fuse.h"
 #include "pass/virtual/emit.h"
 

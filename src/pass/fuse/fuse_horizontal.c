@@ -2,8 +2,8 @@
  * Copyright 2026 The heddle authors */
 
 /* Horizontal fusion: kernels run side by side in one block. Each kernel has its own warps, its own
- * part of shared memory, and its own barrier numbers. So its threads may really exit, as in the
- * original kernel, if no later barrier counts them. */
+ * part of shared memory, and its own barrier numbers. So a kernel's threads may really exit, as in
+ * the original kernel, if no later barrier counts them. */
 #include "pass/fuse/fuse.h"
 #include "pass/virtual/emit.h"
 

@@ -17,8 +17,8 @@ static int begin(struct kernels *x, unsigned k)
 }
 
 /* Places the kernel that runs last. Its threads may really exit, and it may leave behind state that
- * ends with the block. No other kernel runs in the block then, so its barriers need no thread
- * counts. */
+ * ends with the block. No other kernel runs in the block at that time, so the last kernel's
+ * barriers need no thread counts. */
 static int place_last(struct kernels *x, unsigned k, const struct pass_kernel *from)
 {
 	struct kernel *g = &x->of[k];

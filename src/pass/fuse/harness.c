@@ -270,9 +270,9 @@ static void put_all(struct harness *h, struct pass_writer *w)
 	if (has_field(h, PASS_FIELD_EXITS))
 		put_count(h, w);
 	pass_emit(w, "ret;\n%s:\nret;\n", h->g->to[0]->name);
-	/* Threads that skipped the body go to the barrier after it. If block ids are changed, block
-	 * 0 is no block of the kernel, so no other thread of it reaches that barrier, and its
-	 * threads return. */
+	/* Threads that skipped the body go to the barrier after it. With PASS_FIELD_IDS, hardware
+	 * block 0 runs no block of the kernel's grid. So in that block no thread runs the body and
+	 * reaches the barrier, and the threads that skipped the body return. */
 	if (has_field(h, PASS_FIELD_COUNTS))
 		pass_put(w, "$hd_past:\n");
 	if (has_field(h, PASS_FIELD_COUNTS) && has_field(h, PASS_FIELD_IDS))
@@ -331,8 +331,9 @@ static int make_harness(struct harness *h)
 	return kernels_seal(x, &w, h->form->block);
 }
 
-/* Adds the fields that the requested ones need. Exited threads that stay are counted (rounds.c). If
- * the body has only some threads of the block, this takes thread counts. */
+/* Adds the fields that the requested ones need. With PASS_FIELD_EXITS, exited threads stay in the
+ * block and are counted (rounds.c). If the body also has only some threads of the block, its
+ * barriers need thread counts. */
 static uint32_t add_needed_fields(uint32_t fields)
 {
 	if (fields & PASS_FIELD_THREADS && fields & PASS_FIELD_EXITS)

@@ -5,12 +5,13 @@
  * module. Each kernel is rewritten within its own function, and the result is grafted into the
  * entry.
  *
- * A block of the entry has as many threads as the widest block of a kernel, or as all blocks side
- * by side. The caller keeps warps that a kernel's block does not have out of the kernel; barriers
- * count the other warps. If a block fills its last warp only in part, extra threads fill the rest
- * and return at once. The passes handle such early returns as in any kernel (rounds.c, tails.c). So
- * blocks of any sizes fit together, also with barriers (KernelMerge, section 2.4, reports a
- * deadlock there). */
+ * A block of the entry has as many threads as the widest block of a kernel, or, if kernels run side
+ * by side, as the blocks of all kernels together. So it can have more warps than the block of one
+ * kernel. The caller keeps the surplus warps out of that kernel, and the kernel's barriers count
+ * only its own warps. If a kernel's block fills its last warp only in part, extra threads fill the
+ * rest and return at once. The passes handle such early returns as in any kernel (rounds.c,
+ * tails.c). So blocks of any sizes fit together, also with barriers (KernelMerge, section 2.4,
+ * reports a deadlock there). */
 #include "pass/fuse/kernels.h"
 #include "cfg/contract.h"
 #include "pass/virtual/emit.h"
@@ -79,8 +80,8 @@ static int join_targets(struct kernels *x, const struct pass_kernel *from, struc
 	return 0;
 }
 
-/* Makes the module that the kernels are imported into. It has an empty entry and the pool, an array
- * for all shared memory. */
+/* Makes the module that the kernels are imported into. The module has an empty entry and the pool,
+ * an array for the shared memory of all kernels. */
 static int make_module(struct kernels *x, const struct pass_kernel *from, const char *entry)
 {
 	struct ptx_target t;

@@ -70,8 +70,9 @@ uint32_t pass_threads(const uint32_t block[3]);
  * another negative errno with diags. */
 int kernels_import(struct kernels *x, const struct pass_kernel *from, const char *entry);
 /* Must be called if the rewritten code reads parameters in a form that ptxas does not see as
- * constants. For each kernel, replaces a multiplication and an addition that ptxas would contract
- * because of such parameters by one instruction (contract.h). */
+ * constants. In the original kernel, such a parameter can be the reason why ptxas contracts a
+ * multiplication and an addition. This function replaces the two by one instruction in each kernel
+ * (contract.h). */
 int kernels_settle(struct kernels *x);
 /* Finds the facts of kernel k (body.h), lays out its shared memory, and fills in the fields of its
  * place (struct pass_place) that merging and fusion treat alike: ids, thread counts, shared memory.

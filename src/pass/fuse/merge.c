@@ -151,8 +151,9 @@ static int make_merged(
 	return kernels_seal(x, &w, ret->block);
 }
 
-/* Returns how many of the entry's blocks must fit on an SM, so that as many threads fit there as of
- * the kernel with the lowest occupancy. 0: the occupancy of some kernel is unknown. */
+/* Returns how many of the entry's blocks must fit on an SM. With that number, an SM holds as many
+ * threads of the entry as it holds of the kernel with the lowest occupancy. 0: the occupancy of
+ * some kernel is unknown. */
 static uint32_t least_per_sm(const struct pass_kernel *kernels, unsigned n, uint32_t threads)
 {
 	uint32_t least = UINT32_MAX;

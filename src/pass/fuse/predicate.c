@@ -21,7 +21,8 @@
 #include <errno.h>
 #include <string.h>
 
-/* maximum number of instructions on one side, because all lanes execute them under guards */
+/* maximum number of instructions on one side; limited because under guards all lanes execute the
+ * instructions of both sides */
 #define MAX_WAY    96
 #define MAX_ROUNDS 8 /* nesting depth of regions */
 
@@ -156,8 +157,8 @@ static void count_name(void *user, struct ptx_opd *opd)
 		count_label(user, opd->sym, 1);
 }
 
-/* Counts how often the code names each label. A label in a branch table counts twice, so that its
- * region keeps its branches. */
+/* Counts how often the code names each label. Only a region whose labels are named once is
+ * rewritten. A label in a branch table counts twice, so that its region keeps its branches. */
 static void count_names(struct predicating *x)
 {
 	for (uint32_t i = 0; i < x->f->body.len; i++) {
@@ -204,7 +205,8 @@ static void put_and(struct predicating *x, uint32_t to, uint32_t with)
 			ptx_reg_name(x->f, with, b, sizeof(b)));
 }
 
-/* Emits s under the guard for which `branch` leads to this side. */
+/* Emits s, a statement of one side of `branch`, under a guard that is true if the branch leads to
+ * that side. `taken`: the side runs if the branch is taken. */
 static void put_guarded(
 	struct predicating *x, struct ptx_stmt s, const struct ptx_stmt *branch, bool taken)
 {

@@ -3,9 +3,9 @@
 
 /* Prepares a kernel for weaving. Short regions that diverging lanes may skip (`if (i < n)`,
  * clamping at a border) become predicated instructions. Such straight-line code can be woven with
- * another kernel whether lanes diverge or not (weave.h). Also, some multiplications of the original
- * are contracted with no addition. They get an explicit rounding modifier (contract.h), because the
- * code around them will change. */
+ * another kernel whether lanes diverge or not (weave.h). Also, ptxas contracts some multiplications
+ * of the original with no addition. These multiplications get an explicit rounding modifier
+ * (contract.h), because the code around them will change. */
 #ifndef HEDDLE_PREDICATE_H
 #define HEDDLE_PREDICATE_H
 

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0
  * Copyright 2026 The heddle authors */
 
-/* Compares a predicated body with the original that still has its branches (predicate.h). The check
- * trusts the rewriter only for the positions of the regions. Outside of regions both bodies must be
- * equal, statement by statement. Each region is walked twice: with its branch taken, and with its
- * branch not taken. Both versions must run the same instructions in the same order, under the
- * guards that the kernel gave them. Only the region's branch may lead into the region, and no
- * instruction in it may write the branch's predicate. */
+/* Compares a predicated body with the original body, which still has its branches (predicate.h).
+ * The check trusts the rewriter only for the positions of the regions. Outside of regions both
+ * bodies must be equal, statement by statement. Each region is walked twice: with its branch taken,
+ * and with its branch not taken. In each walk, both bodies must run the same instructions in the
+ * same order, under the guards that the kernel gave them. Only the region's branch may lead into
+ * the region, and no instruction in the region may write the branch's predicate. */
 #include "pass/fuse/predicate.h"
 
 #include <errno.h>
@@ -159,8 +159,8 @@ static bool take_added(struct checking *c, const struct ptx_stmt *s)
 	return true;
 }
 
-/* Returns the next statement of the new body, from *io_at on, that runs. It gets the guard that the
- * kernel gave it. NULL: there is none. */
+/* Returns the next statement of the new body, from *io_at on, that runs. The returned statement has
+ * the guard that it had in the original kernel. NULL: there is none. */
 static const struct ptx_stmt *next_now(
 	struct checking *c, uint32_t *io_at, uint32_t end, struct ptx_stmt *ret)
 {

@@ -7,7 +7,8 @@
  *
  * Only whole warps execute code of both kernels. At a branch where lanes of a warp may diverge,
  * votes find out whether they do. A diverged warp runs only the branch's kernel up to the
- * reconvergence point. So operations that involve several lanes keep their control flow. */
+ * reconvergence point. So an operation that involves several lanes is executed by the same lanes
+ * together as in the original kernel. */
 #ifndef HEDDLE_WEAVE_H
 #define HEDDLE_WEAVE_H
 
@@ -16,7 +17,8 @@
 enum weave_kind {
 	WEAVE_RUN,    /* units, then next[0] */
 	WEAVE_BRANCH, /* a guarded branch: next[0] if taken, else next[1] */
-	/* a branch around one block: the block's units unless skipped, then next[0] */
+	/* a branch around one basic block: the block's units run unless the branch skips them; then
+	 * next[0] follows */
 	WEAVE_IF,
 	WEAVE_TABLE, /* brx */
 	WEAVE_TRAP,  /* ends the grid, guarded or not; next[0] if there is one */
@@ -41,8 +43,8 @@ struct weave_node {
 	bool alone;    /* its sides are not woven, up to the reconvergence point */
 	bool likely;   /* predicted taken */
 	uint8_t into;  /* of an if: the edge that leads to its block */
-	/* the node waits for other warps of the block; for a branch whose sides run alone: a side
-	 * does */
+	/* True if the node waits for other warps of the block. If the node is a branch whose sides
+	 * run alone: true if one of its sides waits for other warps. */
 	bool sync;
 	bool sync_ahead; /* some node reachable from here waits for other warps */
 };
@@ -63,8 +65,8 @@ struct weave_flow {
 	unsigned k; /* the kernel's number */
 	struct cfg *cfg;
 	struct cfg_uniformity *u;
-	/* By instruction of the original kernel: its statement, and whether it is a warp-uniform
-	 * branch. */
+	/* By instruction of the original kernel: plain: its statement; whole: whether it is a
+	 * warp-uniform branch. */
 	const struct ptx_stmt **plain;
 	uint8_t *whole;
 	VEC(struct weave_unit) units;
@@ -85,7 +87,7 @@ uint32_t weave_latency(const struct ptx_stmt *s);
  * if the kernel cannot be woven; *ret_why says why. The memory belongs to the arena. */
 int weave_flow_find(struct arena *a, struct kernels *x, unsigned k, const struct pass_kernel *from,
 	struct weave_flow *ret, struct pass_verdict *ret_why);
-/* Builds the nodes. Each block is cut into runs:
+/* Builds the nodes. Each basic block is cut into runs:
  * - threshold: a run ends before the unit with which it would exceed this many cycles. A unit
  *   counts at most SLICE_UNIT cycles here. A run has at least one unit. 0: no limit
  * - apart: a run also ends between a unit that waits for other warps and one that does not */

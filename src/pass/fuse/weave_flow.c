@@ -12,10 +12,12 @@
 #include <string.h>
 
 /* A unit (statements that stay together, weave.h) counts at most this many cycles when runs are
- * cut. Later instructions, also of the same kernel, fill the rest of its latency: consecutive loads
- * do not make a run as long as the sum of their latencies. */
+ * cut. Later instructions, also of the same kernel, run during the rest of the unit's latency:
+ * consecutive loads do not make a run as long as the sum of their latencies. */
 #define SLICE_UNIT 32 /* cycles */
-/* If the sides of a branch are shorter than this, a vote would take longer than the sides. */
+/* A branch at which lanes may diverge needs votes. If the sides of the branch take fewer cycles
+ * than this together, votes would take longer than the sides. Then each side runs alone, without
+ * the other kernel. */
 #define SHORT_REGION 40 /* cycles */
 
 struct flowing {
@@ -170,8 +172,8 @@ static int join_carry(struct flowing *x, const struct ptx_stmt *s, size_t block_
 }
 
 /* Joins into one unit all units from the multiplication at statement `from`, which ptxas may
- * contract with an addition in the last unit. ptxas must see the same code between the two as in
- * the kernel. */
+ * contract with an addition in the last unit. Whether ptxas contracts the two depends on the code
+ * between them, so that code must be the same as in the original kernel. */
 static void join_sum(struct weave_flow *f, uint32_t from, size_t block_begins)
 {
 	size_t at = f->units.len - 1;
@@ -247,8 +249,8 @@ static void find_tails(struct weave_flow *f)
 }
 
 /* Finds the warp-uniform branches in the original kernel, as the verifier does. A register with one
- * definition in the original kernel can have several in the rewritten body, where the analysis
- * would find less. */
+ * definition in the original kernel can have several in the rewritten body, so in the rewritten
+ * body the analysis would find fewer such branches. */
 static int find_whole(struct arena *a, const struct pass_kernel *from, struct weave_flow *f)
 {
 	const struct ptx_func *plain = ptx_find_func(from->m, from->name);
@@ -339,9 +341,10 @@ static uint32_t add_node(struct weave_flow *f, struct weave_node n)
 	return (uint32_t)f->nodes.len - 1;
 }
 
-/* Cuts a block's units into runs. A run ends before the unit with which it would exceed `threshold`
- * cycles; a unit counts at most SLICE_UNIT cycles, and 0 means no limit. With `apart`, a run also
- * ends between a unit that waits for other warps and one that does not. Returns the last run. */
+/* Cuts a basic block's units into runs. A run ends before the unit with which it would exceed
+ * `threshold` cycles; a unit counts at most SLICE_UNIT cycles, and 0 means no limit. With `apart`,
+ * a run also ends between a unit that waits for other warps and one that does not. Returns the last
+ * run. */
 static uint32_t add_runs(struct weave_flow *f, uint32_t b, uint64_t threshold, bool apart)
 {
 	struct weave_node n = {.kind = WEAVE_RUN, .from = f->run[b], .block = b};
@@ -385,8 +388,8 @@ static bool takes_whole(const struct weave_flow *f, uint32_t b, const struct ptx
 	return f->u->reg[s->guard] >= CFG_WARP_UNIFORM && f->u->block[b] >= CFG_WARP_UNIFORM;
 }
 
-/* Describes the branch at the end of a block. next[] gets blocks, which become nodes later. Returns
- * false if the block only continues at *ret_next. */
+/* Describes the branch at the end of a basic block. next[] gets numbers of basic blocks, which are
+ * replaced by nodes later. Returns false if the block always continues at *ret_next. */
 static bool describe_end(
 	const struct weave_flow *f, uint32_t b, struct weave_node *ret, uint32_t *ret_next)
 {
@@ -445,8 +448,8 @@ static void make_if(const struct weave_flow *f, struct weave_node *n, uint32_t b
 		n->sync |= f->units.at[u].sync;
 }
 
-/* Returns whether the block is short enough for a node of kind WEAVE_IF, whose units are not cut. A
- * longer block is woven with more than one run of the other kernel. */
+/* Returns whether the basic block is short enough for a node of kind WEAVE_IF, whose units are not
+ * cut into several runs. A longer block is woven with more than one run of the other kernel. */
 static bool is_one_run(const struct weave_flow *f, uint32_t block, uint64_t threshold)
 {
 	uint64_t cycles = 0;

@@ -3,7 +3,7 @@
 
 /* The master kernel around the bodies of tasks (ctl/task.h). A column is the part of the task table
  * that belongs to one master block; a row is an entry of the column, for one task. A record
- * describes a block of a task that runs.
+ * describes one running block of a task.
  *
  *     enter       a block takes a column, or leaves; the words in shared memory begin at 0
  *     scheduler   warp 0 runs a loop, with a lane for each row, executor and record:
@@ -13,12 +13,14 @@
  *       $hd_s_place  gives the block's warps to free executors. Only one block at a time is placed
  *                    in part, since two blocks at barriers could wait for each other's warps
  *       $hd_s_poll   polls the host if nothing can be placed, with one read of one line
- *     executor    a lane polls the warp's word, all lanes run the body, the last one counts
+ *     executor    a warp: one lane polls the warp's entry of `go`, all lanes run the body, and the
+ *                 last lane counts the warp as finished
  *
- * All that a task's block wrote is visible before its out word: bar.warp.sync orders a warp's
- * lanes, counters with acq_rel order warps and blocks, and the last lane executes a system fence.
- * The scheduler passes work to executors by plain stores, bar.warp.sync and a release store of
- * `go`. Executors do not read a record after they counted in it, nor a row after its out word. */
+ * All that a task's block wrote is visible to the host before the row's `out` byte, which tells the
+ * host that the task has ended: bar.warp.sync orders a warp's lanes, counters with acq_rel order
+ * warps and blocks, and the last lane executes a system fence. The scheduler passes work to
+ * executors by plain stores, bar.warp.sync and a release store of `go`. Executors do not read a
+ * record after they counted in it, nor a row after its `out` byte is set. */
 #include "pass/task/emit_task.h"
 #include "pass/virtual/emit.h"
 
@@ -152,9 +154,9 @@ static void put_setup(struct pass_writer *w)
 		    "mov.u64 %hd_t0, %globaltimer;\n");
 }
 
-/* Polls the host once. Sets %hd_i to the row's byte of `in`. Lanes with %hd_p3 get word %hd_f of
- * row 0's descriptor in %hd_a and %hd_b. If one of these words is not of row 0's current
- * generation, row 0 counts as unchanged. */
+/* Polls the host once. Sets %hd_i to the byte of `in` of this lane's row. Lanes with %hd_p3 get
+ * word %hd_f of row 0's descriptor in %hd_a and %hd_b. If one of these words is not of row 0's
+ * current generation, row 0 counts as unchanged. */
 static void put_look(struct pass_writer *w)
 {
 	pass_put(w, "mad.wide.u32 %hd_d0, %hd_lane, 8, %hd_column;\n"
@@ -282,8 +284,8 @@ static void put_go_on(struct pass_writer *w)
 		    "@%hd_p1 st.shared.u32 [%hd_w" Q_FAILED ", %hd_a;\n");
 }
 
-/* Sets %hd_g to this lane's part of the bit map of %hd_f units from unit %hd_e on. %hd_h, %hd_i and
- * %hd_p2 are scratch. */
+/* Sets %hd_g to this lane's 32 bits of a bit map in which %hd_f units are set, from unit %hd_e on.
+ * %hd_h, %hd_i and %hd_p2 are scratch. */
 static const char units_mask[] = "shr.u32 %hd_h, %hd_e, 5;\n"
 				 "sub.u32 %hd_h, %hd_lane, %hd_h;\n"
 				 "shr.u32 %hd_i, %hd_f, 5;\n"
@@ -387,7 +389,8 @@ static void put_pick(struct pass_writer *w)
 
 /* Allocates units of shared memory. In: %hd_f, their number, a power of two. Sets %hd_e to the
  * first unit, or jumps to $hd_s_blocked if too few are free. Fewer than 32 units lie within one
- * lane's word of %hd_map. For more units, the same steps search the bit map of free words.
+ * lane's word of %hd_map. For 32 units or more, the same steps search a bit map that says in which
+ * lanes' words all units are free.
  *
  * Pagoda's buddy system keeps a tree of marks. Here each allocation is aligned to its size, so
  * freed units join their neighbours without further work. */

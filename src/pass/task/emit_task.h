@@ -14,11 +14,12 @@
 
 /* task_fail.c: rewrites traps and failed assertions of kernel k so that they end only the task.
  * `own` is the symbol TASK_OWN. Must be called before kernels_look. Returns -ENOTSUP if a task of
- * the kernel cannot fail without the others. */
+ * the kernel cannot fail without ending other tasks. */
 int pass_fail_alone(struct kernels *x, unsigned k, struct ptx_sym *own);
-/* Emits code that reports how the thread failed, if it did. It comes after the body and the code of
- * its barriers (rounds.c). The PTX text find_record sets %hd_r0 to the warp's word, %hd_r1 to its
- * record minus N_RECORD, and %hd_r3 to TASK_OWN. */
+/* Emits code that reports how the thread failed, if it did. This code comes after the body and the
+ * code of the body's barriers (rounds.c). The PTX text find_record sets %hd_r0 to the warp's entry
+ * of `go`, %hd_r1 to the address of the warp's record minus N_RECORD, and %hd_r3 to the address of
+ * TASK_OWN. */
 void pass_put_failed(struct pass_writer *w, const char *find_record);
 
 /* Emits the entry's body with w, the writer of the entry. The code of each kernel is inserted once

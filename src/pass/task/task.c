@@ -2,15 +2,15 @@
  * Copyright 2026 The heddle authors */
 
 /* Kernels' bodies as tasks in one entry (task.h; emit_task.c has the code around them). A warp
- * finds the ids, barrier, shared memory and parameters of its block in its record and row. Code
- * before the body loads those that the body reads into registers.
+ * finds the ids, barrier, shared memory and parameters of its block in its record and row. If a
+ * body reads some of these values, code before the body loads them into registers.
  *
  * If a block fills its last warp only in part, extra threads fill the rest and return at once. They
  * add early exits to kernels that had none. So the pass makes this form only for tasks that need it
  * (pass_task.partly).
  *
- * Each warp executes bar.warp.sync before each barrier here. The body is inside a loop that polls a
- * word, and ptxas cannot know that whole warps leave that loop. */
+ * Each warp executes bar.warp.sync before each barrier of a body. The body is inside a loop that
+ * polls a word in shared memory, and ptxas cannot know that whole warps leave that loop. */
 #include "pass/analysis/tables.h"
 #include "pass/task/emit_task.h"
 #include "pass/virtual/emit.h"
@@ -96,8 +96,8 @@ static void fill_place(struct kernels *x, unsigned k, const struct pass_task *ki
 	at->followed = at->whole_warps = true;
 }
 
-/* Finds the warp's word (%hd_r0) and its record (%hd_r1). load_ids then loads the ids from the
- * word, the record and the row (%hd_r2). */
+/* find_record loads the warp's entry of `go` (%hd_r0), and finds the warp's record (%hd_r1).
+ * load_ids then loads the ids from that entry, the record and the row (%hd_r2). */
 static const char find_record[] = "mov.u32 %hd_r0, %tid.x;\n"
 				  "shr.u32 %hd_r0, %hd_r0, 5;\n"
 				  "shl.b32 %hd_r0, %hd_r0, 2;\n"

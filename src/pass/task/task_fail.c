@@ -2,17 +2,17 @@
  * Copyright 2026 The heddle authors */
 
 /* Makes a task fail alone. A launch that executes `trap` or calls __assertfail ends with an error,
- * and so does its context. The launch of a pool runs many tasks, and only one of them must fail. So
- * a failing thread notes its failure in %hd_fate and exits early. rounds.c and warps.c handle early
- * exits at barriers and in member masks; where they cannot, the kernel is rejected with the reason.
- * The task ends when all its threads have ended.
+ * and so does its context. The launch of a pool runs many tasks, and the failure of one of them
+ * must not end the others. So a failing thread notes its failure in %hd_fate and exits early.
+ * rounds.c and warps.c handle early exits at barriers and in member masks; where they cannot, the
+ * kernel is rejected with the reason. The task ends when all its threads have ended.
  *
- * The other threads must end, too. They must not use data that the failed thread did not write: a
- * pointer that was never written could crash all tasks.
+ * The other threads of the failed task must end, too. They must not use data that the failed thread
+ * did not write: a pointer that was never written could crash all tasks.
  * - Barriers: no thread passes a barrier that a failed thread did not reach. A failing thread
  *   lowers `failed` in the block's record to its round, the number of barriers before it. After
- *   round n, all threads read a value of at most n and exit, or none does: later failures have
- *   greater numbers.
+ *   round n, all threads read `failed`: either they all read a value of at most n and exit, or none
+ *   does, because later failures have numbers greater than n.
  * - Waiting loops: a loop with an atomic or volatile access polls a word of the row, which a
  *   failing thread sets first. All blocks of the task share the word, since blocks may wait for
  *   other blocks.
@@ -73,8 +73,8 @@ static bool observes(const struct rewriting *c, const struct ptx_stmt *s)
 	return s->mn->op == PTX_OP_call && c->observes && (!f || f->has_body);
 }
 
-/* Marks loops that may wait for other threads by their headers. The header of the innermost loop is
- * enough, because each cycle through a block of that loop passes it. */
+/* Marks the headers of loops that may wait for other threads. The header of the innermost loop is
+ * enough, because each cycle through a block of that loop passes this header. */
 static int find_loops(struct rewriting *c, const struct cfg *g)
 {
 	c->looks = calloc(g->n, sizeof(*c->looks));

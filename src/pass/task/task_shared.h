@@ -18,7 +18,7 @@ struct task_record {
 };
 struct task_shared {
 	/* One entry per warp: 0 if the warp is free, TASK_LEAVE, or TASK_RUN | record << 8 | index
-	 * of the warp in the task's block. Entry 0 is of the scheduler's warp, which only runs
+	 * of the warp in the task's block. Entry 0 belongs to the scheduler's warp, which runs only
 	 * blocks that are as wide as the master block. */
 	uint32_t go[64];
 	uint32_t left[32];   /* by record: warps that still run */

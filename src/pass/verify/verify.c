@@ -2,8 +2,9 @@
  * Copyright 2026 The heddle authors */
 
 /* The main part of the verifier: the order of the checks, and the text of findings (verify.h). The
- * first pairs of functions are each kernel and the entry. Each call that a check meets adds the
- * pair of its callees. */
+ * checks compare pairs of functions. At first, each kernel and the rewritten code's entry are a
+ * pair. Each call that a check meets adds a pair: the function that the kernel calls, and the
+ * function that the rewritten code calls in its place. */
 #include "pass/verify/verify_private.h"
 
 #include <errno.h>

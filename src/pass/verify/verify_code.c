@@ -2,8 +2,9 @@
  * Copyright 2026 The heddle authors */
 
 /* Checks the statements that implement one instruction. They must be the same instruction on the
- * corresponding registers, and code that passes may insert before it. Registers of a kernel and of
- * the rewritten code correspond one to one. The first use of a register decides its counterpart. */
+ * corresponding registers, preceded only by code that passes may insert (may_precede). Registers of
+ * a kernel and of the rewritten code correspond one to one. The first use of a register decides its
+ * counterpart. */
 #include "pass/analysis/masks.h"
 #include "pass/analysis/unread.h"
 #include "pass/verify/verify_private.h"
@@ -237,8 +238,9 @@ static void same_instruction(struct verify_pair *p, uint32_t from, uint32_t at)
 			return;
 }
 
-/* Finds the counterpart of a guard register that no checked statement has used so far. It is the
- * guard of the rewritten code's branch, or the operand of the vote that computes that guard. */
+/* Finds the counterpart of a guard register that no checked statement has used so far. The
+ * counterpart is the guard of the rewritten code's branch, or the operand of the vote that computes
+ * that guard. */
 static void meet_guard(struct verify_pair *p, uint32_t from, uint32_t end)
 {
 	uint32_t guard = p->p->body.at[p->of[from]].guard;

@@ -2,10 +2,10 @@
  * Copyright 2026 The heddle authors */
 
 /* Checks the paths between instructions. Each path from a statement that implements a kernel's
- * instruction must lead, through silent code only, to the statement that implements the next
- * instruction of the original kernel on that path. Where the original kernel ends, the path must
- * lead to the kernel's beginning (for another block) or to the end of the entry. So all paths meet
- * barriers in the same order, and no instruction has a new path to it.
+ * instruction must lead through silent code only. It must lead to the statement that implements the
+ * next instruction of the original kernel on that path. Where the original kernel ends, the path
+ * must lead to the kernel's beginning (for another block) or to the end of the entry. So all paths
+ * meet barriers in the same order, and no new path leads to any instruction.
  *
  * Two kinds of the original kernel's statements count as silent: those that passes leave out, and
  * those that only direct control flow (a bra or a ret without a guard). */
@@ -128,8 +128,8 @@ static uint32_t plain_next(const struct verify_pair *p, uint32_t at, struct edge
 /* ---- the rewritten code ---- */
 struct walk {
 	struct verify_pair *p;
-	/* marks of visited statements; each has two, one outside of the instruction and one
-	 * within */
+	/* Marks of visited statements. Each statement has two marks: one for a visit outside of the
+	 * code that implements an instruction of the path, one for a visit within that code. */
 	uint32_t *seen, mark;
 	VEC(uint64_t) stack;
 	VEC(uint32_t) todo; /* beginnings of instructions to look at */
@@ -240,8 +240,8 @@ static bool has_convergent(const struct cfg *g, uint32_t at)
 	return false;
 }
 
-/* Chooses the rule that is violated if a path reaches `met` instead of w->want. Either `met` gains
- * a new path, or w->want is left out. */
+/* Chooses the rule that is violated if a path reaches the statement `met` instead of the expected
+ * one, w->want. Either `met` gains a new path, or w->want is left out. */
 static enum pass_rule rule_of(const struct walk *w, uint32_t met)
 {
 	const struct verify_pair *p = w->p;

@@ -97,8 +97,8 @@ static bool is_form(const struct ptx_stmt *plain, const struct ptx_stmt *s)
 	return !strcmp(s->mn->text, "mov.u32") || !strcmp(s->mn->text, "ld.param.u32");
 }
 
-/* Returns the statement that computes the value of statement `at`: the previous one if `at` only
- * copies its result from an added register, else `at` itself. */
+/* Returns the statement that computes the value of statement `at`. If `at` only copies an added
+ * register, that is the statement before it; else it is `at` itself. */
 static const struct ptx_stmt *find_source(struct verify_pair *p, uint32_t from, uint32_t at)
 {
 	const struct ptx_stmt *s = &p->q->body.at[at];

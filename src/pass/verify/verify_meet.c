@@ -7,9 +7,9 @@
  * whole warp. Then each fragment of the warp counts at a barrier, and a vote sees only the lanes of
  * one fragment.
  *
- * So each statement at which lanes may diverge needs such a place before the next barrier, vote or
- * other warp operation. A bar.warp.sync at the end of a separated part of the code makes one. A
- * bar.warp.sync at the beginning of a place that other code enters, too, does not.
+ * So after each statement at which lanes may diverge, such a place must come before the next
+ * barrier, vote or other warp operation. A bar.warp.sync at the end of a separated part of the code
+ * is such a place. A bar.warp.sync at the beginning of code that other code enters, too, is not.
  *
  * Only woven forms are checked, because only they have many copies of code that jump into each
  * other. */

@@ -23,8 +23,8 @@ struct verify_place {
 	const struct ptx_sym *plain;
 	uint64_t at, bytes;
 };
-/* What the verifier finds out about a kernel; this applies to the entry and all callees of the
- * kernel. */
+/* What the verifier finds out about a kernel. It holds for the kernel's code in the entry and for
+ * all callees of the kernel. */
 struct verify_kernel {
 	const struct pass_kernel *from;
 	const struct ptx_func *f; /* plain */

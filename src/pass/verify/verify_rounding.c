@@ -2,7 +2,7 @@
  * Copyright 2026 The heddle authors */
 
 /* Checks multiplications and additions without a rounding modifier. ptxas must be able to contract
- * the same pairs to an fma as in the original kernel, and no others (contract.h). */
+ * the same pairs to an fma as in the original kernel, and no other pairs (contract.h). */
 #include "cfg/contract.h"
 #include "pass/verify/verify_private.h"
 
@@ -17,8 +17,8 @@ static bool splits(const struct verify_pair *p, uint32_t at)
 }
 
 /* Checks that ptxas can still contract the sum `at` with the product `from` of the original kernel.
- * Both must be in one basic block of the rewritten code, with nothing in between that ends a basic
- * block for ptxas. */
+ * The sum and the product must be in one basic block of the rewritten code, with nothing in between
+ * that ends a basic block for ptxas. */
 static void check_product_before(struct verify_pair *p, uint32_t at, uint32_t from)
 {
 	uint32_t first = p->qg->at[p->qg->block_of[at]].first;

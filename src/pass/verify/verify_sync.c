@@ -236,8 +236,8 @@ struct range {
 	uint32_t first, end;
 };
 
-/* Returns whether `at` is "@p bra" and p means that the thread's number is at least n, for an n of
- * whole warps. *ret_n gets n. */
+/* Returns whether `at` is "@p bra" and p means that the thread's number is at least n, where n is a
+ * multiple of the warp size. *ret_n gets n. */
 static bool compares_tid(const struct cfg *g, uint32_t at, uint32_t *ret_n)
 {
 	const struct ptx_stmt *s = &g->f->body.at[at], *w;
@@ -396,8 +396,10 @@ static void look_at_beginnings(struct verify *v, struct verify_pair *p, const st
 			hull.first, hull.end, p->g->threads);
 }
 
-/* Checks which threads reach a statement: all threads of the kernel and no others, or, if the
- * kernel's code begins at several places, no others. A barrier must wait for no other threads. */
+/* Checks which threads reach a statement. A kernel's statement must be reached by exactly the
+ * threads that reach the rest of the kernel; if the kernel's code begins at several places, only
+ * some of these threads need to reach it. If the statement is a barrier, also checks that the
+ * barrier waits for no other threads. */
 static void look_at_comers(struct verify *v, uint32_t at, const struct range *all, uint32_t block)
 {
 	struct range r = all[block];
@@ -574,8 +576,8 @@ static bool meet(struct search *s, struct verify_pair *p, uint32_t at)
 			"no barrier separates `%s` from kernel '%.200s', which uses the same "
 			"shared memory or barriers",
 			verify_text(p, p->q, at), g->from->name);
-	/* If the kernel begins with a loop, it reaches this statement in the same block, too. So
-	 * such a kernel is not reported. */
+	/* If the kernel begins with a loop, it reaches its first statement again within the same
+	 * block of the grid, where no barrier is needed. So such a kernel is not reported. */
 	if (p == s->from && g->has_shared && p->of[at] == p->entry_at &&
 		plain->at[plain->block_of[p->entry_at]].n_pred == 0)
 		verify_tell(p, PASS_RULE_SHARED, at, NONE,

@@ -6,9 +6,9 @@
  *
  * Lanes that diverge at a branch reconverge where the paths of the branch join. So no barrier or
  * warp operation of a kernel may stand between a branch and the place where the branch's paths
- * join. This applies if lanes may diverge at the branch, and if heddle added the branch or it
- * belongs to another kernel. A kernel's own branches still have the paths of the original kernel,
- * which verify_flow.c checks. */
+ * join. This rule applies if lanes may diverge at the branch, and if heddle added the branch or the
+ * branch belongs to another kernel. A kernel's own branches still have the paths of the original
+ * kernel, which verify_flow.c checks. */
 #include "cfg/chains.h"
 #include "cfg/effects.h"
 #include "pass/verify/verify_private.h"
@@ -216,7 +216,8 @@ static void note_written(void *user, uint32_t reg, enum ptx_role role, const str
 
 /* Finds the nodes whose values may differ between lanes. At first every node counts as the same in
  * all lanes. The function marks nodes that certainly may differ, then all nodes that depend on a
- * marked one. This is a greatest fixed point, so a loop does not taint itself. */
+ * marked one. So a value that depends on itself in a loop is not marked for that reason alone (the
+ * result is a greatest fixed point). */
 static void find_differing(struct lanes *l)
 {
 	const struct cfg_chains *c = l->chains;

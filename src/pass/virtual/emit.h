@@ -60,7 +60,7 @@
 #define PASS_SLOT_BYTES 128 /* static shared memory that emitted code adds */
 /* the last ticket claimed; it determines the size of the next claim */
 #define S_LAST   "[hd_slot+32]"
-#define S_LAST64 "[hd_slot+32]" /* the same for the largest grids, whose ids are computed from it */
+#define S_LAST64 "[hd_slot+32]" /* in the largest grids: 64 bits, and it determines the ids */
 /* completes "[REGISTER" to the address of a claim's check value; the register holds the claim's
  * address */
 #define S_CHECK "+40]"
@@ -125,14 +125,15 @@
  * that instruction alone, and so gets one barrier ahead. ptxas compiles bar.warp.sync to the same
  * instruction with a mask, which does wait for all lanes. */
 #define WHOLE_WARP "bar.warp.sync -1;\n"
-/* Does the same as WHOLE_WARP, with a mask that ptxas cannot know: 0 minus 1. After a call of a
- * function that spins, ptxas wrongly assumes a whole warp and removes WHOLE_WARP. Uses %hd_n. */
+/* Does the same as WHOLE_WARP, with a mask that ptxas cannot know: ctl_args.never, which is 0,
+ * minus 1. After a call of a function that spins, ptxas wrongly assumes a whole warp and removes
+ * WHOLE_WARP. Uses %hd_n. */
 #define UNSEEN_WARP \
 	"ld.param.u32 %hd_n, " A_NEVER ";\nsub.u32 %hd_n, %hd_n, 1;\nbar.warp.sync %hd_n;\n"
 
-/* Loads the control block's address again, after a worker's first barrier. ptxas must not know that
- * the value is the same each time, because it would keep address and offset in registers throughout
- * every body. Bit 3 of %hd_s is always 0, but ptxas does not find out. Uses %hd_r0. */
+/* Loads the control block's address again, after a worker's first barrier. If ptxas knew that the
+ * value is the same each time, it would keep address and offset in registers throughout every body.
+ * So the code adds bit 3 of %hd_s, which is always 0, but ptxas does not find out. Uses %hd_r0. */
 #define BLOCK_AGAIN                   \
 	BLOCK_ADDRESS                 \
 	"and.b32 %hd_r0, %hd_s, 8;\n" \

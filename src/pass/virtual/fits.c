@@ -44,9 +44,9 @@ static bool is_followed(const struct pass_place *at)
 }
 
 /* Returns whether other code follows the body and no worker surrounds it. After a call of a
- * recursive function ptxas assumes a whole warp, although its lanes return at different times. It
- * makes no such assumption at a worker's barriers and votes: leaders reach them through loops of
- * their own, so ptxas makes the lanes reconverge there. */
+ * recursive function ptxas assumes a whole warp, although the function's lanes return at different
+ * times. ptxas makes no such assumption at a worker's barriers and votes: leaders reach these
+ * through loops of their own, so ptxas makes the lanes reconverge before them. */
 static bool is_followed_bare(const struct pass_place *at)
 {
 	return at->followed && !at->merged && !at->whole_warps;

@@ -3,22 +3,22 @@
 
 /* Implements block barriers that not all threads reach, in a worker. On hardware a barrier does not
  * wait for exited threads. In a worker, threads that exit from a block stay alive, so they execute
- * the block's other barriers, too, until all its threads have exited.
+ * the block's other barriers, too, until all threads of the block have exited.
  *
  * Each barrier of a block is a round. Rounds are numbered from the worker's start. %hd_w holds the
  * number; it is the same in all threads at the same barrier. There are two counts of exited
  * threads, one for even and one for odd rounds. A thread that exits adds itself to the count of the
- * round that it reaches next. It then executes rounds until the two counts together say that all
- * threads have exited (%hd_g: threads times blocks so far). After round k, the count of k's parity
+ * round that it reaches next. It then executes rounds until all threads have exited: until the sum
+ * of the two counts is %hd_g (threads times blocks so far). After round k, the count of k's parity
  * holds all additions for rounds up to k: a thread that exits later adds for k + 1 at the earliest,
  * and for k + 2 only after all threads reached k + 1. The other count may already include additions
- * for k + 1, so its exact value from one round ago is used. Hence all exited threads see the same
- * sum and leave after the same round.
+ * for k + 1. So the sum uses the value that the other count had one round ago, which was exact.
+ * Hence all exited threads see the same sum and leave after the same round.
  *
- * Reductions are computed in one of four words of shared memory; each round clears the previous
- * word. So only barriers without a result remain. Otherwise, when lanes of a warp stand at
- * different barriers, the hardware runs one barrier for all lanes and writes its result in every
- * lane. Exits: tails.c. */
+ * Reductions are computed in one of four words of shared memory; each round clears the word of the
+ * previous round. So the emitted barriers have no result. A barrier with a result would be wrong
+ * when lanes of a warp stand at different barriers: the hardware runs one barrier for all lanes and
+ * writes its result in every lane. Exits: tails.c. */
 #include "pass/virtual/rounds.h"
 #include "pass/virtual/emit.h"
 #include "pass/virtual/virtual.h"
@@ -65,8 +65,8 @@ void pass_barrier_0(struct pass_writer *w, const struct pass_place *at)
 }
 
 /* ---- in the body ---- */
-/* Computes the offset of the word for the reduction two rounds ahead. That word is unused after a
- * round. Uses %hd_n. */
+/* Computes the offset of the 32-bit word for the reduction two rounds ahead. That word is unused
+ * after a round. Uses %hd_n. */
 static const char find_word[] = "add.u32 %hd_n, %hd_w, 2;\n"
 				"and.b32 %hd_n, %hd_n, 3;\n"
 				"shl.b32 %hd_n, %hd_n, 2;\n";
@@ -82,9 +82,9 @@ static void add_slot(
 static const char clear_word[] = "mov.u32 %hd_rb, " ROUND_BASE ";\n"
 				 "st.volatile.shared.u32 [%hd_n" R_WORDS ", %hd_rb;\n";
 
-/* A sum greater than a block's size means that the body corrupted the word. Then this makes the
- * address of the next store invalid, so the launch ends with an error. The code uses no predicate,
- * because all of it may get the barrier's own guard. */
+/* If the sum of a reduction is greater than a block's size, the body has corrupted the word that
+ * holds it. Then this code makes the address of the next store invalid, so the launch ends with an
+ * error. The code uses no predicate, because all of it may get the barrier's own guard. */
 static const char unless_broken[] = "set.gt.u32.u32 %hd_rb, %hd_ra, 1024;\n"
 				    "or.b32 %hd_n, %hd_n, %hd_rb;\n";
 
@@ -188,7 +188,7 @@ static void expect_all(struct pass_writer *w, const struct pass_place *at)
 }
 
 /* Sets %hd_r0 to the offset of the count for the next round's parity. count_me below sets %hd_r1 to
- * the other count's value, and adds this thread to the first count. */
+ * the value of the other parity's count, and adds this thread to the count at %hd_r0. */
 static const char find_count[] = "and.b32 %hd_r0, %hd_w, 1;\n"
 				 "shl.b32 %hd_r0, %hd_r0, 2;\n";
 static const char count_me[] = "xor.b32 %hd_r1, %hd_r0, 4;\n"

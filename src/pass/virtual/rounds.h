@@ -25,8 +25,8 @@ void pass_rounds_declare(struct pass_writer *w, const struct pass_place *at);
 void pass_rounds_clear(struct pass_writer *w, const struct pass_place *at);
 void pass_round_barrier(
 	struct pass_writer *w, const struct pass_place *at, const struct ptx_stmt *s);
-/* pass_round_fate is emitted after the barrier, without the barrier's guard, because its check is
- * valid at any time. */
+/* pass_round_fate emits a check of whether a thread has failed. The check comes after the barrier
+ * and without the barrier's guard, because it is valid at any time. */
 void pass_round_fate(struct pass_writer *w, const struct pass_place *at);
 void pass_round_answer(struct pass_writer *w, const struct pass_place *at);
 

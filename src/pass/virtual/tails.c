@@ -4,20 +4,24 @@
 /* Emits the exit paths of a body whose barriers are rounds (rounds.c).
  *
  * ptxas makes diverged lanes reconverge where their paths join (BSSY and BSYNC in machine code).
- * All exits of a body lead to one label. So exited lanes would wait there for the other lanes of
- * their warp, while those wait for the exited lanes at a barrier. On hardware the exited lanes
- * would be gone.
+ * All exits of a body lead to one label. So exited lanes would wait at that label for the other
+ * lanes of their warp, while the other lanes wait for the exited ones at a barrier. On hardware the
+ * exited lanes would be gone.
  *
  * So where a branch leads from code that may still reach a barrier to code that cannot, the code
  * after the branch is duplicated. The copy is called a tail. Each tail ends with its own loop that
- * executes rounds, and the paths join only after that loop. This does not suffice: for a loop with
- * one exit, ptxas still makes lanes wait at a tail, and gives the rest an early way past (BREAK).
- * Two more edges prevent this. They are never taken, but ptxas cannot know it, because they depend
- * on a parameter. One edge leads from the branch to a place after its tail, so the tail does not
- * post-dominate the branch. The other leads from the body's beginning into each tail, so no part of
- * the body dominates the tail. The first edge is part of the branch itself, because lanes would
- * wait at a separate block, too. Tests show that each edge is needed: tests/pass/parting.sh and
- * tests/hw/hw.sh forms. */
+ * executes rounds, and the paths join only after that loop.
+ *
+ * Tails alone do not suffice: for a loop with one exit, ptxas still makes the lanes that exit wait
+ * at the tail, and gives the other lanes an early way past it (BREAK). Two more edges prevent this.
+ * They are never taken, but ptxas cannot know it, because they depend on a parameter:
+ * - One edge leads from the branch to code after its tail, so the tail does not post-dominate the
+ *   branch. This edge is part of the branch itself, because lanes would wait at a separate basic
+ *   block, too.
+ * - The other edge leads from the body's beginning into the tail, so no part of the body dominates
+ *   the tail.
+ *
+ * Tests show that each edge is needed: tests/pass/parting.sh and tests/hw/hw.sh forms. */
 #include "pass/virtual/emit.h"
 #include "pass/virtual/rounds.h"
 #include "pass/virtual/twins.h"

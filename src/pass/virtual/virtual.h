@@ -47,7 +47,8 @@ struct pass_place {
 	/* a register that is not 0 if the thread, and hence its block, has failed (task_fail.c);
 	 * NULL: threads do not fail */
 	const char *fate;
-	/* ptxas cannot prove that warps are whole, so lanes must reconverge before barriers */
+	/* true if ptxas cannot prove that warps are whole, so that lanes must reconverge before
+	 * barriers */
 	bool whole_warps;
 
 	struct ptx_sym *shared;    /* the variable that holds all moved variables */
@@ -61,11 +62,12 @@ struct pass_place {
 	bool params_anywhere; /* `params` is a generic address, not one of global memory */
 
 	/* Exits. */
-	/* Threads that exit really exit. Control flow and the form of barriers stay unchanged. */
+	/* True if threads that exit from the body really exit. Control flow and the form of
+	 * barriers then stay unchanged. */
 	bool real_exits;
 	struct ptx_sym *end; /* else: the label that all exits lead to */
-	/* other code with the same threads, barriers and shared memory follows the body: another
-	 * block or another kernel */
+	/* true if other code with the same threads, barriers and shared memory follows the body:
+	 * another block or another kernel */
 	bool followed;
 
 	/* The worker around the body. */
@@ -78,9 +80,9 @@ struct pass_place {
 /* fits.c: returns whether the body works at the place; if not, *ret_why says why. Changes
  * nothing. */
 bool pass_fits(const struct pass_place *at, struct pass_verdict *ret_why);
-/* Returns whether a callee must be replaced by a copy. That is so if the callee reads ids that the
- * place replaces, uses moved shared memory, or has barriers that the place changes. A changed
- * barrier has another number or a thread count, or lanes must reconverge before it. */
+/* Returns whether a callee must be replaced by a copy: the callee reads ids that the place
+ * replaces, uses moved shared memory, or has barriers that the place changes. A barrier is changed
+ * if it gets another number or a thread count, or if lanes must reconverge before it. */
 bool pass_needs_copy(const struct pass_place *at, const struct pass_callee *c);
 /* Returns whether threads that exit stay and execute the other threads' barriers (rounds.c). */
 static inline bool pass_has_rounds(const struct pass_place *at)

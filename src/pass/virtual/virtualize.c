@@ -2,9 +2,9 @@
  * Copyright 2026 The heddle authors */
 
 /* Turns a body into code that runs one virtual block. The caller supplies the block ids. Unless the
- * place has real exits (struct pass_place), all exits lead to one label, and barriers that whole
- * warps reach take the form that diverged lanes may execute (barrier instead of bar), also in
- * callees. Callees that read ids get them as parameters, except constants.
+ * place has real exits (struct pass_place), all exits lead to one label. Barriers that whole warps
+ * reach then take the form that diverged lanes may execute (barrier instead of bar), also in
+ * callees. Callees that read ids get the ids as parameters, except ids that are constants.
  *
  * pass_virtual_regs declares the added registers in the outermost scope, before the body. Special
  * registers are legal only as the source of mov and cvt, so replacing one is a local change. */

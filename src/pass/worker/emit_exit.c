@@ -172,9 +172,13 @@ static const char gone[] =
  *
  * The worker counts itself in again while it reports. Otherwise the launch could complete
  * meanwhile, and the report would go to a slot that may belong to another launch by then. If the
- * launch has completed, the worker reports nothing. The last worker to exit from here reports again
- * if others have exited since it read the counts: workers (`gone`), or workers that reported an
- * older state and may have stored it later (`told`). */
+ * launch has completed, the worker reports nothing.
+ *
+ * The last worker to exit from here reports again if another worker has exited since it read the
+ * counts B_GONE and B_TOLD:
+ * - B_GONE counts workers that exited. One more worker has exited, so the report is out of date.
+ * - B_TOLD counts workers that left this code. Another worker may have read an older state but
+ *   stored its report later. */
 #define DRAINED                                                           \
 	"$hd_drained:\n"                                                  \
 	".pragma \"nounroll\";\n"                                         \
@@ -230,9 +234,10 @@ void pass_emit_exit(struct pass_writer *w)
 
 /* ---- the relay: the first warp of the hardware block that became the relay ----
  *
- * All lanes run this code together. Lanes synchronize with vote and shfl. A bar.warp.sync in this
- * code would make ptxas treat every warp of the kernel as divergent. Each lane executes its fence
- * before the vote. The store that publishes the quotas comes after the vote. */
+ * All lanes run this code together. Lanes synchronize with vote and shfl, because a bar.warp.sync
+ * in this code would make ptxas treat every warp of the kernel as divergent. Each lane executes its
+ * fence before the vote, and the store that publishes the quotas comes after the vote. So that
+ * store comes after the fences of all lanes. */
 /* Registers of the relay. A control word is a sequence number and the quotas that the host stored
  * before it.
  * - %hd_r6: lane; %hd_r7: number of lanes; %hd_r8: mask of these lanes
@@ -311,9 +316,9 @@ static const char relay_obey[] = "mov.u32 %hd_r0, 0;\n"
 				 "@%hd_p1 bra $hd_apply;\n";
 
 /* Polls the host slot, and copies the quotas of a new control word to device memory. If all SMs
- * have the same quota, the control word itself holds it. This matters for a block of a single
- * thread: on an H200 it needs 80 us to read the quotas that 32 lanes read at once. %hd_p2: quotas
- * differ; otherwise %hd_r10 holds the quota four times. */
+ * have the same quota, the control word itself holds that quota. This saves time in a block of a
+ * single thread: on an H200 such a block needs 80 us to read the quotas that 32 lanes read at once.
+ * %hd_p2: quotas differ; otherwise %hd_r10 holds the quota four times. */
 static const char relay_apply[] =
 	"$hd_poll:\n"
 	".pragma \"nounroll\";\n"
@@ -375,9 +380,9 @@ static const char relay_apply[] =
 #define PATIENCE "4096" /* polls before a lone relay leaves: some milliseconds */
 
 /* Lane 0 reads the launch's progress and decides whether the relay exits (relay_decide): %hd_r5
- * becomes 0 to stay, 1 to exit, 2 to exit as the only block left. It reports progress on the first
- * poll after a new control word, on every 64th poll, and before it exits. Sets %hd_d1 to the ticket
- * counter, %hd_d2 to total, and %hd_d5 to ctl_block.state. */
+ * becomes 0 to stay, 1 to exit, 2 to exit as the only block left. Lane 0 reports progress on the
+ * first poll after a new control word, on every 64th poll, and before the relay exits. Sets %hd_d1
+ * to the ticket counter, %hd_d2 to total, and %hd_d5 to ctl_block.state. */
 static const char relay_look[] = "mov.u32 %hd_r5, 0;\n"
 				 "setp.ne.u32 %hd_p0, %hd_r6, 0;\n"
 				 "@%hd_p0 bra $hd_decided;\n"
@@ -397,8 +402,8 @@ static const char relay_all_passed[] = "ld.volatile.global.u32 %hd_r0, [%hd_d0" 
 static const char relay_leaves[] = "or.pred %hd_p1, %hd_p1, %hd_p3;\n"
 				   "selp.u32 %hd_r5, 1, 0, %hd_p1;\n";
 
-/* Sets %hd_r5 to 2 if no worker except the relay is counted. It does so only if a worker has exited
- * since the relay started, or if the relay has polled for long. */
+/* Sets %hd_r5 to 2 if no worker except the relay is counted. A relay does so only if a worker has
+ * exited since the relay started, or if the relay has polled more than PATIENCE times. */
 static const char relay_is_alone[] = "ld.volatile.global.u64 %hd_d4, [%hd_d0" B_GONE ";\n"
 				     "cvt.u32.u64 %hd_r0, %hd_d5;\n"
 				     "and.b32 %hd_r0, %hd_r0, " STATE_COUNT ";\n"
@@ -443,8 +448,8 @@ static const char relay_off[] = "setp.ne.u32 %hd_p1, %hd_r4, 2;\n"
 				"bra $hd_stay;\n"
 				"$hd_with_others:\n";
 
-/* If the host wrote a new control word meanwhile, that word would be lost. So the relay takes the
- * role of the relay again, unless another block has taken it. */
+/* If the host wrote a new control word meanwhile, that word would be lost if the relay exited now.
+ * So the relay takes the role of the relay again, unless another block has taken it. */
 static const char relay_again[] = "ld.volatile.global.u32 %hd_r0, [%hd_d3" H_SEQ ";\n"
 				  "setp.eq.u32 %hd_p1, %hd_r0, %hd_r9;\n"
 				  "@%hd_p1 bra $hd_looked;\n"

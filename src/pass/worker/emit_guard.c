@@ -7,8 +7,8 @@
  *
  * If a kernel's static shared memory leaves no space for the slot, the slot overlays a variable of
  * the kernel, which holds no data yet. A second barrier comes before the body if the slot overlays
- * a variable or if the body uses shared memory. It keeps the body from overwriting the slot,
- * directly or by an out-of-bounds store, before all threads have read it. */
+ * a variable or if the body uses shared memory. The second barrier keeps the body from overwriting
+ * the slot, directly or by an out-of-bounds store, before all threads have read the slot. */
 #include "pass/virtual/emit.h"
 #include "pass/worker/worker.h"
 

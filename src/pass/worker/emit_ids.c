@@ -172,7 +172,7 @@ void pass_emit_ids(struct pass_writer *w, const struct pass_place *at)
 	if (at->order != PASS_ORDER_HILBERT)
 		return;
 	/* If the claim has several blocks, their positions on the curve are not consecutive. Then
-	 * each thread computes them from the ids in row order. */
+	 * each thread computes the position of each block from the block's ids in row order. */
 	pass_put(w, "setp.ne.u32 %hd_p1, %hd_k, 1;\n"
 		    "@%hd_p1 bra $hd_store;\n");
 	pass_emit_hilbert(w, "claim");

@@ -9,8 +9,8 @@
  *              from one tile of 16 x 16 blocks to the next, then go down the columns that are left.
  *              Every second band runs from right to left, so that it begins where the previous one
  *              ended. Rows at the end that do not fill a band stay in row order.
- *              A band has the same tickets in both orders. So the ids in row order are computed
- *              first, and then moved within their band, which takes no division.
+ *              A band has the same tickets in row order and in Hilbert order. So the ids in row
+ *              order are computed first, and then moved within their band, which takes no division.
  *
  * Each id is computed from the ticket alone, in 32 bits (64 in the largest grids). */
 #include "pass/virtual/emit.h"
@@ -99,8 +99,9 @@ static const char find_band[] = "ld.param.u32 %hd_r1, " A_GRID_X ";\n"
 static const char number_in_band[] = "sub.u32 %hd_r4, %hd_y, %hd_r3;\n"
 				     "mad.lo.u32 %hd_x, %hd_r4, %hd_r1, %hd_x;\n";
 
-/* Splits the block's number within its tile. It has 8 bits, in four pairs: one pair for each
- * halving of the tile. %hd_r6 gets the upper bits (a) of all pairs, %hd_r5 the lower bits (b). */
+/* Splits the block's number within its tile. The number has 8 bits, in four pairs: one pair for
+ * each halving of the tile. %hd_r6 gets the upper bits (a) of all pairs, %hd_r5 the lower bits
+ * (b). */
 static const char split_pairs[] = "and.b32 %hd_r5, %hd_x, 255;\n"
 				  "shl.b32 %hd_r6, %hd_r5, 15;\n"
 				  "or.b32 %hd_r5, %hd_r5, %hd_r6;\n"

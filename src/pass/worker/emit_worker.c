@@ -105,8 +105,8 @@ static const char claim_at[] = "ld.shared.v4.u32 {%hd_r2, %hd_r3, %hd_r4, %hd_r5
 	"setp.ne.u32 %hd_p1, %hd_r2, %hd_r3;\n"
 static const char check_claim[] = COMPARE_CLAIM FAIL_IF_P1;
 
-/* Makes the same check, but reports a corrupt claim by an invalid store. ptxas does not branch
- * around a store, so the following code does not wait for the loaded words. */
+/* Makes the same check as check_claim, but reports a corrupt claim by an invalid store. ptxas does
+ * not branch around a store, so the following code does not wait for the loaded words. */
 static const char check_claim_aside[] =
 	COMPARE_CLAIM "@%hd_p1 st.shared.u32 [hd_slot+8388000], %hd_r2;\n";
 
@@ -117,8 +117,9 @@ static bool keeps_slot(const struct pass_place *at)
 }
 
 /* Returns whether the first warp that finishes a chunk claims the next one. It must not do so if
- * blocks may wait for each other. The claimed block would start only after the worker's other warps
- * have finished the present block, and that block may wait for the claimed one. */
+ * blocks may wait for each other: the claimed block would start only after the worker's other warps
+ * have finished the present block, and the present block may wait for the claimed one. Workers with
+ * early claims and merged workers use other code. */
 static bool first_claims(const struct pass_place *at)
 {
 	return keeps_slot(at) && !at->pull_ahead && !at->facts->rising_order && !at->merged;
@@ -152,8 +153,8 @@ static void count_finished(struct pass_writer *w, const struct pass_place *at)
 }
 
 /* ---- claiming ---- */
-/* Adds the worker to the count of its SM. It stays counted until it exits. Uses %hd_r1 to %hd_r3,
- * %hd_d1. */
+/* Adds the worker to the count of its SM. The worker stays counted until it exits. Uses %hd_r1 to
+ * %hd_r3, %hd_d1. */
 static const char count_in[] = SM_ADDRESS "mov.u32 %hd_r2, 1;\n"
 					  "red.global.add.u32 [%hd_d1" B_WORKERS ", %hd_r2;\n"
 					  "add.u32 %hd_r2, %hd_r1, 1;\n"
@@ -161,17 +162,18 @@ static const char count_in[] = SM_ADDRESS "mov.u32 %hd_r2, 1;\n"
 					  "st.shared.v2.u32 " S_SM ", {%hd_r2, %hd_r3};\n";
 
 /* In one atomic operation, takes the worker off its SM's count and tests whether the count exceeded
- * the quota. If several workers do so at once, exactly the surplus workers exit. */
+ * the quota. If several workers of an SM do this at once, exactly the surplus workers exit. */
 #define TRY_OUT                                                     \
 	"atom.global.add.u32 %%hd_r3, [%%hd_d1" B_WORKERS ", -1;\n" \
 	"setp.gt.u32 %%hd_p1, %%hd_r3, %%hd_r2;\n"                  \
 	"@%%hd_p1 bra $hd_out_%s;\n"
 
-/* Jumps to $hd_no_<site> if the quota requires the worker to exit. If the quota is 0, the worker is
- * then still in its SM's count; otherwise it is off the count. A worker that was taken off but need
- * not exit adds itself to the count again. If another worker has come in between, the sum may
- * exceed the quota. So the worker tests once more here, and then at its next claim. A loop here
- * would make ptxas treat the whole worker as divergent. Uses %hd_r1 to %hd_r5. */
+/* Jumps to $hd_no_<site> if the quota requires the worker to exit. When it jumps because the quota
+ * is 0, the worker is still in its SM's count; when it jumps for another quota, the worker is off
+ * the count. A worker that was taken off but need not exit adds itself to the count again. If
+ * another worker has come in between, the sum may exceed the quota. So the worker tests once more
+ * here, and then at its next claim. A loop here would make ptxas treat the whole worker as
+ * divergent. Uses %hd_r1 to %hd_r5. */
 static void emit_quota(struct pass_writer *w, const struct pass_place *at, const char *site)
 {
 	pass_put(w, SM_ADDRESS "ld.volatile.global.u32 %hd_r2, [%hd_d1" B_QUOTA ";\n"
@@ -203,8 +205,8 @@ static void emit_quota(struct pass_writer *w, const struct pass_place *at, const
 	pass_emit(w, "bra $hd_no_%s;\n$hd_may_%s:\n", site, site);
 }
 
-/* Sets %hd_r5 to the number of blocks from the worker's last ticket to the end of the grid, shifted
- * right by ctl_args.shrink, and %hd_r6 to the number of blocks to claim. */
+/* Sets %hd_r6 to the number of blocks to claim. Sets %hd_r5 to the number of blocks from the
+ * worker's last ticket to the end of the grid, shifted right by ctl_args.shrink. */
 static const char claim_size[] = "ld.shared.u32 %hd_r4, " S_LAST ";\n"
 				 "ld.param.u32 %hd_r5, " A_TOTAL ";\n"
 				 "sub.u32 %hd_r5, %hd_r5, %hd_r4;\n"
@@ -268,8 +270,8 @@ static const char taken[] = "min.u32 %hd_r6, %hd_r6, %hd_r5;\n"
 			    "mov.u32 %hd_x, %hd_t;\n"
 			    "$hd_claimed:\n";
 
-/* Claims in grids of nearly 2^32 blocks or more, with all numbers in 64 bits. The division shifts
- * bit by bit, because this needs few registers (emit_ids.c). */
+/* Makes claims in grids of nearly 2^32 blocks or more (TICKETS_32), with all numbers in 64 bits.
+ * The division shifts bit by bit, because this needs few registers (emit_ids.c). */
 static const char claim_wide[] =
 	"ld.shared.u64 %hd_d2, " S_LAST64 ";\n"
 	"ld.param.u64 %hd_d3, " A_TOTAL ";\n"

@@ -139,8 +139,9 @@ void pass_classify(struct ptx_module *m, const struct ptx_func *f, struct pass_v
 	pass_facts_finish(&facts);
 }
 
-/* Returns the order of blocks. It is row order if blocks may wait for blocks with lower numbers, or
- * if the kernel does not read both x and y, because then another order cannot help its locality. */
+/* Returns the order of blocks. Blocks that may wait for blocks with lower numbers get row order. So
+ * do the blocks of a kernel that does not read both x and y, because another order cannot help the
+ * kernel's locality. */
 static enum pass_order choose_order(const struct pass_facts *facts, enum pass_order wanted)
 {
 	const bool *reads = facts->callees.at[0].reads + PASS_CTAID;

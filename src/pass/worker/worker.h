@@ -17,8 +17,9 @@
 
 void pass_emit_regs(struct pass_writer *w);
 /* Emits the first steps of a hardware block (emit_exit.c). If the block becomes the relay, which
- * copies the host's quotas to device memory, it jumps to the label `relay_to`. worker: the block is
- * counted in ctl_block.state, and %hd_r9 holds the CTL_NARROW bit of the state. */
+ * copies the host's quotas to device memory, it jumps to the label `relay_to`. If `worker` is true,
+ * the code counts the block in ctl_block.state, and %hd_r9 holds the CTL_NARROW bit of the
+ * state. */
 void pass_emit_first_steps(struct pass_writer *w, const char *relay_to, bool worker);
 /* Splits block number %hd_x into {x, y, z}, the ids of the first of %hd_k blocks. May jump to
  * $hd_wide_ids. */
@@ -57,7 +58,8 @@ void pass_emit_exit(struct pass_writer *w);
 void pass_emit_relay(struct pass_writer *w, bool guard);
 
 /* Emits the end of a block, after its body. If the body's barriers are rounds (rounds.c), exited
- * threads execute them until all threads have exited. Asynchronous copies complete. */
+ * threads execute rounds until all threads have exited. The code also waits for asynchronous
+ * copies, if the body has any. */
 void pass_emit_block_end(struct pass_writer *w, const struct pass_place *at);
 
 /* The parts of a worker that is one of several in a launch (emit_merge.c has the code around them).
