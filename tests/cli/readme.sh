@@ -324,10 +324,11 @@ try() {
 		left=$(find "$root$prefix" -type f 2>/dev/null | head -n 5)
 		[ -z "$left" ] || fail "$command: left: $left"
 		;;
-	rm\ -rf\ ~/.cache/heddle)
+	'rm -rf ~/.cache/heddle ~/.local/state/heddle')
 		[ -d "$HOME/.cache/heddle" ] || fail "$command: it was not there"
 		ends
 		[ ! -e "$HOME/.cache/heddle" ] || fail "$command: it is there"
+		[ ! -e "$HOME/.local/state/heddle" ] || fail "$command: the state is there"
 		;;
 	*) fail "README.md: nothing is known of this command: $command" ;;
 	esac || fail "$command"
