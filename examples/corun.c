@@ -1,14 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0
  * Copyright 2026 The heddle authors */
 
-/* Two kernels as one launch, through libheddle: each worker executes a block of one kernel, then a
- * block of the other, and so on. Build it with
- *
+/* Two kernels as one launch: each worker executes a block of one kernel, then a block of the other.
  *     cc corun.c $(pkg-config --cflags --libs heddle)
- *
- * and run it with a device, a PTX file and a method:
- *
- *     ./a.out auto corun.ptx "merge steal chunk=4" */
+ *     ./a.out auto corun.ptx "merge steal chunk=4"    (a device, a PTX file, a method) */
 #include <heddle/heddle.h>
 #include <stdio.h>
 #include <stdlib.h>
