@@ -16,6 +16,7 @@
 #include "cli/cli.h"
 #include "cli/run_watch.h"
 #include "cli/steer.h"
+#include "sched/policy.h"
 
 enum { NOT_EXECUTABLE = 126, NOT_FOUND = 127 };
 
@@ -108,6 +109,16 @@ static void warn_of_rights(
 			s->may_weight);
 }
 
+/* A policy from a file may use weights, so only heddled's own policies are known to ignore them. */
+static void warn_of_weight(const struct cli *c, const struct wire_status *s)
+{
+	const struct sched_policy *p = sched_policy_find(s->policy);
+
+	if (cli_has(c, "weight") && p && !p->by_shares)
+		cli_warn(c, "heddled's policy %s ignores weights: heddled --policy ffs uses them",
+			p->name);
+}
+
 /* Queries heddled before the program starts. If no heddled replies, this function reports nothing:
  * the shim reports the missing heddled when the program needs it. */
 static int ask_daemon(const struct cli *c, uint64_t weight)
@@ -118,6 +129,7 @@ static int ask_daemon(const struct cli *c, uint64_t weight)
 	if (ask_status(cli_value(c, "socket"), &s) < 0)
 		return 0;
 	warn_of_rights(c, &s, priority ? priority : "", weight);
+	warn_of_weight(c, &s);
 	return set_mps(&s, priority ? priority : "");
 }
 

@@ -207,11 +207,18 @@ if command -v cc >/dev/null; then
 	}
 fi
 
+# The default policy knows no weights.
+"$heddle" run -w 3 --device cpu -- true 2>"$dir/weight.err" || fail "-w 3: $?"
+[ "$(cat "$dir/weight.err")" = \
+	"heddle run: warning: heddled's policy hpf ignores weights: heddled --policy ffs uses them" ] ||
+	fail "a weight without effect: $(cat "$dir/weight.err")"
+
 # Cases that need another user.
 if [ "$(id -u)" != 0 ] || ! command -v setpriv >/dev/null; then
 	echo "not root: rights and setuid were not looked at"
 	exit 0
 fi
+
 chmod 755 "$dir"
 chmod 666 "$HEDDLE_SOCKET"
 as_nobody() {
