@@ -51,7 +51,8 @@ const struct cli_verb cli_verb_ps = {
 		   "ffs): the tenant's part of the time since tenants last changed, and the part "
 		   "that its weight entitles it to. UNMANAGED: the most frequent reason of "
 		   "launches that are not managed (heddle run -v explains it). A dash is an "
-		   "unknown value. A narrow terminal shows fewer columns.",
+		   "unknown value. A narrow terminal shows fewer columns; a line below the table "
+		   "names the missing ones.",
 	.json = "tenants, an array of tenant, pid, uid, user, priority (high, normal, low, or a "
 		"number), "
 		"weight, share_wanted and share_had (percent of the device's time; null: no policy "
