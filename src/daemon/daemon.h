@@ -38,6 +38,7 @@ enum hd_stage { HD_UNKNOWN, HD_SUBMITTED, HD_ARRIVED };
 struct hd_slot {
 	struct sched_launch *launch; /* NULL: the slot has no known launch */
 	struct hd_tenant *tenant;
+	uint64_t last_id; /* without a launch: id of the last one that heddled forgot; else 0 */
 	uint64_t id, total, kernel, submit_ns, store_ns, asked_ns,
 		unseen_ns; /* time that it ran before the daemon first saw it */
 	/* time from the store of the control word to the drain, while event "drained" is logged;

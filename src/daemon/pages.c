@@ -128,7 +128,7 @@ static void hd_slot_forget(struct hd *d, struct hd_slot *s, bool completed)
 	struct hd_tenant *t = s->tenant;
 	struct wire_slot *w = &t->page->slots[s - t->slots];
 	struct sched_info info;
-	uint64_t ran = 0;
+	uint64_t ran = 0, id = s->id;
 
 	if (completed) {
 		uint64_t from = load_word64(&w->host.arrived_ns),
@@ -148,7 +148,7 @@ static void hd_slot_forget(struct hd *d, struct hd_slot *s, bool completed)
 	t->ran_ns += ran && !s->preemptions ? ran : info.ran_ns;
 	s->launch = NULL;
 	hd_slot_index(s);
-	memset(s, 0, sizeof(*s));
+	*s = (struct hd_slot){.last_id = id};
 	t->n_known--;
 	hd_tell_figures(d, t, false);
 }
@@ -413,13 +413,15 @@ static void submit_launch(struct hd *d, struct hd_tenant *t, uint32_t i)
 }
 
 /* Learns the duration of a launch that came and ended between two scans. Ignores the launch if
- * heddled had stored quotas for it, or if it was preempted on the way. */
+ * heddled had stored quotas for it, or if it was preempted on the way. Ignores it, too, if heddled
+ * saw it end, but the tenant had not closed its slot then. */
 static void learn_unseen_launch(struct hd *d, struct hd_tenant *t, const struct wire_slot *w)
 {
 	uint64_t from = load_word64(&w->host.arrived_ns), to = load_word64(&w->host.done_ns);
 	struct sched_launch_info info;
 
-	if (load_word(&w->host.seq) != 0 || load_word(&w->host.drains) != 0)
+	if (load_word(&w->host.seq) != 0 || load_word(&w->host.drains) != 0 ||
+		load_word64(&w->id) == t->slots[w - t->page->slots].last_id)
 		return;
 	copy_info(d, t, w, &info);
 	if (from && to > from) {

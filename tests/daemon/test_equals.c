@@ -148,12 +148,52 @@ static void looks_out(void **state)
 	hd_destroy(d);
 }
 
+static struct wire_slot *submit_now(struct hd *d, struct fake *f, unsigned slot, uint64_t total)
+{
+	uint32_t watch = f->page->watch;
+	struct wire_slot *w;
+
+	f->page->watch = 0; /* no kick yet */
+	w = submit(d, f, slot, total);
+	f->page->watch = watch;
+	w->submit_ns = now;
+	w->launches = 1;
+	f->page->launched[WIRE_WHY_WORKERS]++;
+	hd_kicked(d, f->t);
+	return w;
+}
+
+/* A launch that heddled saw end counts once, whenever the shim closes its slot. */
+static void ends_once(void **state)
+{
+	struct hd *d = make(NULL);
+	struct fake a = join(d, 1, false);
+
+	for (unsigned i = 0; i < 2; i++) {
+		struct wire_slot *w = submit_now(d, &a, i, 400);
+
+		arrive(a.page, w);
+		hd_run(d);
+		now += 5 * MS;
+		finish(w);
+		hd_run(d);
+		if (i == 0)
+			close_slot(d, &a, w);
+		hd_scan_last(d, a.t); /* as when it leaves */
+		assert_int_equal(a.t->launches, i + 1);
+		assert_int_equal(a.t->ran_ns, 5 * MS * (i + 1));
+	}
+	leave(d, &a);
+	hd_destroy(d);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(next_may_preempt),
 		cmocka_unit_test(nearly_through),
 		cmocka_unit_test(looks_out),
+		cmocka_unit_test(ends_once),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
