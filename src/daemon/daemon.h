@@ -39,8 +39,9 @@ struct hd_slot {
 	struct sched_launch *launch; /* NULL: the slot has no known launch */
 	struct hd_tenant *tenant;
 	uint64_t last_id; /* without a launch: id of the last one that heddled forgot; else 0 */
-	uint64_t id, total, kernel, submit_ns, store_ns, asked_ns,
-		unseen_ns; /* time that it ran before the daemon first saw it */
+	uint64_t id, total, kernel, submit_ns, store_ns, asked_ns;
+	uint64_t unseen_ns; /* time that it ran before the daemon saw that it had arrived, */
+	uint64_t both_ns;   /* and the part of it that the engine counts as waiting */
 	/* time from the store of the control word to the drain, while event "drained" is logged;
 	 * else 0 */
 	uint64_t handover_ns;
@@ -56,6 +57,7 @@ struct hd_slot {
 	uint32_t seq;   /* seq of its last word; 0: it had no word of its own */
 	uint32_t grow;  /* rounds of workers requested by words (wire_slot.grow) */
 	uint32_t asked; /* requests since its last word because too few workers came */
+	bool stopped;   /* it arrived without SMs, so its span includes a wait */
 	bool is_few;    /* it began with fewer workers than fit on the device */
 	bool sized;     /* the last control word requested only as many workers as were missing */
 	/* wire_slot.launches exceeds this value once the requested workers have been launched; 0:
@@ -190,6 +192,9 @@ void hd_scan_tenant(struct hd *d, struct hd_tenant *t, bool whole);
 void hd_scan_known(struct hd *d, struct hd_tenant *t);
 /* for a leaving tenant: learns from its ended launches */
 void hd_scan_last(struct hd *d, struct hd_tenant *t);
+/* Returns the time that the launch ran, as far as this is known, and the time that it waited. */
+uint64_t hd_slot_ran(const struct hd_slot *s, const struct sched_info *info);
+uint64_t hd_slot_waited(const struct hd_slot *s, const struct sched_info *info);
 /* writes its totals into its page */
 void hd_tell_figures(struct hd *d, struct hd_tenant *t, bool left);
 /* ---- apply.c ---- */
