@@ -129,6 +129,7 @@ struct hd {
 	uint64_t started_ns, refused, bad_messages, last_alive_ns;
 	struct hd_log_limit joins, sets, natives;
 	bool slow_wake;  /* tenants should poll for a word, because waking up is slow */
+	bool ends;       /* heddled ends; its tenants go on natively */
 	bool mps_silent; /* MPS is on and did not answer the last question */
 	/* totals of devices that are gone */
 	uint64_t ended_decisions, ended_grants, ended_preemptions;
@@ -147,6 +148,8 @@ struct hd {
  * no time stamp is later than it. */
 uint64_t hd_clock(struct hd *d);
 int hd_create(const struct hd_config *c, const struct hd_io *io, struct hd **ret);
+/* Logs that heddled ends, and how many tenants go on. Removing tenants then logs no line. */
+void hd_say_end(struct hd *d);
 void hd_destroy(struct hd *d);
 void hd_reconfigure(struct hd *d, const struct hd_config *c); /* the state of MPS does not change */
 /* Adds a tenant. The caller owns the page, which must outlive the tenant. priority, weight: as
