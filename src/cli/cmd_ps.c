@@ -46,12 +46,14 @@ const struct cli_verb cli_verb_ps = {
 	.operands = "",
 	.summary = "list tenants and their kernels",
 	.details = "One line for each tenant, and below it one for each launch that heddled knows: "
-		   "how often it was preempted, how much of it is done, how long it ran by its own "
-		   "report, how long it waited, and how long it may still take. SHARE (policy "
+		   "how often it was preempted, how much of it is done, how long it ran, how long "
+		   "it waited for SMs, and how long it may still take. The times of a tenant are "
+		   "the sums of those of its launches, and RAN includes no wait. SHARE (policy "
 		   "ffs): the tenant's part of the time since tenants last changed, and the part "
 		   "that its weight entitles it to. UNMANAGED: the most frequent reason of "
 		   "launches that are not managed (heddle run -v explains it). A dash is an "
-		   "unknown value. A narrow terminal shows fewer columns.",
+		   "unknown value. A narrow terminal shows fewer columns; a line below the table "
+		   "names the missing ones.",
 	.json = "tenants, an array of tenant, pid, uid, user, priority (high, normal, low, or a "
 		"number), "
 		"weight, share_wanted and share_had (percent of the device's time; null: no policy "

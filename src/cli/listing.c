@@ -2,7 +2,7 @@
  * Copyright 2026 The heddle authors */
 
 /* Formats the table of tenants. If the table is too wide, it leaves out the least important columns
- * until the table fits. */
+ * until the table fits, and names them below the table. */
 #include "cli/listing.h"
 #include "cli/ask.h"
 #include "cli/cli.h"
@@ -13,6 +13,7 @@
 #include <string.h>
 
 #define NAME_ROOM 10u /* columns that are left for names, at least */
+#define MAX_NEED  12u
 
 static const char *const states[] = {"idle", "queued", "running", "preempted", "held"};
 
@@ -68,26 +69,27 @@ enum column {
 	COLUMNS
 };
 
-/* need: the smaller, the longer it stays. */
+/* need: the smaller, the longer it stays. 80 columns have room for needs up to 7, or, with SHARE, up
+ * to 5. */
 static const struct {
 	const char *head;
 	int width; /* negative: to the left */
 	unsigned need;
 } columns_of[COLUMNS] = {
-	[TENANT] = {"TENANT", 6, 5},
+	[TENANT] = {"TENANT", 6, 4},
 	[PID] = {"PID", 7, 1},
-	[USER] = {"USER", -8, 4},
+	[USER] = {"USER", -8, 7},
 	[PRIORITY] = {"PRIORITY", -8, 1},
-	[WEIGHT] = {"WEIGHT", 6, 9},
-	[SHARE] = {"SHARE(%)", 11, 10},
+	[WEIGHT] = {"WEIGHT", 6, 11},
+	[SHARE] = {"SHARE(%)", 11, 5},
 	[STATE] = {"STATE", -9, 1},
-	[LAUNCHES] = {"LAUNCHES", 8, 8},
-	[UNMANAGED] = {"UNMANAGED", -20, 10},
-	[PREEMPTED] = {"PREEMPTED", 9, 6},
-	[DONE] = {"DONE", 6, 3},
-	[RAN] = {"RAN(ms)", 9, 5},
-	[WAITED] = {"WAITED(ms)", 10, 7},
-	[LEFT] = {"LEFT(ms)", 9, 2},
+	[LAUNCHES] = {"LAUNCHES", 8, 10},
+	[UNMANAGED] = {"UNMANAGED", -20, 12},
+	[PREEMPTED] = {"PREEMPTED", 9, 2},
+	[DONE] = {"DONE", 6, 6},
+	[RAN] = {"RAN(ms)", 9, 8},
+	[WAITED] = {"WAITED(ms)", 10, 9},
+	[LEFT] = {"LEFT(ms)", 9, 3},
 	[NAME] = {"NAME", -1, 0},
 };
 
@@ -181,23 +183,48 @@ static void format_cell(const struct wire_row *r, enum column c, char *buf, size
 	cli_plain(buf, strlen(buf));
 }
 
-static unsigned width_of(unsigned worst)
+/* A table's layout. */
+struct layout {
+	unsigned columns; /* width of the terminal; 0: no limit */
+	unsigned worst;   /* the table has the columns with a need up to this, */
+	bool shares;      /* and SHARE only if this is true */
+};
+
+static bool is_shown(const struct layout *y, enum column c)
+{
+	return columns_of[c].need <= y->worst && (c != SHARE || y->shares);
+}
+
+static unsigned width_of(const struct layout *y)
 {
 	unsigned n = NAME_ROOM;
 
 	for (unsigned c = 0; c < NAME; c++)
-		if (columns_of[c].need <= worst)
+		if (is_shown(y, c))
 			n += (unsigned)abs(columns_of[c].width) + 1;
 	return n;
 }
 
-static void add_line(const struct wire_row *r, unsigned worst, unsigned columns, struct strbuf *out)
+/* SHARE is empty unless the policy is one of shares. A limited width has no room for an empty
+ * column. */
+static struct layout choose_layout(const struct listing *l, unsigned columns)
+{
+	struct layout y = {.columns = columns, .worst = MAX_NEED, .shares = !columns};
+
+	for (size_t i = 0; i < l->rows.len && !y.shares; i++)
+		y.shares = l->rows.at[i].kind == 0 && l->rows.at[i].share_wanted != UINT32_MAX;
+	while (columns && y.worst > 1 && width_of(&y) > columns)
+		y.worst--;
+	return y;
+}
+
+static void add_line(const struct wire_row *r, const struct layout *y, struct strbuf *out)
 {
 	struct strbuf line = {0};
 	char buf[160];
 
 	for (unsigned c = 0; c < COLUMNS; c++) {
-		if (columns_of[c].need > worst)
+		if (!is_shown(y, c))
 			continue;
 		if (r)
 			format_cell(r, c, buf, sizeof(buf));
@@ -205,13 +232,48 @@ static void add_line(const struct wire_row *r, unsigned worst, unsigned columns,
 			snprintf(buf, sizeof(buf), "%s", columns_of[c].head);
 		strbuf_printf(&line, "%*s%s", columns_of[c].width, buf, c == NAME ? "" : " ");
 	}
-	if (columns && line.len > columns)
-		line.len = columns;
+	if (y->columns && line.len > y->columns)
+		line.len = y->columns;
 	while (line.len && line.at[line.len - 1] == ' ')
 		line.len--;
 	strbuf_add(out, line.at ? line.at : "", line.len);
 	strbuf_puts(out, "\n");
 	strbuf_finish(&line);
+}
+
+/* Adds words in lines of at most `columns` characters, broken at spaces. */
+static void add_wrapped(const char *text, unsigned columns, struct strbuf *out)
+{
+	while (*text) {
+		size_t len = strlen(text), cut = len;
+
+		if (len > columns) {
+			for (cut = columns; cut && text[cut] != ' '; cut--)
+				;
+			cut = cut ? cut : columns;
+		}
+		strbuf_printf(out, "%.*s\n", (int)cut, text);
+		text += cut + (text[cut] == ' ');
+	}
+}
+
+/* Adds the names of the columns that the terminal has no room for. */
+static void add_missing(const struct layout *y, struct strbuf *out)
+{
+	struct strbuf text = {0};
+	unsigned n = 0;
+
+	for (unsigned c = 0; c < COLUMNS; c++) {
+		if (columns_of[c].need <= y->worst || (c == SHARE && !y->shares))
+			continue;
+		strbuf_printf(&text, "%s%.*s",
+			n++ ? ", " : "(not shown: ", (int)strcspn(columns_of[c].head, "("),
+			columns_of[c].head);
+	}
+	strbuf_printf(&text, "; a wider terminal or --json has %s)", n == 1 ? "it" : "them");
+	if (n && text.at)
+		add_wrapped(text.at, y->columns, out);
+	strbuf_finish(&text);
 }
 
 /* Returns whether another device has the same name; UUIDs then tell the devices apart. */
@@ -236,15 +298,14 @@ static void device_text(const struct listing *l, const struct wire_row *r, char 
 
 void listing_text(const struct listing *l, unsigned columns, struct strbuf *out)
 {
+	struct layout y = choose_layout(l, columns);
 	const struct wire_row *before = NULL;
-	unsigned worst = 10;
 
-	while (columns && worst > 1 && width_of(worst) > columns)
-		worst--;
-	if (!l->rows.len)
+	if (!l->rows.len) {
 		strbuf_puts(out, "no tenants\n");
-	else
-		add_line(NULL, worst, columns, out);
+		return;
+	}
+	add_line(NULL, &y, out);
 	for (size_t i = 0; i < l->rows.len; i++) {
 		const struct wire_row *r = &l->rows.at[i];
 
@@ -256,8 +317,9 @@ void listing_text(const struct listing *l, unsigned columns, struct strbuf *out)
 			strbuf_printf(out, "%.*s\n", columns ? (int)columns : 160, head);
 			before = r;
 		}
-		add_line(r, worst, columns, out);
+		add_line(r, &y, out);
 	}
+	add_missing(&y, out);
 }
 
 /* ---- JSON ---- */

@@ -21,8 +21,8 @@ void listing_json_launches(const uint64_t launched[WIRE_REASONS], struct json *j
 /* For ask_list; user is the listing. */
 void listing_add(void *user, const struct wire_row *row);
 void listing_finish(struct listing *l);
-/* Formats the listing as lines that are at most `columns` wide (0: no limit). Table columns that do
- * not fit are left out. */
+/* Formats the listing as lines that are at most `columns` wide (0: no limit). Leaves out table
+ * columns that do not fit, and names them below the table. */
 void listing_text(const struct listing *l, unsigned columns, struct strbuf *out);
 /* Writes an array of tenants as the value of the open key. */
 void listing_json(const struct listing *l, struct json *j);

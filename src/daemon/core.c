@@ -50,6 +50,14 @@ int hd_create(const struct hd_config *c, const struct hd_io *io, struct hd **ret
 	return 0;
 }
 
+void hd_say_end(struct hd *d)
+{
+	d->ends = true;
+	if (d->n_tenants)
+		hd_log_at(HD_LOG_INFO, "ends; %u %s without it", d->n_tenants,
+			d->n_tenants == 1 ? "tenant goes on" : "tenants go on");
+}
+
 void hd_destroy(struct hd *d)
 {
 	if (!d)
@@ -261,7 +269,7 @@ void hd_tenant_remove(struct hd *d, struct hd_tenant *t)
 	hd_event_tenant(d, "leave", t);
 	d->killed += !dev->is_cpu && !__atomic_load_n(&t->page->ends, __ATOMIC_ACQUIRE);
 	hd_tell_figures(d, t, true);
-	if (t->is_logged)
+	if (t->is_logged && !d->ends)
 		hd_log_at(HD_LOG_INFO,
 			"tenant %u leaves: %s, pid %d: %llu launches, preempted %llu times, "
 			"waited %llu ms%s",

@@ -38,8 +38,11 @@ enum hd_stage { HD_UNKNOWN, HD_SUBMITTED, HD_ARRIVED };
 struct hd_slot {
 	struct sched_launch *launch; /* NULL: the slot has no known launch */
 	struct hd_tenant *tenant;
-	uint64_t id, total, kernel, submit_ns, store_ns, asked_ns,
-		unseen_ns; /* time that it ran before the daemon first saw it */
+	uint64_t last_id; /* without a launch: id of the last one that heddled forgot; else 0 */
+	uint64_t id, total, kernel, submit_ns, store_ns, asked_ns;
+	/* unseen_ns: time that the launch ran before the daemon saw that it had arrived;
+	 * both_ns: the part of unseen_ns that the engine counts as waiting */
+	uint64_t unseen_ns, both_ns;
 	/* while event "drained" is logged: the time from the store of the control word that made
 	 * the workers leave to the drain; else 0 */
 	uint64_t handover_ns;
@@ -55,6 +58,7 @@ struct hd_slot {
 	uint32_t seq;   /* seq of its last word; 0: it had no word of its own */
 	uint32_t grow;  /* rounds of workers requested by words (wire_slot.grow) */
 	uint32_t asked; /* requests since its last word because too few workers came */
+	bool stopped;   /* it arrived without SMs, so its span includes a wait */
 	bool is_few;    /* it began with fewer workers than fit on the device */
 	/* true if the last control word requested only as many workers as were missing */
 	bool sized;
@@ -127,6 +131,7 @@ struct hd {
 	uint64_t started_ns, refused, bad_messages, last_alive_ns;
 	struct hd_log_limit joins, sets, natives;
 	bool slow_wake;  /* tenants should poll for a word, because waking up is slow */
+	bool ends;       /* heddled ends; its tenants go on natively */
 	bool mps_silent; /* MPS is on and did not answer the last question */
 	/* totals of devices that are gone */
 	uint64_t ended_decisions, ended_grants, ended_preemptions;
@@ -145,6 +150,8 @@ struct hd {
  * no time stamp is later than it. */
 uint64_t hd_clock(struct hd *d);
 int hd_create(const struct hd_config *c, const struct hd_io *io, struct hd **ret);
+/* Logs that heddled ends, and how many tenants go on. Removing tenants then logs no line. */
+void hd_say_end(struct hd *d);
 void hd_destroy(struct hd *d);
 void hd_reconfigure(struct hd *d, const struct hd_config *c); /* the state of MPS does not change */
 /* Adds a tenant. The caller owns the page, which must outlive the tenant. priority, weight: as
@@ -190,6 +197,9 @@ void hd_scan_tenant(struct hd *d, struct hd_tenant *t, bool whole);
 void hd_scan_known(struct hd *d, struct hd_tenant *t);
 /* for a leaving tenant: learns from its ended launches */
 void hd_scan_last(struct hd *d, struct hd_tenant *t);
+/* Returns the time that the launch ran, as far as this is known, and the time that it waited. */
+uint64_t hd_slot_ran(const struct hd_slot *s, const struct sched_info *info);
+uint64_t hd_slot_waited(const struct hd_slot *s, const struct sched_info *info);
 /* writes its totals into its page */
 void hd_tell_figures(struct hd *d, struct hd_tenant *t, bool left);
 /* ---- apply.c ---- */

@@ -99,6 +99,7 @@ static void close_server(struct server *s)
 {
 	bool somebody = s->hd->n_tenants != 0;
 
+	hd_say_end(s->hd);
 	listen_close(s);
 	while (s->conns) {
 		conn_kill(s->conns);

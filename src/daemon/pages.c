@@ -112,6 +112,37 @@ void hd_slot_index(const struct hd_slot *s)
 								      : HD_ARRIVED;
 }
 
+/* Estimates the device's clock minus heddled's. A launch cannot begin before the program submitted
+ * it, so the difference of the two times is an upper bound. The bound is close if the device was
+ * idle. Clocks drift, so a later measurement replaces the bound even if it is a little larger: by
+ * less than 1/10000 of the time since the last one. */
+static void compare_clocks(
+	struct hd_device *dev, uint64_t arrived_ns, uint64_t submit_ns, uint64_t now)
+{
+	int64_t ahead = (int64_t)(arrived_ns - submit_ns);
+	int64_t grown = dev->ahead_at ? ((int64_t)now - dev->ahead_at) / 10000 : 0;
+
+	if (!arrived_ns || !submit_ns || submit_ns > now ||
+		(dev->ahead_at && ahead >= dev->ahead_ns + grown))
+		return;
+	dev->ahead_ns = ahead;
+	dev->ahead_at = (int64_t)now;
+}
+
+/* Returns how long the launch had already run when heddled first saw it, according to the launch's
+ * own report; 0 if this is not known. */
+static uint64_t ran_unseen(
+	struct hd_device *dev, const struct hd_slot *s, const struct wire_slot *w, uint64_t now)
+{
+	uint64_t at = load_word64(&w->host.arrived_ns), began;
+
+	compare_clocks(dev, at, s->submit_ns, now);
+	if (!at || !dev->ahead_at)
+		return 0;
+	began = at - (uint64_t)dev->ahead_ns;
+	return began >= s->submit_ns && began < now ? now - began : 0;
+}
+
 /* Returns when the launch ended: the device's time, converted to heddled's clock. Returns the
  * present time if the device's time is not known or not plausible. heddled may find the end seconds
  * later, because it does not poll a launch that runs alone. */
@@ -123,18 +154,43 @@ static uint64_t ended_ns(const struct hd *d, const struct hd_slot *s, const stru
 	return done && dev->ahead_at && at >= s->submit_ns && at < d->now_ns ? at : d->now_ns;
 }
 
+uint64_t hd_slot_ran(const struct hd_slot *s, const struct sched_info *info)
+{
+	return info->ran_ns + s->unseen_ns;
+}
+
+uint64_t hd_slot_waited(const struct hd_slot *s, const struct sched_info *info)
+{
+	return info->waited_ns - MIN(info->waited_ns, s->both_ns);
+}
+
+/* The engine counts a submitted launch as waiting until heddled sees that it has arrived. Notes
+ * how long it ran meanwhile. */
+static void note_unseen(const struct hd *d, struct hd_slot *s, uint64_t ran_ns)
+{
+	struct sched_info info;
+
+	sched_launch_state(s->tenant->device->sched, d->now_ns, s->launch, &info);
+	s->unseen_ns = ran_ns;
+	s->both_ns = MIN(ran_ns, info.waited_ns);
+}
+
 static void hd_slot_forget(struct hd *d, struct hd_slot *s, bool completed)
 {
 	struct hd_tenant *t = s->tenant;
 	struct wire_slot *w = &t->page->slots[s - t->slots];
 	struct sched_info info;
-	uint64_t ran = 0;
+	uint64_t ran = 0, id = s->id;
 
 	if (completed) {
 		uint64_t from = load_word64(&w->host.arrived_ns),
 			 to = load_word64(&w->host.done_ns);
 
 		ran = from && to > from ? to - from : 0;
+		if (launch_is(sched_state(s->launch), LAUNCH_SUBMITTED)) {
+			compare_clocks(t->device, from, s->submit_ns, d->now_ns);
+			note_unseen(d, s, ran);
+		}
 		sched_ended(s->launch, ended_ns(d, s, w));
 		sched_progress(t->device->sched, s->launch, s->total);
 		t->device->freed_ns = d->now_ns;
@@ -144,11 +200,12 @@ static void hd_slot_forget(struct hd *d, struct hd_slot *s, bool completed)
 	}
 	sched_launch_state(t->device->sched, d->now_ns, s->launch, &info);
 	sched_end(t->device->sched, d->now_ns, s->launch, completed, ran);
-	t->waited_ns += info.waited_ns;
-	t->ran_ns += ran && !s->preemptions ? ran : info.ran_ns;
+	t->waited_ns += hd_slot_waited(s, &info);
+	/* The launch's own report is the more exact, but includes the time without SMs. */
+	t->ran_ns += ran && !s->preemptions && !s->stopped ? ran : hd_slot_ran(s, &info);
 	s->launch = NULL;
 	hd_slot_index(s);
-	memset(s, 0, sizeof(*s));
+	*s = (struct hd_slot){.last_id = id};
 	t->n_known--;
 	hd_tell_figures(d, t, false);
 }
@@ -163,8 +220,8 @@ void hd_tell_figures(struct hd *d, struct hd_tenant *t, bool left)
 		if (!t->slots[i].launch)
 			continue;
 		sched_launch_state(t->device->sched, d->now_ns, t->slots[i].launch, &info);
-		waited += info.waited_ns;
-		ran += info.ran_ns;
+		waited += hd_slot_waited(&t->slots[i], &info);
+		ran += hd_slot_ran(&t->slots[i], &info);
 	}
 	__atomic_store_n(&t->page->waited_ns, waited, __ATOMIC_RELAXED);
 	__atomic_store_n(&t->page->ran_ns, ran, __ATOMIC_RELAXED);
@@ -200,37 +257,6 @@ static void note_drain(struct hd *d, struct hd_slot *s, uint32_t seq)
 	sched_drained(dev->sched, d->now_ns, s->launch);
 }
 
-/* Estimates the device's clock minus heddled's. A launch cannot begin before the program submitted
- * it, so the difference of the two times is an upper bound. The bound is close if the device was
- * idle. Clocks drift, so a later measurement replaces the bound even if it is a little larger: by
- * less than 1/10000 of the time since the last one. */
-static void compare_clocks(
-	struct hd_device *dev, uint64_t arrived_ns, uint64_t submit_ns, uint64_t now)
-{
-	int64_t ahead = (int64_t)(arrived_ns - submit_ns);
-	int64_t grown = dev->ahead_at ? ((int64_t)now - dev->ahead_at) / 10000 : 0;
-
-	if (!arrived_ns || !submit_ns || submit_ns > now ||
-		(dev->ahead_at && ahead >= dev->ahead_ns + grown))
-		return;
-	dev->ahead_ns = ahead;
-	dev->ahead_at = (int64_t)now;
-}
-
-/* Returns how long the launch had already run when heddled first saw it, according to the launch's
- * own report; 0 if this is not known. */
-static uint64_t ran_unseen(
-	struct hd_device *dev, const struct hd_slot *s, const struct wire_slot *w, uint64_t now)
-{
-	uint64_t at = load_word64(&w->host.arrived_ns), began;
-
-	compare_clocks(dev, at, s->submit_ns, now);
-	if (!at || !dev->ahead_at)
-		return 0;
-	began = at - (uint64_t)dev->ahead_ns;
-	return began >= s->submit_ns && began < now ? now - began : 0;
-}
-
 /* Records that the launch has arrived. A launch without quotas of its own begins with the quotas of
  * its tenant (page->begin), and reports their sequence number. From this number the engine learns
  * whether the launch began with the present quotas. */
@@ -246,12 +272,15 @@ static void note_arrival(struct hd *d, struct hd_slot *s, struct wire_slot *w)
 	bool held;
 
 	s->asked_ns = d->now_ns;
-	s->unseen_ns = ran_unseen(t->device, s, w, s->asked_ns);
+	note_unseen(d, s, ran_unseen(t->device, s, w, s->asked_ns));
 	sched_arrive(t->device->sched, d->now_ns, s->launch, how);
 	hd_slot_index(s);
 	sched_quotas(t->device->sched, s->launch, quota);
 	hd_note_count(s, quota);
 	held = sched_state(s->launch) == LAUNCH_HELD;
+	s->stopped = sched_state(s->launch) != LAUNCH_RUNNING;
+	if (held)
+		s->unseen_ns = s->both_ns = 0; /* its blocks have not begun */
 	__atomic_store_n(&w->granted, !held, __ATOMIC_RELEASE);
 	if (held &&
 		/* as after a preemption, the tenant must poll for its grant */
@@ -415,13 +444,15 @@ static void submit_launch(struct hd *d, struct hd_tenant *t, uint32_t i)
 }
 
 /* Learns the duration of a launch that came and ended between two scans. Ignores the launch if
- * heddled had stored quotas for it, or if it was preempted on the way. */
+ * heddled had stored quotas for it, or if it was preempted on the way. Ignores it, too, if heddled
+ * saw it end, but the tenant had not closed its slot then. */
 static void learn_unseen_launch(struct hd *d, struct hd_tenant *t, const struct wire_slot *w)
 {
 	uint64_t from = load_word64(&w->host.arrived_ns), to = load_word64(&w->host.done_ns);
 	struct sched_launch_info info;
 
-	if (load_word(&w->host.seq) != 0 || load_word(&w->host.drains) != 0)
+	if (load_word(&w->host.seq) != 0 || load_word(&w->host.drains) != 0 ||
+		load_word64(&w->id) == t->slots[w - t->page->slots].last_id)
 		return;
 	copy_info(d, t, w, &info);
 	if (from && to > from) {

@@ -56,8 +56,8 @@ static void add_launch(struct hd *d, const struct hd_slot *s, struct strbuf *out
 	r.preemptions = s->preemptions;
 	r.launches = 1;
 	r.finished = i.finished;
-	r.waited_ns = i.waited_ns;
-	r.ran_ns = has_arrived(&i) ? i.ran_ns + s->unseen_ns : UINT64_MAX;
+	r.waited_ns = hd_slot_waited(s, &i);
+	r.ran_ns = has_arrived(&i) ? hd_slot_ran(s, &i) : UINT64_MAX;
 	r.predicted_ns = i.predicted_ns;
 	r.remaining_ns = i.remaining_ns;
 	/* Without a prediction, assumes the average rate of all finished blocks, including those
@@ -95,7 +95,7 @@ static void add_tenant(struct hd *d, struct hd_tenant *t, struct strbuf *out, si
 	memcpy(r.name, t->hello.name, sizeof(r.name));
 	r.age_ns = d->now_ns - t->joined_ns;
 	r.waited_ns = t->waited_ns;
-	r.ran_ns = __atomic_load_n(&t->page->spanned_ns, __ATOMIC_RELAXED);
+	r.ran_ns = t->ran_ns;
 	hd_launched(t, r.launched);
 	fill_shares(d, t, &r);
 	if (t->opaque_active)
@@ -113,8 +113,8 @@ static void add_tenant(struct hd *d, struct hd_tenant *t, struct strbuf *out, si
 			(r.state == WIRE_IDLE || row_state(&info) != WIRE_QUEUED))
 			r.state = row_state(&info);
 		if (has_arrived(&info))
-			r.ran_ns += info.ran_ns + t->slots[i].unseen_ns;
-		r.waited_ns += info.waited_ns;
+			r.ran_ns += hd_slot_ran(&t->slots[i], &info);
+		r.waited_ns += hd_slot_waited(&t->slots[i], &info);
 	}
 	if (t->hold && r.state == WIRE_IDLE)
 		r.state = WIRE_HELD;

@@ -25,6 +25,19 @@ ask() { # PYTHON: of the list of tenants t
 says() { # PYTHON: it is true
 	[ "$(ask "$1")" = True ]
 }
+on_terminal() { # COLUMNS COMMAND…: what it writes on a terminal of this width
+	python3 -c 'import fcntl, os, pty, struct, sys, termios
+pid, fd = pty.fork()
+if pid == 0:
+    fcntl.ioctl(1, termios.TIOCSWINSZ, struct.pack("HHHH", 24, int(sys.argv[1]), 0, 0))
+    os.execv(sys.argv[2], sys.argv[2:])
+try:
+    while text := os.read(fd, 65536):
+        sys.stdout.write(text.decode().replace("\r", ""))
+except OSError:
+    pass
+sys.exit(os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1]))' "$@"
+}
 long() { # NAME PRIORITY
 	"$heddle" run --device cpu -p "$2" -- "$examples/nn" --size large --scale 30 --check none \
 		>"$dir/$1.out" 2>"$dir/$1.err" &
@@ -58,9 +71,11 @@ assert 0.5 < left / (rate * (blocks - finished)) < 2, 'what is left does not fol
 says "t[0]['user'] == '$(id -un)' and t[0]['priority'] == 'normal'" || fail "user, priority: $(ask t)"
 says "t[0]['device_name'] == 'heddle virtual GPU' and t[0]['managed'] == 1" || fail "device: $(ask t)"
 for columns in 40 80; do
-	COLUMNS=$columns "$heddle" ps >"$dir/ps"
-	grep -q '^on heddle virtual GPU$' "$dir/ps" || fail "ps: $(cat "$dir/ps")"
+	on_terminal "$columns" "$heddle" ps >"$dir/ps"
+	grep -q '^on heddle virtual GPU' "$dir/ps" || fail "ps: $(cat "$dir/ps")"
+	grep -q '^(not shown: ' "$dir/ps" || fail "ps does not say what is missing: $(cat "$dir/ps")"
 done
+grep -q '^TENANT .* PREEMPTED ' "$dir/ps" || fail "ps at 80 columns: $(cat "$dir/ps")"
 "$heddle" top --once | grep -q '^heddled .* 1 tenants' || fail "top: $("$heddle" top --once)"
 "$heddle" top --json | python3 -m json.tool >/dev/null || fail "top --json"
 

@@ -7,6 +7,8 @@
 
 #include "fake.h"
 
+#include <string.h>
+
 /* heddled polls only if the next launch of a tenant may preempt another one. */
 static void next_may_preempt(void **state)
 {
@@ -148,12 +150,186 @@ static void looks_out(void **state)
 	hd_destroy(d);
 }
 
+/* Returns the tenant's line of heddle ps. */
+static struct wire_row row_of(struct hd *d, const struct fake *f)
+{
+	struct wire_row row = {0}, ret = {0};
+	struct strbuf out = {0};
+	struct wire_head head;
+
+	hd_list(d, &out);
+	for (size_t at = 0; at < out.len; at += head.bytes) {
+		memcpy(&head, out.at + at, sizeof(head));
+		if (head.type != WIRE_ROW)
+			continue;
+		memcpy(&row, out.at + at, sizeof(row));
+		if (row.kind == 0 && row.tenant == f->t->id)
+			ret = row;
+	}
+	strbuf_finish(&out);
+	assert_int_equal(ret.tenant, f->t->id);
+	assert_true(ret.ran_ns + ret.waited_ns <= ret.age_ns);
+	return ret;
+}
+
+static void assert_times(struct hd *d, const struct fake *f, uint64_t ran_ms, uint64_t waited_ms)
+{
+	struct wire_row r = row_of(d, f);
+
+	assert_int_equal((r.ran_ns + MS / 2) / MS, ran_ms);
+	assert_int_equal((r.waited_ns + MS / 2) / MS, waited_ms);
+}
+
+static struct wire_slot *submit_now(struct hd *d, struct fake *f, unsigned slot, uint64_t total)
+{
+	uint32_t watch = f->page->watch;
+	struct wire_slot *w;
+
+	f->page->watch = 0; /* no kick yet */
+	w = submit(d, f, slot, total);
+	f->page->watch = watch;
+	w->submit_ns = now;
+	w->launches = 1;
+	f->page->launched[WIRE_WHY_WORKERS]++;
+	hd_kicked(d, f->t);
+	return w;
+}
+
+/* As the shim does. */
+static void close_spanned(struct hd *d, struct fake *f, struct wire_slot *w)
+{
+	f->page->spanned_ns += w->host.done_ns - w->host.arrived_ns;
+	close_slot(d, f, w);
+}
+
+/* A launch that heddled saw end counts once, whenever the shim closes its slot. */
+static void ends_once(void **state)
+{
+	struct hd *d = make(NULL);
+	struct fake a = join(d, 1, false);
+
+	for (unsigned i = 0; i < 2; i++) {
+		struct wire_slot *w = submit_now(d, &a, i, 400);
+
+		arrive(a.page, w);
+		hd_run(d);
+		now += 5 * MS;
+		finish(w);
+		hd_run(d);
+		if (i == 0)
+			close_slot(d, &a, w);
+		hd_scan_last(d, a.t); /* as when it leaves */
+		assert_int_equal(a.t->launches, i + 1);
+		assert_int_equal(a.t->ran_ns, 5 * MS * (i + 1));
+	}
+	leave(d, &a);
+	hd_destroy(d);
+}
+
+/* A long launch and short ones of an equal tenant take turns. A launch's wait is no part of
+ * the time that it ran, whether it was preempted or began without SMs. */
+static void times_of_turns(void **state)
+{
+	struct hd *d = make(NULL);
+	struct fake a = join(d, 1, false), b = join(d, 1, false);
+	struct wire_slot *l, *h;
+
+	/* heddled learns that b's launches take 5 ms. */
+	h = submit_now(d, &b, 0, 400);
+	arrive(b.page, h);
+	hd_run(d);
+	now += 5 * MS;
+	finish(h);
+	hd_run(d);
+	close_spanned(d, &b, h);
+	l = submit_now(d, &a, 0, 800);
+	hd_run(d);
+	arrive(a.page, l);
+	hd_run(d);
+	for (unsigned i = 1; i <= 3; i++) {
+		now += 10 * MS;
+		l->host.finished = 10 * i;
+		h = submit_now(d, &b, i, 400);
+		hd_run(d);
+		assert_int_equal(allowed(l), 0);
+		arrive(b.page, h);
+		hd_run(d);
+		drain(h);
+		now += MS; /* a's blocks end */
+		drain(l);
+		hd_run(d);
+		assert_int_equal(allowed(h), 4);
+		assert_times(d, &a, 11 * i, 5 * (i - 1));
+		now += 5 * MS;
+		finish(h);
+		hd_run(d);
+		assert_int_equal(allowed(l), 4);
+		l->launches++; /* as the shim does for a launch that is granted again */
+		close_spanned(d, &b, h);
+		assert_times(d, &a, 11 * i, 5 * i);
+		assert_times(d, &b, 5 + 6 * i, 0);
+	}
+	/* The last one of b takes longer than the rest of a's, so it waits from its beginning. */
+	l->host.finished = 780;
+	h = submit_now(d, &b, 4, 8000);
+	hd_run(d);
+	arrive(b.page, h);
+	hd_run(d);
+	drain(h);
+	hd_run(d);
+	assert_int_equal(h->granted, 0);
+	now += 10 * MS;
+	finish(l);
+	hd_run(d);
+	close_spanned(d, &a, l);
+	assert_times(d, &a, 43, 15);
+	assert_int_equal(h->granted, 1);
+	now += 5 * MS;
+	finish(h);
+	hd_run(d);
+	close_spanned(d, &b, h);
+	assert_times(d, &b, 28, 10);
+	leave(d, &a);
+	leave(d, &b);
+	hd_destroy(d);
+}
+
+/* heddled does not see each launch arrive. The time that one ran before counts once. */
+static void times_of_unseen(void **state)
+{
+	struct hd *d = make(NULL);
+	struct fake a = join(d, 1, false), b = join(d, 1, false);
+	struct wire_slot *w;
+
+	for (unsigned i = 0; i < 4; i++) {
+		w = submit_now(d, &a, i, 800);
+		hd_run(d);
+		now += i ? MS : 0;
+		arrive(a.page, w);
+		now += 3 * MS;
+		if (i % 2)
+			hd_run(d);
+		now += 6 * MS;
+		finish(w);
+		now += 20 * MS;
+		assert_times(d, &a, 9 * (i + 1), i);
+		close_spanned(d, &a, w);
+		assert_times(d, &a, 9 * (i + 1), i);
+	}
+	leave(d, &a);
+	leave(d, &b);
+	hd_destroy(d);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(next_may_preempt),
 		cmocka_unit_test(nearly_through),
 		cmocka_unit_test(looks_out),
+		cmocka_unit_test(ends_once),
+		cmocka_unit_test(times_of_turns),
+		cmocka_unit_test(times_of_unseen),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

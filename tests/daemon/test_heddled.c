@@ -347,6 +347,42 @@ static void second_instance(void **state)
 	daemon_remove(&d);
 }
 
+/* heddled ends while programs run. Its log says that they go on, and not that they leave. */
+static void ends_first(void **state)
+{
+	char dir[] = "/tmp/heddled-test-XXXXXX", text[4096] = "";
+	struct daemon d = {0};
+	struct tenant t[3];
+	size_t at = 0;
+	ssize_t n;
+	int ends[2];
+
+	assert_non_null(mkdtemp(dir));
+	snprintf(d.dir, sizeof(d.dir), "%s", dir);
+	snprintf(d.socket, sizeof(d.socket), "%s/sock", dir);
+	assert_int_equal(pipe(ends), 0);
+	d.pid = daemon_spawn(d.socket, NULL, ends[1]);
+	close(ends[1]);
+	assert_true(read(ends[0], text, sizeof(text) - 1) > 0); /* it listens */
+	for (unsigned i = 0; i < ARRAY_LEN(t); i++)
+		t[i] = tenant_join(&d, 1);
+	tenant_leave(&t[2]);
+	assert_true(status_await_tenants(&d, 2));
+	device_arrive(&t[0], tenant_submit(&t[0], 0, 100));
+	assert_int_equal(daemon_stop(&d), 0);
+	while ((n = read(ends[0], text + at, sizeof(text) - 1 - at)) > 0)
+		at += (size_t)n;
+	text[at] = 0;
+	close(ends[0]);
+	assert_non_null(strstr(text, "heddled: ends; 2 tenants go on without it\n"));
+	assert_non_null(strstr(text, "tenant 3 leaves: "));
+	assert_null(strstr(text, "tenant 1 leaves: "));
+	assert_null(strstr(text, "tenant 2 leaves: "));
+	tenant_leave(&t[0]);
+	tenant_leave(&t[1]);
+	daemon_remove(&d);
+}
+
 /* In a child of another user: what it is granted, or negative errno. */
 static int as_nobody(const struct daemon *d, int priority)
 {
@@ -557,6 +593,7 @@ int main(int argc, char **argv)
 		cmocka_unit_test(hands_over),
 		cmocka_unit_test(deaths),
 		cmocka_unit_test(second_instance),
+		cmocka_unit_test(ends_first),
 		cmocka_unit_test(second_user),
 		cmocka_unit_test(full_disk),
 		cmocka_unit_test(event_log),
