@@ -62,8 +62,9 @@ struct heddle_policy_device {
 
 enum heddle_policy_kind {
 	HEDDLE_POLICY_MANAGED = 0, /* a launch that obeys quotas */
-	/* All work of a tenant that ignores quotas, as one entry. While it runs, it uses the whole
-	 * device. If the plan sets `held` for the tenant, no more such work starts. */
+	/* One entry for all work of a tenant that heddled cannot stop by quotas (OPAQUE). While
+	 * such work runs, it uses the whole device. If the plan sets `held` for the tenant, no more
+	 * such work starts. */
 	HEDDLE_POLICY_OPAQUE = 1,
 	/* The tenant has no work now, but it will probably have work again so soon that a switch to
 	 * other tenants does not pay. heddled asks again when this time has passed. */
@@ -88,13 +89,14 @@ struct heddle_policy_kernel {
 	uint32_t shared_bytes;  /* of a block */
 	uint32_t blocks_per_sm; /* blocks of it that fit on an SM: 1 to 32 */
 	uint32_t running;       /* 1: it has an SM now */
-	/* 1: heddled has preempted it, and its blocks have not exited yet. Until they have, it gets
-	 * no SM, whatever the plan says. */
+	/* 1: heddled has preempted this kernel, and the kernel's blocks have not exited yet. Until
+	 * they have, the kernel gets no SM, whatever the plan says. */
 	uint32_t leaving;
 	uint32_t idle; /* 1: a pool of tasks without a task */
-	/* 1: it has the same number of blocks on all its SMs: as many as fit (blocks_per_sm), or
-	 * one of the numbers in `counts`, which may be empty. To change the number costs as much as
-	 * a preemption, because the launch has to stop and is launched again. */
+	/* 1: this kernel has the same number of blocks on all its SMs: as many as fit
+	 * (blocks_per_sm), or one of the numbers in `counts`, which may be empty. A change of the
+	 * number costs as much as a preemption, because the launch has to stop and is launched
+	 * again. */
 	uint32_t unranked;
 	uint64_t blocks; /* of the grid */
 	/* blocks that have begun, when heddled last read the device's report */
@@ -135,8 +137,9 @@ struct heddle_policy_tenant {
 	/* moving mean of the pauses between its work; UNKNOWN if fewer than two */
 	uint64_t pause_ns;
 	/* Work done, as the time that it would take alone on the device. A launch with a prediction
-	 * counts as its prediction times its fraction of finished blocks. While the tenant has only
-	 * other work on the device, its service_ns counts. Never decreases. */
+	 * counts as its prediction times its fraction of finished blocks. While the tenant has no
+	 * launch with a prediction on the device, but other work, the time of service_ns counts
+	 * instead. Never decreases. */
 	uint64_t work_ns;
 };
 

@@ -44,8 +44,9 @@ struct search {
 	uint32_t reg, first; /* its first definition */
 	/* For each block: the index of the register's first unguarded definition in it (kill), and
 	 * of its last definition (last), both plus 1. The arrays are not cleared between registers.
-	 * An entry of at most `first` is left from an earlier register, so the block has no such
-	 * definition. */
+	 * The definitions of one register have successive indices, which begin at `first`. So an
+	 * entry of at most `first` is left from an earlier register, and means that the block has
+	 * no such definition. */
 	uint32_t *kill, *last;
 	uint32_t *live; /* for each block: register + 1 that was last found live there */
 	/* for each block where the register is live: the node of its value at the block's

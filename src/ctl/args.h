@@ -17,9 +17,10 @@ enum ctl_flags {
 	/* Workers wait until the relay has applied the quota update with number args.seq. If
 	 * args.seq is 0, they wait until the relay has tried to read an update. */
 	CTL_WAIT_WORD = 8,
-	/* If heddled has stored a newer word by now, the first worker on each SM makes its first
-	 * claim all the same, without reading the quota. So the launch makes progress with each
-	 * grant, however soon heddled revokes it. */
+	/* For a launch with CTL_WAIT_WORD: if heddled has meanwhile stored quotas with a newer
+	 * sequence number than args.seq, the first worker on each SM makes its first claim all the
+	 * same, without reading the quota. So the launch makes progress with each grant, however
+	 * soon heddled revokes it. */
 	CTL_ONCE = 16,
 	/* Merged launches (merge.h): quotas never fall while the launch runs, so workers do not
 	 * read them. */

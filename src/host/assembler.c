@@ -436,10 +436,10 @@ static enum assembled request_answer(struct assembler *a, CUdevice dev, struct r
 	return r;
 }
 
-/* Sends a request, and starts the assembler again if it ended before it began the request. If this
- * fails repeatedly although the assembler has started on this system before, the text is not
- * compiled in this process instead: another text has crashed the compiler, and this one could crash
- * it too. */
+/* Sends a request. Starts the assembler again if it ended before it began the request. If this
+ * fails repeatedly, and the assembler has started on this system before, the text is not compiled
+ * at all: another text has crashed the compiler, and this text could crash it too, so it is not
+ * compiled in the program's own process either. */
 static enum assembled ask_on(
 	struct assembler *a, CUdevice dev, struct request *request, double *ret_ms)
 {

@@ -70,8 +70,9 @@ void assembler_limit(struct assembler *a, unsigned limit_s);
  * requests. */
 void assembler_finish(struct assembler *a);
 /* Waits until the text is compiled for dev. Any thread can call this, but not during a driver call.
- * `s` is the staged cache entry, or NULL; it is kept on success, and after ASSEMBLED_NOT it still
- * belongs to the caller. Stores the compile time in *ret_ms, unless ret_ms is NULL. */
+ * `s` is the temporary file of the cache for this text, or NULL. On success the file becomes
+ * permanent; after ASSEMBLED_NOT it still belongs to the caller. Stores the compile time in
+ * *ret_ms, unless ret_ms is NULL. */
 enum assembled assemble(struct assembler *a, CUdevice dev, const char *text, size_t len,
 	const struct staged *s, double *ret_ms);
 

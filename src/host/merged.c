@@ -22,8 +22,8 @@ static uint32_t gcd(uint32_t a, uint32_t b)
 
 /* Divides slots among kernels in proportion to their shares. Each kernel gets at least one slot, if
  * there are enough. Slots that are left after rounding go to the kernel that is furthest below its
- * share. If these minimums need more slots than there are, the kernel that is furthest above its
- * share gives slots back. */
+ * share. Kernels that are raised to one slot can make the sum larger than the number of slots; then
+ * the kernel that is furthest above its share gives slots back. */
 static void apportion_slots(const uint32_t *share, unsigned n, uint32_t slots, uint32_t *ret)
 {
 	uint64_t sum = 0;
@@ -558,10 +558,10 @@ static CUresult add_times(const struct cu_api *cu, unsigned n, const struct dev_
 	return r;
 }
 
-/* Returns how many launches in a row are allowed to run no block. With these two orders, a worker's
- * SM, or its number there, decides which kernel the worker serves, and the hardware chooses the SM.
- * If other programs occupy all SMs of the kernel that is left, a launch gets no worker for this
- * kernel, and runs no block. */
+/* Returns how many launches in a row are allowed to run no block. With CTL_MIXED and CTL_APART, the
+ * worker's SM (CTL_APART), or the worker's number on that SM (CTL_MIXED), decides which kernel the
+ * worker serves, and the hardware chooses the SM. If other programs occupy all SMs of the kernel
+ * that is left, a launch gets no worker for this kernel, and runs no block. */
 static unsigned empty_launches_allowed(const struct dev_merging *how)
 {
 	return how->order == CTL_MIXED || how->order == CTL_APART ? 8 : 0;

@@ -73,11 +73,12 @@ enum dev_merge_status {
 	/* Blocks of kernel *ret_which may all wait for each other. All of them are on the device at
 	 * once only with stealing and in a single launch. */
 	DEV_MERGE_ORDER,
-	/* Blocks of kernel *ret_which may all wait for each other, and together with those of other
-	 * such kernels there are more blocks than workers. */
+	/* The blocks of kernel *ret_which may all wait for each other, and there may be more such
+	 * kernels. All their blocks together are more than the workers. */
 	DEV_MERGE_TOO_FEW,
-	/* CTL_APART with help: kernel *ret_which has a launch of its own, so only its own workers
-	 * run on its SMs, and these serve no other kernel */
+	/* CTL_APART with CTL_HELP, which lets workers serve other kernels after their own: kernel
+	 * *ret_which has a launch of its own, so only the workers of that launch run on its SMs,
+	 * and those serve no other kernel */
 	DEV_MERGE_NO_HELP,
 };
 

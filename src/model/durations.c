@@ -127,8 +127,8 @@ static struct entry *entry_to_leave(const struct durations *d, uint32_t uid)
 	return n >= DURATION_KERNELS / 4 ? own : d->oldest;
 }
 
-/* Makes an entry and adds it to its hash bucket. The caller puts it into the list of entries by
- * last use. Returns NULL if memory is exhausted. */
+/* Makes an entry and adds it to its hash bucket. The caller puts it into the list that orders
+ * entries by their last use. Returns NULL if memory is exhausted. */
 static struct entry *entry_make(struct durations *d, uint64_t number, uint32_t uid)
 {
 	struct entry *e;

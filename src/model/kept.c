@@ -295,8 +295,8 @@ int kept_each(struct model_store *s, uint32_t uid, durations_fn *fn, void *user)
 
 /* ---- curves alone ---- */
 
-/* Reads the kernel's curve; it is empty if there is no row, or an invalid one. Returns 1 if there
- * is a row, 0 if there is none, or -EIO. */
+/* Reads the kernel's curve from its row. The curve is empty if there is no row, or if the curve in
+ * the row is not valid. Returns 1 if there is a row, 0 if there is none, or -EIO. */
 static int find_curve(
 	struct model_store *s, const struct duration_kernel *k, struct duration_kernel *ret)
 {

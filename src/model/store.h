@@ -25,7 +25,7 @@ int model_store_open(const char *path, bool write, struct model_store **ret);
 void model_store_close(struct model_store *s);
 const char *model_store_why(void);
 
-/* A set of kernels, their launches, and the device. The order of the kernels matters. */
+/* One kernel and its launch, as a part of a set (struct model_together). */
 struct model_kernel {
 	/* SHA-256 of the kernel's code and of all code that it calls or refers to */
 	uint8_t digest[32];

@@ -111,8 +111,8 @@ struct pass_facts {
 	struct cfg_uniformity *u;
 	struct cfg_demand demand;
 	bool uses_shared, has_barriers, cp_async, rising_order, one_dimensional;
-	/* true if lanes that finish a block must wait for the other lanes of their warp before the
-	 * next block (masks.c) */
+	/* true if lanes that finish a block of the grid must wait for the other lanes of their warp
+	 * before they begin the next block (masks.c) */
 	bool gathers;
 	size_t parting;       /* statement of the early exit; PASS_NO_PARTING: none */
 	uint16_t barrier_ids; /* numbers of the barriers that the kernel uses */

@@ -70,9 +70,9 @@ static bool has_barrier(const struct pass_facts *facts, const struct ptx_stmt *s
 	return !c || c->barriers;
 }
 
-/* Returns whether the code after the early return can be duplicated. No loop surrounds the early
- * return. So all code that can run after it also follows it in the text, and a scan of the text
- * covers that code. */
+/* Returns whether the code after the early return can be duplicated. The early return is in no
+ * loop, so all code that can run after it also stands after it in the text. That is why a scan of
+ * the text from there on is enough. */
 static bool can_duplicate(const struct pass_facts *facts, size_t from)
 {
 	const struct ptx_func *f = facts->g->f;

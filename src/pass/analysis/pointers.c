@@ -168,8 +168,8 @@ static void follow_copy(struct flow *w, unsigned from, unsigned n)
 		check_escapes(w);
 }
 
-/* Handles a comparison. An address does not escape if two addresses of the same module are compared
- * for equality, because the result is the same in every module. */
+/* Handles a comparison. If it tests two function addresses of the same module for equality, neither
+ * address escapes, because the result is the same in every module. */
 static void follow_compare(struct flow *w)
 {
 	const struct ptx_stmt *s = w->s;

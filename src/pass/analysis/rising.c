@@ -391,9 +391,9 @@ static bool is_set_once(const struct search *s, uint32_t reg)
 	return n == 1 && !uses;
 }
 
-/* Returns whether st only copies another register that holds the carried value. If the slice has an
- * atomic or volatile access, a selp counts as a copy, too, because then other threads can decide
- * which value the selp chooses. */
+/* Returns whether st only copies another register that holds the carried value, the value that goes
+ * from one iteration to the next. If the slice has an atomic or volatile access, a selp counts as a
+ * copy, too, because then other threads can decide which value the selp chooses. */
 static bool copies_carried(const struct search *s, const struct ptx_stmt *st)
 {
 	unsigned n = st->mn->op == PTX_OP_mov                   ? 2
@@ -567,9 +567,9 @@ static bool loop_waits_in_block(struct search *s)
 	return waits;
 }
 
-/* Returns whether the loop contains an atomic or volatile access. Lanes that leave such a loop may
- * run on while others remain in it (YIELD in code of ptxas 13.0). So the warp may not be whole
- * after the loop (emit.h). */
+/* Returns whether the loop contains an atomic or volatile access. For such a loop ptxas 13.0 emits
+ * YIELD, so lanes that leave the loop may run on while others remain in it. So the warp may not be
+ * whole after the loop (emit.h). */
 static bool loop_spins(const struct search *s)
 {
 	for (size_t i = 0; i < s->loop.len; i++) {

@@ -393,8 +393,8 @@ static void choose_barriers(struct sync_check *c)
 					"exited before a barrier");
 		return;
 	}
-	/* If barrier 0 has no count and all threads reach it, code that runs between two blocks of
-	 * the grid can use barrier 0, too. */
+	/* If barrier 0 has no thread count and all threads of the kernel's block reach it, the code
+	 * that a pass runs between two blocks of the grid can use barrier 0, too. */
 	facts->keeps_barrier_0 = c->counted_0;
 }
 
@@ -510,8 +510,10 @@ static bool can_keep_masks(struct sync_check *c)
 	return !c->in_callee && !g->has_indirect;
 }
 
-/* Returns whether the code uses activemask. Lanes that finished a block must not appear in its
- * result. So they must not enter the next block before the other lanes (masks.c). */
+/* Returns whether the code uses activemask. Lanes that have finished a block of the grid must not
+ * appear in the result of an activemask of the next block while other lanes of the warp are still
+ * in the first. So lanes must not enter the next block before the other lanes of their warp have
+ * finished (masks.c). */
 static bool asks_who_is_there(const struct cfg *g)
 {
 	for (size_t i = 0; i < g->f->body.len; i++)
@@ -521,9 +523,9 @@ static bool asks_who_is_there(const struct cfg *g)
 	return false;
 }
 
-/* Finds the early exits after which masks must exclude the lanes that exited, since those lanes are
- * still alive. virtualize.c emits code that keeps track of the other lanes. Returns false if an
- * operation is at risk for another reason. */
+/* Finds the early exits after which the kernel's member masks must exclude the lanes that exited,
+ * since a worker keeps those lanes alive. virtualize.c emits code that keeps track of the lanes
+ * that did not exit. Returns false if a warp operation is at risk for another reason. */
 static bool find_leaves(struct sync_check *c)
 {
 	struct pass_facts *facts = c->facts;

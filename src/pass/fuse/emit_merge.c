@@ -274,8 +274,8 @@ static void put_seek(struct kernels *x, struct pass_writer *w, const char *at, b
 static void put_choice(struct kernels *x, struct pass_writer *w)
 {
 	pass_emit(w, "%s:\n", x->of[0].to[MERGE_TOP]->name);
-	/* If other blocks may wait for this block, all its threads must finish before the worker
-	 * claims another block. */
+	/* If other blocks may wait for this block, all threads of this block must finish it before
+	 * the worker claims another block. */
 	if (is_rising(x))
 		kernels_put_barrier(x, w);
 	put_not_leader(x, w);
@@ -302,8 +302,8 @@ static void put_choice(struct kernels *x, struct pass_writer *w)
 	}
 }
 
-/* Makes the next claim before the chosen blocks run, so that the memory access overlaps with their
- * execution. */
+/* Makes the worker's next claim before the blocks that are already chosen run, so that the claim's
+ * memory access overlaps with their execution. */
 static void put_ahead(struct kernels *x, struct pass_writer *w)
 {
 	if (is_rising(x))

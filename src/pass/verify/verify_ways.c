@@ -1,14 +1,15 @@
 /* SPDX-License-Identifier: Apache-2.0
  * Copyright 2026 The heddle authors */
 
-/* Checks what depends on more than the next instruction: the carry flag, and the convergence of
- * lanes.
+/* Checks two things that do not follow from the order of instructions on each path (verify_flow.c
+ * checks that): the carry flag, and the convergence of lanes.
  *
  * Lanes that diverge at a branch reconverge where the paths of the branch join. So no barrier or
  * warp operation of a kernel may stand between a branch and the place where the branch's paths
  * join. This rule applies if lanes may diverge at the branch, and if heddle added the branch or the
  * branch belongs to another kernel. A kernel's own branches still have the paths of the original
- * kernel, which verify_flow.c checks. */
+ * kernel. The exception is a branch that only separates filler lanes, the lanes that fill up the
+ * last warp of a block (is_filling): the kernel does not have these lanes. */
 #include "cfg/chains.h"
 #include "cfg/effects.h"
 #include "pass/verify/verify_private.h"

@@ -44,15 +44,17 @@
  * | */
 
 /* The slot, an array in shared memory for the worker's own data. It is declared first, so ptxas
- * places it before all of the kernel's variables. An out-of-bounds store can reach the slot only
- * from below the kernel's first array, and would first hit the end of the slot, which is unused.
- * The size of 128 bytes preserves the distances between arrays and the alignment of their
- * addresses.
+ * places it before all of the kernel's variables. So among stores beyond the bounds of a kernel's
+ * array, only those below the first array's start can reach the slot. They hit the end of the slot
+ * first, which is unused. The size of 128 bytes preserves the distances between arrays and the
+ * alignment of their addresses.
  *
- * A body may overwrite the slot. So the worker checks the words that decide which blocks run or
- * which counters change; a corrupt word ends the launch with an error (FAIL_IF_P1). Most checks are
- * left out if the kernel has neither shared memory nor barriers. S_LAST and S_TURN have no check,
- * except that the 64-bit ticket of the largest grids (S_LAST64) has one.
+ * A body may overwrite the slot. So the worker checks the values that decide which blocks
+ * run or which counters change; a corrupt value ends the launch with an error (FAIL_IF_P1). These
+ * have no check:
+ * - most values, if the kernel has neither shared memory nor barriers
+ * - S_TURN
+ * - S_LAST, which only determines the size of a claim; S_LAST64, which also determines ids, has one
  *
  * Layout: two claims {x, y, z, blocks} of 16 bytes, each with a check word, and then the leader's
  * other data. */
