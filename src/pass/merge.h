@@ -3,10 +3,10 @@
 
 /* Runs several kernels as one launch (KernelMerge, section 2): a worker can run blocks of any of
  * the kernels. Each kernel keeps its own arguments and control block (control.h). A kernel's
- * tickets, finished blocks, quotas and gate are the same as if the kernel ran alone. (The gate is a
- * value in device memory; later work of the kernel's stream waits for it.) Exceptions are launches
- * with the flags CTL_UNSTEERED or CTL_BY_CLAIMS (args.h). So code that counts or steers a kernel's
- * blocks is the same for merged kernels. */
+ * tickets, finished blocks, quotas and gate are the same as if the kernel ran alone, so code that
+ * counts or steers a kernel's blocks is the same for merged kernels. (The gate is a value in device
+ * memory; later work of the kernel's stream waits for it.) This does not hold for launches with the
+ * flag CTL_UNSTEERED or CTL_BY_CLAIMS (args.h). */
 #ifndef HEDDLE_MERGE_H
 #define HEDDLE_MERGE_H
 

@@ -85,8 +85,8 @@ int ptx_walk_begin(struct ptx_walk *w, struct ptx_module *m, const struct ptx_fu
 int ptx_walk_step(struct ptx_walk *w, const struct ptx_stmt *s);
 void ptx_walk_end(struct ptx_walk *w);
 /* Calls fn for each statement of f whose text can contain names: an instruction with operands
- * stored as text, an initializer, or a list of branch or call targets with such operands. During
- * the call names resolve as they do at that statement. The walk stops at the first error. */
+ * stored as text, an initializer, or a list of branch or call targets with operands stored as text.
+ * While fn runs, names resolve as they do at that statement. The walk stops at the first error. */
 typedef int ptx_text_fn(void *user, struct ptx_stmt *s);
 int ptx_walk_texts(struct ptx_module *m, const struct ptx_func *f, ptx_text_fn *fn, void *user);
 

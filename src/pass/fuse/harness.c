@@ -202,8 +202,8 @@ static void put_ready(struct harness *h, struct pass_writer *w)
 }
 
 /* Occupies the barrier numbers that the body had before: one warp arrives at each of these
- * barriers, and no other thread ever does. A body that still used such a number would wait with
- * another thread count. */
+ * barriers, and no other thread ever does. A body that still used such a number would wait there
+ * with another thread count than this warp, so a test would notice. */
 static void put_others(struct harness *h, struct pass_writer *w)
 {
 	const uint32_t *b = h->form->block;
@@ -270,9 +270,10 @@ static void put_all(struct harness *h, struct pass_writer *w)
 	if (has_field(h, PASS_FIELD_EXITS))
 		put_count(h, w);
 	pass_emit(w, "ret;\n%s:\nret;\n", h->g->to[0]->name);
-	/* Threads that skipped the body go to the barrier after it. With PASS_FIELD_IDS, hardware
-	 * block 0 runs no block of the kernel's grid. So in that block no thread runs the body and
-	 * reaches the barrier, and the threads that skipped the body return. */
+	/* Threads that skipped the body go to the barrier after the body. With PASS_FIELD_IDS,
+	 * hardware block 0 runs no block of the kernel's grid. So in hardware block 0 no thread
+	 * runs the body, and none would come from the body to that barrier. There the threads that
+	 * skipped the body return instead. */
 	if (has_field(h, PASS_FIELD_COUNTS))
 		pass_put(w, "$hd_past:\n");
 	if (has_field(h, PASS_FIELD_COUNTS) && has_field(h, PASS_FIELD_IDS))

@@ -49,8 +49,8 @@ struct pass_result {
 	const struct pass_record *record;
 	const struct pass_merged *form; /* NULL: one kernel, under its own name (pass_preempt) */
 	/* If not NULL, *apart becomes true if lanes of a woven form may still be diverged at a
-	 * barrier or warp operation (verify_meet.c). If NULL, the verifier reports this as a
-	 * finding. */
+	 * barrier or warp operation (verify_meet.c), and the verifier does not report it. If NULL,
+	 * the verifier reports it as a finding. */
 	bool *apart;
 };
 

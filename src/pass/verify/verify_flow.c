@@ -128,8 +128,9 @@ static uint32_t plain_next(const struct verify_pair *p, uint32_t at, struct edge
 /* ---- the rewritten code ---- */
 struct walk {
 	struct verify_pair *p;
-	/* Marks of visited statements. Each statement has two marks: one for a visit outside of the
-	 * code that implements an instruction of the path, one for a visit within that code. */
+	/* Marks of the statements that the search has visited. Each statement has two marks: one
+	 * for a visit outside of the code that implements an instruction, one for a visit within
+	 * such code. */
 	uint32_t *seen, mark;
 	VEC(uint64_t) stack;
 	VEC(uint32_t) todo; /* beginnings of instructions to look at */

@@ -215,8 +215,9 @@ static void note_written(void *user, uint32_t reg, enum ptx_role role, const str
 		note_differs(w->l, cfg_find_def(w->l->chains, reg, w->at));
 }
 
-/* Finds the nodes whose values may differ between lanes. At first every node counts as the same in
- * all lanes. The function marks nodes that certainly may differ, then all nodes that depend on a
+/* Finds the nodes whose values may differ between the lanes of a warp. At first every node counts
+ * as the same in all lanes. The function marks the nodes that differ by themselves, such as results
+ * that depend on the lane and registers that nothing writes, and then all nodes that depend on a
  * marked one. So a value that depends on itself in a loop is not marked for that reason alone (the
  * result is a greatest fixed point). */
 static void find_differing(struct lanes *l)

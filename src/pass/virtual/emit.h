@@ -85,9 +85,9 @@
 #define CHECK_ODD  "0x9e3779b1"
 #define CHECK_BASE "0x5e3da1c7"
 
-/* Data of barriers that not all threads reach. Each such barrier is a round, and rounds are
- * numbered (rounds.c). There are two counts of exited threads, one for even and one for odd rounds,
- * and four words for reductions. All of them count up from ROUND_BASE.
+/* Data of barriers that not all threads reach. Each execution of such a barrier is a round, and
+ * rounds are numbered (rounds.c). There are two counts of exited threads, one for even and one for
+ * odd rounds, and four 32-bit words for reductions. All of these values count up from ROUND_BASE.
  *
  * Each string completes "[REGISTER" to an address. The register holds the address of hd_slot, plus
  * 4 for each count or word that precedes the wanted one. */
@@ -134,8 +134,9 @@
 	"ld.param.u32 %hd_n, " A_NEVER ";\nsub.u32 %hd_n, %hd_n, 1;\nbar.warp.sync %hd_n;\n"
 
 /* Loads the control block's address again, after a worker's first barrier. If ptxas knew that the
- * value is the same each time, it would keep address and offset in registers throughout every body.
- * So the code adds bit 3 of %hd_s, which is always 0, but ptxas does not find out. Uses %hd_r0. */
+ * address is the same each time, it would keep the address and an offset in registers throughout
+ * every body. So the code adds bit 3 of %hd_s to the address. This bit is always 0, but ptxas
+ * cannot derive that. Uses %hd_r0. */
 #define BLOCK_AGAIN                   \
 	BLOCK_ADDRESS                 \
 	"and.b32 %hd_r0, %hd_s, 8;\n" \
