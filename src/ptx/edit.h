@@ -78,9 +78,9 @@ void ptx_lines_behind(ptx_lines *io_lines, const ptx_lines *before);
 /* ---- defs and uses ---- */
 enum ptx_role { PTX_USE = 1, PTX_DEF = 2 };
 typedef void ptx_reg_fn(void *user, uint32_t reg, enum ptx_role role, const struct ptx_opd *opd);
-/* Calls fn for each register that an instruction reads or writes, the guard first. The base
- * register of an address counts as a use. The first operand of an unknown instruction counts as
- * both read and written. */
+/* Calls fn for each register that an instruction reads or writes, and for the register of the guard
+ * first. The base register of an address counts as read. The first operand of an unknown
+ * instruction counts as both read and written. */
 void ptx_visit_regs(const struct ptx_func *f, const struct ptx_stmt *s, ptx_reg_fn *fn, void *user);
 /* Calls fn for each operand of s in order, including nested operands; fn can change them. */
 typedef void ptx_opd_fn(void *user, struct ptx_opd *opd);

@@ -22,9 +22,9 @@
 #define WIRE_INPUTS       12u /* sizes of a launch's inputs */
 
 /* The states of a slot. Each launch of the tenant passes through them once. doc/protocol.md says
- * who stores each state, and how long it lasts. heddled identifies a launch by its id: if a slot
- * has another id than before, the tenant has released the slot and used it for another launch
- * meanwhile. */
+ * who stores each state, and how long it lasts. heddled identifies a launch by its id. If a slot
+ * has another id than at heddled's last look, the tenant has released the slot and used it for
+ * another launch since then. */
 enum wire_slot_state {
 	WIRE_SLOT_FREE = 0,
 	/* The launch runs, or is queued in its stream; host.arrived says when it begins. */
@@ -80,7 +80,8 @@ struct wire_slot {
 	uint32_t shared_bytes;   /* of a block, static and dynamic */
 	uint32_t regs;           /* of a thread */
 	uint32_t workers_per_sm; /* most workers of the launch on an SM */
-	/* grids launched for it so far: the original one, and one for each resume */
+	/* number of grids launched for this launch so far: the original one, and one for each time
+	 * that it resumed */
 	uint32_t launches;
 	/* priority of its stream within the tenant: 0 is the default, greater numbers run first */
 	uint32_t priority;
@@ -92,15 +93,15 @@ struct wire_slot {
 	 * 1, heddled has sent quotas for this launch, and the launch is not done. */
 	uint32_t granted;
 	uint32_t preemptions; /* so far, of this launch */
-	/* heddled increments this when a launch gets SMs back while some of its workers may still
-	 * run. It never decreases, even from launch to launch in the slot. Once the launch has
-	 * arrived, the tenant launches one more grid of workers for each increment. Workers that
-	 * exceed the quota exit at once. */
+	/* heddled increments this counter when the launch gets SMs back while some of its workers
+	 * may still run. The counter never decreases, even when the slot is used for another
+	 * launch. Once the launch has arrived, the tenant launches one more grid of workers for
+	 * each increment. Workers that exceed the quota exit at once. */
 	uint32_t grow;
 	/* tenant */
-	/* 1: the launch is a pool of tasks that has no task now. All other launches run first, and
-	 * it never counts as stalled. The tenant wakes heddled after each change while watch is
-	 * set. */
+	/* 1: the launch is a pool of tasks that has no task now. All other launches get SMs before
+	 * it, and it never counts as stalled. After each change of this field the tenant wakes
+	 * heddled, if `watch` is set. */
 	uint32_t idle;
 	uint32_t claim; /* blocks that a worker claims at a time */
 	/* Input sizes of the launch, one for each of its first parameters of 1, 2, 4 or 8 bytes, in
@@ -124,8 +125,8 @@ struct wire_slot {
 	uint32_t pad[5];
 };
 
-/* While heddled does not hold the tenant, `allowed` is this far beyond the number of submitted
- * launches, so that no launch waits. */
+/* While heddled does not hold the tenant back, `allowed` is the number of submitted launches plus
+ * this number, so that no launch waits at its gate. */
 #define WIRE_FAR_AHEAD (1u << 30)
 
 struct wire_page {
