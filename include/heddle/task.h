@@ -34,8 +34,9 @@ struct heddle_tasks;
 struct heddle_tasks_options { /* 0: the default */
 	size_t size;
 	/* Threads in a block of the pool, a multiple of 32 from 64 to 1,024 (default: 1,024). One
-	 * of its warps is the scheduler. A task's block can be as wide as a pool block. If it needs
-	 * every warp, it waits for an idle pool block and uses the whole block. */
+	 * of its warps is the scheduler. A task's block can have as many threads as a pool block.
+	 * If a task's block needs every warp of a pool block, that task waits for an idle pool
+	 * block and uses the whole pool block. */
 	unsigned threads;
 	unsigned registers; /* of a thread: 32, 64 or 128 (default: 32) */
 	/* Blocks of the pool on each SM. The default is as many as fit, but at most 4 on an H100:

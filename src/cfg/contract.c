@@ -308,8 +308,9 @@ static void note_here(struct finding *x, uint32_t product)
 }
 
 /* Records a product if additions in other basic blocks use it, or additions in the next iteration
- * of a loop. The final multiplication of a division or reciprocal cannot be given a rounding
- * modifier, so in this case the additions get the modifier. */
+ * of a loop. A multiplication can be given a rounding modifier, and then ptxas contracts it with no
+ * addition. The final multiplication of a division or reciprocal cannot be given one, so for such a
+ * product the additions get the modifier instead. */
 static void note_elsewhere(struct finding *x, uint32_t product)
 {
 	bool is_mul = stmt(x, product)->mn->op == PTX_OP_mul;

@@ -49,9 +49,13 @@ struct contract {
 	 * another block (fields as above). A sum that reads the product in the next iteration of a
 	 * loop has none. */
 	struct contract_fused *chosen;
-	/* A product for which ptxas's decision is unknown, or CFG_NONE. Either only sums read it
-	 * and one of them does so in the next iteration, so that the result depends on loop
-	 * unrolling; or one of its sums has two such products. */
+	/* A product for which ptxas's decision is unknown, or CFG_NONE. The decision is unknown in
+	 * these cases:
+	 * - Only sums read the product, and one of them does so in the next iteration of a loop, so
+	 *   that the result depends on loop unrolling.
+	 * - One of its sums could also be contracted with another product.
+	 * - The product has a constant factor and sums in other blocks, but it is a division, or a
+	 *   factor may change before a sum. */
 	uint32_t doubtful;
 	uint32_t n; /* sums that have a product */
 };

@@ -26,7 +26,7 @@ enum ctl_flags {
 	 * read them. */
 	CTL_UNSTEERED = 32,
 	/* Used with CTL_UNSTEERED: tickets count claims, not blocks. A worker makes its next claim
-	 * when the blocks of the present one begin, except near the end of the grid. */
+	 * when the blocks of its present claim begin, except near the end of the grid. */
 	CTL_BY_CLAIMS = 64,
 };
 

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0
  * Copyright 2026 The heddle authors */
 
-/* The part of the protocol (control.h) that is in host memory: the host's words, which give managed
- * launches their quotas, and the launches' reports. A word is a sequence number that the host
- * stores after new quotas. */
+/* The part of the protocol (control.h) that is in host memory: the control words, by which the host
+ * gives managed launches their quotas, and the launches' reports. A control word is a sequence
+ * number that the host stores after new quotas. */
 #ifndef HEDDLE_WORDS_H
 #define HEDDLE_WORDS_H
 

@@ -94,9 +94,9 @@ static bool has_own(const struct dev_merging *how, unsigned k)
 }
 
 /* Reduces the number of workers in the merged launch, so that kernels with launches of their own
- * get space in proportion to their shares. Each other kernel keeps at least one worker, if there
- * are enough. CTL_APART does not need this: the merged launch starts with all workers, and those on
- * the SMs of other kernels exit. */
+ * get space in proportion to their shares. Each kernel without a launch of its own keeps at least
+ * one worker, if there are enough. CTL_APART does not need this: the merged launch starts with all
+ * workers, and those on the SMs of kernels with a launch of their own exit. */
 static void leave_room(
 	const struct dev_merging *how, unsigned n, uint32_t n_sms, struct dev_merge_plan *p)
 {
@@ -190,9 +190,10 @@ static void plan_own(const struct dev_merging *how, const struct dev_merge_part 
 }
 
 /* Finds the kernels whose blocks may wait for each other and would all be on the device at once in
- * a separate launch. A worker that runs such a block may not finish until the last of these blocks
- * has begun. With stealing, a worker does not exit while such blocks are left, so it is enough to
- * have as many workers as such blocks. */
+ * a separate launch. A worker that runs a block of such a kernel may not finish it until the last
+ * block of that kernel has begun. So all blocks of these kernels together need as many workers, or
+ * this returns DEV_MERGE_TOO_FEW. With stealing that many workers are enough, because no worker
+ * exits while such blocks are left. */
 static enum dev_merge_status plan_together(const struct dev_merging *how,
 	const struct pass_merged *form, unsigned n, const struct dev_merge_shape *shapes,
 	struct dev_merge_plan *p, unsigned *ret_which, uint64_t *ret_blocks)

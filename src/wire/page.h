@@ -125,8 +125,8 @@ struct wire_slot {
 	uint32_t pad[5];
 };
 
-/* While heddled does not hold the tenant back, `allowed` is the number of submitted launches plus
- * this number, so that no launch waits at its gate. */
+/* While heddled does not hold the tenant back, heddled sets `allowed` to the number of submitted
+ * launches plus this number, so that no launch waits at its gate. */
 #define WIRE_FAR_AHEAD (1u << 30)
 
 struct wire_page {
@@ -134,8 +134,8 @@ struct wire_page {
 	uint32_t tenant, priority, weight, pad0;
 	uint32_t pad1[24];
 	/* daemon -> tenant */
-	/* 1: the tenant wakes heddled for every launch. The tenant must check this after it has
-	 * published the slot. In two cases it wakes heddled whatever this is:
+	/* 1: the tenant wakes heddled for every launch. The tenant must read this field after it
+	 * has published the slot. In two cases the tenant wakes heddled even if this field is 0:
 	 * - `begin` is set, because `begin` may be about to change
 	 * - the launch has a higher priority than other launches of the program */
 	uint32_t watch;

@@ -234,10 +234,11 @@ static bool has_warp_op(struct sync_check *c, uint32_t b)
 }
 
 /* Returns whether lanes that diverged and did not exit have reconverged at block `at`, as they do
- * on hardware. On hardware the other lanes exit, and ptxas reconverges the remaining ones where it
- * would without the exit. In a worker the exiting lanes jump to the block's end, and ptxas may
- * reconverge the remaining lanes only there. activemask does not guarantee to return all lanes that
- * could be active, but programs rely on that. */
+ * on hardware. On hardware the exiting lanes are gone, and ptxas reconverges the remaining lanes
+ * where it would without the exit. In a worker the exiting lanes jump to the block's end, and ptxas
+ * may reconverge the remaining lanes only at the block's end. This matters for activemask: programs
+ * rely on it to return all lanes that could be active at that place, although PTX does not
+ * guarantee it. */
 static bool lanes_meet(struct sync_check *c, uint32_t at)
 {
 	const struct cfg *g = c->g;
