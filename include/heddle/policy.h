@@ -27,8 +27,9 @@
  *   exits if a call takes more than a second; the programs then run on without heddled.
  * - Pointers in a view and a plan are valid until decide returns. Do not keep them.
  * - heddled may apply a plan late. A program that is loading code keeps its quotas until the code
- *   is loaded. A program that repeatedly lost SMs before it had used them keeps them for a
- *   millisecond. A launch in an unknown state runs natively, and no view lists it.
+ *   is loaded. A program that has lost SMs several times before it could use them keeps the SMs of
+ *   its next grant for a millisecond.
+ * - A launch whose state heddled does not know runs natively, and no view lists it.
  * - Each view is complete, because another policy may take over while kernels run.
  * - Times are in ns, by one clock that never decreases. HEDDLE_POLICY_UNKNOWN means not known
  * yet. */
@@ -162,11 +163,12 @@ struct heddle_policy_view {
 struct heddle_policy_plan {
 	uint32_t size, abi;
 	/* n_kernels arrays of n_sms bytes: how many blocks of the kernel can stay on the SM. Valid
-	 * are 0 to HEDDLE_POLICY_MAX_QUOTA, and HEDDLE_POLICY_UNBOUNDED; heddled treats any other
-	 * value as UNBOUNDED. heddled reduces bounded quotas to what fits on an SM beside the
-	 * bounded quotas of the kernels before this one in the view. The array of opaque or
-	 * expected work reserves SMs: a tenant that has no launch now does not begin launches on
-	 * SMs where this array is not 0. */
+	 * are 0 to HEDDLE_POLICY_MAX_QUOTA (a bounded quota), and HEDDLE_POLICY_UNBOUNDED; heddled
+	 * treats any other value as UNBOUNDED.
+	 * - heddled reduces a bounded quota to what fits on an SM beside the bounded quotas of the
+	 *   kernels before this one in the view.
+	 * - The array of opaque or expected work reserves SMs for that work: a tenant that has no
+	 *   launch now does not begin launches on SMs where this array is not 0. */
 	uint8_t *quota;
 	/* n_tenants bytes. 1: the tenant starts nothing: its new launches begin without an SM, and
 	 * its opaque work waits. 0: its new launches begin with the quotas of its oldest kernel

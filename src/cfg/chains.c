@@ -3,9 +3,12 @@
 
 /* For each register, finds the blocks where it is live at the beginning, finds the node of its
  * value there, and links the nodes. If all predecessors of a block agree on the node, the block
- * uses the same node. Otherwise it gets a merge node (a phi). In a loop the first decision is
- * provisional and is checked again later (M. Braun et al., "Simple and Efficient Construction of
- * Static Single Assignment Form", 2013). So the time is linear in the length of the live ranges. */
+ * uses the same node. Otherwise the block gets a merge node (a phi).
+ *
+ * In a loop a block is reached before the nodes of all its predecessors are known. So the first
+ * decision is provisional, and is checked again later (M. Braun et al., "Simple and Efficient
+ * Construction of Static Single Assignment Form", 2013). With this method the time is linear in the
+ * length of the live ranges. */
 #include "cfg/chains.h"
 
 #include <errno.h>

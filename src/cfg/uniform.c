@@ -2,14 +2,16 @@
  * Copyright 2026 The heddle authors */
 
 /* Finds which values, and the execution of which blocks, are the same for all threads of a warp or
- * block. The analysis starts with "everything is uniform" and lowers levels to a fixed point, so
- * the levels that remain are proved.
+ * block. Each register and each block has a level: how far it is uniform. The analysis starts with
+ * "everything is uniform" and lowers levels to a fixed point, so the levels that remain are proved.
  *
- * The level of a register is the minimum over its definitions: their operands, their guard, and the
- * block that contains them. The level of a block is the minimum over the branches that can lead to
- * it or past it. Such a branch affects all blocks between itself and its post-dominator. If threads
- * leave a loop in different iterations, the loop's own blocks lose their level through its back
- * edge. If threads exit early, all later blocks lose their level. */
+ * - The level of a register is the minimum over its definitions: the levels of their operands, of
+ *   their guard, and of the block that contains them.
+ * - The level of a block is the minimum over the branches that can lead to the block or past it.
+ *   Such a branch affects all blocks between itself and its post-dominator.
+ * - If threads leave a loop in different iterations, the loop's own blocks lose their level through
+ *   the loop's back edge.
+ * - If threads exit early, all later blocks lose their level. */
 #include "cfg/cfg_private.h"
 
 #include <errno.h>

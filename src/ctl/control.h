@@ -2,11 +2,13 @@
  * Copyright 2026 The heddle authors */
 
 /* The control block: the interface between a managed kernel and its host (doc/protocol.md). It
- * consists of three structures: arguments, which the launch passes by value as one additional
- * parameter; a block in device memory, which the kernel resets at its end; and a slot of host
- * memory, from which one relay warp reads quotas and in which workers report. The layouts are
- * fixed, because the preempt pass emits them as offsets, and because processes of different builds
- * share struct ctl_host through heddled. Raise CTL_VERSION with any change. */
+ * consists of three structures:
+ * - arguments, which the launch passes by value as one additional parameter
+ * - a block in device memory, which the kernel resets at its end
+ * - a slot of host memory, from which one relay warp reads quotas and in which workers report
+ *
+ * The layouts are fixed, because the preempt pass emits them as offsets, and because processes of
+ * different builds share struct ctl_host through heddled. Raise CTL_VERSION with any change. */
 #ifndef HEDDLE_CONTROL_H
 #define HEDDLE_CONTROL_H
 

@@ -3,8 +3,8 @@
 
 /* Measurements that outlive the process: the times of sets of kernels with each strategy that was
  * tried, and heddled's records of kernels (kept.h). The store is an SQLite file, which stays intact
- * if a writer is killed or the disk is full. Any number of processes can read. Only one can write
- * at a time, and others wait up to five seconds. A store is not thread safe. */
+ * if a writer is killed or the disk is full. Any number of processes can read. Only one process can
+ * write at a time; other writers wait up to five seconds. A store is not thread safe. */
 #ifndef HEDDLE_MODEL_STORE_H
 #define HEDDLE_MODEL_STORE_H
 

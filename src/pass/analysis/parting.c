@@ -2,16 +2,18 @@
  * Copyright 2026 The heddle authors */
 
 /* Finds early returns such as `if (i >= n) return;`. On hardware the returning lanes are gone. In a
- * worker they jump to the block's end and wait there, so ptxas treats all following code as
- * divergent. ptxas then keeps no value of that code in uniform registers, and a kernel can need a
- * third more registers.
+ * worker the returning lanes jump to the block's end and wait there, so ptxas treats all following
+ * code as divergent. ptxas then keeps no value of that code in uniform registers, and a kernel can
+ * need a third more registers.
  *
  * So the code after such a branch is written twice: without the branch for warps in which all lanes
  * stay, and unchanged for the other warps. A vote chooses between the copies, and ptxas knows that
  * the result of a vote is uniform. The pass makes the copy only if no barrier follows, and at most
- * once per kernel. (Example: in kmeans the only barrier precedes the branch. With the copy the
- * loops of kmeans compile as in the original kernel. As divergent code they had two registers more,
- * and four loads in flight instead of ten.) */
+ * once per kernel.
+ *
+ * An example is kmeans, where the only barrier precedes the branch. With the copy the loops of
+ * kmeans compile as in the original kernel. Without the copy they are divergent code, with two
+ * registers more, and with four loads in flight instead of ten. */
 #include "pass/analysis/parting.h"
 #include "pass/analysis/callees.h"
 #include "pass/analysis/find.h"

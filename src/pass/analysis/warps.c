@@ -551,11 +551,15 @@ static bool find_leaves(struct sync_check *c)
 	return ok;
 }
 
-/* Looks for the weakest assumption that makes the warp operations safe. It tries, in this order: no
- * assumption; one-dimensional blocks, which the launch shows; a program without races, alone and
- * with one-dimensional blocks. That a program has no races cannot be checked, so it is assumed only
- * where the kernel would otherwise be a guard kernel. If all this fails, the function tries whether
- * the operations are safe with exited lanes removed from masks. */
+/* Looks for the weakest assumption that makes the warp operations safe. It tries, in this order:
+ * - no assumption
+ * - one-dimensional blocks, which the launch shows
+ * - a program without races
+ * - a program without races, and one-dimensional blocks
+ * - the same four again, with exited lanes removed from masks
+ *
+ * That a program has no races cannot be checked, so it is assumed only where the kernel would
+ * otherwise be a guard kernel, or need such masks. */
 static int check_warp_ops(struct sync_check *c)
 {
 	static const unsigned tries[] = {
@@ -628,10 +632,10 @@ int pass_check_sync(struct pass_facts *facts)
 }
 
 /* Notes the trait PASS_SPINS_DEEP of kernels that call a function that spins. After such a call
- * ptxas wrongly assumes whole warps. Passes emit UNSEEN_WARP (emit.h) before barriers of the kernel
- * itself and before their own. But warp operations, and barriers in callees, stay unchanged, so a
- * kernel with these gets the guard form. In the guard form they are right if they are right in the
- * original kernel. */
+ * ptxas wrongly assumes whole warps. Before barriers of the kernel itself, and before barriers that
+ * passes add, passes emit UNSEEN_WARP (emit.h) for this reason. But warp operations, and barriers
+ * in callees, stay unchanged. So a kernel with such operations or barriers gets the guard form, in
+ * which they are right if they are right in the original kernel. */
 void pass_check_spins(struct pass_facts *facts)
 {
 	for (size_t i = 0; facts->calls_spin && i < facts->callees.len; i++) {

@@ -221,11 +221,13 @@ static void put_draw(struct kernels *x, struct pass_writer *w)
 		    "$hd_now_own:\n");
 }
 
-/* Goes to $hd_<at>_none if this worker is finished with all kernels. Otherwise sets %hd_mk to the
- * kernel that the worker is assigned to, or, if workers have no kernels of their own, to the kernel
- * that is next. If the worker is finished with that kernel, sets %hd_mk to the next kernel with
- * which it is not finished. But a worker with an assigned kernel does so only with CTL_HELP;
- * without it, the worker goes to $hd_<at>_none. */
+/* Sets %hd_mk to the kernel that this worker serves next:
+ * - If the worker is finished with all kernels, goes to $hd_<at>_none instead.
+ * - If the worker is assigned to a kernel and not finished with it, this is that kernel. If it is
+ *   finished with it, this is the next kernel with which it is not finished, but only with
+ *   CTL_HELP; without CTL_HELP, goes to $hd_<at>_none.
+ * - If workers have no kernels of their own, this is the first kernel with which the worker is not
+ *   finished, beginning with the one whose turn it is. */
 static void put_seek(struct kernels *x, struct pass_writer *w, const char *at, bool draws)
 {
 	unsigned all = (1u << x->n) - 1;

@@ -116,11 +116,13 @@ static int check_conflicts(struct kernels *x, const struct weave_flow f[2])
 
 /* ---- the product ---- */
 /* An additional limit of the length of a run, in cycles. The threshold of GoPTX's equation 1 is an
- * average, and one long block makes it large. A short block of the other kernel would then be woven
- * with all of the long block, and nothing would be left for the blocks after the short one. With
- * this limit, at least half of the executed instructions were woven in 25 of 28 pairs on the
- * virtual GPU (tests/exec/woven_share.sh). With a limit of 1024 and full latencies (no SLICE_UNIT)
- * it was 14 pairs, and with the average alone 13. */
+ * average over basic blocks, and one long block makes it large. A short block of the other kernel
+ * would then be woven with all of the long block, and nothing would be left for the blocks after
+ * the short one.
+ *
+ * With this limit, at least half of the executed instructions were woven in 25 of 28 pairs of
+ * kernels on the virtual GPU (tests/exec/woven_share.sh). With a limit of 1024 and full latencies
+ * (no SLICE_UNIT) this was so in 14 pairs, and with the average alone in 13. */
 #define SLICE_MAX 128 /* cycles */
 
 struct weaving {

@@ -121,11 +121,11 @@
 	"or.b32 %hd_r0, %hd_r0, %hd_r2;\n" \
 	"setp.ne.u32 %hd_p0, %hd_r0, 0;\n"
 #define BLOCK_ADDRESS "ld.param.u64 %hd_d0, " A_BLOCK ";\n"
-/* Emitted before barriers that whole warps reach, both the kernel's and those that passes add. If
- * ptxas cannot prove that the warp is whole, it makes the lanes reconverge with
- * WARPSYNC.COLLECTIVE.ALL. On an H200 a lane that leaves a loop of atomics after the others passes
- * that instruction alone, and so gets one barrier ahead. ptxas compiles bar.warp.sync to the same
- * instruction with a mask, which does wait for all lanes. */
+/* Emitted before barriers that whole warps reach, both the kernel's barriers and those that passes
+ * add. If ptxas cannot prove that the warp is whole at such a barrier, it makes the lanes
+ * reconverge with WARPSYNC.COLLECTIVE.ALL. On an H200 a lane that leaves a loop of atomics after
+ * the other lanes passes that instruction alone, and so gets one barrier ahead. ptxas compiles
+ * bar.warp.sync to WARPSYNC with a mask instead, which does wait for all lanes. */
 #define WHOLE_WARP "bar.warp.sync -1;\n"
 /* Does the same as WHOLE_WARP, with a mask that ptxas cannot know: ctl_args.never, which is 0,
  * minus 1. After a call of a function that spins, ptxas wrongly assumes a whole warp and removes
