@@ -3,8 +3,8 @@
 
 /* Builds basic blocks, edges, the block order and natural loops. A block begins at a label, or
  * after an instruction that branches or exits. Declarations and braces belong to the block that
- * contains them. Every end of a thread or of the function is an edge to one virtual exit block, the
- * last, which has no statements. */
+ * contains them. Wherever a thread exits or the function returns, an edge leads to one virtual exit
+ * block. This block is the last one and has no statements. */
 #include "cfg/cfg_private.h"
 
 #include <errno.h>

@@ -30,9 +30,9 @@ struct contract {
 	 * CFG_NONE. Passes must keep the code between this product and the sum, and add nothing to
 	 * that code. */
 	uint32_t *from;
-	/* For each product: set if only sums read it, but some are in other blocks or can also read
-	 * other values, so that ptxas does not contract it. For a division, these sums are marked
-	 * instead. */
+	/* For each product: set if only sums read it, but some of these sums are in other blocks
+	 * than the product or can also read other values, so that ptxas does not contract the
+	 * product. If the product is a division, the elements of these sums are set instead. */
 	uint8_t *apart;
 	/* For each sum: the product that it is fused with, if that product has a constant factor
 	 * and has sums in other blocks. `operand` (1 or 2) is the sum's operand that contains
@@ -45,9 +45,9 @@ struct contract {
 	} * fused;
 	/* For each product: set if ptxas contracts it with its sums in all blocks (see `fused`). */
 	uint8_t *anywhere;
-	/* For each sum: the product that ptxas contracts it with, as far as known, in the same or
-	 * another block (fields as above). A sum that reads the product in the next iteration of a
-	 * loop has none. */
+	/* For each sum: the product that ptxas contracts it with, as far as known. The product can
+	 * be in the same block as the sum or in another one. The fields are those of `fused`. A sum
+	 * that reads the product in the next iteration of a loop has no such product. */
 	struct contract_fused *chosen;
 	/* A product for which ptxas's decision is unknown, or CFG_NONE. The decision is unknown in
 	 * these cases:

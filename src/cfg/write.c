@@ -384,9 +384,9 @@ static uint32_t mark_meant(
 	return n;
 }
 
-/* Counts the successors of block `from` that are marked, each once, and returns UINT32_MAX if any
- * successor is not marked. The block `jump` contains only a branch, so its successors count instead
- * of it. */
+/* Counts the successors of block `from` that are marked, each once. Returns UINT32_MAX if any
+ * successor is not marked. The block `jump` contains only a branch; if it is a successor, the
+ * successors of `jump` count in its place. */
 static uint32_t count_marked(
 	const struct cfg *g, uint32_t from, uint32_t jump, uint32_t *seen, uint32_t mark)
 {

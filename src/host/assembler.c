@@ -385,9 +385,9 @@ static void leave_it(struct assembler *a)
 	pthread_mutex_unlock(&a->lock);
 }
 
-/* Reads the reply to a request. Sets *ret_unbegun if the assembler did not begin this request:
- * another text crashed the assembler, or it cannot start on this system, or it was busy for too
- * long. */
+/* Reads the reply to a request. Sets *ret_unbegun if the assembler did not begin this request, for
+ * one of these reasons: another text crashed the assembler, the assembler cannot start on this
+ * system, or it was busy for too long. */
 static enum assembled answer_of(
 	struct assembler *a, const struct own_fd *pipe, double *ret_ms, bool *ret_unbegun)
 {

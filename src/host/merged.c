@@ -2,8 +2,9 @@
  * Copyright 2026 The heddle authors */
 
 /* Runs merged launches one at a time, and waits for each. Between launches no worker uses the
- * control blocks. A kernel that is complete still takes part in the later launches of the other
- * kernels. Its workers see on entry that its generation is over, and do nothing for it. */
+ * control blocks. If blocks are left when a launch ends, another launch of the same kernels
+ * follows. A kernel that is already complete still takes part in this later launch. The workers see
+ * on entry that its generation is over, and do nothing for it. */
 #include "host/merged.h"
 
 #include <string.h>
@@ -114,8 +115,8 @@ static void leave_room(
 }
 
 /* Computes each kernel's share, counted in workers (CTL_PARTITION), in workers on each SM
- * (CTL_MIXED), or in SMs (CTL_APART). A kernel with a launch of its own gets no share of the merged
- * launch, except with CTL_APART, where it gets SMs. */
+ * (CTL_MIXED), or in SMs (CTL_APART). A kernel with a launch of its own has no share of the merged
+ * launch, because its own workers serve it. With CTL_APART it still gets its SMs. */
 static void divide_workers(const struct dev_merging *how, unsigned n, uint32_t n_sms,
 	const struct dev_merge_plan *p, uint32_t *ret_count)
 {
@@ -337,9 +338,10 @@ static void fill_inverse(struct ctl_args *args)
 	args->inverse[1] = inverse_of(args->grid[1]);
 }
 
-/* Computes how many blocks each claim takes. Workers run neighbouring blocks at the same time, as
- * in a separate launch, so that their memory accesses are close as well. Towards the end of the
- * grid the claims shrink; at most half of the blocks are in shrunk claims. */
+/* Computes how many blocks each claim has. At the beginning, workers that run at the same time have
+ * neighbouring blocks, as in a separate launch, so that their memory accesses are close as well.
+ * Towards the end of the grid the claims shrink; at most half of the blocks are in shrunk
+ * claims. */
 static void count_claims(uint32_t workers, struct ctl_args *args)
 {
 	unsigned s = 31 - (unsigned)__builtin_clz(workers), c = 0;

@@ -288,8 +288,9 @@ static void note_error(struct duration_errors *e, uint64_t predicted_ns, uint64_
 	e->n += e->n < DURATION_ERRORS;
 }
 
-/* Returns true if a launch of this shape teaches the regression. Repeated launches of one shape do
- * so less and less often, because otherwise the regression would forget other shapes. */
+/* Returns true if the regression should learn from this launch of the shape. After the first MOVING
+ * launches of a shape, it learns only from those whose number is a power of two, because otherwise
+ * it would forget other shapes. */
 static bool teaches_regression(const struct duration_shape *at)
 {
 	return at->n <= MOVING || (at->n & (at->n - 1)) == 0;

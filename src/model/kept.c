@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0
  * Copyright 2026 The heddle authors */
 
-/* Writes a kernel's row of table `kernel` and its rows of table `shape` together. Values that only
- * heddled uses are stored as bytes in memory format, because a file stays on its machine. When a
- * record is read, it is checked as a whole (duration_is_sane). Unsigned 64-bit numbers are stored
- * as SQLite's signed ones. */
+/* Writes a kernel's row of table `kernel` and the kernel's rows of table `shape` together. Values
+ * that only heddled uses are stored as bytes in memory format, which is possible because a file
+ * stays on its machine. When a record is read, it is checked as a whole (duration_is_sane).
+ * Unsigned 64-bit numbers are stored as SQLite's signed ones. */
 #include "model/kept.h"
 
 #include "model/plain.h"

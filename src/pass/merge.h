@@ -23,8 +23,9 @@ struct pass_kernel {
 	uint32_t dynamic_bytes; /* dynamic shared memory of its launch; part of the form */
 	uint32_t grid[3];       /* harness.h; else not looked at */
 	/* number of the kernel's blocks that fit on an SM when it runs alone; 0: unknown. If the
-	 * number is known for all kernels, the pass limits the registers of a worker. An SM then
-	 * holds as many threads of workers as it holds of the kernel with the lowest occupancy */
+	 * number is known for all kernels, the pass limits the registers of a worker. The limit is
+	 * such that an SM holds as many threads of workers as threads of the kernel that alone has
+	 * the fewest threads on an SM */
 	uint32_t fits;
 	const char *file; /* that the module is from, for messages; NULL: not known */
 };

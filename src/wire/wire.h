@@ -89,9 +89,10 @@ struct wire_row {
 	 * above */
 	uint64_t ran_ns;
 	uint64_t age_ns; /* a tenant's */
-	/* For a tenant, if the policy divides time by shares, both in 1/1000 of the device's time:
-	 * the share to which the tenant's weight entitles it, and the share that it has had since a
-	 * tenant last came or left. Otherwise UINT32_MAX. */
+	/* For a tenant, if the policy divides time by shares, both in 1/1000: the share of the
+	 * device's time to which the tenant's weight entitles it, and its part of the time that all
+	 * tenants have used since the set of tenants last changed. UINT32_MAX if it is not known,
+	 * or if the policy does not divide time by shares. */
 	uint32_t share_wanted, share_had;
 	uint64_t launched[WIRE_REASONS]; /* a tenant's, by reason */
 	char name[64], group[32], device[64], device_name[64];

@@ -333,9 +333,10 @@ static const struct ptx_stmt *find_risk(struct sync_check *c, uint32_t *ret_bran
 	for (uint32_t d = 0; d < c->g->n; d++) {
 		uint32_t to = c->g->at[d].ipdom, b;
 
-		/* The influence of branch d is the set of blocks that run only on some of its
-		 * paths. If d is itself in the influence of a branch without risk, then so is all
-		 * of d's influence, and d needs no check. */
+		/* The influence of branch d is the set of blocks that run only on some of the paths
+		 * from d. If d is itself in the influence of another branch that was checked and is
+		 * without risk, then all of d's influence is in the influence of that branch, and d
+		 * needs no check. */
 		if (c->safe[d] > from || !lanes_part(c, d) || (to != CFG_NONE && !c->out[to]))
 			continue;
 		b = find_first_risk(c, d);

@@ -86,9 +86,10 @@ static void put_flag(struct pass_writer *w, unsigned bit)
 
 /* ---- entering ---- */
 
-/* Assigns a kernel to the worker: the first one whose ctl_merge.upto is above the worker's number
- * %hd_mr2. If there is none, the workers of another launch do this worker's share, so the worker is
- * finished with all kernels. */
+/* Assigns a kernel to the worker: the first kernel whose ctl_merge.upto is above the worker's
+ * number %hd_mr2. If there is no such kernel, the number belongs to a kernel that has a launch of
+ * its own. The workers of that launch serve the kernel, so this worker counts as finished with all
+ * kernels. */
 static void put_kind(struct kernels *x, struct pass_writer *w)
 {
 	pass_put(w, "ld.param.u32 %hd_mr3, " M_SHIFT ";\n"

@@ -332,9 +332,9 @@ static int make_harness(struct harness *h)
 	return kernels_seal(x, &w, h->form->block);
 }
 
-/* Adds the fields that the requested ones need. With PASS_FIELD_EXITS, exited threads stay in the
- * block and are counted (rounds.c). If the body also has only some threads of the block, its
- * barriers need thread counts. */
+/* Adds the fields that the requested ones need. With PASS_FIELD_EXITS, threads that exit stay in
+ * the block and are counted (rounds.c). If, in addition, only some threads of the block belong to
+ * the body (PASS_FIELD_THREADS), the body's barriers need thread counts. */
 static uint32_t add_needed_fields(uint32_t fields)
 {
 	if (fields & PASS_FIELD_THREADS && fields & PASS_FIELD_EXITS)

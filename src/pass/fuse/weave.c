@@ -75,9 +75,12 @@ static const struct ptx_stmt *find_waiting(const struct weave_flow *f)
 	return find_flag(f, PTX_F_ATOMIC | PTX_F_VOLATILE);
 }
 
-/* Rejects kernels in which a thread may wait for a thread that might never run. In the woven code,
- * lanes wait for their warp at each vote and at each reconvergence, and whole warps wait for the
- * other kernel. */
+/* Rejects a kernel if a thread of its loops may wait for a thread that, in the woven code, might
+ * never run. There are two cases:
+ * - A loop may wait for another thread of the same warp. In the woven code lanes wait for their
+ *   warp at each vote and at each reconvergence, so that thread might wait for the loop.
+ * - A loop may wait for any other thread, and the other kernel may wait as well. In the woven code
+ *   whole warps wait for code of the other kernel. */
 static int check_waits(struct kernels *x, const struct weave_flow f[2])
 {
 	for (unsigned k = 0; k < 2; k++) {
