@@ -49,7 +49,8 @@ struct ctl_block {
 	uint32_t passed;      /* blocks of a guard grid that left without a ticket */
 	uint32_t drained_seq; /* the greatest applied_seq when the generation drained */
 	uint32_t narrow;      /* 1: some quota of the last word is less than CTL_NO_QUOTA */
-	/* 1: the relay has applied the first quota update of this generation, if there is one */
+	/* 1: the relay has applied the first quota update of this generation, or has found that
+	 * heddled has not stored one yet */
 	uint32_t begun;
 	/* greatest args.round of all workers that have entered in this generation */
 	uint32_t rounds;

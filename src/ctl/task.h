@@ -104,7 +104,7 @@ struct task_column {
 /* A column's data in device memory. Copies of parameters that do not fit in a row follow it. */
 struct task_own {
 	/* For a row whose task had begun only in part when the column's block exited: the number of
-	 * its next block. 0 for all other rows. */
+	 * the next block of that task. 0 for all other rows. */
 	uint32_t next[32];
 };
 

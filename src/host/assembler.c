@@ -107,8 +107,8 @@ static void reset_signals(void)
 	sigprocmask(SIG_SETMASK, &none, NULL);
 }
 
-/* Becomes the assembler process. Until execve it shares the memory of the waiting thread, as after
- * vfork, so it makes only system calls. */
+/* Becomes the assembler process. Until execve this process shares the memory of the thread that
+ * started it and waits for it, as after vfork. So it makes only system calls. */
 static int becomes_assembler(void *arg)
 {
 	const struct start *s = arg;

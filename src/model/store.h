@@ -31,6 +31,8 @@ struct model_kernel {
 	uint8_t digest[32];
 	uint32_t grid[3], block[3], shared_bytes;
 };
+/* A set of kernels that run together, their launches, and the device. The order of the kernels
+ * matters. */
 struct model_together {
 	const char *device, *driver; /* as the driver reports them */
 	const struct model_kernel *kernels;

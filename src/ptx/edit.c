@@ -83,8 +83,8 @@ static void visit_one(const struct visit *v, const struct ptx_opd *o, int role)
 {
 	switch (o->kind) {
 	case PTX_OPD_REG:
-		/* A write to one component or sub-word also counts as a use, because the rest of
-		 * the register keeps its value. */
+		/* A write to one component of a register, or to a part of its bits, also counts as
+		 * a use, because the rest of the register keeps its value. */
 		if (role & PTX_DEF && o->selector)
 			role |= PTX_USE;
 		v->fn(v->user, o->reg, (enum ptx_role)role, o);

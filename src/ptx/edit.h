@@ -2,8 +2,9 @@
  * Copyright 2026 The heddle authors */
 
 /* Finds objects in a module and writes new code; all passes use these functions. A pass writes new
- * code as PTX text, which is parsed in the function's scope, so the pass reads like the code that
- * it generates. Names that begin with "%hd_", "$hd_" or "hd_" are reserved for added code. */
+ * code as PTX text, so the pass's source looks like the code that it generates. The text is parsed
+ * in the scope of the function that receives it. Names that begin with "%hd_", "$hd_" or "hd_" are
+ * reserved for added code. */
 #ifndef HEDDLE_PTX_EDIT_H
 #define HEDDLE_PTX_EDIT_H
 

@@ -38,7 +38,8 @@ struct ptx_undo {
 };
 
 /* One slot of a small hash table of register prefixes ("%rd") and of single registers without
- * digits ("%SP"). These names are few and short, so their characters are the key. */
+ * digits ("%SP"). Nearly all such names have at most PTX_PREFIX_MAX characters, so the characters
+ * themselves are the 64-bit key of the slot. */
 struct ptx_prefix_slot {
 	uint64_t key;
 	struct ptx_name *name;

@@ -45,8 +45,8 @@ static struct pool_hand *hands, nobody;
 static pthread_mutex_t hands_lock = PTHREAD_MUTEX_INITIALIZER;
 
 /* Declares a thread-local variable. The initial-exec model needs no function of the loader, so the
- * library need not be linked with the loader. Space for such variables is scarce, so there are
- * few. */
+ * library need not be linked with the loader. A library that is loaded at run time has little space
+ * for variables of this model, so there are few of them. */
 #define EACH static _Thread_local __attribute__((tls_model("initial-exec")))
 EACH unsigned next_column;
 EACH unsigned shared_spawns;

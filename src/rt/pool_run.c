@@ -231,10 +231,10 @@ static uint64_t count_spawned(const struct heddle_tasks *t)
 	return n;
 }
 
-/* Returns true if a column with waiting tasks has no block. This happens if blocks landed on SMs
- * that must stay free and exited, or if other kernels occupy SMs. The tasks would wait forever, or
- * until those kernels end. Sets *ret_any if at least one column of the last launch has a block, so
- * that the launch has begun. */
+/* Returns true if a column with waiting tasks has no block, so that these tasks would wait forever,
+ * or until other kernels end. There are two causes: blocks started on SMs that must stay free and
+ * exited, or other kernels occupy SMs. Sets *ret_any if at least one column of the last launch has
+ * a block, which shows that the launch has begun. */
 static bool lacks_columns(const struct heddle_tasks *t, bool *ret_any)
 {
 	bool any = false, lacks = false;
@@ -250,9 +250,9 @@ static bool lacks_columns(const struct heddle_tasks *t, bool *ret_any)
 	return lacks;
 }
 
-/* Returns true if a task is in flight, or was added since the last call that counted the tasks. The
- * count reads cache lines that other threads write, and so takes the lines from their caches. So
- * the count comes only after the check for tasks in flight finds none. */
+/* Returns true if a task is in flight, or was added since the last call that counted the tasks.
+ * Counting reads cache lines that other threads write, and so slows these threads down. So this
+ * function counts only if it finds no task in flight. */
 static bool is_busy(const struct heddle_tasks *t, struct watch *w)
 {
 	uint64_t spawned;

@@ -65,9 +65,11 @@ void wire_reasons_json(const uint64_t launched[WIRE_REASONS], struct json *j);
 
 /* One managed launch. */
 struct wire_slot {
-	/* Quotas and progress of the launch. The shim clears these fields before the launch. Then
-	 * heddled writes seq, same, quota and store_ns. After heddled's death, the shim writes the
-	 * first three. The GPU writes the other fields. */
+	/* Quotas and progress of the launch. The writers of these fields:
+	 * - The shim clears all of them before the launch.
+	 * - Then heddled writes seq, same, quota and store_ns. After heddled's death, the shim
+	 *   writes seq, same and quota.
+	 * - The GPU writes the other fields. */
 	struct ctl_host host;
 	/* tenant */
 	uint32_t state;     /* also daemon: CLOSED -> FREE */
@@ -89,8 +91,9 @@ struct wire_slot {
 	char name[64];  /* the kernel's, truncated, NUL-terminated */
 	/* daemon */
 	/* 1: the launch can run; 0: it has no SMs (heddled has preempted it or not started it). For
-	 * each increment of host.drains the tenant must launch one more grid of workers, if this is
-	 * 1, heddled has sent quotas for this launch, and the launch is not done. */
+	 * each increment of host.drains the tenant must launch one more grid of workers, once three
+	 * things are true: this field is 1, heddled has sent quotas for this launch, and the launch
+	 * is not done. */
 	uint32_t granted;
 	uint32_t preemptions; /* so far, of this launch */
 	/* heddled increments this counter when the launch gets SMs back while some of its workers
@@ -185,10 +188,10 @@ struct wire_page {
 	uint32_t opaque_waiting; /* threads that wait in a launch call because of hold */
 	uint32_t pad4;
 	uint64_t kick_ns; /* CLOCK_MONOTONIC of the last kick */
-	/* The tenant increments this. While it is odd, no launch of the tenant may be preempted: a
-	 * driver call waits for running launches and holds a lock that the launch of a resume would
-	 * need. After each change the tenant wakes heddled, and waits until `pinned` has the same
-	 * value. */
+	/* The tenant increments this field before and after a driver call that waits for running
+	 * launches and holds a lock that the launch of a resume would need. While the field is odd,
+	 * no launch of the tenant may be preempted. After each change the tenant wakes heddled, and
+	 * waits until `pinned` has the same value. */
 	uint32_t pin;
 	/* value of opaque_submitted when the program last began to wait for the device */
 	uint32_t opaque_waited;

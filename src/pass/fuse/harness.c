@@ -311,8 +311,9 @@ static int make_harness(struct harness *h)
 	h->g->shared_at = has_field(h, PASS_FIELD_SHARED) ? AHEAD : 0;
 	if (r == 0)
 		r = kernels_look(x, 0, h->from);
-	/* After a recursive call lanes may return separately, and ptxas removes a bar.warp.sync
-	 * after the call if the whole entry is uniform. So such kernels are rejected. */
+	/* After a recursive call, lanes may return from the call separately. A bar.warp.sync after
+	 * the call does not help, because ptxas removes it if the whole entry is uniform. So
+	 * kernels with recursive calls are rejected. */
 	if (r == 0 && has_field(h, PASS_FIELD_EXITS) && pass_has(&h->g->facts, PASS_RECURS))
 		return kernels_refuse(x, 0, "%s", h->g->facts.found[PASS_RECURS].reason);
 	if (r == 0)

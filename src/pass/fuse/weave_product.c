@@ -488,8 +488,9 @@ static uint32_t step_alone(struct product *p, uint32_t part, unsigned k, const s
 	return behind;
 }
 
-/* Emits one step of both kernels. If all lanes of a warp enter the blocks of the WEAVE_IF nodes,
- * both kernels are woven. Otherwise they run one after the other. */
+/* Emits one step of both kernels, from the nodes n[0] and n[1]. If all lanes of a warp enter the
+ * basic blocks of the nodes of kind WEAVE_IF, the code of both kernels is woven. Otherwise the two
+ * kernels' code runs one after the other. */
 static void put_step(
 	struct product *p, uint32_t part, const struct weave_node *const n[2], uint32_t to)
 {

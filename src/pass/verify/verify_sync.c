@@ -399,9 +399,9 @@ static void look_at_beginnings(struct verify *v, struct verify_pair *p, const st
 }
 
 /* Checks which threads reach a statement. A kernel's statement must be reached by exactly the
- * threads that reach the rest of the kernel; if the kernel's code begins at several places, only
- * some of these threads need to reach it. If the statement is a barrier, also checks that the
- * barrier waits for no other threads. */
+ * threads that reach the rest of the kernel. Exception: if the kernel's code begins at several
+ * places, a statement needs to be reached by only some of these threads. If the statement is a
+ * barrier, also checks that the barrier waits only for threads that reach it. */
 static void look_at_comers(struct verify *v, uint32_t at, const struct range *all, uint32_t block)
 {
 	struct range r = all[block];

@@ -314,8 +314,8 @@ static bool is_filling(struct lanes *l, const struct verify_pair *p, uint32_t bl
 }
 
 /* Returns whether all lanes of a warp take this branch together in the original kernel. If so, they
- * also do in the rewritten code, wherever and however often the branch runs: warps consist of the
- * same threads, and registers hold the same values. */
+ * also take it together in the rewritten code, wherever and however often the branch runs there:
+ * the warps consist of the same threads, and the registers hold the same values. */
 static bool is_whole_in_plain(struct lanes *l, const struct verify_pair *owner, uint32_t at)
 {
 	const uint32_t *b = owner->g->from->block;

@@ -18,8 +18,8 @@
 void pass_emit_regs(struct pass_writer *w);
 /* Emits the first steps of a hardware block (emit_exit.c). If the block becomes the relay, which
  * copies the host's quotas to device memory, it jumps to the label `relay_to`. If `worker` is true,
- * the code counts the block in ctl_block.state, and %hd_r9 holds the CTL_NARROW bit of the
- * state. */
+ * the code counts the block in ctl_block.state. Afterwards %hd_r9 holds the CTL_NARROW bit that the
+ * state had. */
 void pass_emit_first_steps(struct pass_writer *w, const char *relay_to, bool worker);
 /* Splits block number %hd_x into {x, y, z}, the ids of the first of %hd_k blocks. May jump to
  * $hd_wide_ids. */
