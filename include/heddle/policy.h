@@ -27,8 +27,9 @@
  *   exits if a call takes more than a second; the programs then run on without heddled.
  * - Pointers in a view and a plan are valid until decide returns. Do not keep them.
  * - heddled may apply a plan late. A program that is loading code keeps its quotas until the code
- *   is loaded. A program that repeatedly lost SMs before it had used them keeps them for a
- *   millisecond. A launch in an unknown state runs natively, and no view lists it.
+ *   is loaded. A program that has lost SMs several times before it could use them keeps the SMs of
+ *   its next grant for a millisecond.
+ * - A launch whose state heddled does not know runs natively, and no view lists it.
  * - Each view is complete, because another policy may take over while kernels run.
  * - Times are in ns, by one clock that never decreases. HEDDLE_POLICY_UNKNOWN means not known
  * yet. */
@@ -62,8 +63,9 @@ struct heddle_policy_device {
 
 enum heddle_policy_kind {
 	HEDDLE_POLICY_MANAGED = 0, /* a launch that obeys quotas */
-	/* All work of a tenant that ignores quotas, as one entry. While it runs, it uses the whole
-	 * device. If the plan sets `held` for the tenant, no more such work starts. */
+	/* One entry for all work of a tenant that heddled cannot stop by quotas (OPAQUE). While
+	 * such work runs, it uses the whole device. If the plan sets `held` for the tenant, no more
+	 * such work starts. */
 	HEDDLE_POLICY_OPAQUE = 1,
 	/* The tenant has no work now, but it will probably have work again so soon that a switch to
 	 * other tenants does not pay. heddled asks again when this time has passed. */
@@ -88,13 +90,14 @@ struct heddle_policy_kernel {
 	uint32_t shared_bytes;  /* of a block */
 	uint32_t blocks_per_sm; /* blocks of it that fit on an SM: 1 to 32 */
 	uint32_t running;       /* 1: it has an SM now */
-	/* 1: heddled has preempted it, and its blocks have not exited yet. Until they have, it gets
-	 * no SM, whatever the plan says. */
+	/* 1: heddled has preempted this kernel, and the kernel's blocks have not exited yet. Until
+	 * they have, the kernel gets no SM, whatever the plan says. */
 	uint32_t leaving;
 	uint32_t idle; /* 1: a pool of tasks without a task */
-	/* 1: it has the same number of blocks on all its SMs: as many as fit (blocks_per_sm), or
-	 * one of the numbers in `counts`, which may be empty. To change the number costs as much as
-	 * a preemption, because the launch has to stop and is launched again. */
+	/* 1: this kernel has the same number of blocks on all its SMs: as many as fit
+	 * (blocks_per_sm), or one of the numbers in `counts`, which may be empty. A change of the
+	 * number costs as much as a preemption, because the launch has to stop and is launched
+	 * again. */
 	uint32_t unranked;
 	uint64_t blocks; /* of the grid */
 	/* blocks that have begun, when heddled last read the device's report */
@@ -135,8 +138,9 @@ struct heddle_policy_tenant {
 	/* moving mean of the pauses between its work; UNKNOWN if fewer than two */
 	uint64_t pause_ns;
 	/* Work done, as the time that it would take alone on the device. A launch with a prediction
-	 * counts as its prediction times its fraction of finished blocks. While the tenant has only
-	 * other work on the device, its service_ns counts. Never decreases. */
+	 * counts as its prediction times its fraction of finished blocks. While the tenant has no
+	 * launch with a prediction on the device, but other work, the time of service_ns counts
+	 * instead. Never decreases. */
 	uint64_t work_ns;
 };
 
@@ -159,11 +163,12 @@ struct heddle_policy_view {
 struct heddle_policy_plan {
 	uint32_t size, abi;
 	/* n_kernels arrays of n_sms bytes: how many blocks of the kernel can stay on the SM. Valid
-	 * are 0 to HEDDLE_POLICY_MAX_QUOTA, and HEDDLE_POLICY_UNBOUNDED; heddled treats any other
-	 * value as UNBOUNDED. heddled reduces bounded quotas to what fits on an SM beside the
-	 * bounded quotas of the kernels before this one in the view. The array of opaque or
-	 * expected work reserves SMs: a tenant that has no launch now does not begin launches on
-	 * SMs where this array is not 0. */
+	 * are 0 to HEDDLE_POLICY_MAX_QUOTA (a bounded quota), and HEDDLE_POLICY_UNBOUNDED; heddled
+	 * treats any other value as UNBOUNDED.
+	 * - heddled reduces a bounded quota to what fits on an SM beside the bounded quotas of the
+	 *   kernels before this one in the view.
+	 * - The array of opaque or expected work reserves SMs for that work: a tenant that has no
+	 *   launch now does not begin launches on SMs where this array is not 0. */
 	uint8_t *quota;
 	/* n_tenants bytes. 1: the tenant starts nothing: its new launches begin without an SM, and
 	 * its opaque work waits. 0: its new launches begin with the quotas of its oldest kernel

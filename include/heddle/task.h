@@ -4,13 +4,16 @@
 /* Runs thousands of small kernels per second, as tasks of one kernel that stays on the GPU; see
  * heddle(3).
  *
- * A pool occupies a part of the GPU. Its blocks run tasks; one warp of each block schedules them. A
- * task is a launch of an ordinary __global__ kernel, with its own grid, blocks, shared memory and
- * parameters. It begins when it is spawned, without a batch, flush or later spawn, and it ends on
- * its own. Tasks must not depend on each other, because they run in any order. If a grid has more
- * blocks than one block of the pool can run at once, several blocks of the pool run it, so a large
- * task can use the whole device. heddle_free, heddle_load and heddle_corun take the pool off the
- * GPU until they are done.
+ * A pool occupies a part of the GPU. Its blocks run tasks; one warp of each pool block schedules
+ * them. A task is a launch of an ordinary __global__ kernel, with its own grid, blocks, shared
+ * memory and parameters:
+ * - A task need not wait for a batch, a flush or a later spawn: it can begin as soon as it is
+ *   spawned, and it ends independently of other tasks.
+ * - Tasks must not depend on each other, because they run in any order.
+ * - If a grid has more blocks than one block of the pool can run at once, several blocks of the
+ *   pool run it, so a large task can use the whole device.
+ *
+ * heddle_free, heddle_load and heddle_corun take the pool off the GPU for as long as they run.
  *
  * Functions return 0 or a negative errno. After an error, heddle_tasks_error says what is wrong,
  * and what to do. Any number of threads can spawn, wait and check at the same time; only one thread
@@ -31,8 +34,9 @@ struct heddle_tasks;
 struct heddle_tasks_options { /* 0: the default */
 	size_t size;
 	/* Threads in a block of the pool, a multiple of 32 from 64 to 1,024 (default: 1,024). One
-	 * of its warps is the scheduler. A task's block can be as wide as a pool block. If it needs
-	 * every warp, it waits for an idle pool block and uses the whole block. */
+	 * of its warps is the scheduler. A task's block can have as many threads as a pool block.
+	 * If a task's block needs every warp of a pool block, that task waits for an idle pool
+	 * block and uses the whole pool block. */
 	unsigned threads;
 	unsigned registers; /* of a thread: 32, 64 or 128 (default: 32) */
 	/* Blocks of the pool on each SM. The default is as many as fit, but at most 4 on an H100:
@@ -55,9 +59,11 @@ struct heddle_tasks_options { /* 0: the default */
 	 * if the pool has a lifetime. */
 	unsigned beat_every_ms;
 	/* The pool leaves the GPU after this time, in ms, and then returns, so that other kernels
-	 * and driver calls of the program make progress (default: 100; UINT_MAX: never). Each of
-	 * its blocks leaves once its own tasks have ended. If a long task keeps some blocks on the
-	 * GPU, the blocks that have left return meanwhile. */
+	 * and driver calls of the program make progress (default: 100; UINT_MAX: never). A pool
+	 * block leaves once those blocks of tasks that it has begun have ended; a task of which it
+	 * had begun only a part continues later. If a long block of a task keeps some pool blocks
+	 * on the GPU, the pool blocks that have left return meanwhile, and the time until the pool
+	 * is asked again doubles. */
 	unsigned lifetime_ms;
 };
 
@@ -137,9 +143,9 @@ int heddle_tasks_wait(struct heddle_tasks *t, uint64_t id, uint64_t timeout_ns);
  * -ETIMEDOUT if a task has not ended, or -EIO if the device failed. */
 int heddle_tasks_wait_all(struct heddle_tasks *t, uint64_t timeout_ns);
 
-/* Suspends the pool: it leaves the GPU once its running tasks have ended, and stays away until
- * heddle_tasks_resume. Tasks that are spawned meanwhile wait, as long as the pool has space for
- * them. */
+/* Suspends the pool: it leaves the GPU once the blocks of tasks that have begun have ended, and
+ * stays away until heddle_tasks_resume, which also continues tasks that had begun in part. Tasks
+ * that are spawned meanwhile wait, as long as the pool has space for them. */
 int heddle_tasks_suspend(struct heddle_tasks *t);
 int heddle_tasks_resume(struct heddle_tasks *t);
 

@@ -3,8 +3,8 @@
 
 /* Builds basic blocks, edges, the block order and natural loops. A block begins at a label, or
  * after an instruction that branches or exits. Declarations and braces belong to the block that
- * contains them. Every end of a thread or of the function is an edge to one virtual exit block, the
- * last, which has no statements. */
+ * contains them. Wherever a thread exits or the function returns, an edge leads to one virtual exit
+ * block. This block is the last one and has no statements. */
 #include "cfg/cfg_private.h"
 
 #include <errno.h>
@@ -237,7 +237,8 @@ int cfg_walk(const struct cfg *g, uint32_t start, bool backwards, struct cfg_ord
 }
 
 /* Returns the header of the outermost loop found so far that contains the block, or the block
- * itself if there is none. Shortens the paths that it follows. */
+ * itself if there is none. outer[] links each block to the header of a loop around it. The function
+ * shortens these chains of links as it follows them, so that later calls take fewer steps. */
 static uint32_t outermost(uint32_t *outer, uint32_t block)
 {
 	while (outer[block] != block) {
@@ -271,8 +272,8 @@ static void mark_loop(
 	}
 }
 
-/* Finds natural loops. Postorder visits the headers of inner loops before those of outer loops, so
- * a block keeps the mark of its innermost loop. */
+/* Finds natural loops. Postorder visits the headers of inner loops before those of outer loops. A
+ * block that is already marked keeps its mark, so the mark is that of its innermost loop. */
 static int find_loops(struct cfg *g, const struct cfg_order *post)
 {
 	uint32_t edges = 1;

@@ -3,9 +3,12 @@
 
 /* For each register, finds the blocks where it is live at the beginning, finds the node of its
  * value there, and links the nodes. If all predecessors of a block agree on the node, the block
- * uses the same node. Otherwise it gets a merge node (a phi). In a loop the first decision is
- * provisional and is checked again later (M. Braun et al., "Simple and Efficient Construction of
- * Static Single Assignment Form", 2013). So the time is linear in the length of the live ranges. */
+ * uses the same node. Otherwise the block gets a merge node (a phi).
+ *
+ * In a loop a block is reached before the nodes of all its predecessors are known. So the first
+ * decision is provisional, and is checked again later (M. Braun et al., "Simple and Efficient
+ * Construction of Static Single Assignment Form", 2013). With this method the time is linear in the
+ * length of the live ranges. */
 #include "cfg/chains.h"
 
 #include <errno.h>
@@ -44,8 +47,9 @@ struct search {
 	uint32_t reg, first; /* its first definition */
 	/* For each block: the index of the register's first unguarded definition in it (kill), and
 	 * of its last definition (last), both plus 1. The arrays are not cleared between registers.
-	 * An entry of at most `first` is left from an earlier register, so the block has no such
-	 * definition. */
+	 * The definitions of one register have successive indices, which begin at `first`. So an
+	 * entry of at most `first` is left from an earlier register, and means that the block has
+	 * no such definition. */
 	uint32_t *kill, *last;
 	uint32_t *live; /* for each block: register + 1 that was last found live there */
 	/* for each block where the register is live: the node of its value at the block's

@@ -38,9 +38,10 @@ struct cfg_chains {
 	uint32_t *only;
 };
 #define CFG_SEVERAL (CFG_NONE - 1)
-/* Computes the chains and allocates them in the arena. Unreachable blocks also have sites and
- * nodes, and these can reach others. Time is linear in the length of live ranges plus the number of
- * blocks and edges. Returns -ENOMEM, or -E2BIG for 2^32 - 1 links or more. */
+/* Computes the chains and allocates them in the arena. Unreachable blocks also have sites
+ * (definitions and uses) and nodes, and these nodes can reach others. Time is linear in the length
+ * of live ranges plus the number of blocks and edges. Returns -ENOMEM, or -E2BIG for 2^32 - 1 links
+ * or more. */
 int cfg_chains(struct arena *a, const struct cfg *g, struct cfg_chains **ret);
 /* Return the index of a site, or CFG_NONE if there is no such site. */
 uint32_t cfg_find_def(const struct cfg_chains *c, uint32_t reg, uint32_t stmt);

@@ -139,9 +139,11 @@ static int add_todo(struct finding *x, uint32_t node)
 	return VEC_PUSH(&x->todo, node) ? 0 : -ENOMEM;
 }
 
-/* Checks one statement that reads the product (mul) or a copy of it. Returns 0 if the statement is
- * a sum (add), which is added to x->sums, or copies the value. Returns 1 for any other
- * statement. */
+/* Checks one statement that reads the product (mul) or a copy of it. Returns:
+ * - 0 if the statement is a sum (add), which is added to x->sums, or if it copies the value
+ * - 1 for any other statement, and for a sum of the product with itself, which ptxas does not
+ *   contract
+ * - -ENOMEM */
 static int look_at_use(struct finding *x, const struct ptx_stmt *product, uint32_t use)
 {
 	uint32_t at = x->c->use[use].stmt, next;
@@ -238,8 +240,9 @@ static bool comes_round(const struct finding *x, uint32_t product, uint32_t sum)
 	return a == b ? sum <= product : x->g->at[b].order <= x->g->at[a].order;
 }
 
-/* Follows copies from an operand of a sum back to the product. Returns true if they lead there. If
- * it takes more steps than there are definitions, the copies form a cycle. */
+/* Follows copies from an operand of a sum back to their source. Returns true if the source is the
+ * product. If more copies are followed than there are definitions, they form a cycle, and the
+ * result is false. */
 static bool leads_to(const struct finding *x, const struct ptx_opd *o, uint32_t at,
 	uint32_t product, bool *ret_negated)
 {
@@ -305,8 +308,9 @@ static void note_here(struct finding *x, uint32_t product)
 }
 
 /* Records a product if additions in other basic blocks use it, or additions in the next iteration
- * of a loop. The final multiplication of a division or reciprocal cannot be given a rounding
- * modifier, so in this case the additions get the modifier. */
+ * of a loop. A multiplication can be given a rounding modifier, and then ptxas contracts it with no
+ * addition. The final multiplication of a division or reciprocal cannot be given one, so for such a
+ * product the additions get the modifier instead. */
 static void note_elsewhere(struct finding *x, uint32_t product)
 {
 	bool is_mul = stmt(x, product)->mn->op == PTX_OP_mul;

@@ -6,29 +6,33 @@
  * fused-multiply-add"). A fused pair is rounded once. If ptxas decides differently in a form than
  * in the original kernel, the results differ in their last bits. Experiments with ptxas 12.9 and
  * 13.0 showed how it decides (tests/pass/contract.py compares forms):
- * - It fuses a product only if every instruction that uses it is an addition or subtraction of the
- *   same type, and if no other value can reach that operand. If a factor is a constant or a
- *   parameter, these additions can be anywhere. Otherwise all of them have to be in the product's
- *   basic block (of ptxas).
- * - An addition of two products takes the first one. It takes the second if only the second has no
- *   other use. If one addition does not take a product, ptxas fuses the product with no addition.
+ * - It fuses a product only if every instruction that uses the product is an addition or
+ *   subtraction of the same type, and if no other value can reach the operand that holds the
+ *   product.
+ * - If a factor is a constant or a parameter, the additions that use the product can be in any
+ *   basic block. Otherwise all of these additions have to be in the product's basic block (of
+ *   ptxas).
+ * - An addition of two products is fused with the first product. It is fused with the second one if
+ *   only the second one has no other use.
+ * - If one of the additions that use a product is not fused with it, ptxas fuses the product with
+ *   none of them.
  * - A branch ends a basic block, even around one instruction. So do a guarded memory access, a
- *   division with a slow path, and a fence, because they become branches. Guarded arithmetic does
- *   not, but a guarded product is never fused.
- * - ptxas unrolls loops first. */
+ *   division with a slow path, and a fence, because ptxas turns them into branches. Guarded
+ *   arithmetic does not end a basic block, but a guarded product is never fused.
+ * - ptxas unrolls loops before it decides. */
 #ifndef HEDDLE_CONTRACT_H
 #define HEDDLE_CONTRACT_H
 
 #include "cfg/cfg.h"
 
 struct contract {
-	/* For each sum: the first product in its block that it can be contracted with, else
-	 * CFG_NONE. Passes must keep the code between product and sum there and add nothing to
-	 * it. */
+	/* For each sum: the first product in its basic block that ptxas can contract it with, else
+	 * CFG_NONE. Passes must keep the code between this product and the sum, and add nothing to
+	 * that code. */
 	uint32_t *from;
-	/* For each product: set if only sums read it, but some are in other blocks or can also read
-	 * other values, so that ptxas does not contract it. For a division, these sums are marked
-	 * instead. */
+	/* For each product: set if only sums read it, but some of these sums are in other blocks
+	 * than the product or can also read other values, so that ptxas does not contract the
+	 * product. If the product is a division, the elements of these sums are set instead. */
 	uint8_t *apart;
 	/* For each sum: the product that it is fused with, if that product has a constant factor
 	 * and has sums in other blocks. `operand` (1 or 2) is the sum's operand that contains
@@ -41,13 +45,17 @@ struct contract {
 	} * fused;
 	/* For each product: set if ptxas contracts it with its sums in all blocks (see `fused`). */
 	uint8_t *anywhere;
-	/* For each sum: the product that ptxas contracts it with, as far as known, in the same or
-	 * another block (fields as above). A sum that reads the product in the next iteration of a
-	 * loop has none. */
+	/* For each sum: the product that ptxas contracts it with, as far as known. The product can
+	 * be in the same block as the sum or in another one. The fields are those of `fused`. A sum
+	 * that reads the product in the next iteration of a loop has no such product. */
 	struct contract_fused *chosen;
-	/* A product for which ptxas's decision is unknown, or CFG_NONE. Either only sums read it
-	 * and one of them does so in the next iteration, so that the result depends on loop
-	 * unrolling; or one of its sums has two such products. */
+	/* A product for which ptxas's decision is unknown, or CFG_NONE. The decision is unknown in
+	 * these cases:
+	 * - Only sums read the product, and one of them does so in the next iteration of a loop, so
+	 *   that the result depends on loop unrolling.
+	 * - One of its sums could also be contracted with another product.
+	 * - The product has a constant factor and sums in other blocks, but it is a division, or a
+	 *   factor may change before a sum. */
 	uint32_t doubtful;
 	uint32_t n; /* sums that have a product */
 };
@@ -55,7 +63,7 @@ struct contract {
  * (cfg_chains). */
 int contract_find(struct arena *a, const struct cfg *g, struct contract *ret);
 /* These return true if s is a floating-point product or sum without a rounding modifier. An inexact
- * division counts as a product, because it ends in one. */
+ * division counts as a product, because ptxas makes it end in a multiplication. */
 bool contract_is_product(const struct ptx_stmt *s);
 bool contract_is_sum(const struct ptx_stmt *s);
 /* Returns true if ptxas may turn s into a branch. */

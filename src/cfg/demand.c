@@ -165,8 +165,9 @@ int cfg_registers(struct arena *a, const struct cfg *g, uint32_t *ret)
 	r = cfg_peak(g, l, w.weight, &peak);
 	if (r < 0)
 		return r;
-	/* The factor of 0.85 and the constant 8 are there because ptxas moves loads nearer to their
-	 * uses, and adds temporaries and addresses. */
+	/* The factor of 0.85 is there because ptxas moves loads nearer to their uses, so fewer
+	 * registers are live at once than in the text. The constant 8 is there because ptxas adds
+	 * temporaries and addresses. */
 	*ret = (uint32_t)MIN(MAX(round_up((85 * (uint64_t)peak + 99) / 100 + 8, 8), 16u), 255u);
 	return 0;
 }

@@ -26,8 +26,8 @@ enum cfg_memory {
 struct cfg_effects {
 	uint8_t reads, writes; /* enum cfg_memory */
 	/* true if other threads can observe when the instruction happens (volatile, relaxed,
-	 * atomic), or if it has an effect that no operand shows; such instructions keep their
-	 * order */
+	 * atomic), or if it has an effect that no operand shows. Instructions with this flag keep
+	 * their order among each other. */
 	bool ordered;
 	/* true if it orders all accesses that other threads can see: fences, barriers, acquire and
 	 * release */
@@ -36,7 +36,7 @@ struct cfg_effects {
 	/* true if it must not gain or lose control dependences; such instructions keep their
 	 * order */
 	bool convergent;
-	/* true if its work goes on after the instruction, or if it waits for such work */
+	/* true if the instruction starts work that continues after it, or waits for such work */
 	bool async;
 	bool reads_cc, writes_cc;
 	bool time;   /* reads a clock, or waits */

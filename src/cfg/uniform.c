@@ -2,14 +2,16 @@
  * Copyright 2026 The heddle authors */
 
 /* Finds which values, and the execution of which blocks, are the same for all threads of a warp or
- * block. The analysis starts with "everything is uniform" and lowers levels to a fixed point, so
- * the levels that remain are proved.
+ * block. Each register and each block has a level: how far it is uniform. The analysis starts with
+ * "everything is uniform" and lowers levels to a fixed point, so the levels that remain are proved.
  *
- * The level of a register is the minimum over its definitions: their operands, their guard, and the
- * block that contains them. The level of a block is the minimum over the branches that can lead to
- * it or past it. Such a branch affects all blocks between itself and its post-dominator. If threads
- * leave a loop in different iterations, the loop's own blocks lose their level through its back
- * edge. If threads exit early, all later blocks lose their level. */
+ * - The level of a register is the minimum over its definitions: the levels of their operands, of
+ *   their guard, and of the block that contains them.
+ * - The level of a block is the minimum over the branches that can lead to the block or past it.
+ *   Such a branch affects all blocks between itself and its post-dominator.
+ * - If threads leave a loop in different iterations, the loop's own blocks lose their level through
+ *   the loop's back edge.
+ * - If threads exit early, all later blocks lose their level. */
 #include "cfg/cfg_private.h"
 
 #include <errno.h>
@@ -128,8 +130,8 @@ static uint8_t warp_op_level(const struct work *w, const struct ptx_stmt *s)
 }
 
 /* Returns the uniformity level of bits 5 and higher of an operand. The threads of a warp have the
- * indices 32k + lane. So these bits of the thread index are warp-uniform, and so are those of its
- * sum with a multiple of 32 (also modulo 2^32 and 2^64). */
+ * thread indices 32k + lane, with the same k. So these bits of the thread index are warp-uniform.
+ * They stay so if a multiple of 32 is added to the index (also modulo 2^32 and 2^64). */
 static uint8_t operand_above(const struct work *w, const struct ptx_opd *o)
 {
 	if (cfg_is_thread_number(&w->linear, o))
@@ -189,9 +191,9 @@ static bool is_imm_multiple(const struct ptx_opd *o, uint64_t of)
 	return o->kind == PTX_OPD_IMM && o->has_value && o->value && o->value % of == 0;
 }
 
-/* Returns the uniformity level of a comparison. v < 32k is equivalent to v / 32 < k, rounded down,
- * whatever the signs, so it depends only on bits 5 and higher. v <= 32k - 1 is the same
- * comparison. */
+/* Returns the uniformity level of a comparison. The comparison v < 32k gives the same result as
+ * floor(v / 32) < k, signed or unsigned, so it depends only on bits 5 and higher of v. v <= 32k - 1
+ * is the same comparison as v < 32k. */
 static uint8_t compare_level(const struct work *w, const struct ptx_stmt *s)
 {
 	struct ptx_opd limit = s->opd[2];
@@ -392,9 +394,10 @@ uint32_t cfg_influence(
 	}
 }
 
-/* Lowers the uniformity level of all blocks that a branch influences (those before its paths meet
- * again). A block in a branch's influence influences no block outside it. So if the branch's own
- * block already has this level or a lower one, nothing changes. */
+/* Lowers the uniformity level of all blocks that a branch influences (those between the branch and
+ * the place where its paths meet again). If a block is among these, the blocks that it influences
+ * itself are among these, too. So if the branch's own block already has this level or a lower one,
+ * all of these blocks have been lowered before, and nothing changes. */
 static void spread(struct work *w, uint32_t branch, uint8_t level)
 {
 	uint32_t n;

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0
  * Copyright 2026 The heddle authors */
 
-/* Lays out the parts of a draft (write.h) one after another. A part gets a label if another part
- * branches to it, unless it has a label already. A branch is added where control continues at a
- * part that does not come next. */
+/* Lays out the parts of a draft (write.h) one after another, in the order of their numbers. A part
+ * gets a label if another part branches to it, unless it has a label already. A branch is added
+ * after part i if control continues at a part other than part i + 1. */
 #include "cfg/write.h"
 
 #include <errno.h>
@@ -214,8 +214,10 @@ static bool is_branch(const struct cfg_part *p)
 	return has_last(p) && (p->last.mn->flags & PTX_F_BRANCH) && p->last.mn->op != PTX_OP_brx;
 }
 
-/* Returns true if a guarded branch leads to the part that comes next. Such a branch is inverted, so
- * that it branches to `next` instead and falls through otherwise. */
+/* Returns true if part i ends in a guarded branch to part i + 1, which is written right after part
+ * i, and if control continues at another part, `next`, where the guard is false. The writer inverts
+ * such a branch: the inverted branch leads to `next`, and otherwise control falls through to part i
+ * + 1. */
 static bool turns_round(const struct cfg_part *p, uint32_t i)
 {
 	return is_branch(p) && p->last.guard != PTX_NO_REG && p->to.at[0] == i + 1 &&
@@ -382,9 +384,9 @@ static uint32_t mark_meant(
 	return n;
 }
 
-/* Counts the successors of block `from` that are marked, each once, and returns UINT32_MAX if any
- * successor is not marked. The block `jump` contains only a branch, so its successors count instead
- * of it. */
+/* Counts the successors of block `from` that are marked, each once. Returns UINT32_MAX if any
+ * successor is not marked. The block `jump` contains only a branch; if it is a successor, the
+ * successors of `jump` count in its place. */
 static uint32_t count_marked(
 	const struct cfg *g, uint32_t from, uint32_t jump, uint32_t *seen, uint32_t mark)
 {

@@ -41,8 +41,9 @@ void cfg_draft_finish(struct cfg_draft *d); /* frees, and leaves it empty */
  * - -ENOMEM */
 int cfg_draft_from(const struct cfg *g, struct cfg_draft *d);
 
-/* Writes a draft as a body for f, and adds the new labels to f. Control falls through where
- * possible; a guarded branch to the part that comes next is inverted. The caller owns *ret_body.
+/* Writes a draft as a body for f, and adds the new labels to f. Parts are written in the order of
+ * their numbers, and control falls through where possible. So a guarded branch from part i to part
+ * i + 1 is inverted: it leads to the part's `next` instead. The caller owns *ret_body.
  *
  * As a check, the graph of the written body is built and compared with the draft. Returns -EINVAL
  * if they differ, because of a branch among the statements or a target that does not exist, or

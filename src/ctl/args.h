@@ -17,15 +17,16 @@ enum ctl_flags {
 	/* Workers wait until the relay has applied the quota update with number args.seq. If
 	 * args.seq is 0, they wait until the relay has tried to read an update. */
 	CTL_WAIT_WORD = 8,
-	/* If heddled has stored a newer word by now, the first worker on each SM makes its first
-	 * claim all the same, without reading the quota. So the launch makes progress with each
-	 * grant, however soon heddled revokes it. */
+	/* For a launch with CTL_WAIT_WORD: if heddled has meanwhile stored quotas with a newer
+	 * sequence number than args.seq, the first worker on each SM makes its first claim all the
+	 * same, without reading the quota. So the launch makes progress with each grant, however
+	 * soon heddled revokes it. */
 	CTL_ONCE = 16,
 	/* Merged launches (merge.h): quotas never fall while the launch runs, so workers do not
 	 * read them. */
 	CTL_UNSTEERED = 32,
 	/* Used with CTL_UNSTEERED: tickets count claims, not blocks. A worker makes its next claim
-	 * when the blocks of the present one begin, except near the end of the grid. */
+	 * when the blocks of its present claim begin, except near the end of the grid. */
 	CTL_BY_CLAIMS = 64,
 };
 

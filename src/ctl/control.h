@@ -2,11 +2,13 @@
  * Copyright 2026 The heddle authors */
 
 /* The control block: the interface between a managed kernel and its host (doc/protocol.md). It
- * consists of three structures: arguments, which the launch passes by value as one additional
- * parameter; a block in device memory, which the kernel resets at its end; and a slot of host
- * memory, from which one relay warp reads quotas and in which workers report. The layouts are
- * fixed, because the preempt pass emits them as offsets, and because processes of different builds
- * share struct ctl_host through heddled. Raise CTL_VERSION with any change. */
+ * consists of three structures:
+ * - arguments, which the launch passes by value as one additional parameter
+ * - a block in device memory, which the kernel resets at its end
+ * - a slot of host memory, from which one relay warp reads quotas and in which workers report
+ *
+ * The layouts are fixed, because the preempt pass emits them as offsets, and because processes of
+ * different builds share struct ctl_host through heddled. Raise CTL_VERSION with any change. */
 #ifndef HEDDLE_CONTROL_H
 #define HEDDLE_CONTROL_H
 
@@ -47,7 +49,8 @@ struct ctl_block {
 	uint32_t passed;      /* blocks of a guard grid that left without a ticket */
 	uint32_t drained_seq; /* the greatest applied_seq when the generation drained */
 	uint32_t narrow;      /* 1: some quota of the last word is less than CTL_NO_QUOTA */
-	/* 1: the relay has applied the first quota update of this generation, if there is one */
+	/* 1: the relay has applied the first quota update of this generation, or has found that
+	 * heddled has not stored one yet */
 	uint32_t begun;
 	/* greatest args.round of all workers that have entered in this generation */
 	uint32_t rounds;

@@ -69,11 +69,11 @@ enum task_control {
 	TASK_BEAT = 2,
 };
 
-/* Encodes the failure of a task as one number with three fields. The values say at which bit each
- * field begins:
- * - the number of the thread that failed
- * - the number of its block (x varies fastest)
- * - the trap or assertion in the kernel (numbered from 1: pass_task_site) */
+/* Encodes the failure of a task as one number with three fields. Each value below is the number of
+ * the lowest bit of a field:
+ * - THREAD: the number of the thread that failed
+ * - BLOCK: the number of that thread's block (x varies fastest)
+ * - SITE: the trap or assertion in the kernel (numbered from 1: pass_task_site) */
 enum task_why { TASK_WHY_THREAD = 0, TASK_WHY_BLOCK = 10, TASK_WHY_SITE = 48 };
 
 /* The descriptor of row 0 is stored in 64-bit words. Each word contains six bytes of the
@@ -104,7 +104,7 @@ struct task_column {
 /* A column's data in device memory. Copies of parameters that do not fit in a row follow it. */
 struct task_own {
 	/* For a row whose task had begun only in part when the column's block exited: the number of
-	 * its next block. 0 for all other rows. */
+	 * the next block of that task. 0 for all other rows. */
 	uint32_t next[32];
 };
 

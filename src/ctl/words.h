@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0
  * Copyright 2026 The heddle authors */
 
-/* The part of the protocol (control.h) that is in host memory: the host's words, which give managed
- * launches their quotas, and the launches' reports. A word is a sequence number that the host
- * stores after new quotas. */
+/* The part of the protocol (control.h) that is in host memory: the control words, by which the host
+ * gives managed launches their quotas, and the launches' reports. A control word is a sequence
+ * number that the host stores after new quotas. */
 #ifndef HEDDLE_WORDS_H
 #define HEDDLE_WORDS_H
 
@@ -71,9 +71,9 @@ struct ctl_tenant {
 _Static_assert(sizeof(struct ctl_host) == 256 + CTL_MAX_SMS, "emitted as offsets");
 _Static_assert(sizeof(struct ctl_tenant) == 128 + CTL_MAX_SMS, "emitted as offsets");
 
-/* Stores new quotas, and then (with release) the word that the relay polls: the sequence number and
- * `same`. `to` and `word` are fields of one of the two structures above. No other thread may write
- * them at the same time. */
+/* Stores new quotas, and then (with release) the 64-bit control word that the relay polls: the
+ * sequence number and `same`. `to` and `word` are the fields `quota` and `word` of one of the two
+ * structures above. No other thread may write them at the same time. */
 static inline void ctl_tell(
 	uint8_t to[CTL_MAX_SMS], uint64_t *word, uint32_t seq, const uint8_t quota[CTL_MAX_SMS])
 {

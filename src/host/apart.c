@@ -25,7 +25,8 @@ static void *run_apart(void *arg)
 
 #ifdef SYS_close_range
 	/* This thread gets a descriptor table of its own, without the program's descriptors from 3
-	 * on. So no pipe of the program stays open here. */
+	 * on. So this thread keeps no pipe of the program open that the program closes
+	 * meanwhile. */
 	syscall(SYS_close_range, 3, ~0u, CLOSE_RANGE_UNSHARE);
 #endif
 	w->fn(w->arg);

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0
  * Copyright 2026 The heddle authors */
 
-/* Runs file operations inside a program's process, but with a separate descriptor table. The
- * program does not see the descriptors in that table. In a shared table, the program might close
- * them and reuse their numbers for its own files meanwhile. */
+/* Runs file operations inside a program's process, but with a separate descriptor table, which the
+ * program does not see. If heddle's descriptors were in the program's own table, the program might
+ * close them and reuse their numbers for its own files in the middle of a file operation. */
 #ifndef HEDDLE_DEV_APART_H
 #define HEDDLE_DEV_APART_H
 

@@ -107,8 +107,8 @@ static void reset_signals(void)
 	sigprocmask(SIG_SETMASK, &none, NULL);
 }
 
-/* Becomes the assembler process. Until execve it shares the memory of the waiting thread, as after
- * vfork, so it makes only system calls. */
+/* Becomes the assembler process. Until execve this process shares the memory of the thread that
+ * started it and waits for it, as after vfork. So it makes only system calls. */
 static int becomes_assembler(void *arg)
 {
 	const struct start *s = arg;
@@ -385,9 +385,9 @@ static void leave_it(struct assembler *a)
 	pthread_mutex_unlock(&a->lock);
 }
 
-/* Reads the reply to a request. Sets *ret_unbegun if the assembler did not begin this request:
- * another text crashed the assembler, or it cannot start on this system, or it was busy for too
- * long. */
+/* Reads the reply to a request. Sets *ret_unbegun if the assembler did not begin this request, for
+ * one of these reasons: another text crashed the assembler, the assembler cannot start on this
+ * system, or it was busy for too long. */
 static enum assembled answer_of(
 	struct assembler *a, const struct own_fd *pipe, double *ret_ms, bool *ret_unbegun)
 {
@@ -436,10 +436,10 @@ static enum assembled request_answer(struct assembler *a, CUdevice dev, struct r
 	return r;
 }
 
-/* Sends a request, and starts the assembler again if it ended before it began the request. If this
- * fails repeatedly although the assembler has started on this system before, the text is not
- * compiled in this process instead: another text has crashed the compiler, and this one could crash
- * it too. */
+/* Sends a request. Starts the assembler again if it ended before it began the request. If this
+ * fails repeatedly, and the assembler has started on this system before, the text is not compiled
+ * at all: another text has crashed the compiler, and this text could crash it too, so it is not
+ * compiled in the program's own process either. */
 static enum assembled ask_on(
 	struct assembler *a, CUdevice dev, struct request *request, double *ret_ms)
 {

@@ -1,11 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0
  * Copyright 2026 The heddle authors */
 
-/* Compiles PTX in a separate process (the assembler), for two reasons. First, the driver's compiler
- * may crash or hang, which must not affect the program. Second, a process must not call exit while
- * the driver compiles in it, because exit frees the compiler's data, and then the compiler crashes.
- * A library can be compiled without a context. The result is in the driver's cache on disk, from
- * which the program loads it (assembler.c, assembler_main.c). */
+/* Compiles PTX in a separate process (the assembler), for two reasons:
+ * - The driver's compiler may crash or hang, which must not affect the program.
+ * - A process must not call exit while the driver compiles in it, because exit frees the compiler's
+ *   data, and then the compiler crashes.
+ *
+ * The assembler compiles the PTX as a library of the driver API, which needs no context. The result
+ * is in the driver's cache on disk, from which the program loads it (assembler.c,
+ * assembler_main.c). */
 #ifndef HEDDLE_DEV_ASSEMBLER_H
 #define HEDDLE_DEV_ASSEMBLER_H
 
@@ -70,8 +73,9 @@ void assembler_limit(struct assembler *a, unsigned limit_s);
  * requests. */
 void assembler_finish(struct assembler *a);
 /* Waits until the text is compiled for dev. Any thread can call this, but not during a driver call.
- * `s` is the staged cache entry, or NULL; it is kept on success, and after ASSEMBLED_NOT it still
- * belongs to the caller. Stores the compile time in *ret_ms, unless ret_ms is NULL. */
+ * `s` is the temporary file of the cache for this text, or NULL. On success the file becomes
+ * permanent; after ASSEMBLED_NOT it still belongs to the caller. Stores the compile time in
+ * *ret_ms, unless ret_ms is NULL. */
 enum assembled assemble(struct assembler *a, CUdevice dev, const char *text, size_t len,
 	const struct staged *s, double *ret_ms);
 

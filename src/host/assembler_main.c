@@ -2,10 +2,13 @@
  * Copyright 2026 The heddle authors */
 
 /* usage: heddle-assembler DRIVER [SECONDS], with the program's socket as descriptor 3
- * (assembler.h). Compiles each request in a thread. Ends when it is idle for a while, or when the
- * program has ended and all requests are complete; their results serve the program's next start.
- * With SECONDS it compiles one request at a time, and the whole process ends if a request takes
- * longer, because there is no other way to leave the driver. */
+ * (assembler.h).
+ *
+ * Compiles each request in a thread. The process ends when it is idle for a while, or when the
+ * program has ended and all requests are complete. Requests are completed even then, because the
+ * program's next start can use their results. With SECONDS the process compiles one request at a
+ * time, and the whole process ends if a request takes longer than that, because there is no other
+ * way to leave the driver. */
 #include "dev/symbol.h"
 #include "host/assembler.h"
 #include "host/folder.h"
@@ -96,11 +99,11 @@ static void too_long(int sig)
 	_exit(0);
 }
 
-/* Makes sure that all assemblers of a user compile a text only once at a time. Otherwise a text on
- * which the compiler hangs would occupy one more processor after each start of a program. The lock
- * is on a file beside the result, and is released when this process ends. Returns -1 if there is
- * nothing to lock. Sets *ret_abandoned if the program ended while this waited for another
- * assembler. */
+/* Makes sure that at any time only one of a user's assemblers compiles a given text. Otherwise a
+ * text on which the compiler hangs would occupy one more processor after each start of a program.
+ * The lock is on a file beside the result, and is released when this process ends. Returns -1 if
+ * there is nothing to lock. Sets *ret_abandoned if the program ended while this function waited for
+ * another assembler. */
 static int text_lock(const struct staged *s, bool *ret_abandoned)
 {
 	char path[sizeof(s->path) + 8];

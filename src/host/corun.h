@@ -128,9 +128,9 @@ struct host_form {
 };
 void host_forms_free(const struct host_device *d, struct host_form **list);
 
-/* Measured times, taken from events. In a merged launch, the times of its kernels come from the
- * workers' clocks instead, and span the time from the claim of a kernel's first block to the end of
- * its last block. */
+/* Measured times, taken from events of the driver. For the single kernels of a merged launch, the
+ * times come from the workers' clocks instead, and span the time from the claim of the kernel's
+ * first block to the end of its last block. */
 struct host_times {
 	double ms; /* of all together */
 	struct {

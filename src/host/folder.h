@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0
  * Copyright 2026 The heddle authors */
 
-/* The folder with files for the program's next start. Files in it become code in this user's
- * programs. So a folder is valid only if it belongs to this user and no other user can write to it.
- * File names are resolved relative to the folder that was checked. */
+/* The folder of this user with files that heddle keeps for the program's next start, such as
+ * rewritten code. Files in it become code in this user's programs. So a folder is valid only if it
+ * belongs to this user and no other user can write to it. File names are resolved relative to the
+ * folder that was checked. */
 #ifndef HEDDLE_DEV_FOLDER_H
 #define HEDDLE_DEV_FOLDER_H
 

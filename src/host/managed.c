@@ -39,7 +39,8 @@ void dev_fill_args(const struct dev_shape *shape, const struct pass_kernel_info 
 		.yield_every = s->yield_every,
 	};
 	/* All blocks of this kernel may wait for each other, so no worker may exit before the last
-	 * block has begun. A worker exits when the quotas drop to 0, so they must not drop. */
+	 * block has begun. A worker exits when the quotas drop to 0. yield_every is the number of
+	 * tickets after which they drop; 0 means that they never do. */
 	if (info->rising_order && ret->total <= workers)
 		ret->yield_every = 0;
 	if (host)

@@ -2,8 +2,9 @@
  * Copyright 2026 The heddle authors */
 
 /* Runs merged launches one at a time, and waits for each. Between launches no worker uses the
- * control blocks. A kernel that is complete still takes part in the later launches of the other
- * kernels. Its workers see on entry that its generation is over, and do nothing for it. */
+ * control blocks. If blocks are left when a launch ends, another launch of the same kernels
+ * follows. A kernel that is already complete still takes part in this later launch. The workers see
+ * on entry that its generation is over, and do nothing for it. */
 #include "host/merged.h"
 
 #include <string.h>
@@ -22,8 +23,8 @@ static uint32_t gcd(uint32_t a, uint32_t b)
 
 /* Divides slots among kernels in proportion to their shares. Each kernel gets at least one slot, if
  * there are enough. Slots that are left after rounding go to the kernel that is furthest below its
- * share. If these minimums need more slots than there are, the kernel that is furthest above its
- * share gives slots back. */
+ * share. Kernels that are raised to one slot can make the sum larger than the number of slots; then
+ * the kernel that is furthest above its share gives slots back. */
 static void apportion_slots(const uint32_t *share, unsigned n, uint32_t slots, uint32_t *ret)
 {
 	uint64_t sum = 0;
@@ -94,9 +95,9 @@ static bool has_own(const struct dev_merging *how, unsigned k)
 }
 
 /* Reduces the number of workers in the merged launch, so that kernels with launches of their own
- * get space in proportion to their shares. Each other kernel keeps at least one worker, if there
- * are enough. CTL_APART does not need this: the merged launch starts with all workers, and those on
- * the SMs of other kernels exit. */
+ * get space in proportion to their shares. Each kernel without a launch of its own keeps at least
+ * one worker, if there are enough. CTL_APART does not need this: the merged launch starts with all
+ * workers, and those on the SMs of kernels with a launch of their own exit. */
 static void leave_room(
 	const struct dev_merging *how, unsigned n, uint32_t n_sms, struct dev_merge_plan *p)
 {
@@ -114,8 +115,8 @@ static void leave_room(
 }
 
 /* Computes each kernel's share, counted in workers (CTL_PARTITION), in workers on each SM
- * (CTL_MIXED), or in SMs (CTL_APART). A kernel with a launch of its own gets no share of the merged
- * launch, except with CTL_APART, where it gets SMs. */
+ * (CTL_MIXED), or in SMs (CTL_APART). A kernel with a launch of its own has no share of the merged
+ * launch, because its own workers serve it. With CTL_APART it still gets its SMs. */
 static void divide_workers(const struct dev_merging *how, unsigned n, uint32_t n_sms,
 	const struct dev_merge_plan *p, uint32_t *ret_count)
 {
@@ -190,9 +191,10 @@ static void plan_own(const struct dev_merging *how, const struct dev_merge_part 
 }
 
 /* Finds the kernels whose blocks may wait for each other and would all be on the device at once in
- * a separate launch. A worker that runs such a block may not finish until the last of these blocks
- * has begun. With stealing, a worker does not exit while such blocks are left, so it is enough to
- * have as many workers as such blocks. */
+ * a separate launch. A worker that runs a block of such a kernel may not finish it until the last
+ * block of that kernel has begun. So all blocks of these kernels together need as many workers, or
+ * this returns DEV_MERGE_TOO_FEW. With stealing that many workers are enough, because no worker
+ * exits while such blocks are left. */
 static enum dev_merge_status plan_together(const struct dev_merging *how,
 	const struct pass_merged *form, unsigned n, const struct dev_merge_shape *shapes,
 	struct dev_merge_plan *p, unsigned *ret_which, uint64_t *ret_blocks)
@@ -336,9 +338,10 @@ static void fill_inverse(struct ctl_args *args)
 	args->inverse[1] = inverse_of(args->grid[1]);
 }
 
-/* Computes how many blocks each claim takes. Workers run neighbouring blocks at the same time, as
- * in a separate launch, so that their memory accesses are close as well. Towards the end of the
- * grid the claims shrink; at most half of the blocks are in shrunk claims. */
+/* Computes how many blocks each claim has. At the beginning, workers that run at the same time have
+ * neighbouring blocks, as in a separate launch, so that their memory accesses are close as well.
+ * Towards the end of the grid the claims shrink; at most half of the blocks are in shrunk
+ * claims. */
 static void count_claims(uint32_t workers, struct ctl_args *args)
 {
 	unsigned s = 31 - (unsigned)__builtin_clz(workers), c = 0;
@@ -558,10 +561,10 @@ static CUresult add_times(const struct cu_api *cu, unsigned n, const struct dev_
 	return r;
 }
 
-/* Returns how many launches in a row are allowed to run no block. With these two orders, a worker's
- * SM, or its number there, decides which kernel the worker serves, and the hardware chooses the SM.
- * If other programs occupy all SMs of the kernel that is left, a launch gets no worker for this
- * kernel, and runs no block. */
+/* Returns how many launches in a row are allowed to run no block. With CTL_MIXED and CTL_APART, the
+ * worker's SM (CTL_APART), or the worker's number on that SM (CTL_MIXED), decides which kernel the
+ * worker serves, and the hardware chooses the SM. If other programs occupy all SMs of the kernel
+ * that is left, a launch gets no worker for this kernel, and runs no block. */
 static unsigned empty_launches_allowed(const struct dev_merging *how)
 {
 	return how->order == CTL_MIXED || how->order == CTL_APART ? 8 : 0;

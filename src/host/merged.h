@@ -73,11 +73,12 @@ enum dev_merge_status {
 	/* Blocks of kernel *ret_which may all wait for each other. All of them are on the device at
 	 * once only with stealing and in a single launch. */
 	DEV_MERGE_ORDER,
-	/* Blocks of kernel *ret_which may all wait for each other, and together with those of other
-	 * such kernels there are more blocks than workers. */
+	/* The blocks of kernel *ret_which may all wait for each other, and there may be more such
+	 * kernels. All their blocks together are more than the workers. */
 	DEV_MERGE_TOO_FEW,
-	/* CTL_APART with help: kernel *ret_which has a launch of its own, so only its own workers
-	 * run on its SMs, and these serve no other kernel */
+	/* CTL_APART with CTL_HELP, which lets workers serve other kernels after their own: kernel
+	 * *ret_which has a launch of its own, so only the workers of that launch run on its SMs,
+	 * and those serve no other kernel */
 	DEV_MERGE_NO_HELP,
 };
 
@@ -124,8 +125,9 @@ struct dev_merged_stats {
 
 /* Runs the merged form `all` (made by pass_merge) until all its kernels are complete. Also runs the
  * forms in `own`, each of a single kernel, as planned. Fills in the rest of the parameters. Returns
- * a driver error, or CUDA_ERROR_UNKNOWN if a whole launch ran no block. If a worker's SM decides
- * which kernel it serves, a few such launches in a row are allowed before that error. */
+ * a driver error, or CUDA_ERROR_UNKNOWN if a whole launch ran no block. With CTL_MIXED and
+ * CTL_APART, in which a worker's SM or its number there decides which kernel the worker serves, a
+ * few such launches in a row are allowed before that error. */
 CUresult dev_merged_run(const struct cu_api *cu, const struct dev_merge_part *all,
 	const struct dev_merge_part *own, unsigned n, const struct dev_merge_shape *shapes,
 	const struct dev_merging *how, const struct dev_merge_plan *plan, struct dev_merged *io,

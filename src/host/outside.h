@@ -34,8 +34,8 @@ int pass_leave_outside(
  * it after all other changes of the module. Returns 0 or -ENOMEM. */
 int pass_leave_const(struct ptx_module *m);
 /* Turns loads that assume read-only memory (.nc) into ordinary loads. This is for the kernel of a
- * pool of tasks: it stays on the GPU while others write the memory that its tasks read. Run it
- * after pass_leave_const. Returns 0 or -ENOMEM. */
+ * pool of tasks: this kernel stays on the GPU while the host and other kernels write the memory
+ * that its tasks read. Run it after pass_leave_const. Returns 0 or -ENOMEM. */
 int pass_leave_nc(struct ptx_module *m);
 
 #endif

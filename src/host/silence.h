@@ -2,9 +2,12 @@
  * Copyright 2026 The heddle authors */
 
 /* Detects a daemon that is stuck but keeps its socket open. A running daemon changes a heartbeat in
- * the page (wire_page.alive_ms), and a stuck one does not. Time without a change counts only while
- * a thread waits for heddled, because an idle daemon does not write. It also counts only between
- * regular checks: if the machine ran neither process for a while, that is not the daemon's fault.
+ * the page (wire_page.alive_ms), and a stuck one does not. Time without a change of the heartbeat
+ * counts only under two conditions:
+ * - A thread waits for heddled, because an idle daemon does not write.
+ * - The time lies between checks that came regularly. If the machine ran neither process for a
+ *   while, that is not the daemon's fault.
+ *
  * These functions read no clock. */
 #ifndef HEDDLE_HOST_SILENCE_H
 #define HEDDLE_HOST_SILENCE_H

@@ -214,8 +214,9 @@ static const char *parse_word(
 		word);
 }
 
-/* Parses the words of a strategy. The first word has lost its "=N:N..." part, which is in `shares`
- * (NULL if there was none). */
+/* Parses the words of a strategy, such as "merge", "partition=3:1" and "help". If the first word
+ * was of the form "green=3:1", the caller has removed the part from "=" on, and `shares` has its
+ * numbers; otherwise `shares` is NULL. */
 static const char *parse_words(struct arena *a, char (*word)[128], int words, const char *shares,
 	unsigned n, enum dev_how *ret_how, struct dev_merging *ret_m)
 {

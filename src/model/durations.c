@@ -2,18 +2,22 @@
  * Copyright 2026 The heddle authors */
 
 /* Predicts durations of launches. For a known shape, the prediction is the moving mean of its
- * launches. For another shape, it comes from the kernel's ridge regression. The regression uses
- * logarithms of the time and of the features, because times are products of powers of sizes, and
- * the relative error matters. Over eight kernels the mean error was 4.5 %. It was 31 % with raw
- * features and times, 16 % if the relative error was minimized, and 9 % with products of features.
- * One feature is not in FLEP: the number of blocks that the busiest SM runs (the grid's blocks
- * divided by the number of SMs, rounded up). Times rise in steps with it, and without it the error
- * was 8.6 %.
+ * launches. For another shape, the prediction comes from the kernel's ridge regression.
  *
- * The regression fits the time divided by this number of blocks. So its penalty pulls towards times
- * that are proportional to this number, and one launch is enough for a first guess. After five
- * launches the error was 17 %; it was 25 % with a penalty that pulls towards times proportional to
- * all blocks. */
+ * The regression uses logarithms of the time and of the features, because times are products of
+ * powers of sizes, and the relative error matters. One feature is not in FLEP: the number of blocks
+ * that the busiest SM runs (the grid's blocks divided by the number of SMs, rounded up), because
+ * times rise in steps with this number. The mean error over eight kernels:
+ * - as implemented: 4.5 %
+ * - without that feature: 8.6 %
+ * - with products of features: 9 %
+ * - if the relative error is minimized: 16 %
+ * - with raw features and times: 31 %
+ *
+ * The regression fits the time divided by the number of blocks of the busiest SM. So its penalty
+ * pulls towards times that are proportional to this number, and one launch is enough for a first
+ * guess. After five launches the error was 17 %; it was 25 % with a penalty that pulls towards
+ * times proportional to all blocks. */
 #include "model/durations.h"
 #include "sched/pair.h"
 
@@ -127,8 +131,8 @@ static struct entry *entry_to_leave(const struct durations *d, uint32_t uid)
 	return n >= DURATION_KERNELS / 4 ? own : d->oldest;
 }
 
-/* Makes an entry and adds it to its hash bucket. The caller puts it into the list of entries by
- * last use. Returns NULL if memory is exhausted. */
+/* Makes an entry and adds it to its hash bucket. The caller puts it into the list that orders
+ * entries by their last use. Returns NULL if memory is exhausted. */
 static struct entry *entry_make(struct durations *d, uint64_t number, uint32_t uid)
 {
 	struct entry *e;
@@ -284,19 +288,21 @@ static void note_error(struct duration_errors *e, uint64_t predicted_ns, uint64_
 	e->n += e->n < DURATION_ERRORS;
 }
 
-/* Returns true if a launch of this shape teaches the regression. Repeated launches of one shape do
- * so less and less often, because otherwise the regression would forget other shapes. */
+/* Returns true if the regression should learn from this launch of the shape. After the first MOVING
+ * launches of a shape, it learns only from those whose number is a power of two, because otherwise
+ * it would forget other shapes. */
 static bool teaches_regression(const struct duration_shape *at)
 {
 	return at->n <= MOVING || (at->n & (at->n - 1)) == 0;
 }
 
-/* Returns the duration to learn from a launch, or 0 for none. Two kinds of launches are outliers:
- * - A preempted launch takes longer than alone. After MOVING launches it counts only if it was
- *   faster than the known duration, or over twice as slow: then the kernel does other work than
- *   before.
- * - An undisturbed launch sometimes takes twice its usual time, for example the first of a process.
- *   So any duration is limited to 1.5 times the known one. */
+/* Returns the duration to learn from a launch, or 0 if the launch must not be learned. Two kinds of
+ * launches are outliers:
+ * - A preempted launch takes longer than alone. Once MOVING launches are known, a preempted launch
+ *   counts only if it was faster than the known duration, or over twice as slow: in the second case
+ *   the kernel does other work than before.
+ * - An undisturbed launch sometimes takes twice its usual time, for example the first launch of a
+ *   process. So any duration is limited to 1.5 times the known one. */
 static uint64_t learned_duration(const struct duration_shape *at, uint64_t ran_ns, bool disturbed)
 {
 	uint64_t known = at->moving_ns, most = known + MAX(known / 2, SLACK_NS);

@@ -82,9 +82,9 @@ void durations_claim(struct durations *d, uint64_t number, uint32_t blocks);
 /* Returns the kernel's record, or NULL if there is none. It is valid until the next call of any
  * function here. */
 const struct duration_kernel *durations_find(const struct durations *d, uint64_t number);
-/* Adds a record from a file. Does nothing if the table has a record of this kernel with at least as
- * many launches, or if it has none of this kernel and is full. Returns -EINVAL if the record is not
- * valid, or -ENOMEM. */
+/* Adds a record from a file. Does nothing if the table already has a record of this kernel with at
+ * least as many launches, or if it is full and has no record of this kernel. Returns -EINVAL if the
+ * record is not valid, or -ENOMEM. */
 int durations_restore(struct durations *d, const struct duration_kernel *k);
 /* Copies up to max records that have changed since they were last copied, the least recently used
  * first. Returns their number. */

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0
  * Copyright 2026 The heddle authors */
 
-/* Writes a kernel's row of table `kernel` and its rows of table `shape` together. Values that only
- * heddled uses are stored as bytes in memory format, because a file stays on its machine. When a
- * record is read, it is checked as a whole (duration_is_sane). Unsigned 64-bit numbers are stored
- * as SQLite's signed ones. */
+/* Writes a kernel's row of table `kernel` and the kernel's rows of table `shape` together. Values
+ * that only heddled uses are stored as bytes in memory format, which is possible because a file
+ * stays on its machine. When a record is read, it is checked as a whole (duration_is_sane).
+ * Unsigned 64-bit numbers are stored as SQLite's signed ones. */
 #include "model/kept.h"
 
 #include "model/plain.h"
@@ -295,8 +295,8 @@ int kept_each(struct model_store *s, uint32_t uid, durations_fn *fn, void *user)
 
 /* ---- curves alone ---- */
 
-/* Reads the kernel's curve; it is empty if there is no row, or an invalid one. Returns 1 if there
- * is a row, 0 if there is none, or -EIO. */
+/* Reads the kernel's curve from its row. The curve is empty if there is no row, or if the curve in
+ * the row is not valid. Returns 1 if there is a row, 0 if there is none, or -EIO. */
 static int find_curve(
 	struct model_store *s, const struct duration_kernel *k, struct duration_kernel *ret)
 {

@@ -20,9 +20,9 @@ int kept_default_path(char *buf, size_t size);
 /* Writes these records in one transaction, and deletes the oldest records beyond the limits.
  * Returns the same errors as model_store_open. */
 int kept_put(struct model_store *s, const struct duration_kernel *k, unsigned n);
-/* Sets points of these kernels' curves in one transaction: those for which k[i].curve_n is not 0.
- * Other points and the rest of the records do not change; a new kernel gets a record with its name
- * and curve. Returns the same errors as model_store_open. */
+/* For each kernel k[i] whose curve_n is not 0, sets that curve's points in the store, all in one
+ * transaction. Other points and the rest of the records do not change; a new kernel gets a record
+ * with its name and curve. Returns the same errors as model_store_open. */
 int kept_put_curves(struct model_store *s, const struct duration_kernel *k, unsigned n);
 /* Creates the file and its folders if necessary, and makes it accessible only to its owner. Returns
  * 0 or a negative errno. */

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  * Copyright 2026 The heddle authors */
 
-/* Converts records of kernels to messages. heddled sends them in reply to a request for records,
- * and the tool makes them from a store while no heddled runs. */
+/* Converts records of kernels to messages. heddled sends these messages in reply to a request for
+ * records. While no heddled runs, the command `heddle` makes the same messages from a store. */
 #ifndef HEDDLE_MODEL_ROWS_H
 #define HEDDLE_MODEL_ROWS_H
 

@@ -1,15 +1,20 @@
 /* SPDX-License-Identifier: Apache-2.0
  * Copyright 2026 The heddle authors */
 
-/* The store is one file with four tables: sets of kernels, by the digest of their description; the
- * strategies with which each set was run; kernels by user and device; and the shapes of their
- * launches (kept.c). user_version is the version of the layout. A file with a later version is not
- * changed; a file with an earlier version is updated by its first writer. `heddle tune` and heddled
- * use separate files with the same layout.
+/* The store is one file with four tables:
+ * - sets of kernels, by the digest of their description
+ * - the strategies with which each set was run
+ * - kernels, by user and device
+ * - the shapes of these kernels' launches (kept.c)
  *
- * The file uses a rollback journal, not a write-ahead log. To switch a file to the latter needs
- * exclusive access, and fails at once if there is another writer. After a writer was killed, the
- * next reader rolls back its transaction, so readers open the file for writing as well. */
+ * user_version is the version of the layout. A file with a later version is not changed; a file
+ * with an earlier version is updated by its first writer. `heddle tune` and heddled use separate
+ * files with the same layout.
+ *
+ * The file uses a rollback journal, not a write-ahead log, because to switch a file to a
+ * write-ahead log needs exclusive access and fails at once if there is another writer. After a
+ * writer was killed, the next reader rolls back the writer's transaction, so readers open the file
+ * for writing as well. */
 #include "model/store.h"
 
 #include "model/plain.h"

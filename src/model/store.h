@@ -3,8 +3,8 @@
 
 /* Measurements that outlive the process: the times of sets of kernels with each strategy that was
  * tried, and heddled's records of kernels (kept.h). The store is an SQLite file, which stays intact
- * if a writer is killed or the disk is full. Any number of processes can read. Only one can write
- * at a time, and others wait up to five seconds. A store is not thread safe. */
+ * if a writer is killed or the disk is full. Any number of processes can read. Only one process can
+ * write at a time; other writers wait up to five seconds. A store is not thread safe. */
 #ifndef HEDDLE_MODEL_STORE_H
 #define HEDDLE_MODEL_STORE_H
 
@@ -25,12 +25,14 @@ int model_store_open(const char *path, bool write, struct model_store **ret);
 void model_store_close(struct model_store *s);
 const char *model_store_why(void);
 
-/* A set of kernels, their launches, and the device. The order of the kernels matters. */
+/* One kernel and its launch, as a part of a set (struct model_together). */
 struct model_kernel {
 	/* SHA-256 of the kernel's code and of all code that it calls or refers to */
 	uint8_t digest[32];
 	uint32_t grid[3], block[3], shared_bytes;
 };
+/* A set of kernels that run together, their launches, and the device. The order of the kernels
+ * matters. */
 struct model_together {
 	const char *device, *driver; /* as the driver reports them */
 	const struct model_kernel *kernels;

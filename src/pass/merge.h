@@ -3,10 +3,10 @@
 
 /* Runs several kernels as one launch (KernelMerge, section 2): a worker can run blocks of any of
  * the kernels. Each kernel keeps its own arguments and control block (control.h). A kernel's
- * tickets, finished blocks, quotas and gate are the same as if the kernel ran alone. (The gate is a
- * value in device memory; later work of the kernel's stream waits for it.) Exceptions are launches
- * with the flags CTL_UNSTEERED or CTL_BY_CLAIMS (args.h). So code that counts or steers a kernel's
- * blocks is the same for merged kernels. */
+ * tickets, finished blocks, quotas and gate are the same as if the kernel ran alone, so code that
+ * counts or steers a kernel's blocks is the same for merged kernels. (The gate is a value in device
+ * memory; later work of the kernel's stream waits for it.) This does not hold for launches with the
+ * flag CTL_UNSTEERED or CTL_BY_CLAIMS (args.h). */
 #ifndef HEDDLE_MERGE_H
 #define HEDDLE_MERGE_H
 
@@ -23,8 +23,9 @@ struct pass_kernel {
 	uint32_t dynamic_bytes; /* dynamic shared memory of its launch; part of the form */
 	uint32_t grid[3];       /* harness.h; else not looked at */
 	/* number of the kernel's blocks that fit on an SM when it runs alone; 0: unknown. If the
-	 * number is known for all kernels, the pass limits the registers of a worker. An SM then
-	 * holds as many threads of workers as it holds of the kernel with the lowest occupancy */
+	 * number is known for all kernels, the pass limits the registers of a worker. The limit is
+	 * such that an SM holds as many threads of workers as threads of the kernel that alone has
+	 * the fewest threads on an SM */
 	uint32_t fits;
 	const char *file; /* that the module is from, for messages; NULL: not known */
 };

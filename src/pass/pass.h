@@ -41,11 +41,14 @@ struct pass_kernel_info {
 	uint32_t param_bytes; /* of the whole buffer, ctl_args included */
 	uint32_t n_params;    /* the kernel's own */
 	uint32_t added_static_shared_bytes;
-	/* True if blocks of the kernel may wait for other blocks. If they wait only for blocks with
-	 * lower numbers, a host must set chunk to 1 and allow no early claims (CTL_PULL_AHEAD). The
-	 * pass cannot rule out that they wait for blocks with higher numbers. So a grid that fits
-	 * on the device at once must run there completely or not at all: no relay warp may take the
-	 * resources of a block, and no quota may stop workers before every block is claimed. */
+	/* True if blocks of the kernel may wait for other blocks. A host must then ensure two
+	 * things:
+	 * - If blocks wait only for blocks with lower numbers: it sets chunk to 1 and allows no
+	 *   early claims (CTL_PULL_AHEAD).
+	 * - The pass cannot rule out that blocks wait for blocks with higher numbers. So a grid
+	 *   that fits on the device at once must run there completely or not at all: no relay warp
+	 *   may take the resources of a block, and no quota may stop workers before every block is
+	 *   claimed. */
 	bool rising_order;
 	/* True if the kernel has no barriers and no shared memory, so that warps of a block may run
 	 * ahead of each other. */

@@ -139,9 +139,9 @@ static int look_at_input(const struct pass_row *row, const struct pass_request *
  * which lanes do not reconverge.
  *
  * Does nothing for passes without PASS_IS_VERIFIED, because the verifier does not support
- * parameters in memory, or blocks that are only part of a launch. Tests check the results of these
- * passes: verify_tool checks preemptible forms. The form that `virtual` makes is for tests only,
- * and they compare what it computes. */
+ * parameters in memory, or blocks that are only part of a launch. Tests check what these passes
+ * write instead: verify_tool checks preemptible forms, and other tests check what the form that
+ * `virtual` makes computes (this form is for tests only). */
 static int verify(const struct pass_row *row, const struct pass_request *rq,
 	const struct pass_form *form, const struct ptx_func *f, const struct pass_record *record,
 	struct diag_list *diags)

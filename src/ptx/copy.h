@@ -48,8 +48,9 @@ uint32_t ptx_new_tag(struct ptx_module *m);
  * it cannot be mistaken for a member of a register family ("%r" + "12"). */
 const struct ptx_name *ptx_tagged_name(
 	struct ptx_module *m, uint32_t tag, const struct ptx_sym *sym);
-/* Gives one register of a variable family such as ".local .b32 x<3>" its own declaration, because
- * only the family has one so far. Returns -ENOTSUP if its type has no name. */
+/* Gives one variable of a family (the declaration ".local .b32 x<3>" makes the family x0, x1, x2) a
+ * declaration of its own, because until now only the family has one. Returns -ENOTSUP if the
+ * variable's type has no name. */
 int ptx_own_decl(struct ptx_module *m, struct ptx_sym *sym);
 
 /* ---- edit.c ---- */
@@ -85,8 +86,8 @@ int ptx_walk_begin(struct ptx_walk *w, struct ptx_module *m, const struct ptx_fu
 int ptx_walk_step(struct ptx_walk *w, const struct ptx_stmt *s);
 void ptx_walk_end(struct ptx_walk *w);
 /* Calls fn for each statement of f whose text can contain names: an instruction with operands
- * stored as text, an initializer, or a list of branch or call targets with such operands. During
- * the call names resolve as they do at that statement. The walk stops at the first error. */
+ * stored as text, an initializer, or a list of branch or call targets with operands stored as text.
+ * While fn runs, names resolve as they do at that statement. The walk stops at the first error. */
 typedef int ptx_text_fn(void *user, struct ptx_stmt *s);
 int ptx_walk_texts(struct ptx_module *m, const struct ptx_func *f, ptx_text_fn *fn, void *user);
 

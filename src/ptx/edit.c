@@ -3,9 +3,9 @@
 
 /* Finds objects in a module, visits registers and operands, and parses new code from text.
  *
- * After ptx_append the function's outermost scope stays open in the name table until another
- * function needs the table. So a pass that appends many snippets opens it only once. A brace that
- * one snippet leaves open stays open for the next snippet. */
+ * After ptx_append, the name table keeps the function's outermost scope open until another function
+ * needs the table. So for a pass that appends many snippets to one function, this scope is opened
+ * only once. A brace that one snippet leaves open stays open for the next snippet. */
 #include "ptx/copy.h"
 #include "ptx/graft.h"
 #include "ptx/lex.h"
@@ -83,8 +83,8 @@ static void visit_one(const struct visit *v, const struct ptx_opd *o, int role)
 {
 	switch (o->kind) {
 	case PTX_OPD_REG:
-		/* A write to one component or sub-word also counts as a use, because the rest of
-		 * the register keeps its value. */
+		/* A write to one component of a register, or to a part of its bits, also counts as
+		 * a use, because the rest of the register keeps its value. */
 		if (role & PTX_DEF && o->selector)
 			role |= PTX_USE;
 		v->fn(v->user, o->reg, (enum ptx_role)role, o);
@@ -245,9 +245,9 @@ int ptx_raise_version(struct ptx_module *m, unsigned version)
 	return 0;
 }
 
-/* Returns the ISA version (62 is 6.2) that an instruction of added code needs. Of the operations
- * that passes add, only those below need more than 6.0, the first version with sm_70. A later
- * version removes nothing that an earlier one has, so raising .version is safe. */
+/* Returns the ISA version (62 is 6.2) that an instruction of added code needs. Among the operations
+ * that passes add, only nanosleep and activemask need more than 6.0, the first version with sm_70.
+ * A later version removes nothing that an earlier one has, so raising .version is safe. */
 static unsigned version_of(enum ptx_op op)
 {
 	return op == PTX_OP_nanosleep ? 63 : op == PTX_OP_activemask ? 62 : 60;

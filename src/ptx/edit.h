@@ -2,8 +2,9 @@
  * Copyright 2026 The heddle authors */
 
 /* Finds objects in a module and writes new code; all passes use these functions. A pass writes new
- * code as PTX text, which is parsed in the function's scope, so the pass reads like the code that
- * it generates. Names that begin with "%hd_", "$hd_" or "hd_" are reserved for added code. */
+ * code as PTX text, so the pass's source looks like the code that it generates. The text is parsed
+ * in the scope of the function that receives it. Names that begin with "%hd_", "$hd_" or "hd_" are
+ * reserved for added code. */
 #ifndef HEDDLE_PTX_EDIT_H
 #define HEDDLE_PTX_EDIT_H
 
@@ -78,9 +79,9 @@ void ptx_lines_behind(ptx_lines *io_lines, const ptx_lines *before);
 /* ---- defs and uses ---- */
 enum ptx_role { PTX_USE = 1, PTX_DEF = 2 };
 typedef void ptx_reg_fn(void *user, uint32_t reg, enum ptx_role role, const struct ptx_opd *opd);
-/* Calls fn for each register that an instruction reads or writes, the guard first. The base
- * register of an address counts as a use. The first operand of an unknown instruction counts as
- * both read and written. */
+/* Calls fn for each register that an instruction reads or writes, and for the register of the guard
+ * first. The base register of an address counts as read. The first operand of an unknown
+ * instruction counts as both read and written. */
 void ptx_visit_regs(const struct ptx_func *f, const struct ptx_stmt *s, ptx_reg_fn *fn, void *user);
 /* Calls fn for each operand of s in order, including nested operands; fn can change them. */
 typedef void ptx_opd_fn(void *user, struct ptx_opd *opd);

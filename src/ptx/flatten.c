@@ -3,10 +3,11 @@
 
 /* Removes inner scopes: their declarations move to the function's head, under names that nothing
  * else uses. Inline assembly creates thousands of scopes, so every step takes linear time:
- * - classify each scope (does it have to keep its braces?)
- * - choose new names for its declarations
- * - translate statements that are text while the old names still resolve
- * - write the new body
+ * - Classify each scope: must it keep its braces?
+ * - Choose new names for the declarations of scopes that lose their braces.
+ * - Put the new names into statements that are stored as text. This happens during a walk in which
+ *   the old names in the text can still be looked up.
+ * - Write the new body.
  *
  * ptx_validate checks the result. If it reports an error, all changes are undone. */
 #include "ptx/copy.h"

@@ -68,8 +68,9 @@ static int take_regs(struct ptx_graft *g)
 			if (!VEC_PUSH(&g->undeclared, to))
 				return -ENOMEM;
 		}
-		/* This can move the registers of both functions, because they can be the same
-		 * function. */
+		/* ptx_declare_regs can move the target's array of registers in memory. If source
+		 * and target are the same function, this is also the array that the loop reads. So
+		 * the loop keeps no pointer into the array. */
 		r = ptx_declare_regs(g->m, g->target, to);
 		if (r == 0)
 			r = ptx_add_symbol(g->m, g->target, to);

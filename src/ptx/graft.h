@@ -42,11 +42,13 @@
 int ptx_import(struct ptx_module *into, const struct ptx_module *from, const char *entry,
 	const char *prefix, struct diag_list *diags, struct ptx_func **ret);
 
-/* Removes f's inner scopes. Declarations move to the front. Those of inner scopes, and labels
- * there, get fresh names. Other statements keep their order, and registers keep their numbers.
- * Braces remain only around call sequences: straight-line code (no label, branch or inner brace)
- * that declares .param variables for its call. A pass that moves statements must keep a call
- * sequence together.
+/* Removes f's inner scopes:
+ * - All declarations move to the front of the body.
+ * - Declarations and labels of inner scopes get new names.
+ * - Other statements keep their order, and registers keep their numbers.
+ * - Braces remain only around call sequences: straight-line code (no label, branch or inner brace)
+ *   that declares .param variables for its call. A pass that moves statements must keep a call
+ *   sequence together.
  *
  * Returns 0, or leaves f unchanged and returns:
  * - -EINVAL if braces do not match or a name would change its meaning; diags explains it
@@ -75,10 +77,11 @@ int ptx_graft_new(struct ptx_module *m, struct ptx_func *target, const struct pt
 void ptx_graft_free(struct ptx_graft *g);
 
 /* Returns a deep copy of statement s of the source (the copied function), with all names translated
- * to the target (the receiving function). The caller inserts it into the target's body. Line and
- * column stay those of the source. Insert each declaration, label and .branchtargets only once. A
- * source parameter that was not mapped stays the source's; ptx_validate then reports an error,
- * unless source and target are the same. */
+ * to the target (the receiving function). The caller inserts the copy into the target's body. Line
+ * and column stay those of the source. Insert the copy of each declaration, label and
+ * .branchtargets only once. A parameter of the source that was not mapped stays a name of the
+ * source's parameter; ptx_validate then reports an error, unless source and target are the same
+ * function. */
 struct ptx_stmt ptx_graft_stmt(struct ptx_graft *g, const struct ptx_stmt *s);
 /* PTX_NO_REG stays so. */
 uint32_t ptx_graft_reg(const struct ptx_graft *g, uint32_t source_reg);
@@ -125,11 +128,11 @@ uint32_t ptx_bounds_threads(const struct ptx_bounds *b);
 int ptx_bounds_set(struct ptx_module *m, struct ptx_func *f, const struct ptx_bounds *b);
 /* Lowers .maxnreg to max, or adds it if f has none. The other directives stay as written. */
 int ptx_bounds_lower_maxnreg(struct ptx_module *m, struct ptx_func *f, uint32_t max);
-/* Adds a register limit (.maxnreg) if f has no limit: the greatest with which its largest block can
- * be launched. Without a limit ptxas 12.8 to 13.3 choose one themselves, and can then recompute
- * values from registers that they have already overwritten. This was seen on an H100 with driver
- * 580, in the preemptible form of kernels/sort.cu built by clang. With any limit the same form is
- * correct. */
+/* Adds a register limit (.maxnreg) if f has no limit. The new limit is the greatest with which f's
+ * largest block can be launched. The reason is a bug of ptxas 12.8 to 13.3: without a limit these
+ * versions choose one themselves, and can then compute values again from registers that are already
+ * overwritten. This was seen on an H100 with driver 580, in the preemptible form of kernels/sort.cu
+ * built by clang. With any limit the same form is correct. */
 int ptx_bounds_state_registers(struct ptx_module *m, struct ptx_func *f);
 /* Returns f's directive that launches its blocks in clusters, or NULL if f has none. */
 const char *ptx_bounds_cluster(const struct ptx_func *f);

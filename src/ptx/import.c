@@ -157,8 +157,10 @@ static bool is_linked(const struct ptx_sym *sym)
 	       (sym->kind == PTX_SYM_FUNC && !sym->func->has_body);
 }
 
-/* Shares an .extern symbol with the target module, if that module has a matching symbol of this
- * name. Another module defines an .extern symbol, and this can be the target module. */
+/* Maps an .extern symbol to the target module's symbol of the same name, if there is one, so that
+ * both modules use one object. Some other module defines the object of an .extern symbol; here the
+ * target module may be that module. Returns -ENOTSUP if the target's symbol of this name has
+ * another type or size, or is private to the target module. */
 static int share_extern(struct import *im, struct import_sym *g)
 {
 	const struct ptx_sym *there = global_of(im->into, g->sym->name);
@@ -185,9 +187,10 @@ static struct ptx_sym *dynamic_shared(const struct ptx_module *m)
 	return NULL;
 }
 
-/* Maps the dynamic shared array of the imported module to the target module's array. If something
- * else inside the imported functions uses the target's name, the imported array keeps its own name.
- * This is correct too, because both names mean the same memory. */
+/* Maps the dynamic shared array of the imported module to the target module's array. If another
+ * object inside the imported functions has the name of the target's array, that name would mean
+ * this object there. Then the imported array keeps its own name. This is correct too, because both
+ * arrays mean the same memory. */
 static int share_dynamic(struct import *im)
 {
 	const struct ptx_sym *one = dynamic_shared(im->into), *here;
@@ -532,8 +535,8 @@ static int to_front(struct ptx_module *m, size_t from, size_t n)
 	return 0;
 }
 
-/* Raises the target module's .version to the later of both, and sets its .target to the joined one
- * (see check_targets). */
+/* Raises the target module's .version to the later one of the two modules' versions, and sets its
+ * .target to the one for which the code of both modules can be assembled (see check_targets). */
 static int raise_module(struct import *im)
 {
 	const struct ptx_module *own = im->own;

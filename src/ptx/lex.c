@@ -196,10 +196,10 @@ static void refuse_zero(struct ptx_parser *p, const char *at)
 			"a zero byte stands in this text");
 }
 
-/* Copies text, and replaces each comment and each run of white space by one blank, or by a line
- * break if it contains one. If a '#' is not the first character of its line, it is never made the
- * first one in the copy. Otherwise the parser, which reads the copy again, would skip its line as a
- * preprocessor line. */
+/* Copies text. Replaces each run of comments and white space by one blank, or by a line break if
+ * the run contains a line break. A '#' that is not the first character of its line must not become
+ * the first one in the copy, because the parser, which reads the copy again, would then skip the
+ * line as a preprocessor line. So before a '#' the run always becomes a blank. */
 const char *ptx_clean_text(struct ptx_parser *p, const char *from, const char *to)
 {
 	struct ptx_parser q = {

@@ -90,9 +90,9 @@ static inline bool ptx_word_is(const char *s, const char *word)
 	return !ch_is(*s, CH_ID);
 }
 
-/* Reads a register at s that belongs to a family ("%r12") or has a short name without digits
- * ("%SP"), like nearly all registers. Returns the end of its name, or NULL if it is no such
- * register. In that case ptx_find_reg has to look it up. */
+/* Reads a register at s, if it belongs to a family ("%r12") or has a short name without digits
+ * ("%SP"); nearly all registers do. Returns the end of its name. Returns NULL if there is no such
+ * register at s; then ptx_find_reg has to look up the name. */
 static inline const char *ptx_family_reg(
 	const struct ptx_scope *sc, const char *s, uint32_t *ret_reg)
 {

@@ -19,8 +19,8 @@ struct ptx_name {
 	struct ptx_sym *local;  /* innermost meaning inside the function being read */
 	struct ptx_sym *global; /* meaning at module level */
 	struct ptx_sym *family; /* innermost register family with this prefix */
-	/* true if a single register has a name that consists of this name and digits, so lookups
-	 * try single registers too */
+	/* true if a single register has a name that consists of this name and digits ("%r7" beside
+	 * the family "%r"). Lookups then try single registers too, not only the family. */
 	bool has_singles;
 	uint8_t number;  /* enum ptx_number_kind; value is read once per distinct text */
 	uint8_t special; /* enum ptx_special + 1; 0: not looked up yet */
@@ -38,7 +38,8 @@ struct ptx_undo {
 };
 
 /* One slot of a small hash table of register prefixes ("%rd") and of single registers without
- * digits ("%SP"). These names are few and short, so their characters are the key. */
+ * digits ("%SP"). Nearly all such names have at most PTX_PREFIX_MAX characters, so the characters
+ * themselves are the 64-bit key of the slot. */
 struct ptx_prefix_slot {
 	uint64_t key;
 	struct ptx_name *name;

@@ -111,8 +111,9 @@ enum ptx_unit {
 
 struct ptx_op_info {
 	const char *name; /* "ld", "bar_warp": as in the enum */
-	/* one letter per operand: 'd' written, 's' read, 'b' both, 'a' address, 'l' label, 'c' call
-	 * tuple, 'x' other; '?' after a letter marks an optional operand */
+	/* one letter per operand: 'd' written, 's' read, 'b' both written and read, 'a' address,
+	 * 'l' label, 'c' parenthesized operands of a call, 'x' other; '?' after a letter marks an
+	 * optional operand */
 	const char *shape;
 	uint8_t unit; /* enum ptx_unit */
 	uint32_t flags;

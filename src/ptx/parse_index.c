@@ -3,11 +3,11 @@
 
 /* Parses array[index] as an operand (PTX ISA, "Arrays as Operands"), and replaces it by simpler
  * operands. A constant index becomes the address "array+bytes", as in ptxas. For an index in a
- * register, instructions before the statement compute the address.
+ * register, instructions that are added before the statement compute the address.
  *
- * ptxas takes 32 bits of the register and adds the constant. It then scales the unsigned sum by the
- * size of one scalar element, even if the elements are vectors or the array has several
- * dimensions. */
+ * Like ptxas, these instructions take 32 bits of the register and add the constant of the index, if
+ * it has one. They then scale the unsigned sum by the size of one scalar element, even if the
+ * elements are vectors or the array has several dimensions. */
 #include "ptx/lex.h"
 
 #include <errno.h>

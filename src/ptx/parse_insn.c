@@ -107,9 +107,9 @@ static void remember(struct ptx_scope *sc, const struct ptx_mnem *mn)
 	sc->mnems[ptx_mnem_slot(key)] = (struct ptx_mnem_slot){{key[0], key[1]}, mn};
 }
 
-/* Returns the mnemonic at p->s if it was seen before (nearly all were) and a blank follows it, and
- * sets p->s to the operands. NULL means that the slow path (new_insn) has to parse it; it can still
- * be a valid mnemonic. */
+/* Returns the mnemonic at p->s if the module has used it before (this is so for nearly all) and a
+ * blank follows it, and sets p->s to the operands. Returns NULL if the slow path (new_insn) has to
+ * parse the mnemonic, which can still be valid. */
 static inline const struct ptx_mnem *known_mnem(struct ptx_parser *p)
 {
 	const char *s = p->s;

@@ -395,8 +395,8 @@ static bool identifier(struct ptx_parser *p, struct ptx_opd *o, bool label, bool
 	p->s = e;
 	sym = n->local;
 	if (*from == '%' && !label) {
-		/* This is a special register, unless the function or the module declares a name
-		 * that begins with '%' like this one. */
+		/* The name is a special register, unless the function or the module declares this
+		 * name. (Declared names can begin with '%', too.) */
 		if (!sym && !n->global)
 			return special(p, o, from);
 	} else if (!label && sym &&

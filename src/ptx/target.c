@@ -59,8 +59,9 @@ bool ptx_target_join(const struct ptx_target *a, const struct ptx_target *b, str
 		if (!join_kinds(low->kind, high->kind, &t.kind))
 			return false;
 	} else if (low->kind) {
-		/* The lower target has a suffix. A later architecture can run its code only if the
-		 * suffix is 'f' and both architectures belong to one family. */
+		/* The target of the lower architecture has a suffix. Then the higher architecture
+		 * can run code for this target only if the suffix is 'f' and both architectures
+		 * belong to one family. */
 		if (low->kind != 'f' || !is_one_family(low->sm, high->sm))
 			return false;
 		t.kind = high->kind ? high->kind : 'f';

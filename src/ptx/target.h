@@ -17,8 +17,8 @@
 
 struct ptx_target {
 	unsigned sm;
-	/* 0 for a plain target, 'a', 'f', or another suffix; another suffix joins only with the
-	 * same suffix or none */
+	/* 0 for a plain target, else the suffix: 'a', 'f', or one that is not known. A target with
+	 * an unknown suffix joins only with a target that has the same suffix or none. */
 	char kind;
 	unsigned options; /* a bit for each of ptx_target_options */
 };

@@ -249,8 +249,9 @@ RT_API int heddle_tasks_create(
 }
 
 /* Takes the pool off the GPU permanently, and then all other pools temporarily, because the driver
- * frees nothing while a kernel is on the GPU. The caller frees this pool's memory and then releases
- * the other pools. If a task does not end in time, returns -ETIMEDOUT, and all pools continue. */
+ * frees nothing while a kernel is on the GPU. The caller frees this pool's memory and then lets the
+ * other pools return. If the blocks of tasks that have begun do not end in time, returns
+ * -ETIMEDOUT, and all pools continue. */
 static int leave_for_good(struct heddle_tasks *t)
 {
 	bool was;

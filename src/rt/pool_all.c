@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0
  * Copyright 2026 The heddle authors */
 
-/* All pools of the process, of all handles. They share the GPU. While a pool is on the GPU, freeing
- * memory, loading a module or another launch may have to wait for it. This file also detects the
- * child of a fork. The child cannot use the pools, because their threads do not exist there and the
- * pinned memory may belong to the parent. */
+/* All pools of the process, of all handles. They share the GPU. While a pool is on the GPU, the
+ * driver may have to wait for that pool before it frees memory, loads a module or starts another
+ * launch. This file also detects the child of a fork. The child cannot use the pools, because their
+ * threads do not exist in the child and the pinned memory may belong to the parent. */
 #include "rt/pool_all.h"
 
 #include <errno.h>

@@ -89,8 +89,9 @@ static struct pool_failed find_out(
 	return f;
 }
 
-/* Records the failure of a task, or of one part of a task. A part needs a record of its own,
- * because a query may read it before the whole task is recorded. */
+/* Records the failure of a task, or of one part of a task that was split. Such a part needs a
+ * record of its own, because a call that asks how the task has ended may look up this part before
+ * the failure of the whole task is recorded. */
 void pool_note_failed(struct heddle_tasks *t, const struct pool_column *c, unsigned row)
 {
 	uint64_t gen = atomic_load_explicit(&c->row[row].gen, memory_order_relaxed);

@@ -103,9 +103,10 @@ void pool_ask_stay(struct heddle_tasks *t, struct pool_launch *l, uint64_t now)
 
 /* ---- a launch ---- */
 
-/* Lists all columns that no launch has. If other kernels use some SMs, some of the listed columns
- * get no block. So the list begins with a column that has waiting tasks, if there is one, and with
- * a different one each time. */
+/* Lists all columns that no launch has. If other kernels use some SMs, the launch has fewer blocks
+ * than the list has columns, and the last columns of the list get no block. So the list begins with
+ * a column that has waiting tasks, if there is one, and the search for it begins at another column
+ * each time. */
 static unsigned list_away(struct heddle_tasks *t, uint32_t *list)
 {
 	unsigned n = atomic_load(&t->usable), len = 0, first = t->first_column % n;
@@ -125,8 +126,10 @@ static unsigned list_away(struct heddle_tasks *t, uint32_t *list)
 	return len;
 }
 
-/* Returns when a new launch should stop. If possible, all launches of the pool are asked to stop at
- * the same time, so that other programs find a free GPU. */
+/* Returns when a new launch should be asked to stop. If possible, all launches of the pool are
+ * asked at the same time, so that other programs find a free GPU. So the result is the time of
+ * another launch, if that time is more than a quarter of the lifetime away and at most one
+ * lifetime. Otherwise it is one lifetime from now, or never if the pool has no lifetime. */
 static uint64_t find_due(const struct heddle_tasks *t, uint64_t now)
 {
 	uint64_t lifetime = lifetime_ns(t);
@@ -175,9 +178,9 @@ static CUresult start_launch(struct heddle_tasks *t, const struct pool_launch *l
 		.stamps = t->stamps_at,
 	};
 	void *params[] = {&a, &none};
-	/* Blocks on SMs that must stay free exit at once. Later blocks then start on the same SMs,
-	 * because these are the emptiest. So the grid is larger than needed; a block that finds no
-	 * column exits as well. */
+	/* Blocks on SMs that must stay free exit at once. The hardware then starts the next blocks
+	 * of the grid on the same SMs, because these are the emptiest. So the grid has more blocks
+	 * than there are columns in the list; a block that finds no column left exits as well. */
 	unsigned grid = t->o.leave_sms ? COMING * t->h->d.n_sms * t->per_sm : n;
 	CUresult r = cu->cuMemsetD32Async(l->ticket, 0, 1, l->stream);
 

@@ -45,8 +45,8 @@ static struct pool_hand *hands, nobody;
 static pthread_mutex_t hands_lock = PTHREAD_MUTEX_INITIALIZER;
 
 /* Declares a thread-local variable. The initial-exec model needs no function of the loader, so the
- * library need not be linked with the loader. Space for such variables is scarce, so there are
- * few. */
+ * library need not be linked with the loader. A library that is loaded at run time has little space
+ * for variables of this model, so there are few of them. */
 #define EACH static _Thread_local __attribute__((tls_model("initial-exec")))
 EACH unsigned next_column;
 EACH unsigned shared_spawns;
@@ -54,8 +54,8 @@ EACH struct pool_hand *mine; /* NULL: it never owned a pool */
 
 /* ---- what has ended ---- */
 
-/* Returns true if a task has ended, that is, if all of its parts have ended. Each part's row refers
- * to the next part's row, and is freed no earlier than that row. */
+/* Returns true if a task has ended, that is, if all of its parts have ended. The row of each part
+ * refers to the row of the next part, and is freed only after or together with that row. */
 bool pool_has_ended(
 	const struct heddle_tasks *t, const struct pool_column *c, unsigned row, uint64_t gen)
 {
@@ -91,9 +91,9 @@ static uint32_t count_bits(uint32_t bits)
 	return ((bits + (bits >> 4)) & 0x0f0f0f0f) * 0x01010101 >> 24;
 }
 
-/* Returns a bit mask of the rows whose `in` and `out` are equal: the tasks of these rows have
- * ended. Also updates c->any_failed. All `out` are in one cache line, the only line that the device
- * writes and this reads. */
+/* Returns a bit mask of the rows whose `in` and `out` are equal, which means that the tasks of
+ * these rows have ended. Also updates c->any_failed. All `out` of a column are in one cache line,
+ * which is the only line that this function reads and the device writes. */
 static uint32_t rows_out(struct pool_column *c)
 {
 	uint32_t same = 0;

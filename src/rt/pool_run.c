@@ -145,7 +145,7 @@ static void ask_all(struct heddle_tasks *t, bool leave, uint32_t but)
 }
 
 /* Asks all launches to stop, and waits for them. Returns -ETIMEDOUT if a launch has not ended
- * within limit_ns (UINT64_MAX: no limit), because one of its tasks has not ended.
+ * within limit_ns (UINT64_MAX: no limit), because a block of a task that had begun has not ended.
  *
  * After a timeout, the monitor thread launches the columns that have stopped again, and needs a
  * free entry in the table of launches for that. The last launch may have nearly all columns. So if
@@ -231,10 +231,10 @@ static uint64_t count_spawned(const struct heddle_tasks *t)
 	return n;
 }
 
-/* Returns true if a column with waiting tasks has no block. This happens if blocks landed on SMs
- * that must stay free and exited, or if other kernels occupy SMs. The tasks would wait forever, or
- * until those kernels end. Sets *ret_any if at least one column of the last launch has a block, so
- * that the launch has begun. */
+/* Returns true if a column with waiting tasks has no block, so that these tasks would wait forever,
+ * or until other kernels end. There are two causes: blocks started on SMs that must stay free and
+ * exited, or other kernels occupy SMs. Sets *ret_any if at least one column of the last launch has
+ * a block, which shows that the launch has begun. */
 static bool lacks_columns(const struct heddle_tasks *t, bool *ret_any)
 {
 	bool any = false, lacks = false;
@@ -250,9 +250,9 @@ static bool lacks_columns(const struct heddle_tasks *t, bool *ret_any)
 	return lacks;
 }
 
-/* Returns true if a task is in flight, or was added since the last call that counted the tasks. The
- * count reads cache lines that other threads write, and so takes the lines from their caches. So
- * the count comes only after the check for tasks in flight finds none. */
+/* Returns true if a task is in flight, or was added since the last call that counted the tasks.
+ * Counting reads cache lines that other threads write, and so slows these threads down. So this
+ * function counts only if it finds no task in flight. */
 static bool is_busy(const struct heddle_tasks *t, struct watch *w)
 {
 	uint64_t spawned;
@@ -266,12 +266,14 @@ static bool is_busy(const struct heddle_tasks *t, struct watch *w)
 	return true;
 }
 
-/* Asks a launch to stop when its time is over, so that other programs can use the GPU. If a task in
- * one of its columns does not end, that column stays, and bring_back launches the other columns
- * again. The table of launches is small. So from MANY launches on, only launches with one column
- * are asked to stop: these stop or stay as a whole. A column that was asked to stop begins no
- * tasks, so the request is withdrawn after a while and repeated later, with a longer interval each
- * time. */
+/* Asks a launch to stop when its time is over, so that other programs can use the GPU:
+ * - If a block of a task in one of the launch's columns does not end, that column stays, and
+ *   bring_back launches the other columns again.
+ * - A column that was asked to stop begins no tasks. So the request is withdrawn if the launch has
+ *   not ended after a while, and repeated later. The time until it is withdrawn and the time until
+ *   it is repeated double after each such request, up to REFUSED times.
+ * - The table of launches is small. So from MANY launches on, only launches with one column are
+ *   asked to stop: such a launch stops or stays as a whole. */
 static void leave_in_time(struct heddle_tasks *t, struct watch *w, uint64_t now)
 {
 	uint64_t patience = MAX((uint64_t)t->o.lifetime_ms * 500000u, PATIENCE_NS);

@@ -170,9 +170,9 @@ _Static_assert(offsetof(struct heddle_task, shared_bytes) + sizeof(unsigned) - K
 		       sizeof(uint32_t) * POOL_KEY,
 	"kernel, grid, block, shared_bytes, and nothing between them");
 
-/* Returns true if the cached shape equals `key`, and copies the cached encoding to ret. `turn` is
- * odd while a thread stores a shape. If it is even and the same before and after reading, the
- * values belong to one shape. */
+/* Returns true if the cached shape equals `key`, and copies the cached encoding to ret. `turn` is 0
+ * if no shape was stored yet, and odd while a thread stores a shape. If it is even and has the same
+ * value before and after the reads, the values that were read belong to one shape. */
 static bool is_known(struct pool_kernel *k, const uint32_t key[POOL_KEY], uint64_t ret[POOL_HEAD])
 {
 	struct pool_shape *s = &k->shape;
@@ -189,8 +189,9 @@ static bool is_known(struct pool_kernel *k, const uint32_t key[POOL_KEY], uint64
 	return !differ && atomic_load_explicit(&s->turn, memory_order_relaxed) == turn;
 }
 
-/* Caches a shape. If several shapes alternate, only every eighth miss is stored: other threads read
- * the same cache lines, and each store takes these lines out of their caches. */
+/* Caches a shape after a task with another shape than the cached one (a miss). If several shapes
+ * alternate, only every eighth miss is stored: other threads read the cache lines of the stored
+ * shape, and each store takes these lines out of their caches. */
 static void keep_shape(
 	struct pool_kernel *k, const uint32_t key[POOL_KEY], const uint64_t head[POOL_HEAD])
 {

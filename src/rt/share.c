@@ -435,8 +435,8 @@ static void share_submit(struct heddle_share *s, const struct heddle_share_kerne
 	share_kick(s);
 }
 
-/* Waits until heddled allows at least one block. The caller holds the lock, which this releases
- * while it sleeps. */
+/* Waits until heddled allows at least one block. The caller holds the lock. The lock is released
+ * while this function sleeps, and held again when it returns. */
 static int await_blocks(struct heddle_share *s, uint64_t timeout_ns)
 {
 	uint64_t since = share_now_ns();

@@ -22,9 +22,9 @@
 #define WIRE_INPUTS       12u /* sizes of a launch's inputs */
 
 /* The states of a slot. Each launch of the tenant passes through them once. doc/protocol.md says
- * who stores each state, and how long it lasts. heddled identifies a launch by its id: if a slot
- * has another id than before, the tenant has released the slot and used it for another launch
- * meanwhile. */
+ * who stores each state, and how long it lasts. heddled identifies a launch by its id. If a slot
+ * has another id than at heddled's last look, the tenant has released the slot and used it for
+ * another launch since then. */
 enum wire_slot_state {
 	WIRE_SLOT_FREE = 0,
 	/* The launch runs, or is queued in its stream; host.arrived says when it begins. */
@@ -65,9 +65,11 @@ void wire_reasons_json(const uint64_t launched[WIRE_REASONS], struct json *j);
 
 /* One managed launch. */
 struct wire_slot {
-	/* Quotas and progress of the launch. The shim clears these fields before the launch. Then
-	 * heddled writes seq, same, quota and store_ns. After heddled's death, the shim writes the
-	 * first three. The GPU writes the other fields. */
+	/* Quotas and progress of the launch. The writers of these fields:
+	 * - The shim clears all of them before the launch.
+	 * - Then heddled writes seq, same, quota and store_ns. After heddled's death, the shim
+	 *   writes seq, same and quota.
+	 * - The GPU writes the other fields. */
 	struct ctl_host host;
 	/* tenant */
 	uint32_t state;     /* also daemon: CLOSED -> FREE */
@@ -80,7 +82,8 @@ struct wire_slot {
 	uint32_t shared_bytes;   /* of a block, static and dynamic */
 	uint32_t regs;           /* of a thread */
 	uint32_t workers_per_sm; /* most workers of the launch on an SM */
-	/* grids launched for it so far: the original one, and one for each resume */
+	/* number of grids launched for this launch so far: the original one, and one for each time
+	 * that it resumed */
 	uint32_t launches;
 	/* priority of its stream within the tenant: 0 is the default, greater numbers run first */
 	uint32_t priority;
@@ -88,19 +91,20 @@ struct wire_slot {
 	char name[64];  /* the kernel's, truncated, NUL-terminated */
 	/* daemon */
 	/* 1: the launch can run; 0: it has no SMs (heddled has preempted it or not started it). For
-	 * each increment of host.drains the tenant must launch one more grid of workers, if this is
-	 * 1, heddled has sent quotas for this launch, and the launch is not done. */
+	 * each increment of host.drains the tenant must launch one more grid of workers, once three
+	 * things are true: this field is 1, heddled has sent quotas for this launch, and the launch
+	 * is not done. */
 	uint32_t granted;
 	uint32_t preemptions; /* so far, of this launch */
-	/* heddled increments this when a launch gets SMs back while some of its workers may still
-	 * run. It never decreases, even from launch to launch in the slot. Once the launch has
-	 * arrived, the tenant launches one more grid of workers for each increment. Workers that
-	 * exceed the quota exit at once. */
+	/* heddled increments this counter when the launch gets SMs back while some of its workers
+	 * may still run. The counter never decreases, even when the slot is used for another
+	 * launch. Once the launch has arrived, the tenant launches one more grid of workers for
+	 * each increment. Workers that exceed the quota exit at once. */
 	uint32_t grow;
 	/* tenant */
-	/* 1: the launch is a pool of tasks that has no task now. All other launches run first, and
-	 * it never counts as stalled. The tenant wakes heddled after each change while watch is
-	 * set. */
+	/* 1: the launch is a pool of tasks that has no task now. All other launches get SMs before
+	 * it, and it never counts as stalled. After each change of this field the tenant wakes
+	 * heddled, if `watch` is set. */
 	uint32_t idle;
 	uint32_t claim; /* blocks that a worker claims at a time */
 	/* Input sizes of the launch, one for each of its first parameters of 1, 2, 4 or 8 bytes, in
@@ -124,8 +128,8 @@ struct wire_slot {
 	uint32_t pad[5];
 };
 
-/* While heddled does not hold the tenant, `allowed` is this far beyond the number of submitted
- * launches, so that no launch waits. */
+/* While heddled does not hold the tenant back, heddled sets `allowed` to the number of submitted
+ * launches plus this number, so that no launch waits at its gate. */
 #define WIRE_FAR_AHEAD (1u << 30)
 
 struct wire_page {
@@ -133,8 +137,8 @@ struct wire_page {
 	uint32_t tenant, priority, weight, pad0;
 	uint32_t pad1[24];
 	/* daemon -> tenant */
-	/* 1: the tenant wakes heddled for every launch. The tenant must check this after it has
-	 * published the slot. In two cases it wakes heddled whatever this is:
+	/* 1: the tenant wakes heddled for every launch. The tenant must read this field after it
+	 * has published the slot. In two cases the tenant wakes heddled even if this field is 0:
 	 * - `begin` is set, because `begin` may be about to change
 	 * - the launch has a higher priority than other launches of the program */
 	uint32_t watch;
@@ -184,10 +188,10 @@ struct wire_page {
 	uint32_t opaque_waiting; /* threads that wait in a launch call because of hold */
 	uint32_t pad4;
 	uint64_t kick_ns; /* CLOCK_MONOTONIC of the last kick */
-	/* The tenant increments this. While it is odd, no launch of the tenant may be preempted: a
-	 * driver call waits for running launches and holds a lock that the launch of a resume would
-	 * need. After each change the tenant wakes heddled, and waits until `pinned` has the same
-	 * value. */
+	/* The tenant increments this field before and after a driver call that waits for running
+	 * launches and holds a lock that the launch of a resume would need. While the field is odd,
+	 * no launch of the tenant may be preempted. After each change the tenant wakes heddled, and
+	 * waits until `pinned` has the same value. */
 	uint32_t pin;
 	/* value of opaque_submitted when the program last began to wait for the device */
 	uint32_t opaque_waited;

@@ -1,8 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0
  * Copyright 2026 The heddle authors */
 
-/* Finds heddled's socket. Any user can create the folder under /tmp first. So the folder is
- * accepted only if it belongs to this user and no other user can write to it. */
+/* Finds heddled's socket. It may be in a folder of the user, the last choice being a folder under
+ * /tmp (wire_socket_path). Another user can have created the folder under /tmp with this name
+ * first. So a folder is accepted only if it belongs to this user and no other user can write to
+ * it. */
 #include "wire.h"
 
 #include <errno.h>

@@ -89,9 +89,10 @@ struct wire_row {
 	 * above */
 	uint64_t ran_ns;
 	uint64_t age_ns; /* a tenant's */
-	/* For a tenant, if the policy divides time by shares: the share of the device's time that
-	 * its weight entitles it to, and its share since the set of tenants last changed, both in
-	 * 1/1000. Otherwise UINT32_MAX. */
+	/* For a tenant, if the policy divides time by shares, both in 1/1000: the share of the
+	 * device's time to which the tenant's weight entitles it, and its part of the time that all
+	 * tenants have used since the set of tenants last changed. UINT32_MAX if it is not known,
+	 * or if the policy does not divide time by shares. */
 	uint32_t share_wanted, share_had;
 	uint64_t launched[WIRE_REASONS]; /* a tenant's, by reason */
 	char name[64], group[32], device[64], device_name[64];
@@ -159,9 +160,9 @@ int wire_recv(int sock, void *msg, size_t max, int *ret_fds, unsigned max_fds, u
  * Returns -EPERM if another user owns that folder or can write to it, -ENAMETOOLONG, or another
  * negative errno. */
 int wire_socket_path(char *ret_path, size_t max, bool for_listening);
-/* Returns a connected socket, or a negative errno. Later sends and receives on the socket have the
- * same timeout. A timeout of 0 means none. With a negative timeout, this call and later ones do not
- * wait at all (-EAGAIN). */
+/* Returns a connected socket, or a negative errno. timeout_ms limits the connection and each later
+ * send and receive on the socket; 0 means no limit. With a negative timeout_ms, the connection and
+ * later sends and receives do not wait at all (-EAGAIN). */
 int wire_connect(const char *path, int timeout_ms);
 /* Call this after EINTR from a call with the timeout SO_RCVTIMEO or SO_SNDTIMEO. Returns true if
  * the timeout has not passed, so the call can be repeated; otherwise false, usually with errno

@@ -34,8 +34,9 @@ struct pass_leave {
 	bool taken;  /* lanes that take it leave; else lanes that do not take it */
 };
 
-/* How a worker implements the kernel's plain barriers. Exited threads stay alive in a worker, so a
- * barrier that they skip would wait for them forever. */
+/* How a worker implements the kernel's plain barriers. Threads that have exited from the kernel
+ * stay alive in a worker. So if they skipped a barrier, the other threads would wait for them at
+ * that barrier forever. */
 enum pass_barriers {
 	PASS_BAR_NONE,       /* no barriers, or all threads meet at each: unchanged */
 	PASS_BAR_ACTIVE,     /* each plain barrier becomes a round (rounds.c) */
@@ -111,8 +112,8 @@ struct pass_facts {
 	struct cfg_uniformity *u;
 	struct cfg_demand demand;
 	bool uses_shared, has_barriers, cp_async, rising_order, one_dimensional;
-	/* true if lanes that finish a block must wait for the other lanes of their warp before the
-	 * next block (masks.c) */
+	/* true if lanes that finish a block of the grid must wait for the other lanes of their warp
+	 * before they begin the next block (masks.c) */
 	bool gathers;
 	size_t parting;       /* statement of the early exit; PASS_NO_PARTING: none */
 	uint16_t barrier_ids; /* numbers of the barriers that the kernel uses */

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0
  * Copyright 2026 The heddle authors */
 
-/* Finds the functions that a kernel reaches. For each function, computes which ids the function and
- * its callees read, and which barriers and warp operations they have. A call through a pointer may
- * reach every function whose address one of these functions takes. pointers.c rejects kernels that
- * may call any other function. */
+/* Finds the functions that a kernel reaches (its callees). For each of them, computes which ids it
+ * and its own callees read, and which barriers and warp operations they have. A call through a
+ * pointer may reach every function whose address the kernel or one of its callees takes. pointers.c
+ * rejects kernels in which such a call may reach any other function. */
 #include "pass/analysis/callees.h"
 #include "pass/analysis/find.h"
 #include "pass/analysis/warps.h"

@@ -1,18 +1,19 @@
 /* SPDX-License-Identifier: Apache-2.0
  * Copyright 2026 The heddle authors */
 
-/* Finds member masks that contain no exited lane. `activemask` yields only lanes that execute it
- * together, hence no lane that exited before. The same holds for every subset of such a mask: its
- * `and` with any value, its lanes in a ballot, its lanes that match.
+/* Finds member masks that contain no exited lane. There are two kinds.
  *
- * A register keeps its mask, and lanes may exit after the activemask. So if lanes diverge at a
- * branch, a mask is safe only if it was computed after the divergence: every path from the branch
- * to the operation passes the activemask and then each step that derives the mask. In a worker,
- * lanes that finish a block wait at the block's end for the other lanes of their warp
- * (facts->gathers), so they do not get into the masks of the next block early.
+ * First, masks from `activemask`. It yields only lanes that execute it together, hence no lane that
+ * exited before. The same holds for every subset of such a mask: its `and` with any value, its
+ * lanes in a ballot, its lanes that match. But a register keeps its mask, and lanes may exit after
+ * the activemask. So if lanes diverge at a branch, a mask is safe only if it was computed after the
+ * divergence: every path from the branch to the operation passes the activemask and then each step
+ * that derives the mask. In a worker, lanes that finish a block of the grid wait at the block's end
+ * for the other lanes of their warp (facts->gathers), so they do not get into the masks of the next
+ * block early.
  *
- * A second kind of mask is always safe: a ballot right before a branch, of the predicate under
- * which lanes do not exit. This ballot contains exactly the lanes that stay. */
+ * Second, a ballot right before a branch, of the predicate under which lanes do not exit. This
+ * ballot contains exactly the lanes that stay, so it is always safe. */
 #include "pass/analysis/masks.h"
 
 #include <errno.h>

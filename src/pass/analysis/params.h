@@ -16,7 +16,8 @@ bool pass_takes_param_address(const struct ptx_func *f, const struct ptx_stmt *s
 /* Returns the parameter of f that s uses, if s neither loads the parameter (pass_loads_param) nor
  * takes its address (pass_takes_param_address); NULL: there is none. */
 const struct ptx_sym *pass_odd_param(const struct ptx_func *f, const struct ptx_stmt *s);
-/* Returns whether s, which gets an address, works only if parameters are in .param space. */
+/* Returns true if s has an address as its operand 1, and works only if the parameters are in .param
+ * space: an isspacep.param, or, in a device function, an ld.param whose address is a register. */
 bool pass_knows_param_space(const struct ptx_func *f, const struct ptx_stmt *s);
 
 #endif

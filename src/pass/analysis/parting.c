@@ -2,16 +2,18 @@
  * Copyright 2026 The heddle authors */
 
 /* Finds early returns such as `if (i >= n) return;`. On hardware the returning lanes are gone. In a
- * worker they jump to the block's end and wait there, so ptxas treats all following code as
- * divergent. ptxas then keeps no value of that code in uniform registers, and a kernel can need a
- * third more registers.
+ * worker the returning lanes jump to the block's end and wait there, so ptxas treats all following
+ * code as divergent. ptxas then keeps no value of that code in uniform registers, and a kernel can
+ * need a third more registers.
  *
  * So the code after such a branch is written twice: without the branch for warps in which all lanes
  * stay, and unchanged for the other warps. A vote chooses between the copies, and ptxas knows that
  * the result of a vote is uniform. The pass makes the copy only if no barrier follows, and at most
- * once per kernel. (Example: in kmeans the only barrier precedes the branch. With the copy the
- * loops of kmeans compile as in the original kernel. As divergent code they had two registers more,
- * and four loads in flight instead of ten.) */
+ * once per kernel.
+ *
+ * An example is kmeans, where the only barrier precedes the branch. With the copy the loops of
+ * kmeans compile as in the original kernel. Without the copy they are divergent code, with two
+ * registers more, and with four loads in flight instead of ten. */
 #include "pass/analysis/parting.h"
 #include "pass/analysis/callees.h"
 #include "pass/analysis/find.h"
@@ -70,9 +72,9 @@ static bool has_barrier(const struct pass_facts *facts, const struct ptx_stmt *s
 	return !c || c->barriers;
 }
 
-/* Returns whether the code after the early return can be duplicated. No loop surrounds the early
- * return. So all code that can run after it also follows it in the text, and a scan of the text
- * covers that code. */
+/* Returns whether the code after the early return can be duplicated. The early return is in no
+ * loop, so all code that can run after it also stands after it in the text. That is why a scan of
+ * the text from there on is enough. */
 static bool can_duplicate(const struct pass_facts *facts, size_t from)
 {
 	const struct ptx_func *f = facts->g->f;

@@ -2,12 +2,13 @@
  * Copyright 2026 The heddle authors */
 
 /* Finds kernels that exchange addresses of functions with other kernels. A kernel that is rewritten
- * alone is in another module, where each function has another address. A call in one module to an
- * address of the other module faults. So memory must hold only function addresses of the program's
- * own module. A kernel stays unchanged if an address that it takes may leave its registers, or if
- * it may call an address that it did not take itself. (Tables of functions and virtual function
- * tables are variables. All kernels use the variables of the program's own module, so these tables
- * hold addresses of that module's functions.)
+ * alone is in another module than the original, where each function has another address. A call in
+ * one module to a function address of the other module faults. So memory must hold only function
+ * addresses of the program's own module. A kernel stays unchanged in two cases:
+ * - A function address that the kernel takes may leave its registers.
+ * - The kernel may call an address that it did not take itself. Excepted are tables of functions
+ *   and virtual function tables. They are variables, and all kernels use the variables of the
+ *   program's own module, so these tables hold addresses of that module's functions.
  *
  * For each register and .param variable of the kernel and its callees, a flow-insensitive analysis
  * finds whether it may hold an address that this code takes (TAKEN), and whether it may hold any
@@ -168,8 +169,8 @@ static void follow_copy(struct flow *w, unsigned from, unsigned n)
 		check_escapes(w);
 }
 
-/* Handles a comparison. An address does not escape if two addresses of the same module are compared
- * for equality, because the result is the same in every module. */
+/* Handles a comparison. If it tests two function addresses of the same module for equality, neither
+ * address escapes, because the result is the same in every module. */
 static void follow_compare(struct flow *w)
 {
 	const struct ptx_stmt *s = w->s;

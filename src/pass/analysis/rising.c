@@ -6,16 +6,19 @@
  *
  * For each exit of each natural loop, the analysis takes the backward slice of the exit's predicate
  * within the loop. Some registers of the slice depend on themselves: an induction variable, a
- * pointer that walks a list, a bound that is halved. The loop makes progress where such a register
- * is written. The loop waits if the slice contains a load or an atomic on global or generic memory,
- * and the loop can return to that exit without making progress. Ordinary loops are not reported: a
- * bound that is loaded before the loop is outside the slice, and a bound that is loaded inside is
- * compared with a register that makes progress.
+ * pointer that walks a list, a bound that is halved. Where such a register is written, the loop
+ * makes progress. The loop waits if both are true:
+ * - the slice contains a load or an atomic on global or generic memory
+ * - the loop can return to that exit without making progress
  *
- * The slice is taken twice: by data dependence only, and with control dependence, because a counter
- * that advances only after a flag was seen has no load in its operands. In the second slice,
- * writing a constant also counts as progress if it is the only value that the loop writes to that
- * register: a loop that sets "found = true" does so in order to end. */
+ * Ordinary loops are not reported. A bound that is loaded before the loop is outside the slice. A
+ * bound that is loaded inside the loop is compared with a register that makes progress.
+ *
+ * The slice is taken twice, first by data dependence only, then with control dependence, too. The
+ * second slice is needed because a counter that advances only after a flag was seen has no load in
+ * its operands. In the second slice, writing a constant also counts as progress if it is the only
+ * value that the loop writes to that register: a loop that sets "found = true" does so in order to
+ * end. */
 #include "pass/analysis/callees.h"
 #include "pass/analysis/find.h"
 
@@ -391,9 +394,9 @@ static bool is_set_once(const struct search *s, uint32_t reg)
 	return n == 1 && !uses;
 }
 
-/* Returns whether st only copies another register that holds the carried value. If the slice has an
- * atomic or volatile access, a selp counts as a copy, too, because then other threads can decide
- * which value the selp chooses. */
+/* Returns whether st only copies another register that holds the carried value, the value that goes
+ * from one iteration to the next. If the slice has an atomic or volatile access, a selp counts as a
+ * copy, too, because then other threads can decide which value the selp chooses. */
 static bool copies_carried(const struct search *s, const struct ptx_stmt *st)
 {
 	unsigned n = st->mn->op == PTX_OP_mov                   ? 2
@@ -567,9 +570,9 @@ static bool loop_waits_in_block(struct search *s)
 	return waits;
 }
 
-/* Returns whether the loop contains an atomic or volatile access. Lanes that leave such a loop may
- * run on while others remain in it (YIELD in code of ptxas 13.0). So the warp may not be whole
- * after the loop (emit.h). */
+/* Returns whether the loop contains an atomic or volatile access. For such a loop ptxas 13.0 emits
+ * YIELD, so lanes that leave the loop may run on while others remain in it. So the warp may not be
+ * whole after the loop (emit.h). */
 static bool loop_spins(const struct search *s)
 {
 	for (size_t i = 0; i < s->loop.len; i++) {

@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0
  * Copyright 2026 The heddle authors */
 
-/* Finds atomics whose result is unused. `red` has the same effect on memory, and no result travels
- * back. In an original kernel ptxas itself replaces such an atomic by `red`, but not in a worker:
- * in the worker of the kernel histogram, ptxas used ATOMG with RZ instead of REDG, and the kernel
- * waited for the L2 in every block. Shared memory needs no such change. */
+/* Finds atomics whose result is unused, so that a `red` can replace them. `red` has the same effect
+ * on memory, but sends no result back. In an original kernel ptxas itself replaces such an atomic
+ * by `red`, but not in a worker: in the worker of the kernel histogram, ptxas used ATOMG with RZ
+ * instead of REDG, and the kernel waited for the L2 in every block. Atomics on shared memory need
+ * no such change. */
 #include "pass/analysis/unread.h"
 
 #include <stdlib.h>

@@ -234,10 +234,11 @@ static bool has_warp_op(struct sync_check *c, uint32_t b)
 }
 
 /* Returns whether lanes that diverged and did not exit have reconverged at block `at`, as they do
- * on hardware. On hardware the other lanes exit, and ptxas reconverges the remaining ones where it
- * would without the exit. In a worker the exiting lanes jump to the block's end, and ptxas may
- * reconverge the remaining lanes only there. activemask does not guarantee to return all lanes that
- * could be active, but programs rely on that. */
+ * on hardware. On hardware the exiting lanes are gone, and ptxas reconverges the remaining lanes
+ * where it would without the exit. In a worker the exiting lanes jump to the block's end, and ptxas
+ * may reconverge the remaining lanes only at the block's end. This matters for activemask: programs
+ * rely on it to return all lanes that could be active at that place, although PTX does not
+ * guarantee it. */
 static bool lanes_meet(struct sync_check *c, uint32_t at)
 {
 	const struct cfg *g = c->g;
@@ -332,9 +333,10 @@ static const struct ptx_stmt *find_risk(struct sync_check *c, uint32_t *ret_bran
 	for (uint32_t d = 0; d < c->g->n; d++) {
 		uint32_t to = c->g->at[d].ipdom, b;
 
-		/* The influence of branch d is the set of blocks that run only on some of its
-		 * paths. If d is itself in the influence of a branch without risk, then so is all
-		 * of d's influence, and d needs no check. */
+		/* The influence of branch d is the set of blocks that run only on some of the paths
+		 * from d. If d is itself in the influence of another branch that was checked and is
+		 * without risk, then all of d's influence is in the influence of that branch, and d
+		 * needs no check. */
 		if (c->safe[d] > from || !lanes_part(c, d) || (to != CFG_NONE && !c->out[to]))
 			continue;
 		b = find_first_risk(c, d);
@@ -393,8 +395,8 @@ static void choose_barriers(struct sync_check *c)
 					"exited before a barrier");
 		return;
 	}
-	/* If barrier 0 has no count and all threads reach it, code that runs between two blocks of
-	 * the grid can use barrier 0, too. */
+	/* If barrier 0 has no thread count and all threads of the kernel's block reach it, the code
+	 * that a pass runs between two blocks of the grid can use barrier 0, too. */
 	facts->keeps_barrier_0 = c->counted_0;
 }
 
@@ -510,8 +512,10 @@ static bool can_keep_masks(struct sync_check *c)
 	return !c->in_callee && !g->has_indirect;
 }
 
-/* Returns whether the code uses activemask. Lanes that finished a block must not appear in its
- * result. So they must not enter the next block before the other lanes (masks.c). */
+/* Returns whether the code uses activemask. Lanes that have finished a block of the grid must not
+ * appear in the result of an activemask of the next block while other lanes of the warp are still
+ * in the first. So lanes must not enter the next block before the other lanes of their warp have
+ * finished (masks.c). */
 static bool asks_who_is_there(const struct cfg *g)
 {
 	for (size_t i = 0; i < g->f->body.len; i++)
@@ -521,9 +525,9 @@ static bool asks_who_is_there(const struct cfg *g)
 	return false;
 }
 
-/* Finds the early exits after which masks must exclude the lanes that exited, since those lanes are
- * still alive. virtualize.c emits code that keeps track of the other lanes. Returns false if an
- * operation is at risk for another reason. */
+/* Finds the early exits after which the kernel's member masks must exclude the lanes that exited,
+ * since a worker keeps those lanes alive. virtualize.c emits code that keeps track of the lanes
+ * that did not exit. Returns false if a warp operation is at risk for another reason. */
 static bool find_leaves(struct sync_check *c)
 {
 	struct pass_facts *facts = c->facts;
@@ -548,11 +552,15 @@ static bool find_leaves(struct sync_check *c)
 	return ok;
 }
 
-/* Looks for the weakest assumption that makes the warp operations safe. It tries, in this order: no
- * assumption; one-dimensional blocks, which the launch shows; a program without races, alone and
- * with one-dimensional blocks. That a program has no races cannot be checked, so it is assumed only
- * where the kernel would otherwise be a guard kernel. If all this fails, the function tries whether
- * the operations are safe with exited lanes removed from masks. */
+/* Looks for the weakest assumption that makes the warp operations safe. It tries, in this order:
+ * - no assumption
+ * - one-dimensional blocks, which the launch shows
+ * - a program without races
+ * - a program without races, and one-dimensional blocks
+ * - the same four again, with exited lanes removed from masks
+ *
+ * That a program has no races cannot be checked, so it is assumed only where the kernel would
+ * otherwise be a guard kernel, or need such masks. */
 static int check_warp_ops(struct sync_check *c)
 {
 	static const unsigned tries[] = {
@@ -625,10 +633,10 @@ int pass_check_sync(struct pass_facts *facts)
 }
 
 /* Notes the trait PASS_SPINS_DEEP of kernels that call a function that spins. After such a call
- * ptxas wrongly assumes whole warps. Passes emit UNSEEN_WARP (emit.h) before barriers of the kernel
- * itself and before their own. But warp operations, and barriers in callees, stay unchanged, so a
- * kernel with these gets the guard form. In the guard form they are right if they are right in the
- * original kernel. */
+ * ptxas wrongly assumes whole warps. Before barriers of the kernel itself, and before barriers that
+ * passes add, passes emit UNSEEN_WARP (emit.h) for this reason. But warp operations, and barriers
+ * in callees, stay unchanged. So a kernel with such operations or barriers gets the guard form, in
+ * which they are right if they are right in the original kernel. */
 void pass_check_spins(struct pass_facts *facts)
 {
 	for (size_t i = 0; facts->calls_spin && i < facts->callees.len; i++) {

@@ -86,9 +86,10 @@ static void put_flag(struct pass_writer *w, unsigned bit)
 
 /* ---- entering ---- */
 
-/* Assigns a kernel to the worker: the first one whose ctl_merge.upto is above the worker's number
- * %hd_mr2. If there is none, the workers of another launch do this worker's share, so the worker is
- * finished with all kernels. */
+/* Assigns a kernel to the worker: the first kernel whose ctl_merge.upto is above the worker's
+ * number %hd_mr2. If there is no such kernel, the number belongs to a kernel that has a launch of
+ * its own. The workers of that launch serve the kernel, so this worker counts as finished with all
+ * kernels. */
 static void put_kind(struct kernels *x, struct pass_writer *w)
 {
 	pass_put(w, "ld.param.u32 %hd_mr3, " M_SHIFT ";\n"
@@ -221,11 +222,13 @@ static void put_draw(struct kernels *x, struct pass_writer *w)
 		    "$hd_now_own:\n");
 }
 
-/* Goes to $hd_<at>_none if this worker is finished with all kernels. Otherwise sets %hd_mk to the
- * kernel that the worker is assigned to, or, if workers have no kernels of their own, to the kernel
- * that is next. If the worker is finished with that kernel, sets %hd_mk to the next kernel with
- * which it is not finished. But a worker with an assigned kernel does so only with CTL_HELP;
- * without it, the worker goes to $hd_<at>_none. */
+/* Sets %hd_mk to the kernel that this worker serves next:
+ * - If the worker is finished with all kernels, goes to $hd_<at>_none instead.
+ * - If the worker is assigned to a kernel and not finished with it, this is that kernel. If it is
+ *   finished with it, this is the next kernel with which it is not finished, but only with
+ *   CTL_HELP; without CTL_HELP, goes to $hd_<at>_none.
+ * - If workers have no kernels of their own, this is the first kernel with which the worker is not
+ *   finished, beginning with the one whose turn it is. */
 static void put_seek(struct kernels *x, struct pass_writer *w, const char *at, bool draws)
 {
 	unsigned all = (1u << x->n) - 1;
@@ -274,8 +277,8 @@ static void put_seek(struct kernels *x, struct pass_writer *w, const char *at, b
 static void put_choice(struct kernels *x, struct pass_writer *w)
 {
 	pass_emit(w, "%s:\n", x->of[0].to[MERGE_TOP]->name);
-	/* If other blocks may wait for this block, all its threads must finish before the worker
-	 * claims another block. */
+	/* If other blocks may wait for this block, all threads of this block must finish it before
+	 * the worker claims another block. */
 	if (is_rising(x))
 		kernels_put_barrier(x, w);
 	put_not_leader(x, w);
@@ -302,8 +305,8 @@ static void put_choice(struct kernels *x, struct pass_writer *w)
 	}
 }
 
-/* Makes the next claim before the chosen blocks run, so that the memory access overlaps with their
- * execution. */
+/* Makes the worker's next claim before the blocks that are already chosen run, so that the claim's
+ * memory access overlaps with their execution. */
 static void put_ahead(struct kernels *x, struct pass_writer *w)
 {
 	if (is_rising(x))

@@ -28,12 +28,13 @@ int pass_fuse(const struct fuse_call *call, const struct pass_kernel *from, unsi
 	struct diag_list *diags, struct ptx_module **ret_m, struct pass_merged *ret,
 	struct pass_verdict *ret_verdict, unsigned *ret_which, struct pass_record *record);
 
-/* Emits code that runs kernel k's block with the launch's block number, if there is one. All
- * threads of the kernel must reach this code. */
+/* Emits code that runs one block of kernel k, the one whose number is the launch's block number. If
+ * the kernel's grid has fewer blocks than that, the code does nothing. All threads of the kernel
+ * must reach this code. */
 void fuse_put(struct kernels *x, struct pass_writer *w, unsigned k);
-/* Decides how the threads of kernel k exit: if possible they stay and execute later barriers
- * (rounds.c), otherwise they really exit. Returns -ENOTSUP if both are impossible, with the reason
- * why they cannot stay. */
+/* Decides how the threads of kernel k exit: if possible they stay in the block and execute later
+ * barriers (rounds.c), otherwise they really exit. Returns -ENOTSUP if neither is possible, with
+ * the reason why the threads cannot stay. */
 int fuse_fit(struct kernels *x, unsigned k, const struct pass_kernel *from);
 /* Emits a jump of the threads from number `from` on, which are whole warps, to the label that
  * consists of `label` and `number`. */

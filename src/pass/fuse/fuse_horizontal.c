@@ -3,7 +3,7 @@
 
 /* Horizontal fusion: kernels run side by side in one block. Each kernel has its own warps, its own
  * part of shared memory, and its own barrier numbers. So a kernel's threads may really exit, as in
- * the original kernel, if no later barrier counts them. */
+ * the original kernel, unless a later barrier counts the threads that exited. */
 #include "pass/fuse/fuse.h"
 #include "pass/virtual/emit.h"
 

@@ -32,9 +32,9 @@ static int place_last(struct kernels *x, unsigned k, const struct pass_kernel *f
 	return fuse_fit(x, k, from);
 }
 
-/* Chooses the kernel that runs last in each block. If one kernel can only run last, chooses that
- * kernel. Returns -ENOTSUP if this applies to several kernels, or if a kernel cannot be fused at
- * all. */
+/* Chooses the kernel that runs last in each block. If exactly one kernel can run in no other place
+ * than the last, chooses that kernel. Returns -ENOTSUP if several kernels can run in no other
+ * place, or if a kernel cannot be fused at all. */
 static int place(struct kernels *x, const struct pass_kernel *from)
 {
 	unsigned last = x->n;

@@ -202,8 +202,8 @@ static void put_ready(struct harness *h, struct pass_writer *w)
 }
 
 /* Occupies the barrier numbers that the body had before: one warp arrives at each of these
- * barriers, and no other thread ever does. A body that still used such a number would wait with
- * another thread count. */
+ * barriers, and no other thread ever does. A body that still used such a number would wait there
+ * with another thread count than this warp, so a test would notice. */
 static void put_others(struct harness *h, struct pass_writer *w)
 {
 	const uint32_t *b = h->form->block;
@@ -270,9 +270,10 @@ static void put_all(struct harness *h, struct pass_writer *w)
 	if (has_field(h, PASS_FIELD_EXITS))
 		put_count(h, w);
 	pass_emit(w, "ret;\n%s:\nret;\n", h->g->to[0]->name);
-	/* Threads that skipped the body go to the barrier after it. With PASS_FIELD_IDS, hardware
-	 * block 0 runs no block of the kernel's grid. So in that block no thread runs the body and
-	 * reaches the barrier, and the threads that skipped the body return. */
+	/* Threads that skipped the body go to the barrier after the body. With PASS_FIELD_IDS,
+	 * hardware block 0 runs no block of the kernel's grid. So in hardware block 0 no thread
+	 * runs the body, and none would come from the body to that barrier. There the threads that
+	 * skipped the body return instead. */
 	if (has_field(h, PASS_FIELD_COUNTS))
 		pass_put(w, "$hd_past:\n");
 	if (has_field(h, PASS_FIELD_COUNTS) && has_field(h, PASS_FIELD_IDS))
@@ -310,8 +311,9 @@ static int make_harness(struct harness *h)
 	h->g->shared_at = has_field(h, PASS_FIELD_SHARED) ? AHEAD : 0;
 	if (r == 0)
 		r = kernels_look(x, 0, h->from);
-	/* After a recursive call lanes may return separately, and ptxas removes a bar.warp.sync
-	 * after the call if the whole entry is uniform. So such kernels are rejected. */
+	/* After a recursive call, lanes may return from the call separately. A bar.warp.sync after
+	 * the call does not help, because ptxas removes it if the whole entry is uniform. So
+	 * kernels with recursive calls are rejected. */
 	if (r == 0 && has_field(h, PASS_FIELD_EXITS) && pass_has(&h->g->facts, PASS_RECURS))
 		return kernels_refuse(x, 0, "%s", h->g->facts.found[PASS_RECURS].reason);
 	if (r == 0)
@@ -331,9 +333,9 @@ static int make_harness(struct harness *h)
 	return kernels_seal(x, &w, h->form->block);
 }
 
-/* Adds the fields that the requested ones need. With PASS_FIELD_EXITS, exited threads stay in the
- * block and are counted (rounds.c). If the body also has only some threads of the block, its
- * barriers need thread counts. */
+/* Adds the fields that the requested ones need. With PASS_FIELD_EXITS, threads that exit stay in
+ * the block and are counted (rounds.c). If, in addition, only some threads of the block belong to
+ * the body (PASS_FIELD_THREADS), the body's barriers need thread counts. */
 static uint32_t add_needed_fields(uint32_t fields)
 {
 	if (fields & PASS_FIELD_THREADS && fields & PASS_FIELD_EXITS)

@@ -2,8 +2,8 @@
  * Copyright 2026 The heddle authors */
 
 /* Moves a kernel's body into another kernel, for tests. The caller selects what the move changes
- * for the body: block ids, threads, barrier numbers and so on (PASS_FIELDS). The result must
- * compute the same, so tests can check each change alone. */
+ * for the body: block ids, threads, barrier numbers and so on (PASS_FIELDS). The moved body must
+ * compute the same as the original kernel, so tests can check each of these changes alone. */
 #ifndef HEDDLE_HARNESS_H
 #define HEDDLE_HARNESS_H
 

@@ -6,12 +6,12 @@
  * entry.
  *
  * A block of the entry has as many threads as the widest block of a kernel, or, if kernels run side
- * by side, as the blocks of all kernels together. So it can have more warps than the block of one
- * kernel. The caller keeps the surplus warps out of that kernel, and the kernel's barriers count
- * only its own warps. If a kernel's block fills its last warp only in part, extra threads fill the
- * rest and return at once. The passes handle such early returns as in any kernel (rounds.c,
- * tails.c). So blocks of any sizes fit together, also with barriers (KernelMerge, section 2.4,
- * reports a deadlock there). */
+ * by side, as the blocks of all kernels together. So blocks of any sizes fit together, also with
+ * barriers (KernelMerge, section 2.4, reports a deadlock there):
+ * - If the entry's block has more warps than a kernel's block, the caller keeps the surplus warps
+ *   out of that kernel, and the kernel's barriers count only its own warps.
+ * - If a kernel's block fills its last warp only in part, extra threads fill the rest and return at
+ *   once. The passes handle such early returns as in any kernel (rounds.c, tails.c). */
 #include "pass/fuse/kernels.h"
 #include "cfg/contract.h"
 #include "pass/virtual/emit.h"

@@ -86,8 +86,9 @@ int kernels_refuse(struct kernels *x, unsigned k, const char *fmt, ...) HD_PRINT
 /* Formats the reason for a rejection into *ret, with the text in the arena. Returns -ENOTSUP or
  * -ENOMEM. */
 int pass_refuse(struct arena *a, struct pass_verdict *ret, const char *fmt, va_list ap);
-/* Chooses a barrier number for all threads of the entry's block, and if block sizes differ, another
- * one for the threads of a kernel. Returns -ENOTSUP if no number is free. */
+/* Chooses a barrier number for all threads of the entry's block. If the kernels' block sizes
+ * differ, chooses a second number, for barriers of only one kernel's threads. Returns -ENOTSUP if
+ * no number is free. */
 int kernels_barrier(struct kernels *x);
 void kernels_put_barrier(struct kernels *x, struct pass_writer *w);
 /* Adds all kernels' parameters to the entry, with struct ctl_args before those of each kernel, and

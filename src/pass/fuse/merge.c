@@ -4,7 +4,8 @@
 /* Merges several kernels into one worker (merge.h). Each kernel becomes the code sequences of a
  * worker (worker.h), and emit_merge.c writes the code that chooses among the kernels. Shared
  * variables of the kernels overlap, so a worker needs the maximum of their shared memory, not the
- * sum. Only the slot (emit.h) exists once for each kernel. */
+ * sum. Only the slot, the worker's own array in shared memory (emit.h), exists once for each
+ * kernel. */
 #include "pass/fuse/emit_merge.h"
 
 #include <errno.h>

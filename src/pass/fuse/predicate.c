@@ -8,10 +8,12 @@
  *     @p bra E; A; bra L; E: B; L:              A under !p, B under p
  *     @p bra E; bra F; E: A; bra L; F: B; L:    A under p, B under !p
  *
- * An instruction that already has a guard gets the conjunction of both. Inner regions come first,
- * so that outer regions then have no branches. Branches that are uniform within warps stay, because
- * they cost nothing. Branches around products that ptxas may contract stay, too, because ptxas does
- * not contract a product under a guard. */
+ * An instruction that already has a guard gets the conjunction of both predicates. Inner regions
+ * are replaced first, so that a region around them has no branches inside when its turn comes. Two
+ * kinds of branches stay:
+ * - branches that are uniform within warps, because they cost nothing
+ * - branches around products that ptxas may contract, because ptxas does not contract a product
+ *   under a guard */
 #include "pass/fuse/predicate.h"
 
 #include "cfg/cfg.h"
@@ -109,8 +111,9 @@ static bool is_only(const struct predicating *x, uint32_t i, const struct ptx_sy
 	return is_label(x, i, sym) && x->named[i] == 1;
 }
 
-/* Matches a region with two sides. i is the first statement of the first side. `taken` says that
- * this side runs if the branch is taken. `other` is the label of the other side. */
+/* Matches a region with two sides. i is the first statement of the first side. `taken` is true if
+ * the first side runs when the branch is taken, and false if it runs when the branch is not taken.
+ * `other` is the label of the second side. */
 static bool find_both(const struct predicating *x, uint32_t i, uint32_t guard, bool taken,
 	const struct ptx_sym *other, struct region *ret)
 {

@@ -75,9 +75,12 @@ static const struct ptx_stmt *find_waiting(const struct weave_flow *f)
 	return find_flag(f, PTX_F_ATOMIC | PTX_F_VOLATILE);
 }
 
-/* Rejects kernels in which a thread may wait for a thread that might never run. In the woven code,
- * lanes wait for their warp at each vote and at each reconvergence, and whole warps wait for the
- * other kernel. */
+/* Rejects a kernel if a thread of its loops may wait for a thread that, in the woven code, might
+ * never run. There are two cases:
+ * - A loop may wait for another thread of the same warp. In the woven code lanes wait for their
+ *   warp at each vote and at each reconvergence, so that thread might wait for the loop.
+ * - A loop may wait for any other thread, and the other kernel may wait as well. In the woven code
+ *   whole warps wait for code of the other kernel. */
 static int check_waits(struct kernels *x, const struct weave_flow f[2])
 {
 	for (unsigned k = 0; k < 2; k++) {
@@ -116,11 +119,13 @@ static int check_conflicts(struct kernels *x, const struct weave_flow f[2])
 
 /* ---- the product ---- */
 /* An additional limit of the length of a run, in cycles. The threshold of GoPTX's equation 1 is an
- * average, and one long block makes it large. A short block of the other kernel would then be woven
- * with all of the long block, and nothing would be left for the blocks after the short one. With
- * this limit, at least half of the executed instructions were woven in 25 of 28 pairs on the
- * virtual GPU (tests/exec/woven_share.sh). With a limit of 1024 and full latencies (no SLICE_UNIT)
- * it was 14 pairs, and with the average alone 13. */
+ * average over basic blocks, and one long block makes it large. A short block of the other kernel
+ * would then be woven with all of the long block, and nothing would be left for the blocks after
+ * the short one.
+ *
+ * With this limit, at least half of the executed instructions were woven in 25 of 28 pairs of
+ * kernels on the virtual GPU (tests/exec/woven_share.sh). With a limit of 1024 and full latencies
+ * (no SLICE_UNIT) this was so in 14 pairs, and with the average alone in 13. */
 #define SLICE_MAX 128 /* cycles */
 
 struct weaving {

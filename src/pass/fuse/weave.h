@@ -17,8 +17,8 @@
 enum weave_kind {
 	WEAVE_RUN,    /* units, then next[0] */
 	WEAVE_BRANCH, /* a guarded branch: next[0] if taken, else next[1] */
-	/* a branch around one basic block: the block's units run unless the branch skips them; then
-	 * next[0] follows */
+	/* a branch around one basic block. If the branch is not taken, the units (statements that
+	 * stay together) of that basic block run; either way, control then continues at next[0]. */
 	WEAVE_IF,
 	WEAVE_TABLE, /* brx */
 	WEAVE_TRAP,  /* ends the grid, guarded or not; next[0] if there is one */
@@ -44,7 +44,8 @@ struct weave_node {
 	bool likely;   /* predicted taken */
 	uint8_t into;  /* of an if: the edge that leads to its block */
 	/* True if the node waits for other warps of the block. If the node is a branch whose sides
-	 * run alone: true if one of its sides waits for other warps. */
+	 * run alone (without code of the other kernel): true if one of these sides waits for other
+	 * warps. */
 	bool sync;
 	bool sync_ahead; /* some node reachable from here waits for other warps */
 };
@@ -71,7 +72,8 @@ struct weave_flow {
 	uint8_t *whole;
 	VEC(struct weave_unit) units;
 	VEC(struct weave_node) nodes;
-	/* by basic block: index of its first unit; the last element is the number of units */
+	/* by basic block: index of its first unit (statements that stay together); the last element
+	 * is the number of all units */
 	uint32_t *run;
 	uint32_t *tail; /* by basic block: the first unit that belongs to the branch at its end */
 	uint32_t *node; /* per block: its first node */

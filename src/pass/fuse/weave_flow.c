@@ -11,13 +11,14 @@
 #include <errno.h>
 #include <string.h>
 
-/* A unit (statements that stay together, weave.h) counts at most this many cycles when runs are
- * cut. Later instructions, also of the same kernel, run during the rest of the unit's latency:
- * consecutive loads do not make a run as long as the sum of their latencies. */
+/* A unit (statements that stay together, weave.h) counts at most this many cycles when a basic
+ * block is cut into runs. The reason: later instructions, also of the same kernel, run during the
+ * rest of the unit's latency. So several successive loads take less time than the sum of their
+ * latencies. */
 #define SLICE_UNIT 32 /* cycles */
-/* A branch at which lanes may diverge needs votes. If the sides of the branch take fewer cycles
- * than this together, votes would take longer than the sides. Then each side runs alone, without
- * the other kernel. */
+/* A branch at which lanes may diverge needs votes. If the two sides of the branch together take
+ * fewer cycles than this, votes would take longer than the sides. Then the sides get no votes, and
+ * each side runs alone, without code of the other kernel. */
 #define SHORT_REGION 40 /* cycles */
 
 struct flowing {
@@ -448,8 +449,9 @@ static void make_if(const struct weave_flow *f, struct weave_node *n, uint32_t b
 		n->sync |= f->units.at[u].sync;
 }
 
-/* Returns whether the basic block is short enough for a node of kind WEAVE_IF, whose units are not
- * cut into several runs. A longer block is woven with more than one run of the other kernel. */
+/* Returns whether the basic block is short enough for a node of kind WEAVE_IF. Such a node counts
+ * as one run. The units of a longer basic block are instead cut into several runs, each of which
+ * can be woven with a different run of the other kernel. */
 static bool is_one_run(const struct weave_flow *f, uint32_t block, uint64_t threshold)
 {
 	uint64_t cycles = 0;

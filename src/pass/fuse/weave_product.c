@@ -1,17 +1,19 @@
 /* SPDX-License-Identifier: Apache-2.0
  * Copyright 2026 The heddle authors */
 
-/* Writes the product of two flow graphs as code (GoPTX, section III-A, algorithm 1). A state is a
- * pair of nodes, one of each kernel. If both nodes are runs, they are woven, and both kernels
- * proceed. If both are branches, they are taken one after the other; the states in which only one
- * kernel has branched are the dummy nodes of figure 7b. Once one kernel is at its end, the other
- * continues alone.
+/* Writes the product of two flow graphs as code (GoPTX, section III-A, algorithm 1). A state of the
+ * product is a pair of nodes, one of each kernel:
+ * - If both nodes are runs, they are woven, and both kernels proceed.
+ * - If both are branches, they are taken one after the other. The states in which only one kernel
+ *   has branched are the dummy nodes of figure 7b.
+ * - Once one kernel is at its end, the other continues alone.
  *
  * Barriers (figure 9): code of the second kernel that may wait for other warps is delayed until no
  * later code of the first kernel can wait. So all warps reach all barriers in the same order.
  *
- * A branch where lanes may diverge becomes a vote before each side. Whole warps continue in woven
- * code. Diverged warps run only this kernel, in a separate copy, up to the reconvergence point. */
+ * A branch where lanes may diverge becomes a vote before each of its sides. A warp whose lanes all
+ * go to the same side continues in woven code. A diverged warp runs only the branch's kernel, in a
+ * separate copy of that kernel's code, up to the reconvergence point. */
 #include "cfg/write.h"
 #include "pass/fuse/weave.h"
 #include "pass/virtual/emit.h"
@@ -184,9 +186,10 @@ static void mark_woven(struct weave_flow *f, const struct weave_node *n)
 			f->woven[i] = 1;
 }
 
-/* Chooses the kernel that gives the next unit: the one with fewer cycles so far. If both have the
- * same number, it is the kernel whose next unit is longer. With options->in_order, the first kernel
- * gives all its units first. */
+/* Chooses the kernel that gives the next unit (statements that stay together). If one kernel has no
+ * units left, it is the other one. Otherwise it is the kernel with fewer cycles so far, or, if both
+ * have the same number, the kernel whose next unit is longer. With options->in_order, the first
+ * kernel gives all its units first. */
 static unsigned choose_list(const struct product *p, const uint32_t at[2], const uint32_t end[2],
 	const uint64_t cycles[2])
 {
@@ -229,11 +232,11 @@ static bool is_end(const struct product *p, uint32_t ref)
 }
 
 /* Makes the lanes of a warp reconverge at the end of a part, before a place to which other parts
- * lead, too. ptxas reconverges lanes (BSYNC) only at a place that only their own branch leads to. A
- * state has several predecessors, so lanes would stay diverged there, while ptxas assumes a whole
- * warp. Then a barrier counts each fragment as a warp, a vote sees only the active lanes, and a
- * loop counts once per fragment. A bar.warp.sync at the beginning of a state is too late: ptxas
- * removes it. */
+ * lead, too. ptxas reconverges the lanes of a branch (BSYNC) only at a place to which no other
+ * branch leads. A state of the product has several predecessors, so lanes would stay diverged
+ * there, while ptxas assumes a whole warp. Each group of diverged lanes would then act like a warp
+ * of its own: a barrier counts it as one warp, a vote sees only its lanes, and a loop counts once
+ * for each group. A bar.warp.sync at the beginning of a state is too late: ptxas removes it. */
 static void put_gather(struct product *p, uint32_t part)
 {
 	const struct pass_origin ours = {PASS_OURS, PASS_OURS};
@@ -485,8 +488,9 @@ static uint32_t step_alone(struct product *p, uint32_t part, unsigned k, const s
 	return behind;
 }
 
-/* Emits one step of both kernels. If all lanes of a warp enter the blocks of the WEAVE_IF nodes,
- * both kernels are woven. Otherwise they run one after the other. */
+/* Emits one step of both kernels, from the nodes n[0] and n[1]. If all lanes of a warp enter the
+ * basic blocks of the nodes of kind WEAVE_IF, the code of both kernels is woven. Otherwise the two
+ * kernels' code runs one after the other. */
 static void put_step(
 	struct product *p, uint32_t part, const struct weave_node *const n[2], uint32_t to)
 {
@@ -525,9 +529,9 @@ static bool has_to_wait(const struct product *p, struct state s)
 	return p->f[1].nodes.at[s.node[1]].sync && p->f[0].nodes.at[s.node[0]].sync_ahead;
 }
 
-/* Pairs kernel code only with kernel code. Passes add code around each kernel (ids, skipped
- * blocks), and its length differs between kernels. So a run with only such code is executed
- * alone. */
+/* Pairs code of a kernel only with code of the other kernel, not with code that a pass added.
+ * Passes add code around each kernel (ids, skipped blocks), and the length of this code differs
+ * between kernels. So a run that consists only of added code is executed alone. */
 static void begin_together(const struct product *p, const struct weave_node *runs[2])
 {
 	bool own[2];

@@ -186,14 +186,16 @@ static void put_look(struct pass_writer *w)
 		"lanes 0 to 3, and from 4 on");
 }
 
-/* Fetches the new rows that put_look found. Their lanes have %hd_p1 set, and %hd_m is the mask of
- * these lanes. The descriptors go to shared memory at %hd_e. A fence comes first, so that tasks see
- * all that the host wrote before it spawned them. The blocks of a row are %hd_g to %hd_all - 1.
+/* Fetches the new rows that put_look found. Lanes whose row is new have %hd_p1 set, and %hd_m is
+ * the mask of these lanes. The descriptors go to shared memory at %hd_e. A fence comes first, so
+ * that tasks see all that the host wrote before it spawned them. The blocks of a row are %hd_g to
+ * %hd_all - 1.
  *
- * Four lanes read a row with one instruction, while other lanes read the next seven rows. Reads of
- * one line of host memory are serialized, so a single lane per row would need one bus transfer per
- * part. The lane that reads a row is not the lane that found it, so the warp reconverges after the
- * fence. */
+ * A row's descriptor has four parts of 16 bytes. One instruction of the warp reads eight successive
+ * rows: four lanes read the four parts of a row. If one lane read a whole row, it would need four
+ * instructions, and one bus transfer for each part, because reads of one line of host memory are
+ * serialized. The lanes that read a row are not the lane that found it, so the warp reconverges
+ * after the fence. */
 static void put_fetch(struct pass_writer *w, const char *past)
 {
 	_Static_assert(sizeof(struct task_desc) == 64, "four lanes' 16 bytes");
@@ -387,10 +389,11 @@ static void put_pick(struct pass_writer *w)
 		TASK_ROWS);
 }
 
-/* Allocates units of shared memory. In: %hd_f, their number, a power of two. Sets %hd_e to the
- * first unit, or jumps to $hd_s_blocked if too few are free. Fewer than 32 units lie within one
- * lane's word of %hd_map. For 32 units or more, the same steps search a bit map that says in which
- * lanes' words all units are free.
+/* Allocates units of shared memory. In: %hd_f, the number of units, a power of two. Sets %hd_e to
+ * the first unit, or jumps to $hd_s_blocked if no such range is free. Each lane's %hd_map is a
+ * 32-bit map of 32 units. Fewer than 32 units lie within the map of one lane. For 32 units or more,
+ * the same steps search a bit map of lanes, in which a lane's bit says that all its 32 units are
+ * free.
  *
  * Pagoda's buddy system keeps a tree of marks. Here each allocation is aligned to its size, so
  * freed units join their neighbours without further work. */
@@ -592,14 +595,16 @@ static const char go_on_placing[] =
 	"nanosleep.u32 " NAP_NS ";\n"
 	"bra $hd_s_top;\n";
 
-/* Runs a task's block that has as many warps as the master block. The executors run all of its
- * warps except one. The scheduler's warp runs that one and schedules again when it has ended. No
- * other block can be placed meanwhile, so other rows wait.
+/* Runs a task's block that has as many warps as the master block. The executors run all warps of
+ * that block except one. The scheduler's warp runs the remaining one, and schedules again when that
+ * warp has ended. No other block can be placed meanwhile, so other rows wait.
  *
  * Without this, a block of 1,024 threads would need its own launch. Such a launch waits until the
- * pool leaves the GPU, and a trap in it ends the context. The scheduler's state goes to shared
- * memory, so that bodies keep all their registers. The scheduler then spills more registers, so
- * this code is emitted only on request (pass_pool.wide). */
+ * pool leaves the GPU, and a trap in it ends the context.
+ *
+ * The scheduler's state goes to shared memory while its warp runs the body, so that bodies keep all
+ * their registers. With this code the scheduler spills more registers, so the code is emitted only
+ * on request (pass_pool.wide). */
 static const char *const kept[] = {"%hd_seen", "%hd_mine", "%hd_next", "%hd_all", "%hd_info",
 	"%hd_map", "%hd_bars", "%hd_cur", "%hd_last", "%hd_leave", "%hd_beat"};
 _Static_assert(ARRAY_LEN(kept) == ARRAY_LEN(((struct task_shared *)0)->kept), "each");

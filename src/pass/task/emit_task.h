@@ -12,9 +12,9 @@
 #define TASK_PARAM "hd_task" /* struct task_args */
 #define TASK_OWN   "hd_own"  /* struct task_shared */
 
-/* task_fail.c: rewrites traps and failed assertions of kernel k so that they end only the task.
- * `own` is the symbol TASK_OWN. Must be called before kernels_look. Returns -ENOTSUP if a task of
- * the kernel cannot fail without ending other tasks. */
+/* task_fail.c: rewrites traps and failed assertions of kernel k so that they end only the task, and
+ * not the launch with all its tasks. `own` is the symbol TASK_OWN. Must be called before
+ * kernels_look. Returns -ENOTSUP if a task of the kernel cannot fail without ending other tasks. */
 int pass_fail_alone(struct kernels *x, unsigned k, struct ptx_sym *own);
 /* Emits code that reports how the thread failed, if it did. This code comes after the body and the
  * code of the body's barriers (rounds.c). The PTX text find_record sets %hd_r0 to the warp's entry

@@ -1,16 +1,17 @@
 /* SPDX-License-Identifier: Apache-2.0
  * Copyright 2026 The heddle authors */
 
-/* Kernels' bodies as tasks in one entry (task.h; emit_task.c has the code around them). A warp
- * finds the ids, barrier, shared memory and parameters of its block in its record and row. If a
- * body reads some of these values, code before the body loads them into registers.
+/* Kernels' bodies as tasks in one entry (task.h; emit_task.c has the code around the bodies). A
+ * warp finds the ids, barrier, shared memory and parameters of its block in the block's record and
+ * row. If a body reads some of these values, code before the body loads them into registers.
  *
- * If a block fills its last warp only in part, extra threads fill the rest and return at once. They
- * add early exits to kernels that had none. So the pass makes this form only for tasks that need it
- * (pass_task.partly).
+ * If a block fills its last warp only in part, extra threads fill the rest of that warp and return
+ * at once. These threads add early exits to kernels that had none. So the pass makes this form only
+ * for tasks that need it (pass_task.partly).
  *
  * Each warp executes bar.warp.sync before each barrier of a body. The body is inside a loop that
- * polls a word in shared memory, and ptxas cannot know that whole warps leave that loop. */
+ * polls a word in shared memory. Only whole warps leave that loop, but ptxas cannot know this, and
+ * without bar.warp.sync would treat the lanes of a warp as possibly apart. */
 #include "pass/analysis/tables.h"
 #include "pass/task/emit_task.h"
 #include "pass/virtual/emit.h"
@@ -32,8 +33,9 @@ static const char *own_name(unsigned k, const char *name)
 	return strncmp(name, prefix, len) ? name : name + len;
 }
 
-/* A task has its own copy of each variable of its module, and adding a kernel makes new copies. So
- * a task may only use tables, which no code writes (tables.h). */
+/* Each form that holds tasks has its own copy of each variable of the task's module, and adding a
+ * kernel to the pool makes a new form with new copies. So a task may only use tables, variables
+ * that no code writes (tables.h). */
 static int check_variables(struct kernels *x, unsigned k, const struct ptx_func *f)
 {
 	struct pass_written found;

@@ -2,9 +2,10 @@
  * Copyright 2026 The heddle authors */
 
 /* The main part of the verifier: the order of the checks, and the text of findings (verify.h). The
- * checks compare pairs of functions. At first, each kernel and the rewritten code's entry are a
- * pair. Each call that a check meets adds a pair: the function that the kernel calls, and the
- * function that the rewritten code calls in its place. */
+ * checks compare pairs of functions, one of an original kernel and one of the rewritten code. At
+ * first there is one pair for each kernel: the kernel and the rewritten code's entry. Each call
+ * that a check meets adds a pair: the function that the kernel calls, and the function that the
+ * rewritten code calls in its place. */
 #include "pass/verify/verify_private.h"
 
 #include <errno.h>

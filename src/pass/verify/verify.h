@@ -3,16 +3,17 @@
 
 /* Checks that rewritten code still does what the original kernels do. The verifier does not know
  * how passes emit code. It compares the control-flow graphs of the original kernels and of the
- * rewritten code. A record says which statement of the rewritten code implements which instruction,
- * and the verifier checks the record, too: the statement must be that instruction, and the same
- * instructions must follow on all paths.
+ * rewritten code. A record, written by the pass, says which statement of the rewritten code
+ * implements which instruction. The verifier checks the record, too: the statement must be that
+ * instruction, and the same instructions must follow on all paths.
  *
- * Rewritten code that implements no instruction is called silent. It must not write a kernel's
- * registers, contain barriers between a kernel's instructions, or touch the carry flag between
- * instructions that use it.
+ * Rewritten code that implements no instruction is called silent. Silent code must not write a
+ * kernel's registers, contain barriers between a kernel's instructions, or touch the carry flag
+ * between instructions that use it.
  *
- * The verifier takes two things for granted. Branches that depend on ctl_args.never are not taken.
- * Where all threads read heddle's own data in shared memory, they all get the same value. */
+ * The verifier takes two things for granted:
+ * - Branches that depend on ctl_args.never are not taken.
+ * - Where all threads read heddle's own data in shared memory, they all get the same value. */
 #ifndef HEDDLE_VERIFY_H
 #define HEDDLE_VERIFY_H
 
@@ -49,8 +50,8 @@ struct pass_result {
 	const struct pass_record *record;
 	const struct pass_merged *form; /* NULL: one kernel, under its own name (pass_preempt) */
 	/* If not NULL, *apart becomes true if lanes of a woven form may still be diverged at a
-	 * barrier or warp operation (verify_meet.c). If NULL, the verifier reports this as a
-	 * finding. */
+	 * barrier or warp operation (verify_meet.c), and the verifier does not report it. If NULL,
+	 * the verifier reports it as a finding. */
 	bool *apart;
 };
 

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0
  * Copyright 2026 The heddle authors */
 
-/* Checks the statements that implement one instruction. They must be the same instruction on the
- * corresponding registers, preceded only by code that passes may insert (may_precede). Registers of
- * a kernel and of the rewritten code correspond one to one. The first use of a register decides its
- * counterpart. */
+/* Checks the statements that implement one instruction. The last of them must be the same
+ * instruction on the corresponding registers; before it may stand only code that passes may insert
+ * (may_precede). Registers of a kernel and of the rewritten code correspond one to one. The first
+ * use of a register decides its counterpart. */
 #include "pass/analysis/masks.h"
 #include "pass/analysis/unread.h"
 #include "pass/verify/verify_private.h"
@@ -60,8 +60,10 @@ static bool same_list(
 	return true;
 }
 
-/* Compares two addresses "[name + a] + b". The name may stand for an offset in an array, so only
- * the sum of the offsets must be the same. */
+/* Compares two addresses, each of the form "[name + a] + b": the kernel's and that of the rewritten
+ * code. In the rewritten code a kernel's variable may be a part of a larger array, so that the name
+ * is the array's and `a` or `b` contains the variable's offset. So not a and b, but only their sums
+ * are compared (verify_name). */
 static bool same_address(
 	struct verify_pair *p, const struct ptx_opd *plain, const struct ptx_opd *now, uint32_t at)
 {

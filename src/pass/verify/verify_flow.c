@@ -128,8 +128,9 @@ static uint32_t plain_next(const struct verify_pair *p, uint32_t at, struct edge
 /* ---- the rewritten code ---- */
 struct walk {
 	struct verify_pair *p;
-	/* Marks of visited statements. Each statement has two marks: one for a visit outside of the
-	 * code that implements an instruction of the path, one for a visit within that code. */
+	/* Marks of the statements that the search has visited. Each statement has two marks: one
+	 * for a visit outside of the code that implements an instruction, one for a visit within
+	 * such code. */
 	uint32_t *seen, mark;
 	VEC(uint64_t) stack;
 	VEC(uint32_t) todo; /* beginnings of instructions to look at */
@@ -198,9 +199,10 @@ static int guard_value(const struct walk *w, uint32_t at, bool within)
 	holds = (w->e.kind == EDGE_TAKEN) != (plain->guard_negated != 0);
 	if (s->guard == p->reg[plain->guard])
 		return holds != (s->guard_negated != 0);
-	/* The guard may be a vote on the kernel's guard. If the kernel's guard is true here, it is
-	 * true for at least one lane, so vote.any is true. If it is false here, it is not true for
-	 * all lanes, so vote.all is false. */
+	/* The guard may be a vote on the kernel's guard. If the kernel's guard is true in a lane
+	 * that comes here, it is true in at least one lane, so vote.any is true. If the kernel's
+	 * guard is false in a lane that comes here, it is not true in all lanes, so vote.all is
+	 * false. */
 	by = verify_written(p->qg, at, s->guard);
 	if (!by || by->mn->op != PTX_OP_vote || s->guard_negated ||
 		by->opd[1].kind != PTX_OPD_REG || by->opd[1].reg != p->reg[plain->guard])

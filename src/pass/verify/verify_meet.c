@@ -2,17 +2,17 @@
  * Copyright 2026 The heddle authors */
 
 /* Checks where lanes of a warp reconverge in a woven form. ptxas reconverges lanes that a branch or
- * a guard separates (BSYNC) only at two kinds of places: where this branch alone leads, and at the
- * end of a single-entry single-exit region. Elsewhere lanes stay diverged, although ptxas assumes a
- * whole warp. Then each fragment of the warp counts at a barrier, and a vote sees only the lanes of
- * one fragment.
+ * a guard separates (BSYNC) only at two kinds of places: a place to which no other branch leads,
+ * and the end of a single-entry single-exit region. Elsewhere lanes stay diverged, although ptxas
+ * assumes a whole warp. Then a barrier counts each group of diverged lanes as a warp, and a vote
+ * sees only the lanes of one group.
  *
  * So after each statement at which lanes may diverge, such a place must come before the next
  * barrier, vote or other warp operation. A bar.warp.sync at the end of a separated part of the code
  * is such a place. A bar.warp.sync at the beginning of code that other code enters, too, is not.
  *
- * Only woven forms are checked, because only they have many copies of code that jump into each
- * other. */
+ * Only woven forms are checked, because only woven forms have many copies of code that jump into
+ * each other. */
 #include "pass/verify/verify_private.h"
 
 #include <stdlib.h>

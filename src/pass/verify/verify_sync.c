@@ -150,8 +150,10 @@ void verify_barrier(struct verify_pair *p, uint32_t from, uint32_t end)
 }
 
 /* ---- what comes behind a kernel ---- */
-/* Marks basic blocks of the entry: 1 if some code of the kernel is in the block, 2 if all of the
- * block can run after code of the kernel, else 0. */
+/* Marks basic blocks of the entry:
+ * - 2 if code of the kernel can run before the block, so that all of the block can follow that code
+ * - 1 if the block contains code of the kernel, but 2 does not apply
+ * - 0 for all other blocks */
 static uint8_t *find_blocks_behind(const struct verify_pair *p)
 {
 	const struct cfg *g = p->v->host;
@@ -173,8 +175,8 @@ static uint8_t *find_blocks_behind(const struct verify_pair *p)
 	return behind;
 }
 
-/* Returns a statement that can run after code of the kernel and that is either another kernel's or
- * a barrier of no kernel; NONE if there is none. */
+/* Returns a statement that can run after code of the kernel and that is one of these: a statement
+ * of another kernel, or a barrier that no kernel has. Returns NONE if there is none. */
 static uint32_t find_behind(const struct verify_pair *p)
 {
 	const struct cfg *g = p->v->host;
@@ -217,9 +219,9 @@ static bool ends_as_it_did(const struct verify_pair *p)
 	return find_behind(p) == NONE;
 }
 
-/* Reports aligned barriers at which lanes of a warp may arrive separately. This can happen if the
- * kernel's code stands among other code. It cannot happen if the body runs once and ends as in the
- * original kernel. */
+/* Reports aligned barriers of a kernel at which lanes of a warp may arrive separately. Lanes may do
+ * so if the kernel's code stands among other code. They do not if the kernel's body runs once and
+ * ends as in the original kernel; such a body is not checked. */
 void verify_forms(struct verify_pair *p)
 {
 	if (!p->entry || p->leaves || (!p->v->r->form && !p->again) ||
@@ -364,9 +366,9 @@ static bool others_leave(struct verify *v, const struct range *r, uint32_t to)
 	return true;
 }
 
-/* A kernel's code may begin at several places, each for some of its threads. Checks that these
- * places together get all threads of the kernel's block. verify_flow.c checks the paths from there
- * on. */
+/* A kernel's code may begin at several places of the rewritten code, each for some of the kernel's
+ * threads. Checks that the threads that begin at these places are together all threads of the
+ * kernel's block. verify_flow.c checks the paths from these places on. */
 static void look_at_beginnings(struct verify *v, struct verify_pair *p, const struct range *all)
 {
 	struct range hull = {0, 0};
@@ -397,9 +399,9 @@ static void look_at_beginnings(struct verify *v, struct verify_pair *p, const st
 }
 
 /* Checks which threads reach a statement. A kernel's statement must be reached by exactly the
- * threads that reach the rest of the kernel; if the kernel's code begins at several places, only
- * some of these threads need to reach it. If the statement is a barrier, also checks that the
- * barrier waits for no other threads. */
+ * threads that reach the rest of the kernel. Exception: if the kernel's code begins at several
+ * places, a statement needs to be reached by only some of these threads. If the statement is a
+ * barrier, also checks that the barrier waits only for threads that reach it. */
 static void look_at_comers(struct verify *v, uint32_t at, const struct range *all, uint32_t block)
 {
 	struct range r = all[block];

@@ -1,14 +1,15 @@
 /* SPDX-License-Identifier: Apache-2.0
  * Copyright 2026 The heddle authors */
 
-/* Checks what depends on more than the next instruction: the carry flag, and the convergence of
- * lanes.
+/* Checks two things that do not follow from the order of instructions on each path (verify_flow.c
+ * checks that): the carry flag, and the convergence of lanes.
  *
  * Lanes that diverge at a branch reconverge where the paths of the branch join. So no barrier or
  * warp operation of a kernel may stand between a branch and the place where the branch's paths
  * join. This rule applies if lanes may diverge at the branch, and if heddle added the branch or the
  * branch belongs to another kernel. A kernel's own branches still have the paths of the original
- * kernel, which verify_flow.c checks. */
+ * kernel. The exception is a branch that only separates filler lanes, the lanes that fill up the
+ * last warp of a block (is_filling): the kernel does not have these lanes. */
 #include "cfg/chains.h"
 #include "cfg/effects.h"
 #include "pass/verify/verify_private.h"
@@ -214,8 +215,9 @@ static void note_written(void *user, uint32_t reg, enum ptx_role role, const str
 		note_differs(w->l, cfg_find_def(w->l->chains, reg, w->at));
 }
 
-/* Finds the nodes whose values may differ between lanes. At first every node counts as the same in
- * all lanes. The function marks nodes that certainly may differ, then all nodes that depend on a
+/* Finds the nodes whose values may differ between the lanes of a warp. At first every node counts
+ * as the same in all lanes. The function marks the nodes that differ by themselves, such as results
+ * that depend on the lane and registers that nothing writes, and then all nodes that depend on a
  * marked one. So a value that depends on itself in a loop is not marked for that reason alone (the
  * result is a greatest fixed point). */
 static void find_differing(struct lanes *l)
@@ -312,8 +314,8 @@ static bool is_filling(struct lanes *l, const struct verify_pair *p, uint32_t bl
 }
 
 /* Returns whether all lanes of a warp take this branch together in the original kernel. If so, they
- * also do in the rewritten code, wherever and however often the branch runs: warps consist of the
- * same threads, and registers hold the same values. */
+ * also take it together in the rewritten code, wherever and however often the branch runs there:
+ * the warps consist of the same threads, and the registers hold the same values. */
 static bool is_whole_in_plain(struct lanes *l, const struct verify_pair *owner, uint32_t at)
 {
 	const uint32_t *b = owner->g->from->block;

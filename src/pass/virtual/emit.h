@@ -44,15 +44,17 @@
  * | */
 
 /* The slot, an array in shared memory for the worker's own data. It is declared first, so ptxas
- * places it before all of the kernel's variables. An out-of-bounds store can reach the slot only
- * from below the kernel's first array, and would first hit the end of the slot, which is unused.
- * The size of 128 bytes preserves the distances between arrays and the alignment of their
- * addresses.
+ * places it before all of the kernel's variables. So among stores beyond the bounds of a kernel's
+ * array, only those below the first array's start can reach the slot. They hit the end of the slot
+ * first, which is unused. The size of 128 bytes preserves the distances between arrays and the
+ * alignment of their addresses.
  *
- * A body may overwrite the slot. So the worker checks the words that decide which blocks run or
- * which counters change; a corrupt word ends the launch with an error (FAIL_IF_P1). Most checks are
- * left out if the kernel has neither shared memory nor barriers. S_LAST and S_TURN have no check,
- * except that the 64-bit ticket of the largest grids (S_LAST64) has one.
+ * A body may overwrite the slot. So the worker checks the values that decide which blocks
+ * run or which counters change; a corrupt value ends the launch with an error (FAIL_IF_P1). These
+ * have no check:
+ * - most values, if the kernel has neither shared memory nor barriers
+ * - S_TURN
+ * - S_LAST, which only determines the size of a claim; S_LAST64, which also determines ids, has one
  *
  * Layout: two claims {x, y, z, blocks} of 16 bytes, each with a check word, and then the leader's
  * other data. */
@@ -83,9 +85,9 @@
 #define CHECK_ODD  "0x9e3779b1"
 #define CHECK_BASE "0x5e3da1c7"
 
-/* Data of barriers that not all threads reach. Each such barrier is a round, and rounds are
- * numbered (rounds.c). There are two counts of exited threads, one for even and one for odd rounds,
- * and four words for reductions. All of them count up from ROUND_BASE.
+/* Data of barriers that not all threads reach. Each execution of such a barrier is a round, and
+ * rounds are numbered (rounds.c). There are two counts of exited threads, one for even and one for
+ * odd rounds, and four 32-bit words for reductions. All of these values count up from ROUND_BASE.
  *
  * Each string completes "[REGISTER" to an address. The register holds the address of hd_slot, plus
  * 4 for each count or word that precedes the wanted one. */
@@ -119,11 +121,11 @@
 	"or.b32 %hd_r0, %hd_r0, %hd_r2;\n" \
 	"setp.ne.u32 %hd_p0, %hd_r0, 0;\n"
 #define BLOCK_ADDRESS "ld.param.u64 %hd_d0, " A_BLOCK ";\n"
-/* Emitted before barriers that whole warps reach, both the kernel's and those that passes add. If
- * ptxas cannot prove that the warp is whole, it makes the lanes reconverge with
- * WARPSYNC.COLLECTIVE.ALL. On an H200 a lane that leaves a loop of atomics after the others passes
- * that instruction alone, and so gets one barrier ahead. ptxas compiles bar.warp.sync to the same
- * instruction with a mask, which does wait for all lanes. */
+/* Emitted before barriers that whole warps reach, both the kernel's barriers and those that passes
+ * add. If ptxas cannot prove that the warp is whole at such a barrier, it makes the lanes
+ * reconverge with WARPSYNC.COLLECTIVE.ALL. On an H200 a lane that leaves a loop of atomics after
+ * the other lanes passes that instruction alone, and so gets one barrier ahead. ptxas compiles
+ * bar.warp.sync to WARPSYNC with a mask instead, which does wait for all lanes. */
 #define WHOLE_WARP "bar.warp.sync -1;\n"
 /* Does the same as WHOLE_WARP, with a mask that ptxas cannot know: ctl_args.never, which is 0,
  * minus 1. After a call of a function that spins, ptxas wrongly assumes a whole warp and removes
@@ -132,8 +134,9 @@
 	"ld.param.u32 %hd_n, " A_NEVER ";\nsub.u32 %hd_n, %hd_n, 1;\nbar.warp.sync %hd_n;\n"
 
 /* Loads the control block's address again, after a worker's first barrier. If ptxas knew that the
- * value is the same each time, it would keep address and offset in registers throughout every body.
- * So the code adds bit 3 of %hd_s, which is always 0, but ptxas does not find out. Uses %hd_r0. */
+ * address is the same each time, it would keep the address and an offset in registers throughout
+ * every body. So the code adds bit 3 of %hd_s to the address. This bit is always 0, but ptxas
+ * cannot derive that. Uses %hd_r0. */
 #define BLOCK_AGAIN                   \
 	BLOCK_ADDRESS                 \
 	"and.b32 %hd_r0, %hd_s, 8;\n" \

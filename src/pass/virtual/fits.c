@@ -24,8 +24,8 @@ bool pass_needs_copy(const struct pass_place *at, const struct pass_callee *c)
 
 /* ---- conditions that forbid a place ---- */
 
-/* The condition for kernels that cannot run in a launch of other kernels and cannot be rewritten at
- * all. They fit no place. */
+/* The condition of facts that forbid every place: the kernel cannot run in a launch of other
+ * kernels and cannot be rewritten at all. */
 static bool is_always_forbidden(const struct pass_place *at)
 {
 	(void)at;
@@ -43,10 +43,11 @@ static bool is_followed(const struct pass_place *at)
 	return at->followed;
 }
 
-/* Returns whether other code follows the body and no worker surrounds it. After a call of a
- * recursive function ptxas assumes a whole warp, although the function's lanes return at different
- * times. ptxas makes no such assumption at a worker's barriers and votes: leaders reach these
- * through loops of their own, so ptxas makes the lanes reconverge before them. */
+/* Returns whether other code follows the body and no worker surrounds it. This matters for kernels
+ * that call a recursive function: after such a call ptxas assumes a whole warp, although the
+ * function's lanes return at different times. ptxas makes no such assumption at a worker's barriers
+ * and votes, because the leader reaches these through loops of its own. So ptxas makes the lanes
+ * reconverge before these barriers and votes. */
 static bool is_followed_bare(const struct pass_place *at)
 {
 	return at->followed && !at->merged && !at->whole_warps;
@@ -123,8 +124,9 @@ static bool refuse(struct pass_verdict *why, const struct pass_finding *f)
 	return false;
 }
 
-/* Returns the first callee that would have to be replaced by a copy and is called through a
- * pointer, so that no copy can replace it. */
+/* Returns the first callee that the place would have to replace by a copy (pass_needs_copy), but
+ * that is called through a pointer. Such a call always reaches the original function, so no copy
+ * can replace it. */
 static const struct pass_callee *find_out_of_reach(const struct pass_place *at)
 {
 	const struct pass_facts *facts = at->facts;
@@ -145,8 +147,9 @@ static bool waits_for_leavers(const struct pass_place *at)
 	       (facts->barriers != PASS_BAR_NONE || pass_has(facts, PASS_EXITS_DEEP));
 }
 
-/* Returns whether the body's own thread counts would be wrong. On hardware a partial warp counts as
- * a whole one at a barrier, but here the rest of the warp executes other code. */
+/* Returns whether the thread counts of the body's own barriers would be wrong at this place. On
+ * hardware a partial warp counts as a whole warp at a barrier. Here the missing threads of the
+ * block's last warp are extra threads that execute other code. */
 static bool counts_half_warps(const struct pass_place *at)
 {
 	return at->filled_up && at->facts->counts;

@@ -2,8 +2,9 @@
  * Copyright 2026 The heddle authors */
 
 /* Moves a kernel's parameters to global memory (virtual.h: params). Loads of parameters become
- * loads from there. Operations that take a parameter's address or address space get the address in
- * global memory, so a generic address of a parameter points there, too. */
+ * loads from global memory. Operations that take a parameter's address or address space get the
+ * address in global memory, so a generic address of a parameter is an address in global memory,
+ * too. */
 #include "pass/analysis/params.h"
 #include "pass/virtual/virtual.h"
 

@@ -5,20 +5,22 @@
  * wait for exited threads. In a worker, threads that exit from a block stay alive, so they execute
  * the block's other barriers, too, until all threads of the block have exited.
  *
- * Each barrier of a block is a round. Rounds are numbered from the worker's start. %hd_w holds the
- * number; it is the same in all threads at the same barrier. There are two counts of exited
+ * Each execution of a barrier is a round. Rounds are numbered from the worker's start. %hd_w holds
+ * the number; it is the same in all threads at the same barrier. There are two counts of exited
  * threads, one for even and one for odd rounds. A thread that exits adds itself to the count of the
- * round that it reaches next. It then executes rounds until all threads have exited: until the sum
- * of the two counts is %hd_g (threads times blocks so far). After round k, the count of k's parity
- * holds all additions for rounds up to k: a thread that exits later adds for k + 1 at the earliest,
- * and for k + 2 only after all threads reached k + 1. The other count may already include additions
- * for k + 1. So the sum uses the value that the other count had one round ago, which was exact.
- * Hence all exited threads see the same sum and leave after the same round.
+ * round that it reaches next. It then executes rounds until all threads have exited, that is, until
+ * the sum of the two counts is %hd_g (threads times blocks so far).
+ *
+ * All exited threads see the same sum and leave after the same round, for these reasons:
+ * - After round k, the count of k's parity holds all additions for rounds up to k. A thread that
+ *   exits later adds for k + 1 at the earliest, and for k + 2 only after all threads reached k + 1.
+ * - The other count may already include some additions for k + 1. So the sum uses the value that
+ *   the other count had one round ago, which was exact.
  *
  * Reductions are computed in one of four words of shared memory; each round clears the word of the
  * previous round. So the emitted barriers have no result. A barrier with a result would be wrong
  * when lanes of a warp stand at different barriers: the hardware runs one barrier for all lanes and
- * writes its result in every lane. Exits: tails.c. */
+ * writes its result in every lane. tails.c has the exits. */
 #include "pass/virtual/rounds.h"
 #include "pass/virtual/emit.h"
 #include "pass/virtual/virtual.h"
@@ -26,12 +28,12 @@
 /* ---- whole warps ---- */
 /* Makes the lanes of a warp reconverge before a barrier if they may arrive separately. Lanes may
  * arrive separately in kernels that spin, in kernels that have exit paths past barriers, and in
- * tasks (whole_warps). (Without it, one of 7,500 random programs of that kind was wrong on an
- * H200.)
+ * tasks (whole_warps). (Without this step, one of 7,500 random programs of that kind was wrong on
+ * an H200.)
  *
- * Elsewhere ptxas proves that warps are whole, and bar.warp.sync would make ptxas treat the whole
- * kernel as divergent: md becomes 19 % slower, pf 20 %. Aligned barriers do not help: with
- * `bar.sync` 12 of 10,000 programs were wrong. */
+ * In all other kernels ptxas proves that warps are whole, and bar.warp.sync would make ptxas treat
+ * the whole kernel as divergent: the kernel md becomes 19 % slower, pf 20 %. Aligned barriers are
+ * no substitute for bar.warp.sync: with `bar.sync` 12 of 10,000 programs were wrong. */
 void pass_gather(struct pass_writer *w, const struct pass_place *at)
 {
 	if (at->whole_warps || at->facts->spins || at->facts->calls_spin || at->facts->tails.len)
@@ -82,9 +84,10 @@ static void add_slot(
 static const char clear_word[] = "mov.u32 %hd_rb, " ROUND_BASE ";\n"
 				 "st.volatile.shared.u32 [%hd_n" R_WORDS ", %hd_rb;\n";
 
-/* If the sum of a reduction is greater than a block's size, the body has corrupted the word that
- * holds it. Then this code makes the address of the next store invalid, so the launch ends with an
- * error. The code uses no predicate, because all of it may get the barrier's own guard. */
+/* If the sum of a reduction is greater than the number of threads that a block can have, the body
+ * has corrupted the word that holds the sum. Then this code makes the address of the next store
+ * invalid, so the launch ends with an error. The code uses no predicate, because each of its
+ * instructions may get the barrier's own guard. */
 static const char unless_broken[] = "set.gt.u32.u32 %hd_rb, %hd_ra, 1024;\n"
 				    "or.b32 %hd_n, %hd_n, %hd_rb;\n";
 
@@ -142,8 +145,8 @@ void pass_round_barrier(
 	pass_last(w)->opd[0] = s->opd[0];
 }
 
-/* Ends all threads that reach a round if a thread failed before it. The threads agree, because they
- * all read the same word (task_fail.c). */
+/* Ends all threads that reach this round if a thread of the block failed before the round. All
+ * threads read the same word of shared memory, so all of them end or none does (task_fail.c). */
 void pass_round_fate(struct pass_writer *w, const struct pass_place *at)
 {
 	if (at->fate)

@@ -135,9 +135,9 @@ static const struct ptx_sym *label_of_block(const struct copying *c, uint32_t b)
 	return NULL;
 }
 
-/* Emits a jump to the tail's first block if another block of the tail precedes it in the PTX text.
- * The first block has no label if a branch falls through to code that jumps back to the rest of the
- * tail. */
+/* Emits a jump to the tail's first block if another block of the tail precedes the first block in
+ * the PTX text. If the first block has no label, because control only falls through to it, it gets
+ * one here. */
 static void emit_jump_to_start(struct copying *c)
 {
 	const struct ptx_sym *to;

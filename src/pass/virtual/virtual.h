@@ -28,10 +28,10 @@ struct pass_place {
 	uint32_t first_thread;
 
 	/* Barriers. Barrier n of the body gets the number barrier_first + n. If the hardware block
-	 * has more threads than the body, the barrier counts `threads`, a multiple of 32. The
-	 * surrounding code uses own_barrier for all threads and among_barrier for the body's
-	 * threads. The body does not use these two numbers, except for barriers that replace its
-	 * barrier 0. */
+	 * has more threads than the body, each barrier of the body counts `threads`, a multiple of
+	 * 32. Code around the body uses barrier own_barrier for all threads of the hardware block,
+	 * and barrier among_barrier for the body's threads. The body does not use these two
+	 * numbers, except for barriers that replace its barrier 0. */
 	uint32_t threads;
 	uint8_t barrier_first, own_barrier, among_barrier;
 	bool filled_up; /* extra threads fill up the last warp and return at once */

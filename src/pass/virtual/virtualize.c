@@ -1,13 +1,16 @@
 /* SPDX-License-Identifier: Apache-2.0
  * Copyright 2026 The heddle authors */
 
-/* Turns a body into code that runs one virtual block. The caller supplies the block ids. Unless the
- * place has real exits (struct pass_place), all exits lead to one label. Barriers that whole warps
- * reach then take the form that diverged lanes may execute (barrier instead of bar), also in
- * callees. Callees that read ids get the ids as parameters, except ids that are constants.
+/* Turns a body into code that runs one virtual block. The caller supplies the block ids. Changes to
+ * the body:
+ * - Unless the place has real exits (struct pass_place), all exits lead to one label. The barriers
+ *   that whole warps reach then take the form that diverged lanes may execute (barrier instead of
+ *   bar), also in callees.
+ * - Callees that read ids get the ids as parameters, except ids that are constants.
+ * - Special registers are legal only as the source of mov and cvt, so each is replaced within its
+ *   own statement.
  *
- * pass_virtual_regs declares the added registers in the outermost scope, before the body. Special
- * registers are legal only as the source of mov and cvt, so replacing one is a local change. */
+ * pass_virtual_regs declares the added registers in the outermost scope, before the body. */
 #include "pass/analysis/callees.h"
 #include "pass/analysis/masks.h"
 #include "pass/analysis/unread.h"

@@ -20,9 +20,9 @@ struct pass_writer {
 	pass_numbers numbers;          /* with a record: numbers of the statements in out */
 };
 void pass_writer_finish(struct pass_writer *w); /* frees all but out */
-/* Makes the code written so far the body of w->f, and validates this function and the copies of its
- * callees. If w already has an error, w->f stays unchanged. Frees the resources of w. Returns 0,
- * w's error, or -EINVAL with w->diags. */
+/* Makes the code that was written to w so far the body of w->f, and validates w->f and the copies
+ * of its callees. If w already has an error, w->f stays unchanged. Frees the resources of w.
+ * Returns 0, w's error, or -EINVAL with w->diags. */
 int pass_writer_into(struct pass_writer *w);
 void pass_emit(struct pass_writer *w, const char *fmt, ...) HD_PRINTF(2, 3);
 void pass_put(struct pass_writer *w, const char *text); /* text without format directives */

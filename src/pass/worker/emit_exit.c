@@ -107,8 +107,8 @@ void pass_emit_first_steps(struct pass_writer *w, const char *relay_to, bool wor
 	"@%hd_p1 bra $hd_ret;\n"
 
 /* The leader takes its worker off the SM's count and off the launch's count; %hd_d0 is the control
- * block's address. The worker that completes the launch resets the SM's counts, and the fence
- * orders this update before that reset. */
+ * block's address. Another worker may complete the launch right after this and reset the SM's
+ * counts. The fence orders the update of the SM's count before that reset. */
 static const char gone[] =
 	"$hd_gone:\n"
 	"ld.shared.v2.u32 {%hd_r1, %hd_r2}, " S_SM ";\n"
@@ -234,10 +234,10 @@ void pass_emit_exit(struct pass_writer *w)
 
 /* ---- the relay: the first warp of the hardware block that became the relay ----
  *
- * All lanes run this code together. Lanes synchronize with vote and shfl, because a bar.warp.sync
- * in this code would make ptxas treat every warp of the kernel as divergent. Each lane executes its
- * fence before the vote, and the store that publishes the quotas comes after the vote. So that
- * store comes after the fences of all lanes. */
+ * All lanes of the relay run this code together. Lanes synchronize with vote and shfl, because a
+ * bar.warp.sync in this code would make ptxas treat every warp of the kernel as divergent. Each
+ * lane executes its fence before the vote, and the store that publishes the quotas comes after the
+ * vote. So that store comes after the fences of all lanes. */
 /* Registers of the relay. A control word is a sequence number and the quotas that the host stored
  * before it.
  * - %hd_r6: lane; %hd_r7: number of lanes; %hd_r8: mask of these lanes
@@ -295,8 +295,9 @@ static const char relay_free[] = "or.b32 %hd_r0, %hd_r0, %hd_r11;\n"
 				 "mov.u32 %hd_r1, 1;\n"
 				 "@!%hd_p1 st.volatile.global.u32 [%hd_d0" B_BEGUN ", %hd_r1;\n";
 
-/* The first relay of a generation reports that the launch has arrived. Only the host slot tells the
- * relay whether it is the first: other blocks write to the control block meanwhile. */
+/* The first relay of a generation reports that the launch has arrived. A later relay of the same
+ * generation must not. The relay finds out from the host slot whether it is the first, because
+ * blocks other than the relay write to the control block meanwhile. */
 static const char relay_arrive[] = "mov.u64 %hd_d1, %globaltimer;\n"
 				   "ld.volatile.global.u32 %hd_r0, [%hd_d3" H_ARRIVED ";\n"
 				   "ld.param.u32 %hd_r1, " A_GEN ";\n"
@@ -316,9 +317,10 @@ static const char relay_obey[] = "mov.u32 %hd_r0, 0;\n"
 				 "@%hd_p1 bra $hd_apply;\n";
 
 /* Polls the host slot, and copies the quotas of a new control word to device memory. If all SMs
- * have the same quota, the control word itself holds that quota. This saves time in a block of a
- * single thread: on an H200 such a block needs 80 us to read the quotas that 32 lanes read at once.
- * %hd_p2: quotas differ; otherwise %hd_r10 holds the quota four times. */
+ * have the same quota, the control word itself holds that quota, and the quotas of the SMs need not
+ * be read. This saves time if the block has only one thread: on an H200 such a block needs 80 us to
+ * read the quotas that 32 lanes read at once. %hd_p2: quotas differ; otherwise %hd_r10 holds the
+ * quota four times. */
 static const char relay_apply[] =
 	"$hd_poll:\n"
 	".pragma \"nounroll\";\n"
@@ -392,8 +394,8 @@ static const char relay_look[] = "mov.u32 %hd_r5, 0;\n"
 
 static const char relay_all_claimed[] = "setp.ge.u64 %hd_p1, %hd_d1, %hd_d2;\n";
 
-/* In a guard grid, %hd_p1 says that each block has taken a ticket or exited without one, so no
- * block is still to come. */
+/* For a guard grid: sets %hd_p1 to true if each block has either taken a ticket or exited without
+ * one, so that no block of this launch has still to enter. */
 static const char relay_all_passed[] = "ld.volatile.global.u32 %hd_r0, [%hd_d0" B_PASSED ";\n"
 				       "cvt.u64.u32 %hd_d4, %hd_r0;\n"
 				       "add.u64 %hd_d4, %hd_d4, %hd_d1;\n"
@@ -402,8 +404,9 @@ static const char relay_all_passed[] = "ld.volatile.global.u32 %hd_r0, [%hd_d0" 
 static const char relay_leaves[] = "or.pred %hd_p1, %hd_p1, %hd_p3;\n"
 				   "selp.u32 %hd_r5, 1, 0, %hd_p1;\n";
 
-/* Sets %hd_r5 to 2 if no worker except the relay is counted. A relay does so only if a worker has
- * exited since the relay started, or if the relay has polled more than PATIENCE times. */
+/* Sets %hd_r5 to 2 if the relay is the only block that is counted. A relay may do so only if a
+ * worker has exited since the relay started, or if the relay has polled more than PATIENCE times;
+ * before that, workers may not have entered yet. */
 static const char relay_is_alone[] = "ld.volatile.global.u64 %hd_d4, [%hd_d0" B_GONE ";\n"
 				     "cvt.u32.u64 %hd_r0, %hd_d5;\n"
 				     "and.b32 %hd_r0, %hd_r0, " STATE_COUNT ";\n"
@@ -435,9 +438,9 @@ static const char relay_end[] = "mov.u32 %hd_r4, %hd_r5;\n"
 				"st.volatile.global.u32 [%hd_d0" B_RELAY ", %hd_r0;\n"
 				"membar.sys;\n";
 
-/* If the relay is the only block left, takes it off the count with one compare-and-swap, which
- * fails if a worker has entered. On success the relay follows the exit rule as the last block. On
- * failure it tries to become the relay again. */
+/* If the relay is the only block left, takes it off the launch's count with one compare-and-swap,
+ * which fails if a worker has entered meanwhile. On success the relay follows the exit rule as the
+ * last block. On failure this block tries to become the relay again. */
 static const char relay_off[] = "setp.ne.u32 %hd_p1, %hd_r4, 2;\n"
 				"@%hd_p1 bra $hd_with_others;\n"
 				"sub.u64 %hd_d1, %hd_d5, 1;\n"
@@ -448,8 +451,9 @@ static const char relay_off[] = "setp.ne.u32 %hd_p1, %hd_r4, 2;\n"
 				"bra $hd_stay;\n"
 				"$hd_with_others:\n";
 
-/* If the host wrote a new control word meanwhile, that word would be lost if the relay exited now.
- * So the relay takes the role of the relay again, unless another block has taken it. */
+/* If the host has written a new control word since the last poll, no one would apply that word
+ * after this relay exits. So this block takes the role of the relay again, unless another block has
+ * taken the role. */
 static const char relay_again[] = "ld.volatile.global.u32 %hd_r0, [%hd_d3" H_SEQ ";\n"
 				  "setp.eq.u32 %hd_p1, %hd_r0, %hd_r9;\n"
 				  "@%hd_p1 bra $hd_looked;\n"
@@ -498,9 +502,9 @@ void pass_emit_relay(struct pass_writer *w, bool guard)
 	".visible .entry hd_closer(.param .align 8 .b8 hd_args[80])\n{\n" \
 	".reg .pred %hd_p<4>; .reg .b32 %hd_r<12>; .reg .b64 %hd_d<8>;\n"
 
-/* The closer counts itself as a worker in order to end the launch or to report that it has drained.
- * Other workers that are counted at this time are late workers of the previous launch. The last of
- * all these to exit completes the launch. */
+/* The closer counts itself as a worker, so that it can end the launch or report that the launch has
+ * drained. Any other workers that are counted at this time are late workers of the previous launch.
+ * Whichever of these and the closer exits last completes the launch. */
 #define CLOSE                                                     \
 	BLOCK_ADDRESS                                             \
 	"ld.param.u64 %hd_d4, " A_HOST ";\n"                      \

@@ -3,12 +3,14 @@
 
 /* The guard form (doc/protocol.md). The leader reads the quota and, if the quota permits it, takes
  * one ticket. The block's other threads get the ids after one barrier. Then the body runs with
- * these ids; its control flow and exits stay unchanged.
+ * these ids; the body's control flow and exits stay unchanged.
  *
- * If a kernel's static shared memory leaves no space for the slot, the slot overlays a variable of
- * the kernel, which holds no data yet. A second barrier comes before the body if the slot overlays
- * a variable or if the body uses shared memory. The second barrier keeps the body from overwriting
- * the slot, directly or by an out-of-bounds store, before all threads have read the slot. */
+ * The slot is the array in shared memory through which the leader passes the ids:
+ * - If the kernel's static shared memory leaves no space for the slot, the slot overlays a variable
+ *   of the kernel, which holds no data yet.
+ * - A second barrier comes before the body if the slot overlays a variable or if the body uses
+ *   shared memory. It keeps the body from overwriting the slot, directly or by an out-of-bounds
+ *   store, before all threads have read the slot. */
 #include "pass/virtual/emit.h"
 #include "pass/worker/worker.h"
 

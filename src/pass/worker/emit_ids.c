@@ -136,9 +136,10 @@ void pass_emit_claimed(struct pass_writer *w)
 	pass_put(w, claimed_later);
 }
 
-/* Divides %hd_x by the row length: %hd_y gets the quotient and %hd_x the remainder. The code below
- * does the same for %hd_y and %hd_z. The inverse is too small by at most 1, so the quotient is too
- * small by at most 1. */
+/* Divides %hd_x by the row length: %hd_y gets the quotient and %hd_x the remainder. The code after
+ * this string divides %hd_y by the number of rows in the same way, with the remainder in %hd_y and
+ * the quotient in %hd_z. The inverse with which the code multiplies is too small by at most 1, so
+ * the quotient is too small by at most 1 before it is corrected. */
 static const char divide_x[] = "ld.param.u32 %hd_r2, " A_GRID_X ";\n"
 			       "mul.hi.u32 %hd_y, %hd_x, %hd_r1;\n"
 			       "mul.lo.u32 %hd_r1, %hd_y, %hd_r2;\n"

@@ -53,8 +53,8 @@ void pass_emit_columns_wide(struct pass_writer *w)
 		    "bra $hd_store;\n");
 }
 
-/* A grid of one row is a special case: each of its columns is one block, so the loop over columns
- * would iterate once for each block. */
+/* A grid of one row is a special case, without the loop over columns: each column of such a grid is
+ * one block, so the loop would iterate once for each block. */
 static const char carry_in_row[] = "ld.param.u32 %hd_r1, " A_GRID_Y ";\n"
 				   "ld.param.u32 %hd_r2, " A_GRID_X ";\n"
 				   "setp.ne.u32 %hd_p1, %hd_r1, 1;\n"

@@ -12,12 +12,15 @@
  * There are two loops, each entered only at its head. So ptxas sees that whole warps run them
  * together, and keeps uniform values in uniform registers.
  *
- * Few added values live across the body: %hd_s (32 * block within the chunk + 16 * slot) and the
- * pending ticket %hd_t. All others are reloaded. If the body has no shared memory and no barriers,
- * each warp runs a chunk at its own pace. Then the chunk's first block and length stay in
- * registers, and the first warp that finishes may claim and count instead of the leader
- * (first_claims). One barrier separates chunks, or two if blocks may wait for each other. A barrier
- * separates the blocks of a chunk only where shared memory or the body's own barriers require
+ * Registers: few added values live across the body, namely %hd_s (32 * block within the chunk + 16
+ * * slot) and the pending ticket %hd_t. All other values are loaded again.
+ *
+ * If the body has no shared memory and no barriers, each warp runs a chunk at its own pace. Then
+ * the chunk's first block and length stay in registers, and the first warp that finishes may claim
+ * and count instead of the leader (first_claims).
+ *
+ * Barriers: one barrier separates chunks, or two if blocks may wait for each other. The blocks of a
+ * chunk are separated by a barrier only where shared memory or the body's own barriers require
  * it. */
 #include "pass/virtual/emit.h"
 #include "pass/virtual/rounds.h"
@@ -161,19 +164,22 @@ static const char count_in[] = SM_ADDRESS "mov.u32 %hd_r2, 1;\n"
 					  "not.b32 %hd_r3, %hd_r2;\n"
 					  "st.shared.v2.u32 " S_SM ", {%hd_r2, %hd_r3};\n";
 
-/* In one atomic operation, takes the worker off its SM's count and tests whether the count exceeded
- * the quota. If several workers of an SM do this at once, exactly the surplus workers exit. */
+/* In one atomic operation, takes the worker off its SM's count and tests whether the count, before
+ * that, was above the quota. If several workers of an SM do this at once, as many workers exit as
+ * the count is above the quota. */
 #define TRY_OUT                                                     \
 	"atom.global.add.u32 %%hd_r3, [%%hd_d1" B_WORKERS ", -1;\n" \
 	"setp.gt.u32 %%hd_p1, %%hd_r3, %%hd_r2;\n"                  \
 	"@%%hd_p1 bra $hd_out_%s;\n"
 
-/* Jumps to $hd_no_<site> if the quota requires the worker to exit. When it jumps because the quota
- * is 0, the worker is still in its SM's count; when it jumps for another quota, the worker is off
- * the count. A worker that was taken off but need not exit adds itself to the count again. If
- * another worker has come in between, the sum may exceed the quota. So the worker tests once more
- * here, and then at its next claim. A loop here would make ptxas treat the whole worker as
- * divergent. Uses %hd_r1 to %hd_r5. */
+/* Jumps to $hd_no_<site> if the quota requires the worker to exit:
+ * - If the quota is 0, the worker is still in its SM's count at the jump.
+ * - If the quota is not 0, the worker is off the count at the jump.
+ *
+ * A worker that was taken off the count but need not exit adds itself to the count again. If
+ * another worker has entered between these two steps, the sum may exceed the quota. So the worker
+ * tests once more here, and then at its next claim. A loop here would make ptxas treat the whole
+ * worker as divergent. Uses %hd_r1 to %hd_r5. */
 static void emit_quota(struct pass_writer *w, const struct pass_place *at, const char *site)
 {
 	pass_put(w, SM_ADDRESS "ld.volatile.global.u32 %hd_r2, [%hd_d1" B_QUOTA ";\n"
@@ -473,8 +479,8 @@ void pass_emit_worker_head(struct pass_writer *w, const struct pass_place *at)
 	if (first_claims(at))
 		pass_own_barrier(w, at);
 	pass_put(w, "$hd_top:\n");
-	/* If other blocks may wait for this block, all its threads must finish before the worker
-	 * claims another block. */
+	/* If other blocks may wait for this block, all threads of this block must finish it before
+	 * the worker claims another block. */
 	if (at->facts->rising_order)
 		pass_own_barrier(w, at);
 	pass_put(w, first_claims(at) ? if_first : NOT_LEADER "@%hd_p0 bra $hd_sync;\n");
@@ -589,8 +595,9 @@ static const char if_steered[] = "ld.param.u32 %hd_r1, " A_FLAGS ";\n"
 	"and.b32 %hd_r1, %hd_r1, 64;\n"       \
 	"setp.ne.u32 %hd_p1, %hd_r1, 0;\n"
 
-/* Makes the next claim early, except near the end of the grid, where remaining blocks must go to
- * the first free worker. There are about twice as many of these last claims as workers. */
+/* Makes the next claim early, except near the end of the grid, where each remaining block must go
+ * to the first worker that is free. The exception applies to the last claims, about twice as many
+ * as there are workers. */
 static const char ahead[] = IF_BY_CLAIMS "@!%hd_p1 bra $hd_no_ahead;\n"
 					 "ld.shared.u32 %hd_r4, " S_LAST ";\n"
 					 "ld.param.u32 %hd_r5, " A_CLAIMS ";\n"

@@ -139,9 +139,10 @@ void pass_classify(struct ptx_module *m, const struct ptx_func *f, struct pass_v
 	pass_facts_finish(&facts);
 }
 
-/* Returns the order of blocks. Blocks that may wait for blocks with lower numbers get row order. So
- * do the blocks of a kernel that does not read both x and y, because another order cannot help the
- * kernel's locality. */
+/* Returns the order of blocks. Row order is chosen, whatever is wanted, in two cases:
+ * - Blocks may wait for blocks with lower numbers.
+ * - The kernel does not read both x and y of its block id, so another order cannot help its
+ *   locality. */
 static enum pass_order choose_order(const struct pass_facts *facts, enum pass_order wanted)
 {
 	const bool *reads = facts->callees.at[0].reads + PASS_CTAID;

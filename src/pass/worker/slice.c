@@ -2,10 +2,10 @@
  * Copyright 2026 The heddle authors */
 
 /* Kernel slicing (Zhong and He, Kernelet, 2014; FLEP compares with it in section 6.5). A host
- * replaces a launch by several consecutive launches, each with some of the blocks. Other programs
- * get the device between two of them. The rewritten kernel is launched with one-dimensional grids;
- * an added parameter says which block is the first one, and the size of the whole grid. Requires an
- * entry with a body. The rewritten kernel has the kernel's name. */
+ * replaces a launch by several consecutive launches (slices), each with some of the grid's blocks.
+ * Other programs get the device between two slices. The rewritten kernel is launched with
+ * one-dimensional grids; an added parameter has the number of the slice's first block, and the size
+ * of the whole grid. Requires an entry with a body. The rewritten kernel has the kernel's name. */
 #include "pass/worker/worker.h"
 #include "ptx/graft.h"
 

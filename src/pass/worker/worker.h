@@ -18,8 +18,8 @@
 void pass_emit_regs(struct pass_writer *w);
 /* Emits the first steps of a hardware block (emit_exit.c). If the block becomes the relay, which
  * copies the host's quotas to device memory, it jumps to the label `relay_to`. If `worker` is true,
- * the code counts the block in ctl_block.state, and %hd_r9 holds the CTL_NARROW bit of the
- * state. */
+ * the code counts the block in ctl_block.state. Afterwards %hd_r9 holds the CTL_NARROW bit that the
+ * state had. */
 void pass_emit_first_steps(struct pass_writer *w, const char *relay_to, bool worker);
 /* Splits block number %hd_x into {x, y, z}, the ids of the first of %hd_k blocks. May jump to
  * $hd_wide_ids. */
@@ -29,8 +29,9 @@ void pass_emit_ids(struct pass_writer *w, const struct pass_place *at);
  * - 32-bit ticket %hd_x: the first block, the distance between blocks, and 0
  * - 64-bit ticket %hd_d4, in the largest grids: the ids of the claim's only block */
 void pass_emit_part_ids(struct pass_writer *w, const bool *reads);
-/* Computes the slot's contents and the number of blocks from claim %hd_t (args.h), likewise for a
- * worker that is one of several. Goes to $hd_sync if there is no such claim. */
+/* For a worker that is one of several in a launch: computes the slot's contents and the number of
+ * blocks from %hd_t, the number of a claim (CTL_BY_CLAIMS, args.h). Goes to $hd_sync if there is no
+ * claim of this number. */
 void pass_emit_claimed(struct pass_writer *w);
 /* Computes {x, y, z} of block %hd_x; %hd_r1 is inverse[0]. */
 void pass_emit_multiply(struct pass_writer *w, const bool *reads);
