@@ -440,8 +440,9 @@ int merge_pairs(struct merge_bench *b)
 
 /* ---- what was kept ---- */
 
-/* Measures three methods alternately: one after the other, in streams, and the stored one. The
- * first round is not counted. */
+/* Measures three methods of running the pair: one kernel after the other, both in streams, and the
+ * method that heddle tune has stored. Each round runs the three in turn, and the first round is not
+ * counted. */
 static int run_three(struct merge_bench *b, struct ways *t, struct merge_pair *p)
 {
 	enum dev_how hows[] = {DEV_SEQUENTIAL, DEV_STREAMS, 0};

@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0
  * Copyright 2026 The heddle authors */
 
-/* heddle bench share measures pairs of programs in several arrangements. The two programs of a pair
- * arrive one after the other or at the same time ("Adaptive simultaneous multi-tenancy", section
- * 4). This header declares the data that the benchmark's parts share. Times are medians of rounds,
- * in ns. Each part prints its table and writes its keys into the JSON object that is open. */
+/* heddle bench share measures pairs of programs in several arrangements, such as one after the
+ * other, under MPS, or under a policy of heddle. The two programs of a pair launch one after the
+ * other or at the same time ("Adaptive simultaneous multi-tenancy", section 4). This header
+ * declares the data that the benchmark's parts share. Times are medians of rounds, in ns. Each part
+ * prints its table and writes its keys into the JSON object that is open. */
 #ifndef HEDDLE_BENCH_SHARE_H
 #define HEDDLE_BENCH_SHARE_H
 
@@ -98,9 +99,12 @@ struct share_limits {
 int share_read_limits(struct share *s, struct share_limits *ret);
 /* Returns "low" or "high"; NULL: not known. */
 const char *share_class_name(enum share_class class);
-/* Prints each program's share of an SM's resources (figure 2), its utilisation (figure 3) and the
- * cost of the form that its workers execute (figures 8a and 8b). If there is a store, it also
- * prints the time for a block by the number of blocks on each SM (figure 9). */
+/* Prints for each program:
+ * - its share of an SM's resources (figure 2)
+ * - its utilisation (figure 3)
+ * - the cost of the form that its workers execute (figures 8a and 8b)
+ * - if a store of measured curves was given: an SM's time for one block, at each number of blocks
+ *   on the SM (figure 9) */
 int share_show_programs(struct share *s);
 
 /* ---- bench_share_registers.c ---- */
@@ -124,8 +128,9 @@ bool share_figures_of(const struct share *s, const struct share_pair *p, enum sh
 	struct share_figures *ret);
 
 /* ---- bench_share_oracle.c ---- */
-/* Measures each pair with fixed numbers of blocks on each SM, and prints which part of the best
- * division's gain policy greedy reaches. Call it after share_read_registers. */
+/* Measures each pair with fixed numbers of blocks on each SM, and finds the best of these
+ * divisions. Prints which fraction of that division's gain policy greedy reaches. Call it after
+ * share_read_registers. */
 int share_oracle(struct share *s);
 
 /* Returns why the figures are too noisy to count as a result, or NULL if they are not. buf holds

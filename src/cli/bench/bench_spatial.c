@@ -3,13 +3,14 @@
 
 /* Measures spatial preemption (FLEP, section 6.4).
  *
- * Figure 15: every program with its large input runs beside every other program with its trivial
- * input at high priority. heddle preempts the first on all SMs or on some of them. The table shows
- * the loss compared with both programs without heddle: relative to the time until both are done,
- * and in microseconds for each preemption, with a confidence interval.
+ * Figure 15: every program with its large input runs beside every other program, which has its
+ * trivial input and high priority. heddle preempts the large program on all SMs or on some of them.
+ * The table shows the loss compared with both programs without heddle. It gives the loss relative
+ * to the time until both are done, and in microseconds for each preemption, with a confidence
+ * interval.
  *
  * Figure 16: the gain of the high-priority program and the loss of the low-priority program if
- * heddle frees more SMs than needed. */
+ * heddle frees more SMs than the high-priority program needs. */
 #include "cli/bench/bench.h"
 #include "cli/bench/figures.h"
 #include "cli/bench/lost.h"
@@ -101,8 +102,9 @@ static int run_pair(struct spatial *sp, struct stage *stage, struct lost_pair *p
 	return r;
 }
 
-/* Runs all listed pairs in one form. If stop_at is not 0, the list ends after the pair that is
- * running at that time. The caller sets stop_at only for the first form of the first pass. */
+/* Runs all listed pairs in one form of measurement, such as without heddle, or preempted on all
+ * SMs. If stop_at is not 0, the list is shortened to end with the pair that is running at that
+ * time. The caller sets stop_at only for the first form of the first pass. */
 static int run_form(
 	struct spatial *sp, const struct stage_spec *spec, unsigned form, double stop_at)
 {
