@@ -1,9 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0
  * Copyright 2026 The heddle authors */
 
-/* Reads the configuration in systemd's order: first the main file, from /etc or else from /usr/lib;
- * then the drop-ins of both folders, sorted by name. A drop-in in /etc replaces one of the same
- * name in /usr/lib. The command line comes last. There is one section, [heddled]. */
+/* Reads the configuration in systemd's order. A later source overrides an earlier one:
+ * - the main file, from /etc or else from /usr/lib
+ * - the drop-ins (files that add keys) of both folders, sorted by name; a drop-in in /etc replaces
+ *   one of the same name in /usr/lib
+ * - the command line
+ *
+ * The files have one section, [heddled]. */
 #include "server.h"
 
 #include <dirent.h>

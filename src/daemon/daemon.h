@@ -25,8 +25,9 @@ struct hd_tenant;
 struct hd_io {
 	/* CLOCK_MONOTONIC, or a test's clock; only hd_clock calls it */
 	uint64_t (*now_ns)(void *user);
-	/* Wakes the tenant, which must act on new control words or poll for them. hold: also wakes
-	 * its threads that sleep until its hold ends. */
+	/* Wakes the tenant's agent thread, which must act on new control words or poll for them.
+	 * hold: also wakes the threads of the program that sleep because heddled holds the
+	 * tenant. */
 	void (*wake)(void *user, struct hd_tenant *t, bool hold);
 	void *user;
 };
@@ -78,8 +79,8 @@ struct hd_tenant {
 	void *user;
 	uint32_t id, weight, watch, follow, hold, seq, bound_us, pin, ended, n_known;
 	uint32_t begin, begins; /* page->begin.seq, and the number of such words so far */
-	/* shared memory that a managed kernel needs on an SM when as many of its blocks as fit run
-	 * there, in bytes: the maximum over the tenant's kernels */
+	/* the shared memory, in bytes, that a managed kernel needs on an SM when as many of its
+	 * blocks run there as fit: the maximum over the tenant's kernels */
 	uint32_t shared_need;
 	bool opaque_active;
 	bool is_logged; /* its start was logged, so its end is logged, too */
@@ -107,8 +108,8 @@ struct hd_device {
 	bool is_cpu;
 	/* user of the first tenant; the device counts toward this user's limit */
 	uid_t uid;
-	/* upper bound of the device's clock minus heddled's, and the time of its measurement, which
-	 * is 0 before the first one */
+	/* ahead_ns: upper bound of the device's clock minus heddled's clock. ahead_at: when the
+	 * bound was measured, or 0 if it never was. */
 	int64_t ahead_ns, ahead_at;
 	uint64_t unwatched_ns; /* when heddled last changed wire_page.watch of a tenant here */
 	uint64_t told_ns;      /* when a launch was last preempted or shrunk */
@@ -137,12 +138,12 @@ struct hd {
 /* ---- core.c ---- */
 /* Reads the clock into d->now_ns and returns it (ns). The loop calls this after waking up. So do
  * those functions of the core that add, remove or change tenants, make decisions, or reply to
- * tools. All decisions of a pass use d->now_ns.
+ * tools. All decisions of a pass of the loop use d->now_ns.
  *
- * Two steps inside a pass read the clock again: the store of a control word, and the moment when
- * heddled sees that the last worker has left because of that word. The time between the two is the
- * hand-over, which can be shorter than a pass. Both calls update d->now_ns, so it never falls and
- * no time stamp is later than it. */
+ * Two steps inside a pass read the clock again, because a hand-over can be shorter than a pass. A
+ * hand-over lasts from the store of a control word until heddled sees that, because of this word,
+ * the last worker has left. Both reads update d->now_ns, so that it never falls and no time stamp
+ * is later than d->now_ns. */
 uint64_t hd_clock(struct hd *d);
 int hd_create(const struct hd_config *c, const struct hd_io *io, struct hd **ret);
 void hd_destroy(struct hd *d);
@@ -195,13 +196,13 @@ void hd_tell_figures(struct hd *d, struct hd_tenant *t, bool left);
 /* ---- apply.c ---- */
 void hd_apply(struct hd *d, struct hd_device *dev);
 void hd_store_quotas(struct hd *d, struct hd_slot *s); /* stores a word for the launch */
-/* Asks the tenant to launch one more grid of n workers for this launch (0: as many workers as fit
- * on the device). The tenant does so once the launch has arrived. */
+/* Asks the tenant to launch one more grid for this launch, with n workers (0: as many as fit on the
+ * device). If the launch has not arrived yet, the tenant waits until then. */
 void hd_ask_workers(struct hd_slot *s, struct wire_slot *w, uint32_t n);
-/* Returns how many workers must be launched until `workers` workers and the relay are on the
- * device. The relay is a block that needs the room of one worker. If the device has no room for all
- * of them, counts only as many as fit. Uses the number of present workers that the relay last
- * reported. */
+/* Returns how many more workers must be launched so that `workers` workers and the relay are on the
+ * device. The relay is a block that needs the room of one worker. If the device does not have room
+ * for so many, returns only the number that fits. Uses the number of present workers that the relay
+ * last reported. */
 uint32_t hd_missing_workers(const struct hd_slot *s, const struct wire_slot *w, uint32_t workers);
 /* carveout.c. hd_carveout_need: call it when a launch becomes known. hd_carveout_tell: informs the
  * tenants; call it after hd_carveout_need, and after a tenant has left. */

@@ -2,11 +2,12 @@
  * Copyright 2026 The heddle authors */
 
 /* Checks that MPS still replies. A deadlocked MPS server blocks every program forever in its first
- * driver call, before the program becomes a tenant. So while no tenant on a GPU makes progress,
- * heddled asks the control daemon and its servers every few seconds. A child process asks, because
- * a reply may take seconds. After several questions in a row without a reply, heddled kills MPS and
- * starts it again; after some restarts MPS stays off. heddled does not kill a silent MPS while
- * tenants make progress. */
+ * driver call, before the program becomes a tenant.
+ * - While no tenant on a GPU makes progress, heddled asks the control daemon and its servers every
+ *   few seconds. A child process asks, because a reply may take seconds.
+ * - After several questions in a row without a reply, heddled kills MPS and starts it again. After
+ *   some restarts MPS stays off.
+ * - While tenants make progress, heddled does not kill an MPS that does not reply. */
 #include "server.h"
 
 #include <dirent.h>

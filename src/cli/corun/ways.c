@@ -70,9 +70,10 @@ static int add_way(struct ways *t, enum dev_how how, const struct dev_merging *m
 	return r;
 }
 
-/* Adds partitions that split `of` units, such as workers or SMs. The first kernel's part grows in
- * equal steps, and the other kernels share the rest equally. Adds each partition twice: without and
- * with help, where workers whose kernel has no blocks left claim blocks of the others. */
+/* Adds methods that divide `of` units, such as workers or SMs, among the kernels. From one method
+ * to the next, the first kernel's part grows by the same step; the other kernels share the rest
+ * equally. Adds each method twice: without and with help, where workers whose kernel has no blocks
+ * left claim blocks of the other kernels. */
 static int add_shares(struct ways *t, enum ctl_order order, uint32_t of, uint32_t chunk)
 {
 	uint32_t steps = of > 1 ? MIN(of - 1, t->points) : 0;
@@ -110,9 +111,9 @@ static int add_greens(struct ways *t)
 	return r;
 }
 
-/* Adds work stealing with unequal claims, if the largest grid has at least twice as many blocks as
- * the smallest. The blocks of a claim are proportional to each kernel's grid, so that all kernels
- * end at about the same time. */
+/* Adds work stealing where a claim takes a different number of blocks from each kernel, in
+ * proportion to the kernel's grid. All kernels then end at about the same time. Adds nothing unless
+ * the largest grid has at least twice as many blocks as the smallest. */
 static int add_even(struct ways *t)
 {
 	static const uint32_t least[] = {1, 4};
@@ -263,8 +264,9 @@ static bool is_stealing(const struct way *w)
 	return w->merging.order == CTL_STEAL && !w->merging.chunks[0] && !w->merging.own;
 }
 
-/* Adds methods that launch one kernel separately. They pay off for a kernel of which an SM can hold
- * at least 10 % more blocks alone than the merged launch has workers on an SM. */
+/* Adds methods that launch one kernel separately and merge the others. Only kernels that can gain
+ * from this are tried: those of which an SM holds, without the others, at least 10 % more blocks
+ * than the merged launch has workers on an SM. */
 static int add_own(struct ways *t, const struct way *steal)
 {
 	static const struct {

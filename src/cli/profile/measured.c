@@ -91,8 +91,8 @@ bool measured_can_have(const struct measured_kernel *k, uint32_t n)
 
 	if (!k->guard || (n < 32 && k->counts >> n & 1))
 		return true;
-	/* Besides the listed counts, only the largest count k->most is possible. It is possible if
-	 * it is all that an SM can hold, or if the form lists no smaller count. */
+	/* The form lists its possible counts in k->counts, except the largest one, k->most. k->most
+	 * is possible if it is all that an SM can hold, or if the form lists no smaller count. */
 	return n == k->most && (k->most >= k->fit || !(k->counts & below));
 }
 

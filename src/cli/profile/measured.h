@@ -11,8 +11,8 @@
 #include "wire/wire.h"
 
 /* Measurements of a kernel in one launch shape and one form. heddle may try two forms of a kernel,
- * and an SM can hold a different number of blocks of each. A count is a number of blocks on each
- * SM. */
+ * and the two forms can differ in how many of their blocks an SM holds. In this header, a count is
+ * a number of blocks on each SM. */
 struct measured_kernel {
 	uint64_t code, blocks;
 	uint32_t threads, shared_bytes, n_sms;
