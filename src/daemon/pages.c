@@ -201,7 +201,7 @@ static void note_drain(struct hd *d, struct hd_slot *s, uint32_t seq)
 	sched_drained(dev->sched, d->now_ns, s->launch);
 }
 
-/* Estimates how far the device's clock is ahead of heddled's. A launch cannot begin before the
+/* Estimates the device's clock minus heddled's clock. A launch cannot begin before the
  * program has submitted it, so the device's time of the beginning minus heddled's time of the
  * submission is an upper bound. The bound is close if the device was idle. Clocks drift, so a later
  * measurement also replaces the bound if it is slightly larger: by less than 1/10000 of the time

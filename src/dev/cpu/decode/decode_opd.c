@@ -147,8 +147,8 @@ static uint32_t src_sym(struct dec *d, const struct ptx_opd *o, unsigned bytes)
 	return in->d;
 }
 
-/* Finds special registers that are all PTX_SR_OTHER, by their names. Every block is a cluster of
- * one block, so some of these are constants. */
+/* Finds by name a special register that the PTX parser does not number (PTX_SR_OTHER). Some of
+ * these registers are constants, because every block is a cluster of one block. */
 static bool find_unnumbered(const char *name, enum ptx_special *ret_sr, uint32_t *ret_constant)
 {
 	static const struct {

@@ -14,9 +14,9 @@ static CUresult get_attribute(const struct drv_func *f, CUfunction_attribute att
 {
 	switch ((int)attr) {
 	case CU_FUNC_ATTRIBUTE_MAX_THREADS_PER_BLOCK:
-		/* Registers do not limit this number: their count is only an estimate, so it
-		 * refuses no launch unless HEDDLE_VGPU gives the SM very few registers
-		 * (sm_demand_limit). */
+		/* The registers of an SM are not considered here. The virtual GPU only estimates a
+		 * kernel's registers, so for lack of registers it refuses no launch, unless
+		 * HEDDLE_VGPU gives the SM very few (sm_demand_limit). */
 		*value = (int)f->info.max_threads;
 		break;
 	case CU_FUNC_ATTRIBUTE_SHARED_SIZE_BYTES:

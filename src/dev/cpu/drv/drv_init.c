@@ -210,8 +210,8 @@ CUresult drv_leave(CUresult r)
 /* ---- beginning and end ---- */
 
 /* Makes the driver uninitialized in a child after fork, because the child has none of the driver's
- * threads. The child cannot initialize it either. Another thread may have held the lock in the
- * middle of a change, but the child uses none of the driver's objects. */
+ * threads. In the child cuInit fails, too. At the fork another thread may have held the lock in the
+ * middle of a change; this does no harm, because the child uses none of the driver's objects. */
 static void forget_in_child(void)
 {
 	if (drv.pid > 0)

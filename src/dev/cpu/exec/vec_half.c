@@ -83,8 +83,9 @@ INLINE u32 narrowed64(const struct vinsn *in, f64 v, struct half_format f)
 	       1u << (f.frac_bits - 1) | (u32)kept;
 }
 
-/* Converts to tf32, in the upper bits of a 32-bit word. The hardware implements .rna as an integer
- * addition. So a NaN keeps the bits above the cut, and .satfinite subtracts one unit from it. */
+/* Converts to tf32, whose bits are the upper bits of a 32-bit float. The hardware implements .rna
+ * as an integer addition. So a NaN keeps the bits that remain in tf32, and .satfinite subtracts one
+ * unit of the last of these bits from a NaN. */
 INLINE u32 tf32(const struct vinsn *in, f32 v)
 {
 	if (v != v && in->round == VR_RNA)
