@@ -50,10 +50,11 @@ struct age {
 /* The measurements of two kernels, with code[0] < code[1]. */
 struct age_pair {
 	uint64_t code[2];
-	/* Speed of both launches together while kernel i is the older one: work per time. A
-	 * launch's work is measured as its duration alone on the device. [i][0]: measured in the
-	 * order of arrival. [i][1]: measured after the other launch left and returned. In the
-	 * second case SMs keep the division of their memory, and fewer blocks may fit. */
+	/* Speed of both launches together (work per time) while kernel i of the pair is the older
+	 * one. A launch's work is measured as its duration alone on the device.
+	 * - [i][0]: measured in the order of arrival
+	 * - [i][1]: measured after the other launch left and returned. The SMs then keep their
+	 *   division of memory, and fewer blocks of the returned launch may fit. */
 	double rate[2][2];
 	uint32_t n[2][2]; /* measurements in the moving mean; 0: none */
 	/* number of the last lookup of this pair; a new pair replaces the one with the lowest

@@ -409,8 +409,8 @@ static uint8_t checked_quota(
 		return CTL_NO_QUOTA;
 	}
 	fit = blocks_that_fit(r, l);
-	/* One block is assumed to fit on an empty SM, even if the stated size of the block says
-	 * that it does not. */
+	/* Assume that at least one block fits on an empty SM, even if the block's resources, as the
+	 * tenant stated them, say otherwise. */
 	if (!fit && r->blocks == s->o.blocks_per_sm)
 		fit = 1;
 	if (q > fit) {
