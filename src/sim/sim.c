@@ -236,8 +236,8 @@ static void launch_workers(struct sim *s, const struct sim_event *e)
 		return;
 	if (e->l->answering && e->value) {
 		e->l->answering = false;
-		/* The engine has revoked the grant meanwhile. Launch no workers now, and count the
-		 * last drain as not answered, so that the next grant launches them. */
+		/* The engine has revoked the grant after it was sent. Launch no workers now. Count
+		 * the last drain as not answered, so that the next grant launches workers. */
 		if (!e->l->granted) {
 			e->l->answered = e->l->drains - 1;
 			return;
@@ -442,10 +442,10 @@ static void give_number(struct sim_tenant *t, uint32_t sm)
 		t->number[sm] = ++t->n_numbers;
 }
 
-/* Gives numbers to SMs when a worker starts on SM `sm`. If the tenant had no workers on the device,
- * its old numbers are dropped first. Then all SMs get new numbers, or with numbering=own only those
- * that have space for one of the tenant's workers. Any other SM gets its number when a worker
- * starts there. */
+/* Gives the tenant's numbers to SMs when one of its workers starts on SM `sm`. If the tenant had no
+ * workers on the device, its old numbers are dropped first, and SMs get new numbers: all SMs, or
+ * with numbering=own only those that have room for one of the tenant's workers. An SM without a
+ * number gets one when a worker of the tenant starts there. */
 static void number_sms(struct sim *s, struct sim_launch *l, uint32_t sm)
 {
 	struct sim_tenant *t = l->tenant;
@@ -503,8 +503,9 @@ static void worker_exit(struct sim *s, struct sim_launch *l, uint32_t sm)
 	answer_grant(s, l);
 }
 
-/* Returns the time of a block. If the blocks on an SM together need more than 100 percent of it,
- * all of them run slower by the same factor. The time of a block is fixed when it begins. */
+/* Returns how long a block that begins now on SM `sm` takes. If the blocks on an SM together need
+ * more than 100 percent of the SM, all of them are slower by the same factor. The duration of a
+ * block is not changed after the block has begun. */
 static uint64_t block_time(const struct sim *s, const struct sim_launch *l, uint32_t sm)
 {
 	uint64_t percent = 0;
