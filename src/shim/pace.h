@@ -39,10 +39,11 @@ void pace_begin_second(struct pace *second, uint64_t second_workers, const struc
  * if it is faster. */
 bool pace_prefers_second(const struct pace *first, uint64_t first_workers,
 	const struct pace *second, uint64_t second_workers, uint64_t target_ns);
-/* Decides whether this launch should try the slower form again, because its only trial may have
- * been disturbed. If so, returns the number of launches so far. The number stays the same until the
- * next measurement, so the caller retries only once for each number. Returns 0 if no retry is
- * due. */
+/* Decides whether this launch should run in the slower of the two forms again, because the
+ * measurement of that form may have been disturbed. Returns the number of launches so far if so,
+ * else 0. Such a retry is due when both forms are measured and that number is 64, 128, 256 and so
+ * on. It stays the same until the next measurement, so the caller retries only once for each
+ * number. */
 uint32_t pace_form_retry(const struct pace *first, const struct pace *second);
 /* Not worth managing, as far as is known. */
 bool pace_is_short(const struct pace *p, uint64_t total, uint64_t min_ns);
