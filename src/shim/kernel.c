@@ -317,10 +317,10 @@ void kernel_give_up(struct kernel *k, enum wire_reason why)
 	atomic_store(&k->state, KERNEL_PLAIN);
 }
 
-/* Sets an attribute that the program has set for the kernel, for the kernel's form. One is left
- * out: a limit of dynamic shared memory that is lower than the form's own. Launches that are padded
- * with additional shared memory need the form's higher limit. plan.c checks the program's own
- * limit. */
+/* Sets for a form an attribute that the program has set for the kernel. There is one exception: a
+ * limit of dynamic shared memory that is lower than the form's raised limit is not applied, because
+ * launches that are padded with additional shared memory need the raised limit. plan.c checks the
+ * program's own limit. */
 static CUresult form_attribute(struct form *f, int attr, int value)
 {
 	CUresult r;

@@ -116,9 +116,9 @@ void kernel_also(void *handle, void *known);
 /* Returns the record of the kernel with this handle, and makes one if there is none. Returns NULL
  * if memory is exhausted. */
 struct kernel *kernel_of(void *handle);
-/* Returns the kernel's preemptible form, or NULL if the form is still being made. Waits a while for
- * a form that is being made: all launches of a program together wait for at most 20 ms (or
- * HEDDLE_FORM_WAIT_MS), which is enough to load forms from the cache. */
+/* Returns the kernel's preemptible form, or NULL if it has none yet. The first call requests the
+ * form, and may wait until it is made. All launches of a program together wait for at most 20 ms
+ * (or HEDDLE_FORM_WAIT_MS), which is enough to load forms from the cache. */
 struct form *kernel_form(struct kernel *k);
 void kernel_await_none(void); /* waiting launches continue unmanaged */
 /* Makes one of the form-making threads call remember_write for the kernel. Returns false if the
