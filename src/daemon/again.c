@@ -68,8 +68,8 @@ void hd_tenant_recall(struct hd *d, struct hd_tenant *t)
 	t->launches = load_word64(&p->launched[WIRE_WHY_WORKERS]) +
 		      load_word64(&p->launched[WIRE_WHY_GUARD_FORM]);
 	/* A running launch reports the sequence number of the last control word that it has seen.
-	 * That number can come from an earlier daemon, and must not look like a number of this
-	 * daemon. So this daemon starts at a number that an earlier one has hardly used: the time
-	 * in us. */
+	 * An earlier daemon may have sent that word, and its number must not equal a number of this
+	 * daemon. So this daemon's numbers begin with the present time in us, near which an earlier
+	 * daemon has hardly used any. */
 	t->begins = (uint32_t)(now / 1000);
 }

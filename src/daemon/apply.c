@@ -309,9 +309,9 @@ static bool has_lower(const struct hd_tenant *t)
 	return false;
 }
 
-/* Makes the tenant report when its unmanaged (opaque) work ends. This is needed if a tenant of
- * lower priority waits for that, if the tenant uses gates, or if the amount of such work is
- * bounded. */
+/* Makes the tenant report when its unmanaged (opaque) work ends. This is needed in three cases: a
+ * tenant of lower priority waits for the end of that work, the tenant uses gates, or heddled bounds
+ * the amount of such work. */
 static void set_follow(struct hd *d, struct hd_tenant *t)
 {
 	uint32_t follow = has_lower(t) || wants_gates(d, t) || t->bound_us;

@@ -161,8 +161,8 @@ struct sched {
 };
 
 /* ---- launches.c ---- */
-/* Changes a launch's state, its list and its count; no other function does. An illegal transition
- * makes the launch STRAY and requests a decision; then it returns false. */
+/* Changes a launch's state, list and counts; no other function does. If launch_state.c does not
+ * allow the transition, makes the launch STRAY, requests a decision and returns false. */
 bool sched_to(struct sched *s, struct sched_launch *l, enum launch_state to);
 /* Forgets all launches of a list. */
 void sched_drop_all(struct sched *s, struct sched_launches *list);

@@ -109,8 +109,8 @@ static void estimate_durations(struct candidate *c)
 	for (uint32_t n = 1; n <= most; n++) {
 		if (k->curve_ns[n] != HEDDLE_POLICY_UNKNOWN)
 			per_count = (double)k->curve_ns[n] * n;
-		/* An impossible count gets the duration of the count below it. So an impossible
-		 * count never looks faster than that one. */
+		/* An impossible count gets the duration of the next smaller count, so it never
+		 * looks faster than that smaller count. */
 		c->ns[n] = can_have(k, n) || n == 1 ? per_count / n : c->ns[n - 1];
 	}
 }

@@ -300,8 +300,8 @@ UNLISTED(cuMemUnmap, (CUdeviceptr at, size_t bytes), (CUdeviceptr, size_t), (at,
 UNLISTED(cuMemRelease, (unsigned long long handle), (unsigned long long), (handle))
 UNLISTED(cuDestroyExternalMemory, (void *memory), (void *), (memory))
 
-/* Selects the device of the memory at `at`, because freeing memory of one device need not wait for
- * launches on another device. */
+/* Makes the session of the device that has the memory at `at` the current one. So only launches on
+ * that device are waited for: freeing its memory need not wait for launches on another device. */
 static void route_by_address(CUdeviceptr at)
 {
 	int dev;

@@ -25,9 +25,10 @@
 /* A claim of several blocks must take at most this part of the target time, because blocks differ
  * in length. STRETCH_NS is the exception. */
 #define MARGIN 0.85
-/* A size can exceed the target by STRETCH_NS if it is faster by WORTH than every size within the
- * margin. For example, the kernel pf takes 7.9 % more time than its original in claims of 13 us,
- * and 4.9 % more in claims of 26 us. */
+/* Exception to MARGIN: the next size after the best one may take up to STRETCH_NS longer than the
+ * target time, if its blocks are cheaper than those of the best size by the fraction WORTH. For
+ * example, the kernel pf takes 7.9 % more time than its original in claims of 13 us, and 4.9 % more
+ * in claims of 26 us. */
 #define STRETCH_NS 2500
 #define WORTH      0.02
 /* The penalty for making a preempting tenant wait. It makes large claims count as slower. If a

@@ -4,12 +4,12 @@
 /* Resumes managed launches (FLEP, section 5). If heddled grants SMs to a preempted launch again, or
  * gives a launch some SMs back, the shim launches another grid of workers for it, a "round". If
  * heddled revokes no more SMs, the round completes the launch. Each round runs in a stream of the
- * shim's own. Two rounds never queue in one stream, because a round lasts until its last worker
- * exits.
+ * shim's own. A round lasts until its last worker exits, so a second round is never queued behind
+ * it in the same stream.
  *
- * A few such streams always exist. If a launch gets its SMs in steps, or if many launches were
- * preempted together, the shim needs more streams. While such a round lasts, its stream uses a
- * hardware channel that the program's streams do not need. */
+ * ROUNDS such streams always exist. If a launch gets its SMs in steps, or if many launches were
+ * preempted together, the shim makes further streams. During a round in a further stream, that
+ * stream borrows a hardware channel that the program's streams do not need. */
 #include "shim/launches.h"
 
 #include <errno.h>

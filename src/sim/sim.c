@@ -270,8 +270,8 @@ static void answer_grant(struct sim *s, struct sim_launch *l)
 	sim_at(s, s->now + s->relaunch_ns, e);
 }
 
-/* New quotas reach the workers, which read them before they claim their next ticket. Quotas that
- * arrive after newer ones are ignored. */
+/* New quotas reach the launch's workers. A worker reads its quota before it claims its next ticket.
+ * Quotas that arrive after newer quotas are ignored. */
 static void quotas_arrive(struct sim *s, const struct sim_event *e)
 {
 	(void)s;
@@ -492,8 +492,9 @@ static void worker_exit(struct sim *s, struct sim_launch *l, uint32_t sm)
 		finish_launch(s, l);
 		return;
 	}
-	/* If the quotas are 0, each worker of a new grid exits as the last one and drains the
-	 * launch. Write only one line for all of them. */
+	/* If all quotas are 0 and workers start one after another, each of them is the last worker
+	 * when it exits, and so drains the launch. Write only one line of the trace for all these
+	 * drains. */
 	if (l->drains++ == 0 || l->finished != l->said)
 		trace_line(s, "%s %s drained at %llu of %llu", l->tenant->name, l->name,
 			(unsigned long long)l->finished, (unsigned long long)l->total);
@@ -599,8 +600,8 @@ static struct sim_round *next_round(struct sim *s)
 	return best;
 }
 
-/* The dispatcher: places all workers of the first grid of the highest priority, and only then those
- * of the next grid. */
+/* The dispatcher. Grids are ordered by priority, then by arrival. It places all workers of the
+ * first grid, and only then those of the next. */
 static void place_workers(struct sim *s)
 {
 	struct sim_round *r;

@@ -31,9 +31,11 @@ enum share_arrangement {
 	SHARE_GREEDY,
 	SHARE_PROFILED, /* greedy that knows the profiles of heddle profile */
 	SHARE_PREDICT,  /* greedy that asks the pair model first */
-	/* Policy split gives each SM its own quotas (sections 3.8 and 6). WHOLE_n: the pair's first
-	 * program has n percent of the SMs, each as a whole. MIXED_75: the first program has three
-	 * quarters of the blocks on even SMs and one quarter on odd SMs. */
+	/* Policy split gives each SM its own quotas (sections 3.8 and 6).
+	 * - WHOLE_n: the pair's first program has n percent of the SMs for itself; the second
+	 *   program has the other SMs.
+	 * - MIXED_75: the first program has three quarters of the blocks on even SMs and one
+	 *   quarter on odd SMs. */
 	SHARE_WHOLE_25,
 	SHARE_WHOLE_50,
 	SHARE_WHOLE_75,
@@ -53,8 +55,8 @@ struct share_pair {
 /* A pair's figures in one arrangement, combined over its three launch orders. */
 struct share_figures {
 	struct figures f; /* geometric means */
-	/* greatest spread of the pair's makespans, relative to their median; -1 if there is only
-	 * one round */
+	/* the spread of the pair's makespans over the rounds, relative to their median: the
+	 * greatest of the launch orders; -1 if there is only one round */
 	double spread;
 	unsigned preemptions, shrinks, checked;
 };

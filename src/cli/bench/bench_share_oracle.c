@@ -94,8 +94,8 @@ static void find_splits(const struct share *s, const struct share_limits *l, str
 	for (unsigned a = 1; a <= most; a++) {
 		unsigned b = blocks_beside(l, k, a);
 
-		/* The previous division has fewer blocks of the first kernel and equally many of
-		 * the second, so the new division replaces it. */
+		/* The division added last has fewer blocks of the first kernel and equally many of
+		 * the second. So the new division is better, and replaces it. */
 		if (n && counts[1][n - 1] == b)
 			n--;
 		if (!b)

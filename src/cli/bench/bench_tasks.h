@@ -68,8 +68,8 @@ struct tasks_rate {
 int tasks_empty(struct tasks_bench *b, unsigned n, struct tasks_rate *ret);
 /* The stages of a task between the host's spawn and its end as the host sees it. */
 enum tasks_leg {
-	/* from when the scheduler warp starts on the task until each of its warps has its command
-	 * word */
+	/* from the start of the scheduler warp's work on the task until each warp of the task has
+	 * been given its command word */
 	TASKS_PLACED,
 	TASKS_BEGUN, /* until a warp has found its word */
 	TASKS_ENDED,

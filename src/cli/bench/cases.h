@@ -56,8 +56,8 @@ struct cases {
 	struct stage_spec spec[CASES_ARRANGEMENTS]; /* name NULL: not on this device */
 };
 
-/* Returns false if this device does not support the arrangement, or if cases of this kind do not
- * run in it. The baseline is MPS; on the virtual GPU it is the programs without heddle. */
+/* Returns true if cases of this kind run in arrangement k, and this device supports the
+ * arrangement. */
 bool cases_run_in(const struct cases *cs, enum case_kind kind, unsigned k);
 /* Lists nothing yet. CLI_OK or CLI_FAILED. */
 /* table stays the caller's. */

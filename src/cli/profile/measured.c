@@ -3,8 +3,8 @@
 
 /* Derives durations of launches from heddled's events. A launch counts only if it kept the same
  * number of blocks on each SM from its first block to its last, and if no other work ran at the
- * same time. The device supplies start and end times. Most launches begin with quota 0, so their
- * time starts when the device sees the grant, and heddled's own delays do not count. */
+ * same time. Start and end are times of the device's clock. Most launches begin with quota 0. Their
+ * duration starts when the device sees the grant, so delays inside heddled are not part of it. */
 #include "cli/profile/measured.h"
 
 #include "base/measure.h"
