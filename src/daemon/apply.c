@@ -87,9 +87,9 @@ uint32_t hd_missing_workers(const struct hd_slot *s, const struct wire_slot *w, 
 	return want > present ? want - present : 0;
 }
 
-/* Returns true if some block of the launch has not begun. If all have begun, additional workers
- * find no block to execute. But their grid would still delay the stream until an SM has room for
- * it. */
+/* Returns true if some block of the launch has not begun. If all blocks have begun, additional
+ * workers are useless: they find no block to execute, but their grid still delays the stream until
+ * an SM has room for it. */
 static bool has_tickets(const struct hd_slot *s, const struct wire_slot *w)
 {
 	return __atomic_load_n(&w->host.ticket, __ATOMIC_ACQUIRE) < s->total;
@@ -235,8 +235,10 @@ static void apply_tenant(struct hd *d, const struct sched_action *a)
 	hd_event_tenant(d, t->hold ? "hold" : "release", t);
 }
 
-/* Returns the reasons to wake a tenant, as bits of hd_tenant.seq. 1: a control word has changed. 2:
- * the tenant must act or poll. 4: one of its threads may be sleeping until its hold ends. */
+/* Returns the reasons to wake a tenant, as bits of hd_tenant.seq:
+ * - 1: a control word has changed
+ * - 2: the tenant must act on a control word, or poll for one
+ * - 4: a thread of the tenant may be sleeping until heddled no longer holds the tenant */
 static uint32_t wake_bits_of(
 	const struct hd *d, const struct hd_device *dev, enum sched_action_type type)
 {

@@ -283,8 +283,9 @@ static int on_key(void *user, const char *section, const char *key, const char *
 	return 1;
 }
 
-/* Opens only a regular file, or /dev/null, with which systems mask a drop-in. Opening a FIFO
- * would wait for its writer. NULL: see errno. */
+/* Opens only a regular file, or /dev/null. (A drop-in that is a link to /dev/null disables the
+ * drop-in of the same name.) Opening a FIFO would wait for a writer of the FIFO. Returns NULL, and
+ * the reason in errno, if there is no such file. */
 static FILE *open_config(const char *path)
 {
 	int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);

@@ -349,9 +349,9 @@ bool hd_look_out(const struct hd *d, const struct hd_device *dev)
 	return d->slow_wake && !dev->is_cpu;
 }
 
-/* Stores the present time in each tenant's page, as heddled's heartbeat. Tenants that are held or
- * preempted assume that heddled is dead if this time does not advance. Also stores whether tenants
- * should poll instead of sleeping. */
+/* Stores the present time in each tenant's page, as heddled's heartbeat: a tenant that is held or
+ * preempted assumes that heddled is dead if this time does not advance. Also stores in each page
+ * whether the tenant should poll instead of sleeping. */
 static void store_alive_time(struct hd *d, uint64_t now)
 {
 	uint32_t ms = (uint32_t)(now / 1000000);

@@ -165,8 +165,9 @@ void hd_kicked(struct hd *d, struct hd_tenant *t);
 /* Scans pages, decides, and stores control words. Returns the time in ns until the next call;
  * UINT64_MAX: when a tenant next wakes heddled. */
 uint64_t hd_run(struct hd *d);
-/* Returns a number that changes when a tenant on a GPU makes progress: the tenant launches a
- * kernel, or a launch claims or finishes blocks, or ends. Takes no lock and reads no clock. */
+/* Returns a number that changes when a tenant on a GPU makes progress. A tenant makes progress if
+ * it launches a kernel, or if one of its launches claims blocks, finishes blocks, or ends. Takes no
+ * lock and reads no clock. */
 uint64_t hd_progress(const struct hd *d);
 /* Returns true while a preempted launch is leaving a GPU, for at most 100 ms. Polling can be
  * worthwhile then. */
@@ -182,8 +183,9 @@ bool hd_look_at_opaque(struct hd *d, struct hd_tenant *t); /* true: it has chang
  * while the tenant is held, at most one launch at a time. */
 void hd_let_pass(struct hd_tenant *t);
 void hd_slot_index(const struct hd_slot *s); /* updates hd_tenant.stage */
-/* Reads the tenant's pin request and the times of its copies. Call it before each decision, because
- * the decision must obey the pin request. */
+/* Reads from the page whether the tenant asks heddled to leave its quotas as they are ("pin"), and
+ * the times of the tenant's copies. Call it before each decision, because the decision must obey
+ * the request. */
 void hd_look_at_pin(struct hd *d, struct hd_tenant *t);
 void hd_scan_tenant(struct hd *d, struct hd_tenant *t, bool whole);
 /* Updates the progress of arrived launches, and notices when the next launch arrives. This is
@@ -208,8 +210,9 @@ uint32_t hd_missing_workers(const struct hd_slot *s, const struct wire_slot *w, 
  * tenants; call it after hd_carveout_need, and after a tenant has left. */
 void hd_carveout_need(struct hd_tenant *t, const struct hd_slot *s);
 void hd_carveout_tell(const struct hd *d, struct hd_device *dev);
-/* For the guard form: notes the number of blocks on an SM that the launch may have from now on. If
- * that number differs from the present one, the launch exits and is launched again. */
+/* For the guard form: records how many blocks on an SM the launch may have under these quotas. If
+ * the number differs from the present one, the launch will exit, and the tenant will launch it
+ * again. */
 void hd_note_count(struct hd_slot *s, const uint8_t quota[CTL_MAX_SMS]);
 void hd_watch(struct hd *d, struct hd_device *dev);
 /* Bounds the amount of unmanaged (opaque) work in flight. Returns the time in ns until the next

@@ -40,8 +40,8 @@ enum mps_answer { ANSWER_NONE, ANSWER_OK, ANSWER_STARTING };
 
 /* ---- asking ---- */
 
-/* Called in the child: makes the pipe for the result descriptor 3, and closes all of heddled's
- * other descriptors except 0 to 2. */
+/* Called in the child process that asks MPS. Moves the pipe for the result to descriptor 3, and
+ * closes all other descriptors that came from heddled, except 0 to 2. */
 static void keep_only(int fd)
 {
 	dup3(fd, 3, O_CLOEXEC);

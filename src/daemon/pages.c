@@ -64,9 +64,9 @@ static float read_input(const float *from)
 	return v > 0 && v <= INPUT_MAX ? v : 0;
 }
 
-/* Returns the numbers of blocks on an SM to which the guard form can be limited: bit i stands for i
- * blocks. Drops numbers that are not smaller than the number that fits, because the tenant can
- * write anything here. Returns 0 for launches that do not have the guard form. */
+/* Returns the numbers of blocks on an SM to which the guard form can be limited, as bits: bit i
+ * stands for i blocks. The tenant can write anything into the page, so numbers that are not smaller
+ * than the number that fits are dropped. Returns 0 for launches that do not have the guard form. */
 static uint32_t read_counts(const struct wire_slot *w)
 {
 	uint32_t fit = MIN(load_word(&w->workers_per_sm), 32), counts = load_word(&w->counts);
@@ -366,9 +366,9 @@ static bool read_reports(struct hd *d, struct hd_slot *s, struct wire_slot *w)
 		 * itself, so this is a drain. */
 		if (load_word(&w->launches) <= s->rounds + 1 || is_resized(s, seq))
 			note_drain(d, s, seq);
-		/* The workers left because of the quotas for the whole tenant (page->begin). The
-		 * tenant launches new workers only if heddled has stored quotas for the launch
-		 * itself, so store them. */
+		/* The workers left because of the tenant's quotas (page->begin): the launch has no
+		 * quotas of its own. The tenant launches new workers only if heddled has stored
+		 * quotas for the launch itself, so store them. */
 		if (!is_stopped(s) && !s->seq)
 			hd_store_quotas(d, s);
 		if (!is_stopped(s))

@@ -169,8 +169,9 @@ int config_set(struct hd_config *c, const char *key, const char *value);
 /* Writes the reason why config_set failed, and the possible values. buf should have 512 bytes. */
 void config_explain(int error, const char *key, const char *value, char *buf, size_t size);
 /* ---- main.c ---- */
-/* Opens missing standard descriptors, so that no file, socket or lock gets the descriptor that
- * messages go to. Call this before everything else. */
+/* Opens descriptors 0 to 2 if they are closed. Otherwise a file, socket or lock that heddled opens
+ * later could get descriptor 2, and messages would be written into it. Call this before everything
+ * else. */
 bool heddled_open_standard_fds(void);
 /* Serves until heddled ends. Returns the exit status. reread: as in struct server. */
 int heddled_serve(const struct hd_config *config, int (*reread)(struct hd_config *ret, void *user),

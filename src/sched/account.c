@@ -78,8 +78,8 @@ static uint64_t sms_used(const struct sched_launch *l)
 static uint64_t scale_to_device(const struct sched_launch *l, uint64_t passed)
 {
 	uint64_t can_use = sms_used(l);
-	/* A quota below workers_per_sm gives the launch only a fraction of an SM: the quota divided
-	 * by workers_per_sm. */
+	/* A quota below workers_per_sm gives the launch only a part of an SM: the quota divided by
+	 * workers_per_sm. So `has` can be a fraction of the number of SMs with a quota. */
 	double has = (double)quota_workers(&l->allowed, l->k.workers_per_sm) / l->k.workers_per_sm;
 
 	if (launch_is(l->state, LAUNCH_LEAVES) || has >= (double)MIN(can_use, l->device_sms))

@@ -137,8 +137,8 @@ static void wake_at(uint64_t *io_wake_ns, uint64_t ns)
 	*io_wake_ns = MIN(*io_wake_ns, ns);
 }
 
-/* Begins a measurement once the launches have settled, and begins it again if a count of blocks has
- * changed. */
+/* Begins a measurement of the pair when both launches have run undisturbed for a while. Begins the
+ * measurement again if a launch's count of blocks on an SM has changed. */
 static void begin_measuring(
 	struct ages *a, uint64_t now_ns, const struct age_launch *const l[2], uint64_t *io_wake_ns)
 {

@@ -88,8 +88,8 @@ struct ages {
  * next call. */
 uint32_t ages_decide(struct ages *a, uint64_t now_ns, uint32_t n_sms, const struct age_launch *at,
 	uint32_t n, uint64_t *io_wake_ns);
-/* Returns whether some order of these two kernels was measured. If so, ages_decide is more reliable
- * than a prediction. */
+/* Returns true if these two kernels were measured in at least one order. ages_decide is then more
+ * reliable than a prediction. */
 bool ages_knows(const struct ages *a, uint64_t code, uint64_t other);
 /* Returns the number of blocks on each SM that the launch had when its measurement began, while the
  * measurement lasts. Another number would restart the measurement. 0: the launch may have any

@@ -185,8 +185,8 @@ void sched_serve(struct sched *s, uint64_t now_ns);
  * sched_learn_end teaches a launch's duration (undisturbed_ns: if it never lost an SM, else 0). */
 void sched_learn_way_out(struct sched *s, uint64_t now_ns, struct sched_launch *l);
 void sched_learn_spell(struct sched *s, struct sched_launch *l);
-/* Called after a decision if s->pairs is set. Notes which other work has SMs beside each launch. If
- * this has changed, the launch's spell ends. */
+/* Called after a decision if s->pairs is set. Notes for each launch which other work has SMs beside
+ * it. If that has changed, the launch's spell ends. */
 void sched_learn_beside(struct sched *s);
 void sched_learn_end(struct sched *s, struct sched_launch *l, uint64_t undisturbed_ns);
 struct sched_shape sched_shape_of(const struct sched *s, const struct sched_launch_info *i);

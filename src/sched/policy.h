@@ -29,8 +29,8 @@ struct sched_kernel {
 	uint64_t id;    /* number of the launch within its tenant */
 	uint64_t order; /* of arrival: the earlier launch has the smaller number */
 	int priority;   /* the tenant's; the larger goes first */
-	/* how far the priority of its stream is below the highest stream priority among its
-	 * tenant's arrived launches */
+	/* how many levels its stream's priority is below the highest stream priority of all arrived
+	 * launches of its tenant */
 	uint32_t depth;
 	/* Queue position among tenants of the same priority; the smaller one goes first (turns.c).
 	 * SCHED_NO_TURN: the kernel has nothing to do now, and goes last. */
@@ -59,9 +59,9 @@ struct sched_view {
 	 * the call. */
 	struct sched_kernel **at;
 	size_t len;
-	/* The policy's output: tenants with a lower priority than this are held. New launches of a
-	 * held tenant begin with no SM, and its unmanaged work waits. INT_MIN: no tenant is
-	 * held. */
+	/* The policy's output: tenants whose priority is lower than hold_below are held. New
+	 * launches of a held tenant begin with no SM, and its unmanaged work waits. INT_MIN: no
+	 * tenant is held. */
 	int hold_below;
 };
 

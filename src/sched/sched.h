@@ -116,9 +116,9 @@ void sched_started(struct sched *s, uint64_t now_ns, struct sched_launch *l, uin
 /* Reports that the launch has left the device. It left because it was preempted, or, in the guard
  * form, because its count of blocks on an SM changed. */
 void sched_drained(struct sched *s, uint64_t now_ns, struct sched_launch *l);
-/* Reports that as many workers have left as the last SHRINK requires. A caller that cannot see
- * workers leave never calls sched_shrunk, or calls sched_absent instead. The engine then learns no
- * cost from the shrink. */
+/* Reports that as many workers have left as the last SHRINK requires. The caller may be unable to
+ * see workers leave. It then does not call sched_shrunk, and may call sched_absent instead. The
+ * engine then learns no cost from the shrink. */
 void sched_shrunk(struct sched *s, uint64_t now_ns, struct sched_launch *l);
 /* Reports whether a pool of tasks has no task. An idle pool goes last, and never counts as
  * stalled. */
@@ -140,8 +140,8 @@ void sched_opaque(
 	struct sched *s, uint64_t now_ns, struct sched_tenant *t, bool active, bool waited);
 /* Reports when the tenant's first and last copies since its last launch were made. */
 void sched_copied(struct sched_tenant *t, uint64_t first_ns, uint64_t last_ns);
-/* Pins a tenant: the engine takes no SMs from its launches. SMs that were taken before are not
- * given back. */
+/* pinned true: pins a tenant, so that the engine takes no SMs from its launches. SMs that were
+ * taken before are not given back. pinned false: ends this. */
 void sched_pin(struct sched *s, struct sched_tenant *t, bool pinned);
 /* Does the same as sched_pin. In addition, the quotas with which new launches of the tenant begin
  * stay as they are, unless all of them are 0. */

@@ -116,8 +116,8 @@ static void commit_launch(
 		sched_comes(s, l, now_ns);
 }
 
-/* Notes the quotas of a launch that has not arrived. No action is needed, because the launch begins
- * with its tenant's quotas. */
+/* Stores the next quotas of a launch that has not arrived as its present ones. No action is needed:
+ * such a launch begins with its tenant's quotas, for which another action is issued. */
 static void commit_head(struct sched_launch *head)
 {
 	if (!quota_any(&head->next_allowed))

@@ -125,9 +125,9 @@ void fence_begin(enum fence_kind kind)
 			break;
 		if (!began)
 			began = shim_now_ns();
-		/* A call that loads code need not wait until running launches complete. If it did,
-		 * it might wait forever, because a running launch may wait for something that the
-		 * loaded code does. */
+		/* Before a call that loads code, the wait for running launches is limited. Such a
+		 * launch may itself wait for something that the loaded code does, and would then
+		 * never complete. */
 		if (kind == FENCE_LOADS && shim_now_ns() - began > LOAD_WAITS_NS &&
 			all_pinned(none_preempted))
 			break;

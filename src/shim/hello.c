@@ -505,8 +505,8 @@ static void __attribute__((destructor)) mark_end(void)
 
 /* ---- the first daemon comes after the program ---- */
 
-/* Returns true if a daemon may still come after this error. That includes a timeout, because the
- * daemon may be stopped or slow. */
+/* Returns true if it makes sense to look for a daemon again after this error of the last attempt.
+ * This includes a timeout, because the daemon may be stopped or slow. */
 static bool may_come(int error)
 {
 	return !shim->page && (error == -ENOENT || error == -ECONNREFUSED || error == -ECONNRESET ||

@@ -127,9 +127,9 @@ bool kernel_remember(struct kernel *k);
 /* Records that a launch with `threads` threads ran without the kernel's preemptible form. Kernels
  * with the largest total get their forms first. */
 void kernel_missed(struct kernel *k, uint64_t threads);
-/* Limits how many form-making threads work at once: half of the processors, but at least one thread
- * and at most four. kernel_turn_begin waits until the calling thread can work. A thread that waits
- * for another process calls kernel_turn_end meanwhile. */
+/* Limits how many form-making threads work at once: half as many as there are processors, but at
+ * least one and at most four. kernel_turn_begin waits until the calling thread may work. While a
+ * thread waits for another process, it calls kernel_turn_end, so that another thread can work. */
 void kernel_turn_begin(void);
 void kernel_turn_end(void);
 /* For the thread that makes forms: keeps the handles of `k` valid until kernel_release. Returns

@@ -313,8 +313,9 @@ static void launch_locked(
 	if (r == CUDA_SUCCESS)
 		r = cu.cuStreamWaitValue32(l->stream, s->ctl + offsetof(struct ctl_block, gate),
 			m->args.gen + 1, CU_STREAM_WAIT_VALUE_GEQ);
-	/* The kernel may have failed already. Then the program's next call returns the error, as it
-	 * would without heddle. */
+	/* An error at this point may be that of a kernel that has failed already. The program's
+	 * next call then returns the error, as it would without heddle. So the launch itself counts
+	 * as successful. */
 	if (r != CUDA_SUCCESS && cu.cuStreamQuery && cu.cuStreamQuery(l->stream) == r)
 		r = CUDA_SUCCESS;
 	s->gen++;

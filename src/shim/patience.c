@@ -10,8 +10,8 @@
 #define LULL_NS 200000000u /* so long nothing moves; */
 /* the timeout if the last wait ended in a timeout and no launch has completed since */
 #define AGAIN_NS 5000000u
-/* The most time that counts between two checks, because the thread may be descheduled between
- * them. */
+/* The greatest time that counts between two checks. More time passes if the thread is descheduled
+ * between them, but that says nothing about the launches. */
 #define GLANCE_NS 1000000u
 
 /* How far those under way have got: arrivals and blocks. */

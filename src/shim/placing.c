@@ -138,8 +138,8 @@ HELD_TWICE(cuLaunchHostFunc_v2, (CUstream stream, CUhostFn fn, void *user, unsig
 
 /* ---- who places ---- */
 
-/* Returns true if the device seems idle. Does not wait, so it misses work that cannot be
- * queried. */
+/* Returns true if no stream that the shim can query has work. Does not wait. Work in streams that
+ * cannot be queried goes unnoticed. */
 static bool seems_idle(void)
 {
 	if (atomic_load(&here()->n_passing))
@@ -269,8 +269,8 @@ static bool await_moment(void)
 	return false;
 }
 
-/* Waits until the device is idle. One of the waiting threads looks for an idle moment, and all of
- * them use it. Call under the lock. */
+/* Waits until the device is idle. If several threads wait, one of them looks for an idle moment,
+ * and all use that moment. Call under the lock. */
 static bool have_moment(void)
 {
 	bool ok = true;

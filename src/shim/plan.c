@@ -176,8 +176,8 @@ enum wire_reason plan_launch(struct form *f, const struct launch *l, uint64_t to
 	s = p->shape = shape_of(f, l);
 	p->per_sm = s->per_sm;
 	p->pads = s->pads;
-	/* A launch that is too short is not managed, unless many launches have passed since the
-	 * last measurement. */
+	/* Do not manage a launch that is too short. The exception: if many launches have passed
+	 * since the last measurement, manage this one to measure it again. */
 	if (s->per_sm && !queued &&
 		pace_is_short(&s->pace, total, page_load(&shim->welcome.min_managed_ns)))
 		brief = !pace_remeasures(&s->pace);

@@ -62,8 +62,8 @@ static void store(uint32_t *p, uint32_t v)
 	__atomic_store_n(p, v, __ATOMIC_RELEASE);
 }
 
-/* Resets everything that a daemon may have set for the tenant, because without a daemon nothing
- * restricts the tenant. */
+/* Resets everything in the page by which a daemon may have restricted the tenant (quotas, holds,
+ * bounds), because without a daemon the tenant runs without restrictions. */
 static void release_tenant(void)
 {
 	struct wire_page *p = shim->page;

@@ -228,8 +228,9 @@ static uint64_t blocks_for(const struct managed *m, uint64_t left)
 	return left;
 }
 
-/* Counts how many new grids of workers in a row brought no progress, according to the launch's own
- * reports. */
+/* Counts how many grids of workers in a row made no progress, according to the launch's own
+ * reports: their workers claimed no block, and left because of the same control word as the workers
+ * before. */
 static void judge_rounds(struct managed *m)
 {
 	const struct ctl_host *h = &slot_of(m)->host;

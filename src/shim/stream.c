@@ -33,8 +33,8 @@ static struct streams {
 	struct map map;
 	_Atomic unsigned n_used; /* channels: of streams in use, of lingering ones, lent */
 	_Atomic unsigned n_lent; /* to rounds (resume.c) */
-	/* Number of destroyed streams whose work may be blocked. They occupy their channels until
-	 * no managed launch is outstanding. */
+	/* Number of streams that the program has destroyed while their work may still wait for a
+	 * preempted launch. Each occupies its channel until no managed launch is outstanding. */
 	_Atomic unsigned n_lingering;
 	pthread_mutex_t lingering_lock; /* of the thread that subtracts them */
 } each[SHIM_SESSIONS] = {
