@@ -105,8 +105,8 @@ int cli_usage(const struct cli *c, const char *fmt, ...) HD_PRINTF(2, 3);
 /* Reports unknown or missing options and operands as cli_usage does, and also prints the verb's
  * usage. */
 int cli_misuse(const struct cli *c, const char *fmt, ...) HD_PRINTF(2, 3);
-/* Makes text from other sources safe for a terminal, in place. Characters that would move the
- * cursor and invalid UTF-8 become '?'. Tabs and newlines are kept. */
+/* Makes text that does not come from heddle safe for a terminal, in place. Characters that would
+ * move the cursor, and invalid UTF-8, become '?'. Tabs and newlines are kept. */
 void cli_plain(char *text, size_t len);
 /* Prints diagnostics with source line and caret on standard error. */
 void cli_show_diags(const struct diag_list *d);

@@ -21,9 +21,9 @@ static bool has_gpu(void)
 	return access("/dev/nvidiactl", F_OK) == 0 || access("/dev/dxg", F_OK) == 0;
 }
 
-/* Returns whether the loader would use the path unchanged. It splits LD_LIBRARY_PATH at ':' and ';'
- * and replaces names after a '$'. A path that contains these would make the program run without
- * heddle. */
+/* Returns true if the loader would use the path unchanged. The loader splits LD_LIBRARY_PATH at ':'
+ * and ';', and replaces names after a '$'. If the path contained such a character, the program
+ * would run without heddle. */
 static bool loader_reads_as_it_is(const char *path)
 {
 	static const char *const names[] = {"ORIGIN", "LIB", "PLATFORM"};

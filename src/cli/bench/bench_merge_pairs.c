@@ -2,8 +2,8 @@
  * Copyright 2026 The heddle authors */
 
 /* Measures pairs of kernels with every method (KernelMerge, figures 4, 6 and 7), and then compares
- * the chosen method with unmodified launches. With a time limit, each pair gets an equal share of
- * the remaining time. */
+ * each pair's chosen method with launches of the unmodified kernels. With a time limit, each pair
+ * that is left gets an equal share of the remaining time. */
 #include "cli/bench/bench_merge.h"
 
 #include "cli/progress.h"

@@ -150,8 +150,9 @@ static uint64_t window_of(const struct bench *b)
 	return b->device == DEV_CPU ? 2000000000 : 300000000;
 }
 
-/* Runs all programs of s together, or only program `only` if it is not negative. A failure of the
- * programs is reported and counted. CLI_FAILED means that the whole benchmark must stop. */
+/* Runs all programs of the set s together, or only program `only` if that is not negative. If
+ * programs fail, this is reported and counted, and the result is CLI_OK. Returns CLI_FAILED if the
+ * whole benchmark must stop. */
 static int run_members(struct share_bench *sb, unsigned arrangement, const struct share_set *s,
 	int only, struct crowd_result *ret)
 {

@@ -46,9 +46,9 @@ unsigned bench_spatial_steps(const struct bench *b)
 	return LOST_FORMS * (b->quick ? QUICK_LOWS : MAX_PAIRS);
 }
 
-/* Lists all pairs, or with --quick one pair for each of a few low-priority programs. Every
- * low-priority program of the list appears early, because the time budget may end the measurement
- * anywhere in the list. */
+/* Lists all pairs, or with --quick one pair for each of a few low-priority programs. The time
+ * budget may end the measurement anywhere in the list. So the list begins with pairs of different
+ * low-priority programs, until each has appeared once. */
 static int list_pairs(struct spatial *sp, struct bench *b)
 {
 	size_t max = (size_t)b->rounds * MAX_PASSES;
@@ -128,9 +128,9 @@ static int run_form(
  * reverse direction of the previous one, so that drift does not favour one form. */
 static int measure_pairs(struct spatial *sp)
 {
-	/* MPS is on because without it the device time-slices the tenants, and every preemption
-	 * would be temporal. min_managed_us is 1 because the trivial kernels are otherwise too
-	 * short for heddle to manage. */
+	/* MPS is on because without MPS the device runs the tenants in time slices, and heddle can
+	 * preempt only on all SMs. min_managed_us is 1 because the kernels with trivial input are
+	 * otherwise too short for heddle to manage. */
 	bool mps = sp->b->device != DEV_CPU;
 	struct stage_spec spec[LOST_FORMS] = {{.name = "original"},
 		{.name = "kept",

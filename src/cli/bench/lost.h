@@ -25,9 +25,11 @@ struct lost_pair {
 };
 
 struct lost {
-	/* Means over the pairs that had both temporal and spatial preemptions: overhead relative to
-	 * the original's time, loss of each preemption in us, and the bounds of the 95 % confidence
-	 * interval of us. */
+	/* Means over those pairs that were preempted both on all SMs (temporal) and on some SMs
+	 * (spatial).
+	 * - overhead: relative to the pair's time without heddle
+	 * - us: loss of each preemption in us
+	 * - us_low, us_high: bounds of the 95 % confidence interval of us */
 	double overhead[LOST_FORMS], us[LOST_FORMS], us_low[LOST_FORMS], us_high[LOST_FORMS];
 	double reduction, reduction_low, reduction_high; /* 1 - spatial / temporal, of us */
 	double overhead_reduction;                       /* of overhead */

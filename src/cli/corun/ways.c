@@ -2,8 +2,8 @@
  * Copyright 2026 The heddle authors */
 
 /* Lists, measures and chooses methods of running kernels together. With work stealing, each worker
- * claims blocks of all kernels alternately. Its fastest variant shows how many blocks each claim
- * should take, and all partitions then use that number. */
+ * claims blocks of all kernels alternately. This is measured for several numbers of blocks for each
+ * claim. The fastest number is then used for all methods that divide the workers. */
 #include "cli/corun/ways.h"
 
 #include "cli/progress.h"
@@ -153,8 +153,9 @@ static int HD_PRINTF(2, 3) refuse_last(struct ways *t, const char *fmt, ...)
 	return w->why ? CLI_OK : cli_error(t->c, NULL, "out of memory");
 }
 
-/* Adds a method that weaves two kernels. If its code equals that of `seen`, the first woven method,
- * it is marked as impossible. seen may be NULL. */
+/* Adds a method that weaves two kernels (interleaves their instructions). If the woven code equals
+ * that of `seen`, the first woven method, the new method is marked as impossible. seen may be
+ * NULL. */
 static int add_woven(struct ways *t, const struct dev_merging *m, const struct corun_woven *seen,
 	struct corun_woven *ret)
 {
@@ -186,9 +187,9 @@ static uint32_t fit_by_registers(const struct ways *t, const struct corun_woven 
 	       (uint32_t)(w->warps * round_up((uint64_t)bound * 32, 256));
 }
 
-/* Adds woven methods with a bound on registers (GoPTX, section III-D). A bound that is not below
- * the unbounded form's register count changes nothing. A lower bound pays off only if more blocks
- * then fit on an SM. */
+/* Adds woven methods whose registers per thread are bounded (GoPTX, section III-D). Bounds that
+ * cannot help are left out: a bound that is not below the register count of the unbounded form
+ * changes nothing, and a lower bound pays off only if more blocks then fit on an SM. */
 static int add_bounds(struct ways *t, struct dev_merging m, const struct corun_woven *free)
 {
 	static const uint32_t bounds[] = {128, 80, 64, 48, 40, 32};

@@ -91,8 +91,8 @@ struct vfunc {
 	uint8_t *consts;
 	uint32_t *ext;
 	struct vcall *calls;
-	/* targets: the possible targets of brx.idx branches. waits: for each branch, the points
-	 * where diverged lanes converge, in pairs of NULL-terminated lists. */
+	/* targets: the possible targets of brx.idx branches. waits: for each branch at which lanes
+	 * can diverge, the points where these lanes converge, as two NULL-terminated lists. */
 	const struct vinsn **targets, **waits;
 	struct vformal *params, *rets;
 	uint32_t n_params, n_rets;

@@ -272,8 +272,9 @@ static uint32_t blocks_per_sm(const struct drv_func *f, uint32_t threads, size_t
 	return sm_blocks_per_sm(&drv.config, &d);
 }
 
-/* Returns the occupancy for the estimated number of registers, without the limit of drv_demand_of.
- * The suggested block size must not assume that the kernel uses fewer registers. */
+/* Returns how many blocks fit on an SM according to the estimated number of registers. Unlike
+ * drv_demand_of, this does not reduce the number to what an SM has, because a suggested block size
+ * must not assume that the kernel uses fewer registers. */
 static uint32_t likely_blocks_per_sm(const struct drv_func *f, uint32_t threads, size_t shared)
 {
 	if (!launch_fits(f, threads, shared))

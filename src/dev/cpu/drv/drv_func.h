@@ -48,9 +48,9 @@ void drv_lines_give(const char *text, size_t len, struct vgpu_module *m);
  * drv_enter_adding on this context wait, so they add no work. NVIDIA's driver behaves in the same
  * way, because it holds a lock during the wait (bench/waiting.c; 580.159, H100). */
 CUresult drv_wait_alone(struct drv_ctx *c);
-/* Does the same as drv_enter, but first waits until no drv_wait_alone of the context is in
- * progress. Most calls that add work, memory or a stream begin with it. On success the lock is
- * held. */
+/* Takes the lock and returns the current context, as drv_enter does, but first waits until no
+ * drv_wait_alone of that context is in progress. Most calls that add work, memory or a stream begin
+ * with this call. On success the lock is held. */
 CUresult drv_enter_adding(struct drv_ctx **ret);
 #define DRV_ENTER_ADDING(ctx)                                   \
 	struct drv_ctx *ctx;                                    \

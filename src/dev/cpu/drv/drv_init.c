@@ -125,8 +125,9 @@ void *drv_get(const void *h, enum obj_kind kind)
 
 /* ---- in and out ---- */
 
-/* The thread's cancellation state before it entered the driver. The exit restores it. Cancellation
- * is disabled inside the driver, because a cancelled thread would keep the lock. */
+/* The thread's cancellation state from before it entered the driver, which is restored when it
+ * leaves the driver. Inside the driver cancellation is disabled, because a cancelled thread would
+ * keep the lock. */
 static _Thread_local int cancel_state;
 static unsigned outside; /* threads that wait to enter */
 static uint64_t came_in; /* number of entries, under the lock */

@@ -347,8 +347,9 @@ static void mark_between(struct finder *w, uint32_t head, uint32_t at, uint32_t 
 	}
 }
 
-/* Returns true if lanes can get from the join back to a block before it without passing the head.
- * Then the loop has several entries, and two such joins would wait for each other. */
+/* Returns true if a path leads from block `join` back to a block before it, without passing `head`.
+ * The loop then has several entries. Two such joins would be points where lanes wait for each other
+ * in a cycle. */
 static bool comes_back(struct finder *w, uint32_t head, uint32_t join)
 {
 	const struct cfg *g = w->g;

@@ -2,8 +2,8 @@
  * Copyright 2026 The heddle authors */
 
 /* Branches, calls and exits, where fragments (groups of lanes that execute together) split and
- * merge. Every block that a branch can reach begins with vop_join or vop_meet. A fragment that gets
- * there merges with the fragments that are ready at the same instruction. */
+ * merge. Every block that a branch can reach begins with vop_join or vop_meet. A fragment that
+ * executes one of these merges with the fragments that can run and are at the same instruction. */
 #include "exec_ctl.h"
 
 #include <string.h>

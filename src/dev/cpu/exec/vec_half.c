@@ -205,8 +205,9 @@ WIDEN(cvt_f32_bf16, HALF_BF16)
 PICK(half_f16, HALF_F16)
 PICK(half_bf16, HALF_BF16)
 
-/* Converts a 64-bit integer to a double that rounds to every narrow format as the integer itself
- * would: the lost bits are or'ed into the lowest bit. */
+/* Converts a 64-bit integer to a double. A double has too few bits for some integers; if any of the
+ * lost bits is 1, the double's lowest bit is set. So the double rounds to every narrow format as
+ * the integer itself would. */
 INLINE f64 odd_u64(u64 a)
 {
 	unsigned more = a >> 53 ? 11 - (unsigned)__builtin_clzll(a) : 0;
