@@ -151,8 +151,8 @@ static uint64_t window_of(const struct bench *b)
 }
 
 /* Runs all programs of the set s together, or only program `only` if that is not negative. If
- * programs fail, this is reported and counted, and the result is CLI_OK. Returns CLI_FAILED if the
- * whole benchmark must stop. */
+ * programs fail, this is reported and counted, and the result is CLI_OK. Returns CLI_FAILED if a
+ * signal has interrupted the benchmark. */
 static int run_members(struct share_bench *sb, unsigned arrangement, const struct share_set *s,
 	int only, struct crowd_result *ret)
 {
