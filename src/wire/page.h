@@ -108,8 +108,8 @@ struct wire_slot {
 	 * 0 if not known. */
 	float input[WIRE_INPUTS];
 	/* daemon */
-	/* number of hardware blocks in the next grid of workers that the tenant launches, without
-	 * the relay; stored before `grow`. 0: as many as fit on the device */
+	/* number of hardware blocks in the next grid of workers that the tenant launches; stored
+	 * before `grow`. 0: as many as fit on the device */
 	uint32_t newcomers;
 	/* tenant */
 	/* total hardware blocks in all grids of the launch so far; 0: the shim does not count
