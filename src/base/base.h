@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0
  * Copyright 2026 The heddle authors */
 
-/* The base of all layers: memory arenas, growing arrays, byte buffers, hashes. Nothing here does
- * I/O, logs or exits. If memory runs out, arena functions return NULL and vector functions return
- * false. They leave their object unchanged, so that a library can return an error to its caller. */
+/* The base of all layers: memory arenas, growing arrays, byte buffers, hashes. Nothing in this
+ * header does I/O, logs or exits. If memory runs out, arena functions return NULL, and vector
+ * functions return false. The arena or vector stays unchanged then, so that a library can return an
+ * error to its caller. */
 #ifndef HEDDLE_BASE_H
 #define HEDDLE_BASE_H
 

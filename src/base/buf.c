@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0
  * Copyright 2026 The heddle authors */
 
-/* Growing arrays and byte buffers. The capacity doubles, so n pushes cost O(n). If memory runs out,
- * the object stays unchanged. A strbuf remembers such a failure, so code that writes to it checks
- * only once, at the end. */
+/* Growing arrays and byte buffers. A full buffer doubles its capacity, so n pushes cost O(n) in
+ * total. If memory runs out, the array or buffer stays unchanged. A strbuf also remembers that
+ * memory ran out, so code that writes to a strbuf many times needs only one check, after the last
+ * write. */
 #include "base.h"
 
 #include <stdarg.h>

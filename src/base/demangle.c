@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0
  * Copyright 2026 The heddle authors */
 
-/* A recursive descent parser for the grammar of mangled names. All results are in an arena with a
- * limit, and the recursion depth is bounded, so names that expand without end fail. A type consists
- * of two texts, before and after the declared name, because array and function types surround the
- * name. */
+/* A recursive descent parser for the grammar of mangled names. Some mangled names expand to very
+ * long texts. So all results are in an arena with a limit, and the recursion depth is bounded;
+ * beyond that, demangling fails. A type consists of two texts, before and after the declared name,
+ * because array and function types surround the name. */
 #include "base/demangle.h"
 
 #include <ctype.h>

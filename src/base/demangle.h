@@ -13,9 +13,9 @@
  * Returns false and leaves *out unchanged if the symbol is not mangled or uses an unsupported
  * construct. */
 bool demangle(const char *symbol, struct strbuf *out);
-/* Returns true if `wanted`, as a user writes it, matches this symbol. It can be the symbol itself,
- * or its C++ name with or without parameters, template arguments and enclosing namespaces: "scale",
- * "ns::scale", "scale<float, 4>", "scale(float*, int)". Spaces are ignored. */
+/* Returns true if `wanted`, a name typed by a user, matches this symbol. `wanted` can be the symbol
+ * itself, or the symbol's C++ name with or without parameters, template arguments and enclosing
+ * namespaces: "scale", "ns::scale", "scale<float, 4>", "scale(float*, int)". Spaces are ignored. */
 bool demangle_matches(const char *symbol, const char *wanted);
 
 #endif

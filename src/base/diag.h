@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0
  * Copyright 2026 The heddle authors */
 
-/* Diagnostics: the error, its location, and what to do next. Parsers collect diagnostics and
- * continue; they never print them. A list stores at most DIAG_MAX entries; further ones are only
- * counted. */
+/* Diagnostics. Each has an error, its location in the input, and advice what to do next. Parsers
+ * add diagnostics to a list and continue; they never print them. A list stores at most DIAG_MAX
+ * entries; the errors after these are only counted. */
 #ifndef HEDDLE_DIAG_H
 #define HEDDLE_DIAG_H
 

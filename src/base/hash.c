@@ -2,9 +2,9 @@
  * Copyright 2026 The heddle authors */
 
 /* Hashes: a fast one for tables within a process, and SHA-256 for names that outlive the process.
- * hash_bytes multiplies the input with odd constants (fractions of square roots of primes) and
- * folds the 128-bit products. Its result depends on the byte order, so it must not be stored in
- * files or sent to other processes. */
+ * hash_bytes multiplies the input with odd constants (fractions of square roots of primes), and
+ * combines the two halves of each 128-bit product. The fast hash depends on the host's byte order,
+ * so it must not be stored in files or sent to other processes. */
 #include "base.h"
 
 #include <string.h>
@@ -113,8 +113,8 @@ void sha256(const void *data, size_t len, uint8_t ret_digest[32])
 
 	for (; left >= 64; left -= 64, p += 64)
 		sha_block(h, p);
-	/* The last one or two blocks contain the rest of the data, a one bit, zeros, and the length
-	 * in bits. */
+	/* The last one or two 64-byte blocks contain the rest of the data, a one bit, zeros, and
+	 * the length of the whole data in bits. */
 	if (left)
 		memcpy(tail, p, left);
 	tail[left] = 0x80;

@@ -9,8 +9,9 @@
 #include <stdarg.h>
 #include <stdio.h>
 
-/* Guards the function and its user pointer, which always change together. The function is called
- * without this lock, so it can log or replace itself. */
+/* Guards log_current and log_user, which always change together. log_current is called after this
+ * lock is released, so that the called function can itself write to the log or replace
+ * log_current. */
 static pthread_mutex_t log_lock = PTHREAD_MUTEX_INITIALIZER;
 static log_fn *log_current;
 static void *log_user;

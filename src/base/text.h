@@ -7,9 +7,9 @@
 
 #include "base/base.h"
 
-/* Parses a count at the start of text: decimal digits, then k, m or g (or K, M, G) for a power of
- * 1024, or no unit. Returns the text after it. Returns NULL and leaves *ret unchanged if there is
- * no digit or the count does not fit in 64 bits. */
+/* Parses a count at the start of text: decimal digits, optionally followed by k, m or g (or K, M,
+ * G) for a factor of 1024, 1024^2 or 1024^3. Returns a pointer to the text after the count. Returns
+ * NULL and leaves *ret unchanged if there is no digit or the count does not fit in 64 bits. */
 const char *text_count(const char *text, uint64_t *ret);
 
 /* Returns true if word differs from known by at most one letter (added, missing or changed), or if

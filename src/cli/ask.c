@@ -38,8 +38,8 @@ static int send_question(const char *socket, const void *question)
 	return fd;
 }
 
-/* Receives one message from heddled and checks it. Returns the message's type, or a negative errno.
- * -EDQUOT means that this user has reached one of heddled's limits for each user. */
+/* Receives one message from heddled and checks it. Returns the message's type, or a negative errno:
+ * -EDQUOT if this user has reached a limit that heddled sets for each user. */
 static int receive_answer(int fd, void *msg)
 {
 	struct wire_refused refused;

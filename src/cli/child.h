@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0
  * Copyright 2026 The heddle authors */
 
-/* Child processes of a verb. Each child starts with its own environment, the verb collects its
- * output while it runs, and no child outlives the verb. Call these functions from one thread
- * only. */
+/* Child processes of a verb (a command of heddle, such as run). Each child has its own environment.
+ * The verb collects the child's output while the child runs, and no child outlives the verb. Call
+ * these functions from one thread only. */
 #ifndef HEDDLE_CHILD_H
 #define HEDDLE_CHILD_H
 
@@ -33,9 +33,9 @@ int child_start_listening(
 int child_tell(struct child *c, const char *text);
 /* Ends the child's input. */
 void child_close_input(struct child *c);
-/* Catches SIGINT, SIGTERM and SIGHUP, so that this process can clean up before it ends. The signal
- * takes effect in child_end_if_interrupted. Each signal also makes one child_wait return early.
- * Ignored signals stay ignored. */
+/* Catches SIGINT, SIGTERM and SIGHUP, so that this process can clean up before it ends. The process
+ * ends only when it calls child_end_if_interrupted. Each signal also makes one child_wait return
+ * early. Signals that were ignored before stay ignored. */
 void child_catch_signals(void);
 bool child_interrupted(void);
 /* Ends this process by the caught signal, if there was one. */

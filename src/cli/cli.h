@@ -1,13 +1,16 @@
 /* SPDX-License-Identifier: Apache-2.0
  * Copyright 2026 The heddle authors */
 
-/* The framework of the command line. A verb is one file, cmd_NAME.c, that defines
+/* The framework of the command line. A verb (a command of heddle, such as run) is one file,
+ * cmd_NAME.c, that defines
  *     const struct cli_verb cli_verb_NAME
  * and has its name in the list of this folder's meson.build. The parser, -h, usage errors, the man
  * page's synopsis and the completions all come from these structures, so every option is described
- * only once. A verb's run function returns the exit status: CLI_OK, CLI_FAILED, CLI_USAGE, or the
- * status of the program that it ran. The function writes its result to c->out, which the framework
- * prints, and reports errors with cli_error and cli_usage. */
+ * only once.
+ *
+ * A verb's run function returns the exit status: CLI_OK, CLI_FAILED, CLI_USAGE, or the status of
+ * the program that it ran. The function writes its result to c->out, which the framework prints,
+ * and reports errors with cli_error and cli_usage. */
 #ifndef HEDDLE_CLI_H
 #define HEDDLE_CLI_H
 
@@ -20,10 +23,11 @@ enum cli_status { CLI_OK = 0, CLI_FAILED = 1, CLI_USAGE = 2 };
 struct cli_option {
 	char letter;      /* 0: long form only */
 	const char *name; /* NULL ends the list */
-	/* The option's value as help shows it; NULL if the option is a flag. For "a|b|c" the
-	 * framework accepts only these strings, except that one in capitals allows any other text,
-	 * and that --device also accepts cpu:N and cuda:N. FILE and DIR get file completion. Any
-	 * other value is only shown. */
+	/* The option's value as help shows it; NULL if the option is a flag.
+	 * - "a|b|c": the framework accepts only these strings. A string in capitals, as in
+	 *   "a|b|WAY", stands for any other text. --device also accepts cpu:N and cuda:N.
+	 * - FILE and DIR get file completion.
+	 * - Any other text is only shown in the help. */
 	const char *value;
 	const char *help;
 };
@@ -101,8 +105,8 @@ int cli_usage(const struct cli *c, const char *fmt, ...) HD_PRINTF(2, 3);
 /* Reports unknown or missing options and operands as cli_usage does, and also prints the verb's
  * usage. */
 int cli_misuse(const struct cli *c, const char *fmt, ...) HD_PRINTF(2, 3);
-/* Makes text from other sources safe for a terminal, in place. Characters that would move the
- * cursor and invalid UTF-8 become '?'. Tabs and newlines are kept. */
+/* Makes text that does not come from heddle safe for a terminal, in place. Characters that would
+ * move the cursor, and invalid UTF-8, become '?'. Tabs and newlines are kept. */
 void cli_plain(char *text, size_t len);
 /* Prints diagnostics with source line and caret on standard error. */
 void cli_show_diags(const struct diag_list *d);
@@ -129,10 +133,12 @@ void cli_show(struct cli *c, const char *fmt, ...) HD_PRINTF(2, 3);
  * both the object and the text (cli_show). */
 void cli_json_open(struct cli *c, struct json *j, unsigned schema);
 
-/* Finds an installed file relative to this program: part, such as "shim/libcuda.so.1", in the
- * folder of heddle's parts. In a build tree it finds build_path instead, such as
- * "src/shim/libcuda.so.1". With part NULL it looks only beside this program. The caller frees
- * *ret_path. Returns 0 or -ENOENT. */
+/* Finds an installed file. Returns 0 or -ENOENT; the caller frees *ret_path.
+ * - `part`, such as "shim/libcuda.so.1", is the file's path in the folder where heddle's libraries
+ *   are installed. That folder is found relative to this program.
+ * - build_path, such as "src/shim/libcuda.so.1", is the file's path in a build tree. If this
+ *   program runs from a build tree, the function looks there instead.
+ * - With part NULL, the function looks only in the folder of this program. */
 int cli_find_part(const char *part, const char *build_path, char **ret_path);
 
 /* ---- the frame ---- */

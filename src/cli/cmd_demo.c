@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0
  * Copyright 2026 The heddle authors */
 
-/* heddle demo shows heddle's main purpose on this machine. It runs two programs that do not know
- * heddle: a long one of low priority and a short one of high priority. Each program runs alone,
- * then both run together without heddle, and then both run together under heddle. Every result is
- * compared with the host's. */
+/* heddle demo shows heddle's main purpose on this machine: a short program of high priority
+ * overtakes a long one of low priority. The two programs do not know heddle. Each program runs
+ * alone, then both run together without heddle, and then both run together under heddle. Every
+ * result is compared with one computed on the host. */
 #include "cli/bench/figures.h"
 #include "cli/progress.h"
 #include "cli/timeline.h"
@@ -122,11 +122,14 @@ static const char *find_noise(const struct demo *d, unsigned i, char *buf, size_
 	return why ? why : figures_noise(&f[0], 2, spread, buf, size);
 }
 
-/* together counts the rounds in which the high-priority program launched while the low-priority one
- * ran. overtook counts those in which the high-priority program ended first by at least a twentieth
- * of the other's time. The margin is needed because without heddle both end at about the same time.
- * On the virtual GPU overtook is the result, because times there depend on other load of the
- * machine. The order of the blocks, which decides which kernel ends first, does not. */
+/* Counts of rounds.
+ * - together: the high-priority program launched while the low-priority one ran.
+ * - overtook: the high-priority program also ended first, by at least a twentieth of the
+ *   low-priority program's time. The margin is needed because without heddle both end at about the
+ *   same time.
+ *
+ * On the virtual GPU, times depend on other load of the machine, so the demo's result there is
+ * `overtook`. It depends only on the order in which blocks run. */
 struct order {
 	unsigned together, overtook;
 };

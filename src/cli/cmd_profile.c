@@ -149,8 +149,9 @@ static void json_shape(struct json *j, const struct wire_shape *s)
 	json_end(j, '}');
 }
 
-/* Marks the block counts that policy greedy keeps after pruning. A launch's duration at a count is
- * proportional to an SM's time for a block at that count, so these times are compared. */
+/* Marks the block counts that policy greedy keeps after pruning. Pruning drops a count if a smaller
+ * count is at least as fast. At each count, a launch's duration is proportional to an SM's time for
+ * one block, so these times are compared. */
 static void prune_counts(const struct wire_kernel *k, bool ret_kept[WIRE_PER_SM + 1])
 {
 	double ns[WIRE_PER_SM + 1] = {0};

@@ -1,10 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0
  * Copyright 2026 The heddle authors */
 
-/* heddle ptx PASS has one verb for each entry in the registry of passes. A pass that rewrites a
- * kernel in its module takes a PTX file and rewrites all kernels in it. A pass that makes one form
- * (a rewritten kernel) from several kernels and block shapes takes kernel specifications
- * (ptx_form.c). */
+/* heddle ptx PASS has one verb for each entry in the registry of passes. There are two kinds of
+ * pass:
+ * - A pass that rewrites each kernel by itself takes a PTX file, and rewrites all kernels in the
+ *   file.
+ * - A pass that makes one form (a rewritten kernel) from several kernels and block shapes takes
+ *   kernel specifications (ptx_form.c). */
 #include "cli/ptx_form.h"
 
 #include <errno.h>

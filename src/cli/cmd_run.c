@@ -3,9 +3,12 @@
 
 /* heddle run starts an unmodified program with the shim interposed before the driver. Without -v
  * (run_watch.c) the command replaces itself with the program (exec), so exit status, signals and
- * terminal are the program's own. It only reports failures before that, with the exit statuses of
- * env(1): 125 for an error of its own, 126 if the program is not executable, and 127 if it is not
- * found; and 2 for a wrong command line. */
+ * terminal are the program's own. Only failures before the exec have exit statuses of heddle run,
+ * mostly those of env(1):
+ * - 125: an error of its own
+ * - 126: the program is not executable
+ * - 127: the program is not found
+ * - 2: a wrong command line */
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>

@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0
  * Copyright 2026 The heddle authors */
 
-/* heddle tune runs kernels together with every method, and sweeps the partition of workers
- * (KernelMerge, section 3). Each result is compared with that of the kernels alone. The fastest
- * method is stored for `corun --how tuned`. A round measures all methods before the next round
- * begins, so that clock changes of the device affect all of them. */
+/* heddle tune runs kernels together with every method (in streams, merged, and so on), and tries
+ * several ways to divide the workers among the kernels (KernelMerge, section 3). Each result is
+ * compared with the result of the same kernels alone. The fastest method is stored for `corun --how
+ * tuned`. A round measures all methods before the next round begins, so that clock changes of the
+ * device affect all methods. */
 #include "cli/corun/kernelspec.h"
 #include "cli/corun/ways.h"
 

@@ -32,8 +32,8 @@ static void dismiss_member(struct crew_member *m)
 
 void crew_close(struct crew *crew)
 {
-	/* A program ends when its input ends. All inputs are closed first, so that the programs end
-	 * at the same time. */
+	/* A program ends when its standard input is closed. All inputs are closed before the first
+	 * wait, so that the programs end at the same time. */
 	for (unsigned i = 0; i < crew->n; i++)
 		child_close_input(&crew->at[i].child);
 	for (unsigned i = 0; i < crew->n; i++)

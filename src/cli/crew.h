@@ -35,8 +35,9 @@ struct crew {
 	unsigned n, n_runs;
 };
 
-/* A run of several programs. The first program launches. The others launch after its kernel has
- * started and their delay has passed, or at the same time as the first if at_once is set. */
+/* A run of several programs. The first program launches its kernel. Each of the others launches
+ * when that kernel has started and the program's own delay has passed; if at_once is set, all
+ * launch at the same time. */
 struct crew_run {
 	unsigned n, rounds;
 	struct crew_member *of[CREW_RUNS];
@@ -62,9 +63,9 @@ struct crew_result {
 void crew_open(struct crew *crew, struct stage *s, const struct stage_run *how);
 /* Ends all programs, and ignores what they print at their end. */
 void crew_close(struct crew *crew);
-/* Returns the program with this name, size, scale of its input (0: 1) and priority, and starts the
- * program if necessary. It starts in the background, so enlist all programs before the first run.
- * Returns NULL after it reports why the program failed. */
+/* Returns the member of the crew with this name, size, input scale (0: 1) and priority. Starts the
+ * program if it does not run yet. The program prepares itself in the background, so enlist all
+ * programs before the first run. Returns NULL after it reports why the program failed. */
 struct crew_member *crew_enlist(
 	struct crew *crew, const char *name, const char *size, double scale, const char *priority);
 /* Waits until all enlisted programs are ready, and runs those of `run`. Returns CLI_OK, or

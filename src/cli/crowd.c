@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0
  * Copyright 2026 The heddle authors */
 
-/* Runs programs that launch endlessly. This file starts them together, follows their output lines,
- * and ends them by creating a file. The programs measure the times themselves. heddled only
- * supplies the shares, which it counts from the time when the weights are set. */
+/* Runs programs that launch endlessly. This file starts them together, reads their output lines,
+ * and ends them by creating a file. The programs measure the times themselves. heddled only reports
+ * each program's share of GPU time, counted from when the weights were set. */
 #include "cli/crowd.h"
 
 #include <errno.h>

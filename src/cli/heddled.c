@@ -2,8 +2,9 @@
  * Copyright 2026 The heddle authors */
 
 /* heddled's command line. It reads the configuration files, applies the options, and then serves.
- * --set and the options that name a key apply in the order given; --events and --temporal apply
- * after them. The exit status is 0, 1 after a failure, or 2 for wrong usage. */
+ * --set KEY=VALUE, and options that are named after a key, apply in the order in which they are
+ * given. --events and --temporal apply after all of those. The exit status is 0, 1 after a failure,
+ * or 2 for wrong usage. */
 #include "cli/heddled.h"
 #include "base/environment.h"
 #include "commit_gen.h"

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0
  * Copyright 2026 The heddle authors */
 
-/* The function that handles heddled's command-line options. It is weak because only heddled defines
- * it; heddle contains just the description of these options. */
+/* The function that handles heddled's command-line options. The symbol is weak because only the
+ * program heddled defines it. The program heddle contains only the description of these options,
+ * for help and man pages. */
 #ifndef HEDDLE_CLI_HEDDLED_H
 #define HEDDLE_CLI_HEDDLED_H
 

@@ -15,8 +15,9 @@ const char *cli_prefix(const struct cli_verb *v)
 	return v->flags & CLI_PROGRAM ? "" : "heddle ";
 }
 
-/* Returns the offset in "a|b|WAY" of the last string if it is in capitals, because it then stands
- * for all strings in the synopsis. Returns 0 if it is not. */
+/* Returns the offset in "a|b|WAY" of the last string, if that string is in capitals. In a synopsis,
+ * that string alone then stands for the whole value. Returns 0 if the last string is not in
+ * capitals. */
 static size_t any_text(const char *value)
 {
 	const char *last = strrchr(value, '|');

@@ -150,9 +150,9 @@ static const struct loaded *load_all(struct loader *x)
 	return NULL;
 }
 
-/* Examines the objects that contain the driver's name and may therefore dlopen it. Returns the
- * first of these objects whose RPATH leads to a driver. Returns NULL if another of them does not
- * find the driver by RPATH, because which object loads it first is not known. */
+/* Examines the objects that contain the driver's name and may therefore load it with dlopen. Which
+ * of these objects does so first is not known. Returns the first of them if every one finds a
+ * driver by RPATH. Returns NULL if one does not. */
 static const struct loaded *all_name_it(
 	const struct loader *x, char *path, size_t max, const struct loaded **ret_whose)
 {

@@ -7,10 +7,10 @@
 
 #include "cli/program.h"
 
-/* Returns true if the program would bypass the shim: an RPATH of the program, or of a library that
- * it starts with, leads to another libcuda.so.1 before the loader searches LD_LIBRARY_PATH. buf
- * then has the reason. This function does not examine libraries that only the loader's cache lists,
- * or libraries that a program loads later. */
+/* Returns true if the program would bypass the shim: the loader looks at an RPATH of the program,
+ * or of a library that is loaded at the start, before LD_LIBRARY_PATH, and that RPATH leads to
+ * another libcuda.so.1. buf then has the reason. This function examines neither libraries that only
+ * the loader's cache lists nor libraries that a program loads later. */
 bool loader_passes(const struct program *p, char *buf, size_t size);
 
 #endif

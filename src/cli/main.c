@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0
  * Copyright 2026 The heddle authors */
 
-/* The main function of the command heddle. It finds the verb, parses its arguments, runs it, and
- * prints its output. The exit status is the verb's, or that of a failed write to standard
- * output. */
+/* The main function of the command heddle. It finds the verb (such as run), parses the verb's
+ * arguments, runs the verb, and prints its output. The exit status is the verb's, or CLI_FAILED if
+ * standard output could not be written. */
 #include "base/environment.h"
 #include "base/text.h"
 #include "cli/child.h"

@@ -22,15 +22,19 @@ struct cli_ptx {
 };
 
 /* Parses each PTX of a file, or with --arch only the PTX for that architecture, and calls fn for
- * it. The diagnostics may contain errors. If the file has no PTX, the walk uses the PTX in the
- * debug sections of its cubins. Other content is skipped. A file without any PTX is reported.
- * Returns CLI_OK, CLI_FAILED, or the first result of fn that is not CLI_OK; the walk continues
- * after it. The arguments of fn are freed when fn returns. */
+ * each.
+ * - The diagnostics that fn gets may contain errors.
+ * - If the file has no PTX, the PTX in the debug sections of the file's cubins is used instead.
+ *   Other content is skipped. A file without any PTX is reported.
+ * - If fn does not return CLI_OK, the walk goes on to the next PTX. The return value is CLI_FAILED,
+ *   or the first result of fn that was not CLI_OK, or else CLI_OK.
+ * - The arguments of fn are freed when fn returns. */
 typedef int cli_ptx_fn(struct cli *c, struct cli_ptx *f, void *user);
 int cli_ptx_walk(struct cli *c, const char *path, cli_ptx_fn *fn, void *user);
-/* A kernel and its parsed PTX. The PTX is the file itself if that is text; otherwise it comes from
- * inside a program, library, fatbin or cubin. If the file has the kernel for several architectures,
- * the oldest one is used, because newer GPUs can run it as well. */
+/* A kernel and its parsed PTX. If the file is text, it is the PTX itself; else the file is a
+ * program, library, fatbin or cubin that contains PTX. If the file has the kernel for several
+ * architectures, the PTX for the oldest architecture is used, because newer GPUs can run it as
+ * well. */
 struct cli_kernel {
 	char *text;
 	size_t len;

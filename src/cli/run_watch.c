@@ -47,8 +47,9 @@ struct watch {
 
 static volatile pid_t child;
 
-/* Passes a signal on to the program if another process sent it with kill(), because it is meant for
- * the program. A signal from the terminal already reaches the whole process group. */
+/* Passes a signal on to the program if another process sent it to this process with kill(), because
+ * the sender meant the program. A signal from the terminal is not passed on, because the program,
+ * in the same process group, has got it already. */
 static void pass_on(int sig, siginfo_t *info, void *context)
 {
 	int e = errno;

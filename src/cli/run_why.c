@@ -37,8 +37,8 @@ static int has_report(pid_t pid, const char *path)
 	return r;
 }
 
-/* Returns whether process pid does not run the program yet or any more. Between fork and exec the
- * process still runs heddle's executable, and after its end /proc shows none. */
+/* Returns true if process pid does not run the program (not yet, or no longer). Between fork and
+ * exec the process still runs heddle's executable. After its end, /proc shows no executable. */
 static bool is_other(pid_t pid)
 {
 	char name[64], its[4096] = "", ours[4096] = "";

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0
  * Copyright 2026 The heddle authors */
 
-/* Starts and ends an arrangement: a temporary folder, and heddled, MPS or neither. It is isolated
- * from the user's own heddled and MPS, because socket, MPS pipes and the virtual GPU's name belong
- * to the stage. */
+/* Starts and ends a stage: a temporary folder, and heddled, MPS or neither. The stage is isolated
+ * from the user's own heddled and MPS, because it has its own socket, its own MPS pipes, and a
+ * virtual GPU with a name of its own. */
 #include "cli/stage.h"
 
 #include <errno.h>

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0
  * Copyright 2026 The heddle authors */
 
-/* A stage is an arrangement in which programs share a device: without heddle, under MPS, or under
- * heddle. Pairs of example programs run in it, and heddle demo and heddle bench preempt compare the
- * arrangements. A stage owns a temporary folder and the daemons that it started; stage_close
- * removes all of them. */
+/* A stage is an environment in which programs share a device: without heddle, under MPS, or under
+ * heddle. Pairs of example programs run in it. heddle demo and heddle bench preempt compare the
+ * same programs in different stages. A stage owns a temporary folder and the daemons that it
+ * started; stage_close removes the folder and ends the daemons. */
 #ifndef HEDDLE_STAGE_H
 #define HEDDLE_STAGE_H
 
@@ -81,12 +81,12 @@ struct stage_run {
 };
 
 /* Finds the device that --device names (want; NULL: automatic), its name and its number of SMs.
- * Here and below, functions of type int return CLI_OK, or CLI_FAILED after they report an error
- * through c. stage_device returns CLI_USAGE if want is no kind of device. */
+ * Returns CLI_USAGE if want is no kind of device. Apart from that, this function and all functions
+ * below that return int return CLI_OK, or CLI_FAILED after they report an error through c. */
 int stage_device(
 	struct cli *c, const char *want, enum dev_kind *ret, char ret_name[128], unsigned *ret_sms);
-/* Starts the arrangement. After a failure it closes whatever it opened. While a stage is open,
- * signals end this process only after everything is closed. */
+/* Starts the stage. After a failure it closes whatever it opened. While a stage is open, a signal
+ * that would end this process does so only after the stage is closed. */
 int stage_open(struct cli *c, const struct stage_spec *spec, struct stage *ret);
 void stage_close(struct stage *s);
 int stage_run(

@@ -23,10 +23,10 @@ struct stage_command {
 char *stage_command_say(struct stage_command *k, const char *fmt, ...) HD_PRINTF(2, 3);
 /* Adds an option and its value, which must live as long as k. */
 void stage_command_add(struct stage_command *k, const char *option, const char *value);
-/* Builds the command of program p in stage s. In a managed stage it begins with heddle run and the
- * given option and value. Then follow the program with its size, and the common arguments of run
- * (API, check, reference). Returns CLI_OK, or CLI_FAILED after it reports that the program was not
- * found. */
+/* Builds the command line that runs program p in stage s. In a managed stage the command line
+ * begins with "heddle run" and the given option and value. Then come the program, its size, and the
+ * options that all programs of `run` have in common (API, check, reference). Returns CLI_OK, or
+ * CLI_FAILED after it reports that the program was not found. */
 int stage_command_begin(struct stage *s, const struct stage_run *run, const struct stage_program *p,
 	const char *option, const char *value, struct stage_command *k);
 /* Starts the program. If `listening` is set, the program reads commands from a pipe. Frees

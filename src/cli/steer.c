@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0
  * Copyright 2026 The heddle authors */
 
-/* Makes a program load the shim. LD_LIBRARY_PATH leads the program's loader to the shim, and
- * HEDDLE_DRIVER_LIB leads the shim to the virtual GPU's driver. Both values are checked first: if
- * the loader would interpret them differently, the program would silently run without heddle. */
+/* Makes a program load the shim. LD_LIBRARY_PATH makes the program's loader find the shim, and
+ * HEDDLE_DRIVER_LIB makes the shim find the virtual GPU's driver. Both values are checked before
+ * the program starts: if the loader interpreted a value differently, the program would silently run
+ * without heddle. */
 #include "cli/steer.h"
 
 #include <errno.h>
@@ -20,9 +21,9 @@ static bool has_gpu(void)
 	return access("/dev/nvidiactl", F_OK) == 0 || access("/dev/dxg", F_OK) == 0;
 }
 
-/* Returns whether the loader would use the path unchanged. It splits LD_LIBRARY_PATH at ':' and ';'
- * and replaces names after a '$'. A path that contains these would make the program run without
- * heddle. */
+/* Returns true if the loader would use the path unchanged. The loader splits LD_LIBRARY_PATH at ':'
+ * and ';', and replaces names after a '$'. If the path contained such a character, the program
+ * would run without heddle. */
 static bool loader_reads_as_it_is(const char *path)
 {
 	static const char *const names[] = {"ORIGIN", "LIB", "PLATFORM"};
@@ -58,9 +59,10 @@ static int find_part(
 	return STEER_FAILED;
 }
 
-/* Returns whether there is an NVIDIA driver for the program or the shim to find. It tries to load
- * the driver only if no device file exists, because loading takes a while. Without a device file
- * there may still be a driver, whose device appears only when the driver starts. */
+/* Returns true if there is an NVIDIA driver for the program or the shim to find. That is so if
+ * HEDDLE_DRIVER_LIB names a driver or a device file exists. Otherwise the function tries to load
+ * the driver, which takes a while: on some machines the device file appears only when the driver
+ * starts. */
 static bool has_driver(void)
 {
 	const char *named = getenv("HEDDLE_DRIVER_LIB");

@@ -2,7 +2,8 @@
  * Copyright 2026 The heddle authors */
 
 /* Prepares the environment so that the program in c->operands loads the shim instead of its driver.
- * The verb sets its own environment, and then executes the program or starts a child that does. */
+ * These functions change the environment of the calling process. The caller then executes the
+ * program, or starts it as a child. */
 #ifndef HEDDLE_CLI_STEER_H
 #define HEDDLE_CLI_STEER_H
 

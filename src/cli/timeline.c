@@ -1,12 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0
  * Copyright 2026 The heddle authors */
 
-/* Computes the bars of the timeline. A bar runs from the launch call until the program sees the
- * completion, and is hollow where the program waited for the device. In both panels, the
- * high-priority program is assumed to wait for the whole time beyond its time alone. In the managed
- * panel, the low-priority program's waits come from heddled's events (from drained to grant). In
- * the unmanaged panel, no waits of the low-priority program are shown. Each panel shows one typical
- * round. */
+/* Computes the bars of the timeline, which has a panel without heddle (unmanaged) and a panel with
+ * heddle (managed). Each panel shows one typical round. A bar runs from the launch call until the
+ * program sees the completion, and is hollow where the program waited for the device:
+ * - The high-priority program is assumed to wait for all of its time beyond its time alone, in both
+ *   panels.
+ * - The low-priority program's waits come from heddled's events in the managed panel (from drained
+ *   to grant). In the unmanaged panel, none are shown. */
 #include "cli/timeline.h"
 
 #include <stdio.h>
@@ -46,9 +47,9 @@ static int by_turnaround(const void *a, const void *b)
 	return (tx > ty) - (tx < ty);
 }
 
-/* Returns the round with the median turnaround of the high-priority program. If any rounds had a
- * preemption, only those are considered, because the first round may end before the low-priority
- * kernel has its preemptible form. */
+/* Returns the round with the median turnaround of the high-priority program. If the low-priority
+ * program was preempted in any round, only rounds with a preemption are considered. The reason: the
+ * first round may end before the low-priority kernel has its preemptible form. */
 static const struct stage_round *typical_round(const struct stage_result *res)
 {
 	const struct stage_round *at[MAX_ROUNDS];

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0
  * Copyright 2026 The heddle authors */
 
-/* Draws when each program of a pair used the device: above without heddle, below under heddle. The
- * SVG picture contains no scripts or fonts, and is readable on light and dark pages. */
+/* Draws when each program of a pair used the device: without heddle in the upper panel, under
+ * heddle in the lower one. The SVG picture contains no scripts or fonts, and is readable on light
+ * and dark pages. */
 #ifndef HEDDLE_TIMELINE_H
 #define HEDDLE_TIMELINE_H
 

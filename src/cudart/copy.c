@@ -115,9 +115,10 @@ rt_error rt_copy_2d_async(const struct cu_api *cu, void *dst, size_t dst_pitch, 
 	return r || !any ? r : RT_CALL(cu, cuMemcpy2DAsync, &c, stream);
 }
 
-/* Changes *io, the description of a copy of a box, if at least one side is an array. Then the
- * copy's width and the position in the array are in elements of the array. Both arrays must have
- * elements of the same size. */
+/* Converts *io, the description of a copy of a box, for the case that one side of the copy or both
+ * is a CUDA array. The runtime then gives the copy's width, and the position in an array, in
+ * elements of the array; the driver wants bytes. If both sides are arrays, their elements must have
+ * the same size. */
 static rt_error box_of_arrays(const struct rt_copy3d *copy, CUDA_MEMCPY3D *io)
 {
 	size_t src = 0, dst = 0, width;
@@ -338,8 +339,8 @@ rt_error rt_set_2d_async(const struct cu_api *cu, CUdeviceptr dst, size_t pitch,
 		cu, cuMemsetD2D8Async, dst, pitch, (unsigned char)value, width, height, stream);
 }
 
-/* Sets a box of memory to a value, one slice at a time. A slice can have rows after those of the
- * box, and these rows must not change. */
+/* Sets a box of memory to a value, one slice at a time. A slice of the allocation can have more
+ * rows than the box, and those rows must not change. */
 rt_error rt_set_3d(
 	const struct cu_api *cu, struct rt_pitched dst, int value, struct rt_extent extent)
 {

@@ -5,11 +5,14 @@
  * driver API. It exists for the virtual GPU, whose driver does not support the vendor's runtime.
  * All files except export.c are the same in both libraries.
  *
- * Most lines of cudart.def (RT_CU and RT_FN) make an exported function. That function first calls
- * rt_begin, which loads the driver and, if the line says so, makes a context current. Then it calls
- * the line's function, which is either in this folder or in the driver. Finally it calls rt_end,
- * which stores an error for cudaGetLastError. The functions of this folder return an rt_error, take
- * the arguments of the API's function, and are thread safe. */
+ * The RT_CU and RT_FN lines of cudart.def (most lines of the file) each make an exported function,
+ * which does this:
+ * - It calls rt_begin, which loads the driver and, if the line demands it, makes a context current.
+ * - It calls the function that the line names, either of this folder or of the driver.
+ * - It calls rt_end, which stores an error for cudaGetLastError.
+ *
+ * The functions of this folder that the lines name return an rt_error, take the arguments of the
+ * API's function, and are thread safe. */
 #ifndef HEDDLE_CUDART_H
 #define HEDDLE_CUDART_H
 

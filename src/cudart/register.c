@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0
  * Copyright 2026 The heddle authors */
 
-/* Registers fatbins, and their kernels and variables by host address. Programs do this before main,
- * or when a shared object is loaded. A fatbin becomes a library of the driver when its content is
- * first used; the driver then selects and decompresses the code. One lock guards all of this. The
- * driver is called while the lock is held, and never calls back. */
+/* Registers fatbins, and the kernels and variables in them by host address. Programs do this before
+ * main, or when a shared object is loaded. When a fatbin's content is first used, the fatbin is
+ * loaded as a library of the driver; the driver then selects and decompresses the code. One lock
+ * guards all data of this file. It is held during calls of the driver, which never calls back. */
 #include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
@@ -95,10 +95,10 @@ static void symbol_add(void **handle, const void *host, const char *name, void *
 
 /* ---- loading; the lock is held ---- */
 
-/* Records that the process is exiting. Programs unload their fatbins at exit, when kernels may
- * still run; after this, unloading does nothing, because the end of the process frees everything.
- * This handler is registered after the program's handler that unloads the fatbins. Exit handlers
- * run in reverse order, so this one runs first. */
+/* Records that the process is exiting. Exit handlers run in reverse order of registration. This
+ * handler is registered after the program's handler that unloads the fatbins, so this one runs
+ * first. From then on, unloading a fatbin does nothing: kernels may still run, and the end of the
+ * process frees everything. */
 static void mark_exit(void)
 {
 	__atomic_store_n(&is_exiting, true, __ATOMIC_RELAXED);

@@ -2,9 +2,10 @@
  * Copyright 2026 The heddle authors */
 
 /* Types of the CUDA runtime API, in the layout of its 64-bit binary interface. Handles, flags and
- * enumerators of the runtime have the same values as the driver's, so this folder uses the driver's
- * types: CUstream for cudaStream_t, CUdevice_attribute for cudaDeviceAttr. The structures below
- * have no counterpart in the driver. Where CUDA 12 and 13 differ, the name ends in 12 or 13. */
+ * enumerators of the runtime have the same values as the driver's. So this folder uses the driver's
+ * types: CUstream for cudaStream_t, CUdevice_attribute for cudaDeviceAttr. Only the structures
+ * below have no counterpart in the driver. If a structure differs between CUDA 12 and 13, there are
+ * two, with names that end in 12 and 13. */
 #ifndef HEDDLE_CUDART_TYPES_H
 #define HEDDLE_CUDART_TYPES_H
 

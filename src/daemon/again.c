@@ -1,14 +1,15 @@
 /* SPDX-License-Identifier: Apache-2.0
  * Copyright 2026 The heddle authors */
 
-/* A tenant that outlives its daemon reconnects to the next one and brings its page along. Its
- * running launches go on reporting into this page. The new daemon reads the page like that of any
- * other tenant.
+/* A tenant that outlives its daemon reconnects to the next daemon and brings its page along. The
+ * tenant's running launches continue to report into this page. The new daemon reads the page like
+ * that of any other tenant.
  *
  * Some launches still obey quotas that the earlier daemon stored. The new daemon does not know
- * which, so its next decision stores new quotas for each of them (pages.c: note_arrival).
+ * which launches do, so its next decision stores new quotas for every launch that it finds
+ * (pages.c: note_arrival).
  *
- * The new daemon neither holds nor preempts the tenant before it has sent its welcome message. So
+ * Until the new daemon has sent its welcome message, it neither holds nor preempts the tenant. So
  * nothing in this file may stop a launch of the tenant. */
 #include "daemon.h"
 
@@ -67,8 +68,8 @@ void hd_tenant_recall(struct hd *d, struct hd_tenant *t)
 	t->launches = load_word64(&p->launched[WIRE_WHY_WORKERS]) +
 		      load_word64(&p->launched[WIRE_WHY_GUARD_FORM]);
 	/* A running launch reports the sequence number of the last control word that it has seen.
-	 * That number can come from an earlier daemon, and must not look like a number of this
-	 * daemon. So this daemon starts at a number that an earlier one has hardly used: the time
-	 * in us. */
+	 * An earlier daemon may have sent that word, and its number must not equal a number of this
+	 * daemon. So this daemon's numbers begin with the present time in us, near which an earlier
+	 * daemon has hardly used any. */
 	t->begins = (uint32_t)(now / 1000);
 }

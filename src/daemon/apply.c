@@ -2,8 +2,8 @@
  * Copyright 2026 The heddle authors */
 
 /* Carries out the scheduling engine's actions by storing control words in the tenants' pages.
- * Launches wait for the stores. So hd_apply first stores all of them, and only then wakes tenants,
- * which takes system calls. */
+ * Waking a tenant takes a system call, and launches of every tenant wait for the stores. So
+ * hd_apply first stores the words of all actions, and only then wakes tenants. */
 #include "daemon.h"
 
 #include <string.h>
@@ -34,8 +34,9 @@ void hd_store_quotas(struct hd *d, struct hd_slot *s)
 	uint8_t quota[CTL_MAX_SMS];
 
 	sched_quotas(s->tenant->device->sched, s->launch, quota);
-	/* Reads the clock again, because the hand-over is measured from this store. One pass of the
-	 * loop can store many control words, so the time at its start is too old. */
+	/* Read the clock again, because the duration of the hand-over is measured from this store.
+	 * The time in d->now_ns is too old: it was read when the pass began, and one pass of the
+	 * loop can store many control words. */
 	s->store_ns = s->asked_ns = hd_clock(d);
 	s->asked = 0;
 	s->sized = false;
@@ -46,18 +47,21 @@ void hd_store_quotas(struct hd *d, struct hd_slot *s)
 	ctl_tell(w->host.quota, &w->host.word, s->seq, quota);
 }
 
-/* Returns true if no worker of the launch is on the device, as far as heddled knows: all have left,
- * and the tenant has launched no more since. The tenant may be launching some at this moment. If
- * all quotas are 0, these workers exit. That counts as a drain, but nothing waits for it. */
+/* Returns true if no worker of the launch is on the device, as far as heddled knows: all workers
+ * have left, and the tenant has launched no new ones since. The tenant may be launching some at
+ * this moment. If all quotas are 0, those workers exit and report a drain, but no other launch
+ * waits for that drain. */
 static bool has_no_workers(const struct hd_slot *s, const struct wire_slot *w)
 {
 	return s->drains && __atomic_load_n(&w->launches, __ATOMIC_ACQUIRE) <= s->rounds + 1;
 }
 
 /* Drops a change of the block count of a guard-form launch that has exited and has not been
- * launched again. The launch's next grid starts with the new count, so it need not exit again. If
- * the tenant is just launching that grid with the old count, the grid exits once more, but nothing
- * waits for that. Returns true if it dropped a change. */
+ * launched again. The launch's next grid starts with the new count, so the launch need not exit
+ * again. Returns true if it dropped a change.
+ *
+ * The tenant may at this moment be launching a grid with the old count. That grid exits once more,
+ * but no other launch waits for the exit. */
 static bool drop_resize(struct hd_slot *s, const struct wire_slot *w)
 {
 	if (!s->resizes || !has_no_workers(s, w))
@@ -83,19 +87,20 @@ uint32_t hd_missing_workers(const struct hd_slot *s, const struct wire_slot *w, 
 	return want > present ? want - present : 0;
 }
 
-/* Returns true if some block of the launch has not begun. If all have begun, additional workers
- * find no block to execute. But their grid would still delay the stream until an SM has room for
- * it. */
+/* Returns true if some block of the launch has not begun. If all blocks have begun, additional
+ * workers are useless: they find no block to execute, but their grid still delays the stream until
+ * an SM has room for it. */
 static bool has_tickets(const struct hd_slot *s, const struct wire_slot *w)
 {
 	return __atomic_load_n(&w->host.ticket, __ATOMIC_ACQUIRE) < s->total;
 }
 
-/* Adds workers to a running launch. The hardware puts new workers on any SM with room. If the old
- * quotas were equal on all SMs, and the new ones are equal on all SMs, too, the launch needs only
- * its missing workers; more would find full SMs and exit. Workers that have not yet seen an earlier
- * shrink count as present and can stay under the new quota. If they exit after all,
- * request_missing_workers requests more. */
+/* Adds workers to a running launch. The hardware puts new workers on any SM with room.
+ * - If the quotas were equal on all SMs before and are so again, the launch requests only its
+ *   missing workers; more would find full SMs and exit. Workers that have not yet seen an earlier
+ *   shrink count as present and can stay under the new quota. If they exit after all,
+ *   request_missing_workers requests more.
+ * - Otherwise the launch requests as many workers as fit on the device. */
 static void grow_launch(struct hd *d, struct hd_slot *s, struct wire_slot *w, uint32_t workers)
 {
 	bool same = __atomic_load_n(&w->host.same, __ATOMIC_ACQUIRE) && !s->guard;
@@ -110,10 +115,10 @@ static void grow_launch(struct hd *d, struct hd_slot *s, struct wire_slot *w, ui
 		hd_ask_workers(s, w, missing);
 }
 
-/* Shrinks a running launch. It has shrunk once the workers above the quota have exited: the number
- * of present workers then falls to may_stay. If no more than may_stay workers are present already,
- * such as near the launch's end, heddled will see no exit and reports that to the engine
- * (sched_absent). */
+/* Shrinks a running launch. The shrink is complete when the workers above the quota have exited:
+ * the number of present workers has then fallen to may_stay. If no more than may_stay workers are
+ * present at the start, such as near the launch's end, none has to exit. heddled then reports at
+ * once to the engine that there is nothing to wait for (sched_absent). */
 static void shrink_launch(struct hd *d, struct hd_slot *s, struct wire_slot *w, uint32_t workers)
 {
 	uint32_t may_stay = workers + 1; /* the relay stays on any SM */
@@ -230,8 +235,10 @@ static void apply_tenant(struct hd *d, const struct sched_action *a)
 	hd_event_tenant(d, t->hold ? "hold" : "release", t);
 }
 
-/* Returns the reasons to wake a tenant, as bits of hd_tenant.seq. 1: a control word has changed. 2:
- * the tenant must act or poll. 4: one of its threads may be sleeping until its hold ends. */
+/* Returns the reasons to wake a tenant, as bits of hd_tenant.seq:
+ * - 1: a control word has changed
+ * - 2: the tenant must act on a control word, or poll for one
+ * - 4: a thread of the tenant may be sleeping until heddled no longer holds the tenant */
 static uint32_t wake_bits_of(
 	const struct hd *d, const struct hd_device *dev, enum sched_action_type type)
 {
@@ -304,9 +311,9 @@ static bool has_lower(const struct hd_tenant *t)
 	return false;
 }
 
-/* Makes the tenant report when its unmanaged (opaque) work ends. This is needed if a tenant of
- * lower priority waits for that, if the tenant uses gates, or if the amount of such work is
- * bounded. */
+/* Makes the tenant report when its unmanaged (opaque) work ends. This is needed in three cases: a
+ * tenant of lower priority waits for the end of that work, the tenant uses gates, or heddled bounds
+ * the amount of such work. */
 static void set_follow(struct hd *d, struct hd_tenant *t)
 {
 	uint32_t follow = has_lower(t) || wants_gates(d, t) || t->bound_us;

@@ -5,17 +5,17 @@
  * the device saw them.
  *
  * If programs that are not tenants use the same GPU, the GPU runs all programs in time slices. The
- * device then sees a new grant only when the tenant's slice begins. A tenant with a higher priority
- * waits for its slices, too. Its next launch can arrive each time just before the lower tenant's
- * slice begins, and heddled then revokes the grant. In each slice, the lower tenant executes
- * little: one worker on each SM makes one claim before it reads its quota (doc/protocol.md,
- * CTL_ONCE). On an H200 with eight busy processes, this was more than 28 times slower than without
- * heddle.
+ * device then sees a new grant of a tenant only when that tenant's slice begins. A second tenant,
+ * of higher priority, waits for its slices, too. Each time, its next launch can arrive just before
+ * the first tenant's slice begins, and heddled then revokes the first tenant's grant. In each
+ * slice, the first tenant executes little: one worker on each SM makes one claim before it reads
+ * its quota (doc/protocol.md, CTL_ONCE). On an H200 with eight busy processes, this was more than
+ * 28 times slower than without heddle.
  *
- * So after a few revoked grants in a row, heddled revokes nothing of this tenant until it has had
- * the device for a while. The higher tenant shares the device for that time, as it would without
- * heddle. If only tenants use the GPU, the device usually sees a grant within microseconds, and
- * heddled need not do this. */
+ * So after a few revoked grants in a row, heddled revokes nothing of the first tenant until it has
+ * had the device for a while. The tenant of higher priority shares the device for that time, as it
+ * would without heddle. If only tenants use the GPU, the device usually sees a grant within
+ * microseconds, and heddled need not do this. */
 #include "daemon.h"
 
 #define BOUNCES   4u        /* revoked grants in a row after which a grant is kept */

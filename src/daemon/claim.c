@@ -90,8 +90,8 @@ static int listen_on_claim(bool system, const char *gpu, int *ret_fd)
 	return 0;
 }
 
-/* Returns true if this user may hold the claim. Any user can bind any abstract name, so the name
- * alone proves nothing. */
+/* Returns true if this user has the right to claim the GPU under this socket name. Any user can
+ * bind any abstract socket name, so a bound name alone proves nothing. */
 static bool is_entitled(bool system, uid_t uid)
 {
 	return system ? is_system(uid) : uid == geteuid() || uid == 0;

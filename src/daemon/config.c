@@ -1,9 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0
  * Copyright 2026 The heddle authors */
 
-/* Reads the configuration in systemd's order: first the main file, from /etc or else from /usr/lib;
- * then the drop-ins of both folders, sorted by name. A drop-in in /etc replaces one of the same
- * name in /usr/lib. The command line comes last. There is one section, [heddled]. */
+/* Reads the configuration in systemd's order. A later source overrides an earlier one:
+ * - the main file, from /etc or else from /usr/lib
+ * - the drop-ins (files that add keys) of both folders, sorted by name; a drop-in in /etc replaces
+ *   one of the same name in /usr/lib
+ * - the command line
+ *
+ * The files have one section, [heddled]. */
 #include "server.h"
 
 #include <dirent.h>
@@ -279,8 +283,9 @@ static int on_key(void *user, const char *section, const char *key, const char *
 	return 1;
 }
 
-/* Opens only a regular file, or /dev/null, with which systems mask a drop-in. Opening a FIFO
- * would wait for its writer. NULL: see errno. */
+/* Opens only a regular file, or /dev/null. (A drop-in that is a link to /dev/null disables the
+ * drop-in of the same name.) Opening a FIFO would wait for a writer of the FIFO. Returns NULL, and
+ * the reason in errno, if there is no such file. */
 static FILE *open_config(const char *path)
 {
 	int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);

@@ -280,8 +280,9 @@ static void reduce_to_rights(
 }
 
 /* Ends an earlier connection of the same process for the same page. A page has one tenant, and this
- * daemon may not yet have seen that the earlier connection ended. Returns -EBUSY if another
- * process, or a later connection, has the page. (The list has later connections before c.) */
+ * daemon may not yet have seen that the earlier connection ended. Returns -EBUSY if the page
+ * belongs to a connection of another process, or to one that was accepted after c. (Such
+ * connections are before c in the list s->conns.) */
 static int end_earlier_conn(struct server *s, struct conn *c)
 {
 	bool later = true;

@@ -321,9 +321,9 @@ void hd_tenant_set(struct hd *d, struct hd_tenant *t, int priority, uint32_t wei
 	hd_watch(d, t->device);
 }
 
-/* Decides with what is known now. A new launch, or unmanaged (opaque) work that begins or ends,
- * must not wait for scans of the other tenants' pages. These pages may contain hundreds of
- * launches. */
+/* Makes a decision at once, from what heddled knows already. A new launch, or unmanaged (opaque)
+ * work that begins or ends, must not wait until the pages of the other tenants are scanned. Those
+ * pages may contain hundreds of launches. */
 static void decide_at_once(struct hd *d, struct hd_device *dev)
 {
 	for (struct hd_tenant *t = dev->tenants; t; t = t->next)
@@ -357,9 +357,9 @@ bool hd_look_out(const struct hd *d, const struct hd_device *dev)
 	return d->slow_wake && !dev->is_cpu;
 }
 
-/* Stores the present time in each tenant's page, as heddled's heartbeat. Tenants that are held or
- * preempted assume that heddled is dead if this time does not advance. Also stores whether tenants
- * should poll instead of sleeping. */
+/* Stores the present time in each tenant's page, as heddled's heartbeat: a tenant that is held or
+ * preempted assumes that heddled is dead if this time does not advance. Also stores in each page
+ * whether the tenant should poll instead of sleeping. */
 static void store_alive_time(struct hd *d, uint64_t now)
 {
 	uint32_t ms = (uint32_t)(now / 1000000);
@@ -374,8 +374,8 @@ static void store_alive_time(struct hd *d, uint64_t now)
 	}
 }
 
-/* Returns true during the first LEAVES_NS after the last preemption or shrink on the device. A
- * launch that has not left by then may never leave, so heddled polls for it less often. */
+/* Returns true until LEAVES_NS have passed since the last preemption or shrink on the device.
+ * Workers that have not left by then may never leave, so heddled polls for them less often. */
 static bool may_leave_soon(const struct hd_device *dev, uint64_t now)
 {
 	return now < dev->told_ns + LEAVES_NS;
@@ -401,12 +401,12 @@ static uint64_t poll_interval_ns(struct hd_device *dev, uint64_t now)
 	return MAX(floor, MIN(least / 8, TICK_MAX_NS));
 }
 
-/* Scans the only tenant of a device a few more times in the second after heddled changed the
- * tenant's `watch` field. When a tenant becomes the only one, heddled normally clears this field:
- * the tenant need no longer wake heddled for each launch. Just before that, one of the tenant's
- * launches may have begun with all quotas 0. If heddled does not know this launch, these scans find
- * it. (page.h requires the tenant to wake heddled for such a launch as well.) Returns the time
- * until the next scan. */
+/* When a tenant becomes the only one on its device, heddled normally clears the page's `watch`
+ * field: the tenant need no longer wake heddled for each launch. Just before that, one of the
+ * tenant's launches may have begun with all quotas 0. If heddled does not know this launch, nobody
+ * would grant it SMs. So this function scans the tenant's page a few more times in the second after
+ * the change of `watch`. (page.h requires the tenant to wake heddled for such a launch as well.)
+ * Returns the time until the next scan. */
 static uint64_t rescan_after_release(struct hd *d, struct hd_device *dev)
 {
 	uint64_t since = d->now_ns - dev->unwatched_ns;

@@ -25,8 +25,9 @@ struct hd_tenant;
 struct hd_io {
 	/* CLOCK_MONOTONIC, or a test's clock; only hd_clock calls it */
 	uint64_t (*now_ns)(void *user);
-	/* Wakes the tenant, which must act on new control words or poll for them. hold: also wakes
-	 * its threads that sleep until its hold ends. */
+	/* Wakes the tenant's agent thread, which must act on new control words or poll for them.
+	 * hold: also wakes the threads of the program that sleep because heddled holds the
+	 * tenant. */
 	void (*wake)(void *user, struct hd_tenant *t, bool hold);
 	void *user;
 };
@@ -82,8 +83,8 @@ struct hd_tenant {
 	void *user;
 	uint32_t id, weight, watch, follow, hold, seq, bound_us, pin, ended, n_known;
 	uint32_t begin, begins; /* page->begin.seq, and the number of such words so far */
-	/* shared memory that a managed kernel needs on an SM when as many of its blocks as fit run
-	 * there, in bytes: the maximum over the tenant's kernels */
+	/* the shared memory, in bytes, that a managed kernel needs on an SM when as many of its
+	 * blocks run there as fit: the maximum over the tenant's kernels */
 	uint32_t shared_need;
 	bool opaque_active;
 	bool is_logged; /* its start was logged, so its end is logged, too */
@@ -111,8 +112,8 @@ struct hd_device {
 	bool is_cpu;
 	/* user of the first tenant; the device counts toward this user's limit */
 	uid_t uid;
-	/* upper bound of the device's clock minus heddled's, and the time of its measurement, which
-	 * is 0 before the first one */
+	/* ahead_ns: upper bound of the device's clock minus heddled's clock. ahead_at: when the
+	 * bound was measured, or 0 if it never was. */
 	int64_t ahead_ns, ahead_at;
 	uint64_t unwatched_ns; /* when heddled last changed wire_page.watch of a tenant here */
 	uint64_t told_ns;      /* when a launch was last preempted or shrunk */
@@ -142,12 +143,12 @@ struct hd {
 /* ---- core.c ---- */
 /* Reads the clock into d->now_ns and returns it (ns). The loop calls this after waking up. So do
  * those functions of the core that add, remove or change tenants, make decisions, or reply to
- * tools. All decisions of a pass use d->now_ns.
+ * tools. All decisions of a pass of the loop use d->now_ns.
  *
- * Two steps inside a pass read the clock again: the store of a control word, and the moment when
- * heddled sees that the last worker has left because of that word. The time between the two is the
- * hand-over, which can be shorter than a pass. Both calls update d->now_ns, so it never falls and
- * no time stamp is later than it. */
+ * Two steps inside a pass read the clock again, because a hand-over can be shorter than a pass. A
+ * hand-over lasts from the store of a control word until heddled sees that, because of this word,
+ * the last worker has left. Both reads update d->now_ns, so that it never falls and no time stamp
+ * is later than d->now_ns. */
 uint64_t hd_clock(struct hd *d);
 int hd_create(const struct hd_config *c, const struct hd_io *io, struct hd **ret);
 /* Logs that heddled ends, and how many tenants go on. Removing tenants then logs no line. */
@@ -171,8 +172,9 @@ void hd_kicked(struct hd *d, struct hd_tenant *t);
 /* Scans pages, decides, and stores control words. Returns the time in ns until the next call;
  * UINT64_MAX: when a tenant next wakes heddled. */
 uint64_t hd_run(struct hd *d);
-/* Returns a number that changes when a tenant on a GPU makes progress: the tenant launches a
- * kernel, or a launch claims or finishes blocks, or ends. Takes no lock and reads no clock. */
+/* Returns a number that changes when a tenant on a GPU makes progress. A tenant makes progress if
+ * it launches a kernel, or if one of its launches claims blocks, finishes blocks, or ends. Takes no
+ * lock and reads no clock. */
 uint64_t hd_progress(const struct hd *d);
 /* Returns true while a preempted launch is leaving a GPU, for at most 100 ms. Polling can be
  * worthwhile then. */
@@ -188,8 +190,9 @@ bool hd_look_at_opaque(struct hd *d, struct hd_tenant *t); /* true: it has chang
  * while the tenant is held, at most one launch at a time. */
 void hd_let_pass(struct hd_tenant *t);
 void hd_slot_index(const struct hd_slot *s); /* updates hd_tenant.stage */
-/* Reads the tenant's pin request and the times of its copies. Call it before each decision, because
- * the decision must obey the pin request. */
+/* Reads from the page whether the tenant asks heddled to leave its quotas as they are ("pin"), and
+ * the times of the tenant's copies. Call it before each decision, because the decision must obey
+ * the request. */
 void hd_look_at_pin(struct hd *d, struct hd_tenant *t);
 void hd_scan_tenant(struct hd *d, struct hd_tenant *t, bool whole);
 /* Updates the progress of arrived launches, and notices when the next launch arrives. This is
@@ -205,20 +208,21 @@ void hd_tell_figures(struct hd *d, struct hd_tenant *t, bool left);
 /* ---- apply.c ---- */
 void hd_apply(struct hd *d, struct hd_device *dev);
 void hd_store_quotas(struct hd *d, struct hd_slot *s); /* stores a word for the launch */
-/* Asks the tenant to launch one more grid of n workers for this launch (0: as many workers as fit
- * on the device). The tenant does so once the launch has arrived. */
+/* Asks the tenant to launch one more grid for this launch, with n workers (0: as many as fit on the
+ * device). If the launch has not arrived yet, the tenant waits until then. */
 void hd_ask_workers(struct hd_slot *s, struct wire_slot *w, uint32_t n);
-/* Returns how many workers must be launched until `workers` workers and the relay are on the
- * device. The relay is a block that needs the room of one worker. If the device has no room for all
- * of them, counts only as many as fit. Uses the number of present workers that the relay last
- * reported. */
+/* Returns how many more workers must be launched so that `workers` workers and the relay are on the
+ * device. The relay is a block that needs the room of one worker. If the device does not have room
+ * for so many, returns only the number that fits. Uses the number of present workers that the relay
+ * last reported. */
 uint32_t hd_missing_workers(const struct hd_slot *s, const struct wire_slot *w, uint32_t workers);
 /* carveout.c. hd_carveout_need: call it when a launch becomes known. hd_carveout_tell: informs the
  * tenants; call it after hd_carveout_need, and after a tenant has left. */
 void hd_carveout_need(struct hd_tenant *t, const struct hd_slot *s);
 void hd_carveout_tell(const struct hd *d, struct hd_device *dev);
-/* For the guard form: notes the number of blocks on an SM that the launch may have from now on. If
- * that number differs from the present one, the launch exits and is launched again. */
+/* For the guard form: records how many blocks on an SM the launch may have under these quotas. If
+ * the number differs from the present one, the launch will exit, and the tenant will launch it
+ * again. */
 void hd_note_count(struct hd_slot *s, const uint8_t quota[CTL_MAX_SMS]);
 void hd_watch(struct hd *d, struct hd_device *dev);
 /* Bounds the amount of unmanaged (opaque) work in flight. Returns the time in ns until the next

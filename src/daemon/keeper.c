@@ -170,8 +170,9 @@ static bool pass_batch(struct keeper *k)
 	return true;
 }
 
-/* Returns true if records have changed, or if the thread has a batch. Records of a batch that the
- * thread cannot write count as changed again, so even a batch alone is work that is left. */
+/* Returns true if there is something to write: records have changed, or the thread is writing a
+ * batch. A batch counts, because its records count as changed again if the thread cannot write
+ * them. */
 static bool keeper_has_work(struct keeper *k)
 {
 	return k->n || durations_has_changed(k->hd->durations);

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  * Copyright 2026 The heddle authors */
 
-/* Counts each user's tenants anew at each join. Counting is cheap compared with a join, so no
- * counters are stored. */
+/* Counts a user's tenants each time that a program becomes a tenant. Counting takes little time
+ * compared with that, so no counters are stored. */
 #include "daemon.h"
 
 #define PARTS  4u

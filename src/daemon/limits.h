@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0
  * Copyright 2026 The heddle authors */
 
-/* Limits how much of heddled one user can use, so that no user excludes the others, whatever the
- * user's programs do. The configuration sets the limits. The default of each is a quarter of the
- * total (of connections, at least 32). */
+/* Limits how much of heddled one user can use, so that a user's programs cannot exclude other
+ * users, whatever they do. The configuration sets the limits. The default of each limit is a
+ * quarter of the total (for connections, at least 32). */
 #ifndef HEDDLE_DAEMON_LIMITS_H
 #define HEDDLE_DAEMON_LIMITS_H
 

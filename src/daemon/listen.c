@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0
  * Copyright 2026 The heddle authors */
 
-/* Opens the listening socket: one that the service manager passed, or heddled's own. Beside its own
- * socket, heddled locks a file for as long as it lives. If the lock is free, the daemon of an
- * existing socket is dead. */
+/* Opens the listening socket: one that the service manager passed, or heddled's own. In the second
+ * case heddled locks a file beside the socket for as long as heddled lives. So if another heddled
+ * finds a socket and can take the lock, the daemon of that socket is dead. */
 #include "server.h"
 
 #include <errno.h>

@@ -74,8 +74,9 @@ uint64_t loop_now(const struct server *s)
 	return s->hd->now_ns;
 }
 
-/* Notes an event of a tenant. slept: the event ended a sleep of heddled, so the time since the
- * tenant wrote to its eventfd is what waking up costs. */
+/* Records the time at which heddled saw an event of a tenant. slept: heddled slept until this
+ * event. Then the time from the tenant's write to its eventfd until now is how long waking up takes
+ * on this machine, and is recorded as well. */
 static void note_event(struct server *s, const struct conn *c, bool slept)
 {
 	uint64_t now = loop_now(s), kicked = __atomic_load_n(&c->page->kick_ns, __ATOMIC_RELAXED);

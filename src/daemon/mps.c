@@ -1,12 +1,16 @@
 /* SPDX-License-Identifier: Apache-2.0
  * Copyright 2026 The heddle authors */
 
-/* Runs an MPS control daemon with its own pipe and log folders, so that heddled does not disturb
- * one that the machine's owner runs. Programs under MPS end when their control daemon ends. So the
- * control daemon outlives a heddled that is killed, or that ends while programs run. A file beside
- * the folders identifies the control daemon, and the next heddled adopts it. The configuration can
- * also demand that the control daemon ends with heddled. If the control daemon cannot be started or
- * adopted, MPS stays off and heddled logs one line; tenants then use the GPU in time slices. */
+/* Runs an MPS control daemon with its own pipe and log folders, so that heddled does not disturb a
+ * control daemon that the machine's owner runs.
+ *
+ * Programs under MPS end when their control daemon ends. So heddled's control daemon outlives a
+ * heddled that is killed, or that ends while programs run. A file beside the folders identifies the
+ * control daemon, and the next heddled adopts it. The configuration can also demand that the
+ * control daemon ends with heddled.
+ *
+ * If the control daemon cannot be started or adopted, MPS stays off and heddled logs one line;
+ * tenants then use the GPU in time slices. */
 #include "server.h"
 
 #include <errno.h>
@@ -125,9 +129,10 @@ void mps_ended(struct server *s)
 
 /* ---- start ---- */
 
-/* Returns true for a list of GPU indices other than 0, 1, 2, ... The MPS server is started with
- * this list, and numbers the GPUs that it sees from 0. A program under MPS applies the same list to
- * the server's numbers, so it would find other GPUs, or none. */
+/* Returns true if `devices` is a list of GPU indices other than 0, 1, 2, ... The MPS server is
+ * started with this list as its visible devices, and numbers those from 0. A program under MPS
+ * applies the same list once more, to the server's numbers. So with such a list it would see other
+ * GPUs, or none. */
 static bool lists_other_indices(const char *devices)
 {
 	for (unsigned long i = 0; *devices >= '0' && *devices <= '9'; i++) {
@@ -215,8 +220,8 @@ static void quit_control(struct server *s, const struct mps_place *p)
 	mps_forget(s, p);
 }
 
-/* Ends the control daemon of an earlier heddled, unless a program uses it, because the
- * configuration no longer asks for MPS. */
+/* Ends the control daemon that an earlier heddled left running, because the configuration no longer
+ * asks for MPS. Does nothing if a program uses that control daemon. */
 static void end_leftover_control(struct server *s, const struct mps_place *p)
 {
 	pid_t pid = read_record(p);

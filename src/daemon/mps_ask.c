@@ -238,10 +238,9 @@ bool mps_has_clients(const struct mps_place *p)
 	return false;
 }
 
-/* Asks the control daemon two questions: for the state of the server, in which only "still
- * starting" matters here, and for the list of the server's clients. An old control daemon does not
- * know the first command. Its error counts as a reply, as does an error in reply to the second
- * question. */
+/* Asks the control daemon two questions about a server: its state, and the list of its clients. Of
+ * the state, only "still starting" matters here. An old control daemon does not know the question
+ * for the state. An error message counts as a reply to either question. */
 static int server_answers(const struct mps_place *p, int server)
 {
 	char answer[4096], command[48];

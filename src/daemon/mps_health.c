@@ -2,11 +2,12 @@
  * Copyright 2026 The heddle authors */
 
 /* Checks that MPS still replies. A deadlocked MPS server blocks every program forever in its first
- * driver call, before the program becomes a tenant. So while no tenant on a GPU makes progress,
- * heddled asks the control daemon and its servers every few seconds. A child process asks, because
- * a reply may take seconds. After several questions in a row without a reply, heddled kills MPS and
- * starts it again; after some restarts MPS stays off. heddled does not kill a silent MPS while
- * tenants make progress. */
+ * driver call, before the program becomes a tenant.
+ * - While no tenant on a GPU makes progress, heddled asks the control daemon and its servers every
+ *   few seconds. A child process asks, because a reply may take seconds.
+ * - After several questions in a row without a reply, heddled kills MPS and starts it again. After
+ *   some restarts MPS stays off.
+ * - While tenants make progress, heddled does not kill an MPS that does not reply. */
 #include "server.h"
 
 #include <dirent.h>
@@ -39,8 +40,8 @@ enum mps_answer { ANSWER_NONE, ANSWER_OK, ANSWER_STARTING };
 
 /* ---- asking ---- */
 
-/* Called in the child: makes the pipe for the result descriptor 3, and closes all of heddled's
- * other descriptors except 0 to 2. */
+/* Called in the child process that asks MPS. Moves the pipe for the result to descriptor 3, and
+ * closes all other descriptors that came from heddled, except 0 to 2. */
 static void keep_only(int fd)
 {
 	dup3(fd, 3, O_CLOEXEC);

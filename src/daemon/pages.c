@@ -64,9 +64,9 @@ static float read_input(const float *from)
 	return v > 0 && v <= INPUT_MAX ? v : 0;
 }
 
-/* Returns the numbers of blocks on an SM to which the guard form can be limited: bit i stands for i
- * blocks. Drops numbers that are not smaller than the number that fits, because the tenant can
- * write anything here. Returns 0 for launches that do not have the guard form. */
+/* Returns the numbers of blocks on an SM to which the guard form can be limited, as bits: bit i
+ * stands for i blocks. The tenant can write anything into the page, so numbers that are not smaller
+ * than the number that fits are dropped. Returns 0 for launches that do not have the guard form. */
 static uint32_t read_counts(const struct wire_slot *w)
 {
 	uint32_t fit = MIN(load_word(&w->workers_per_sm), 32), counts = load_word(&w->counts);
@@ -112,10 +112,11 @@ void hd_slot_index(const struct hd_slot *s)
 								      : HD_ARRIVED;
 }
 
-/* Estimates the device's clock minus heddled's. A launch cannot begin before the program submitted
- * it, so the difference of the two times is an upper bound. The bound is close if the device was
- * idle. Clocks drift, so a later measurement replaces the bound even if it is a little larger: by
- * less than 1/10000 of the time since the last one. */
+/* Estimates the device's clock minus heddled's clock. A launch cannot begin before the program has
+ * submitted it, so the device's time of the beginning minus heddled's time of the submission is an
+ * upper bound. The bound is close if the device was idle. Clocks drift, so a later measurement also
+ * replaces the bound if it is slightly larger: by less than 1/10000 of the time since the last
+ * measurement. */
 static void compare_clocks(
 	struct hd_device *dev, uint64_t arrived_ns, uint64_t submit_ns, uint64_t now)
 {
@@ -242,8 +243,9 @@ static void note_drain(struct hd *d, struct hd_slot *s, uint32_t seq)
 	bool resized = is_resized(s, seq);
 
 	if (sched_state(s->launch) == LAUNCH_DRAINING || resized) {
-		/* Read the clock again. This pass of the loop may have stored the control word, and
-		 * then the time at the start of the pass is earlier than the store. */
+		/* Read the clock again. This same pass of the loop may have stored the control
+		 * word, and then d->now_ns, the time at which the pass began, is earlier than the
+		 * store. */
 		s->handover_ns = hd_clock(d) - s->store_ns;
 		d->handover_ns[d->n_handovers++ % HD_HANDOVERS] =
 			(uint32_t)MIN(s->handover_ns, UINT32_MAX);
@@ -257,9 +259,9 @@ static void note_drain(struct hd *d, struct hd_slot *s, uint32_t seq)
 	sched_drained(dev->sched, d->now_ns, s->launch);
 }
 
-/* Records that the launch has arrived. A launch without quotas of its own begins with the quotas of
- * its tenant (page->begin), and reports their sequence number. From this number the engine learns
- * whether the launch began with the present quotas. */
+/* Records that the launch has arrived. A launch without quotas of its own begins with the quotas in
+ * page->begin, which apply to the whole tenant, and reports their sequence number. From this number
+ * the engine learns whether the launch began with the present quotas or with earlier ones. */
 static void note_arrival(struct hd *d, struct hd_slot *s, struct wire_slot *w)
 {
 	struct hd_tenant *t = s->tenant;
@@ -295,12 +297,18 @@ static bool is_stopped(const struct hd_slot *s)
 	return launch_is(sched_state(s->launch), LAUNCH_STOPPED);
 }
 
-/* Requests more workers for a launch that may run, if clearly too few are present. (The guard form
- * has no workers.) New workers start on any SM that has room, and exit if the launch may not use
- * that SM. A request can fail while old workers still leave the SMs that the launch has lost. All
- * blocks of the new grid may then start and exit one after another on one SM that has room but
- * belongs to another launch. In this case, the launch needs one more grid of workers. The
- * comparison allows for a few missing workers, because relays use the room of workers, too. */
+/* Requests more workers for a launch that may run but has too few. (The guard form has no workers.)
+ * New workers start on any SM that has room, and exit if the launch may not use that SM. A request
+ * can fail while old workers still leave the SMs that the launch has lost: all blocks of the new
+ * grid may then start and exit one after another on one SM that has room but belongs to another
+ * launch. In this case, the launch needs one more grid of workers.
+ *
+ * How many workers are too few:
+ * - If the quotas are equal on all SMs after a growth, and were equal before (s->sized), heddled
+ *   requests exactly the missing workers.
+ * - Otherwise more workers must be missing than two plus an eighth of those wanted, because relays
+ *   use the room of workers, too. A launch that began with the whole device and still has it is
+ *   left out. */
 static void request_missing_workers(struct hd *d, struct hd_slot *s, struct wire_slot *w)
 {
 	struct hd_device *dev = s->tenant->device;
@@ -342,9 +350,9 @@ static void request_missing_workers(struct hd *d, struct hd_slot *s, struct wire
 	d->io.wake(d->io.user, s->tenant, false);
 }
 
-/* Ends a change of the block count of a guard-form launch if its next grid already has the new
- * count. This happens if heddled changed the count when the tenant was about to launch that
- * grid. */
+/* Ends a change of the block count of a guard-form launch if the tenant's latest grid already has
+ * the new count. This happens if heddled changed the count when the tenant was about to launch that
+ * grid: the tenant then used the new count. */
 static void check_padding(struct hd_slot *s, const struct wire_slot *w)
 {
 	if (!s->resizes || load_word(&w->padded) != s->count)
@@ -380,16 +388,16 @@ static bool read_reports(struct hd *d, struct hd_slot *s, struct wire_slot *w)
 		s->drains = drains;
 		s->rounds = MIN(load_word(&w->host.rounds), INT32_MAX);
 		seq = load_word(&w->host.drained_seq);
-		/* A grid of workers that the tenant had launched, but that had not begun, did not
-		 * leave with the other workers. In this case, the launch has not left the device
-		 * completely, and this is no drain. After a change of the block count it is a drain
-		 * all the same: the grid that has not begun is the next one, which the tenant
-		 * launched by itself. */
+		/* The other workers have left, but a grid that the tenant had launched had not
+		 * begun yet and did not leave with them. Then the launch has not left the device
+		 * completely, and this is no drain. The exception is a change of the block count:
+		 * the grid that has not begun is then the next grid, which the tenant launched by
+		 * itself, so this is a drain. */
 		if (load_word(&w->launches) <= s->rounds + 1 || is_resized(s, seq))
 			note_drain(d, s, seq);
-		/* The workers left because of the quotas for the whole tenant (page->begin). The
-		 * tenant launches new workers only if heddled has stored quotas for the launch
-		 * itself, so store them. */
+		/* The workers left because of the tenant's quotas (page->begin): the launch has no
+		 * quotas of its own. The tenant launches new workers only if heddled has stored
+		 * quotas for the launch itself, so store them. */
 		if (!is_stopped(s) && !s->seq)
 			hd_store_quotas(d, s);
 		if (!is_stopped(s))
@@ -510,10 +518,10 @@ void hd_scan_last(struct hd *d, struct hd_tenant *t)
 	}
 }
 
-/* Sets which unmanaged (opaque) launches may pass the gates in their streams. Without a hold, all
- * may. During a hold, normally none may. But one may pass if some wait now and none has ended since
- * the tenant was last held. So even a tenant that is released only for short moments makes
- * progress. */
+/* Sets how many unmanaged (opaque) launches may pass the gates in their streams. Without a hold,
+ * all launches may pass. During a hold, none may, with one exception: if launches wait at a gate,
+ * and none has ended since the tenant was last held, one may pass. So a tenant makes progress even
+ * if it is released only for short moments. */
 void hd_let_pass(struct hd_tenant *t)
 {
 	uint32_t ended = load_word(&t->page->opaque_completed);
@@ -580,9 +588,10 @@ static void scan_slots(struct hd *d, struct hd_tenant *t, bool unknown, uint32_t
 	}
 }
 
-/* Scans a tenant's page. whole: scans all slots. The tenant uses its slots in order, so the next
- * launches of a long queue are the first to arrive. heddled scans the others only now and then:
- * scanning hundreds of slots each time would delay a tenant that waits for SMs. */
+/* Scans the launch slots of a tenant's page. whole: scans all slots. Otherwise heddled scans the
+ * slots whose launches can arrive next, because the tenant uses its slots in order; it scans the
+ * remaining slots only now and then. Scanning hundreds of slots each time would delay a tenant that
+ * waits for SMs. */
 void hd_scan_tenant(struct hd *d, struct hd_tenant *t, bool whole)
 {
 	uint32_t few = whole || d->now_ns - t->looked_ns >= LOOK_NS ? WIRE_SLOTS : NEXT_FEW;

@@ -1,12 +1,15 @@
 /* SPDX-License-Identifier: Apache-2.0
  * Copyright 2026 The heddle authors */
 
-/* Loads policies from files, and protects heddled from a policy that crashes it. Before any of a
- * policy's code runs, heddled writes the path of its file to a note on disk. It removes the note
- * when the policy is unloaded, after the last call into its code has returned. If a heddled finds a
- * note with the path of the policy that it is to load, it assumes that this policy ended the
- * earlier heddled. It then does not load the file. The note is in the service manager's state
- * folder, or else beside the socket. */
+/* Loads policies from files, and protects heddled from a policy that crashes it.
+ * - Before any of a policy's code runs, heddled writes the path of the policy's file to a note on
+ *   disk.
+ * - heddled removes the note when it unloads the policy, after the last call into the policy's code
+ *   has returned.
+ * - If heddled is to load a policy and finds a note with this policy's path, it assumes that the
+ *   policy crashed the earlier heddled, and does not load the file.
+ *
+ * The note is in the service manager's state folder, or else beside the socket. */
 #include "policies.h"
 #include "log.h"
 #include "policy_file.h"

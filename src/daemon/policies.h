@@ -26,8 +26,9 @@ struct policy_loaded;
  *   then.
  * - After -EINVAL, c->policy has not changed, and the note names `old` again. */
 int policy_choose(struct hd_config *c, struct policy_loaded *old, struct policy_loaded **ret);
-/* Unloads a policy. keep_note: another policy from a file replaces it, so the note stays, because
- * it now names that policy, and the watchdog goes on. If p is NULL, does nothing. */
+/* Unloads the policy p; does nothing if p is NULL. If another policy from a file replaces p, set
+ * keep_note: the note on disk names that other policy already, so the note stays, and the watchdog
+ * continues. */
 void policy_unload(struct policy_loaded *p, bool keep_note);
 /* Checks the file c->policy_file, or the options of a built-in policy. Returns 0, or -EINVAL after
  * logging the error. */

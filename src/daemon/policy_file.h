@@ -16,8 +16,9 @@ struct policy_file {
 	char *path;    /* absolute, without symbolic links */
 	char name[32]; /* the file's name; the policy's own name once it is loaded */
 	struct stat st;
-	/* Stays open: otherwise a new file could get the same name (/proc/self/fd/N), and dlopen
-	 * treats files of one name as the same file. */
+	/* The descriptor stays open as long as the policy is loaded. dlopen identifies a file by
+	 * its name, here /proc/self/fd/N. If N were closed and reused for a new file, dlopen would
+	 * return the old one. */
 	int fd;
 	void *dl;
 	const struct heddle_policy *table; /* NULL until it is loaded */

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0
  * Copyright 2026 The heddle authors */
 
-/* Reads the configuration again while tenants run. If it contains an error, nothing changes. A new
- * socket, state folder or use of MPS takes effect only when heddled is restarted, which is logged.
- * A new value of mps_stays also needs a restart, but this is not logged. Tenants hardly notice a
- * restart. */
+/* Reads the configuration again while tenants run. If it contains an error, no setting changes. A
+ * new socket, state folder or use of MPS takes effect only when heddled is restarted, and heddled
+ * logs this. A new value of mps_stays also needs a restart, but heddled does not log that. A
+ * restart costs tenants little. */
 #include "server.h"
 
 #include <string.h>

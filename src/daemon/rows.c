@@ -106,9 +106,9 @@ static void add_tenant(struct hd *d, struct hd_tenant *t, struct strbuf *out, si
 		if (!t->slots[i].launch)
 			continue;
 		sched_launch_state(t->device->sched, d->now_ns, t->slots[i].launch, &info);
-		/* Shows one state for all launches of the tenant. A running launch decides the
-		 * state, and a queued one counts only if there is no other. Of preempted and held
-		 * launches, the last one of the loop counts. */
+		/* A row shows one state for all launches of a tenant. A running launch decides the
+		 * state. A queued launch decides it only if there is no launch in another state.
+		 * Otherwise the state is that of the last preempted or held launch of this loop. */
 		if (r.state != WIRE_RUNNING &&
 			(r.state == WIRE_IDLE || row_state(&info) != WIRE_QUEUED))
 			r.state = row_state(&info);

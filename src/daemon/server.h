@@ -120,8 +120,9 @@ int listen_give_rights(const struct hd_config *c); /* sets the rights of the soc
 void listen_close(struct server *s);
 void notify(const char *state); /* sd_notify; does nothing without a service manager */
 /* ---- loop.c ---- */
-/* Prepares signals; call it before everything else. Blocks SIGINT, SIGTERM, SIGHUP and SIGCHLD,
- * because the loop reads them from a descriptor. Ignores some others, such as SIGPIPE. */
+/* Prepares signals; call it before anything else in the process. Blocks SIGINT, SIGTERM, SIGHUP and
+ * SIGCHLD, because the loop reads these from a descriptor. Ignores some other signals, such as
+ * SIGPIPE. */
 void loop_block_signals(void);
 void loop_restore_signals(void); /* call it in a child before exec */
 int loop_run(struct server *s);
@@ -147,14 +148,14 @@ void mps_start(struct server *s);
 /* somebody: a program runs under it, as far as heddled knows */
 void mps_stop(struct server *s, bool somebody);
 void mps_ended(struct server *s);
-/* Restarts MPS if many programs were killed under it. Does so only while no program runs under it.
- * Call it after each pass. It may take a while when no program runs. */
+/* Restarts MPS if many programs were killed while they ran under MPS, but only while no program
+ * runs under MPS. Call it after each pass of the loop. The restart may take a while. */
 void mps_look(struct server *s);
 /* ---- mps_health.c ---- */
-/* Checks MPS; call it after each pass. If no tenant on a GPU makes progress, a child asks MPS
- * whether it works. After several questions without a reply, heddled restarts MPS, which may take
- * seconds, or turns it off. Returns the time of the next call (loop_now), or UINT64_MAX if there is
- * no check. */
+/* Checks MPS; call it after each pass of the loop. If no tenant on a GPU makes progress, a child
+ * process asks MPS whether it works. After several questions without a reply, heddled restarts MPS,
+ * which may take seconds, or turns it off. Returns when to call again, as a time of loop_now, or
+ * UINT64_MAX if MPS needs no check. */
 uint64_t mps_health(struct server *s);
 void mps_answered(struct server *s); /* s->mps_answer is readable */
 /* ---- config.c ---- */
@@ -168,8 +169,9 @@ int config_set(struct hd_config *c, const char *key, const char *value);
 /* Writes the reason why config_set failed, and the possible values. buf should have 512 bytes. */
 void config_explain(int error, const char *key, const char *value, char *buf, size_t size);
 /* ---- main.c ---- */
-/* Opens missing standard descriptors, so that no file, socket or lock gets the descriptor that
- * messages go to. Call this before everything else. */
+/* Opens descriptors 0 to 2 if they are closed. Otherwise a file, socket or lock that heddled opens
+ * later could get descriptor 2, and messages would be written into it. Call this before everything
+ * else. */
 bool heddled_open_standard_fds(void);
 /* Serves until heddled ends. Returns the exit status. reread: as in struct server. */
 int heddled_serve(const struct hd_config *config, int (*reread)(struct hd_config *ret, void *user),

@@ -2,9 +2,10 @@
  * Copyright 2026 The heddle authors */
 
 /* Finds and loads drivers. The vendor's driver, the shim and the virtual GPU share one file name,
- * libcuda.so.1. So a library path that is set for the shim or the virtual GPU also affects a plain
- * dlopen. Marker symbols tell these libraries apart. If dlopen finds a library with a marker, the
- * system's driver is searched in the folders where systems install it. */
+ * libcuda.so.1. So if a library path is set for the shim or the virtual GPU, a plain dlopen finds
+ * that library and not the vendor's driver. The shim and the virtual GPU each export a marker
+ * symbol. If dlopen finds a library with a marker, this file searches for the vendor's driver in
+ * the folders where systems install it. */
 #include "dev/dev.h"
 
 #include "base/base.h"

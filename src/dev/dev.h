@@ -23,18 +23,18 @@ enum dev_kind {
 #define DEV_SHIM_MARKER "heddle_shim_marker"
 #define DEV_CPU_MARKER  "heddle_cpu_marker"
 
-/* Loads a driver (RTLD_LOCAL) and fills *ret. If path is NULL, the driver is searched in the usual
- * place of its kind:
+/* Loads a driver (RTLD_LOCAL) and fills *ret. It is thread safe. Returns -ENOENT if there is no
+ * such library, -ELIBBAD if the library is not a driver. If path is NULL, the kind says where to
+ * search:
  * - cpu: heddle's installation or build tree
  * - cuda: the system's driver, never a library with a marker of heddle
  *
  * dev_open calls no function of the driver, except for DEV_AUTO, which calls cuInit and
- * cuDeviceGetCount of the system's driver. It is thread safe. Returns -ENOENT if there is no such
- * library, -ELIBBAD if the library is not a driver.
+ * cuDeviceGetCount of the system's driver.
  *
- * The functions of the system's driver are looked up with the program's dlsym, so that a preloaded
- * library that limits memory sees the calls. The functions of an explicit path are always those of
- * that file. */
+ * The functions of the system's driver are looked up with the program's dlsym. So a preloaded
+ * library that limits memory, and therefore replaces dlsym, sees the calls. With a path, the
+ * functions are always those of the file at that path. */
 int dev_open(enum dev_kind kind, const char *path, struct cu_api *ret);
 /* Opens a driver for the shim when a preloaded library uses the shim as its driver: the file at
  * `path`, or the system's driver if path is NULL. In both cases the table gets the file's own

@@ -278,8 +278,8 @@ static const struct wrapper *as_wrapper(const void *image)
 {
 	const uint8_t *p = image;
 
-	/* If the first byte matches, the image is not text, and not anything shorter than a
-	 * wrapper, so the next three bytes can be read. */
+	/* The first byte has matched. So the image is not text, and no format with this first byte
+	 * is shorter than a wrapper. The next three bytes can be read. */
 	if (p[0] != 0xb1 || p[1] != 0x43 || p[2] != 0x62 || p[3] != 0x46)
 		return NULL;
 	return image;

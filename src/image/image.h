@@ -53,11 +53,13 @@ int image_walk(struct image_bytes image, image_entry_fn *fn, void *user);
  * -ENOTSUP for an old packing, or -ENOMEM. */
 int image_unpack(const struct image_entry *e, size_t max_bytes, char **ret, size_t *ret_len);
 
-/* Finds the size of an image that the program passed without a length. It follows a wrapper to its
- * container. Like the driver, it reads as far as the headers say, so pass only pointers that the
- * driver would get too. If ret_prelinked is not NULL, *ret_prelinked is the number of further
- * containers that a version 2 wrapper lists; image_prelinked returns them. Returns -ENOENT if the
- * magic number is unknown. */
+/* Finds the size of an image that the program passed without a length. If the image is a wrapper,
+ * the result is the container that the wrapper points to. Like the driver, the function reads as
+ * far as the headers say, so pass only pointers that the driver would get too. Returns -ENOENT if
+ * the magic number is unknown.
+ *
+ * A version 2 wrapper can list further containers, whose number is returned in *ret_prelinked
+ * unless ret_prelinked is NULL. Get each of them with image_prelinked. */
 int image_span(const void *image, struct image_bytes *ret, unsigned *ret_prelinked);
 int image_prelinked(const void *image, unsigned index, struct image_bytes *ret);
 
@@ -70,10 +72,10 @@ struct image_pick {
 	bool sass_newer; /* that cubin is for a newer architecture than ptx */
 	unsigned n_ptx, n_elf, n_unusable;
 };
-/* Picks the PTX that the driver would compile for compute capability cc (90 for 9.0): that of the
- * highest architecture not above cc. Variant 'a' fits only the same architecture, and 'f' only the
- * same family. Of two equal ones it picks the later. Returns 0 even if there is none; errors are
- * those of image_walk and image_unpack. */
+/* Picks the PTX that the driver would compile for compute capability cc (90 for 9.0): the PTX with
+ * the highest architecture not above cc. PTX with suffix 'a' fits only the same architecture, and
+ * with suffix 'f' only the same family. Of two entries with equal architecture it picks the later
+ * one. Returns 0 also if no entry fits; errors are those of image_walk and image_unpack. */
 int image_pick(struct image_bytes image, uint32_t cc, size_t max_bytes, struct image_pick *ret);
 void image_pick_finish(struct image_pick *p);
 /* Returns true if the driver could compile this PTX entry for cc, and image_unpack supports its

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  * Copyright 2026 The heddle authors */
 
-/* Unpacks one entry of a container. The unpacked size in the entry is untrusted: it bounds the
- * memory, and data that unpacks to another size is refused. */
+/* Unpacks one entry of a container. The entry states its unpacked size, which is untrusted: no more
+ * memory than this is used, and an entry that unpacks to another size is refused. */
 #include "image/image.h"
 
 #include <errno.h>

@@ -5,11 +5,13 @@
  * how long it will still run (FLEP, section 5.1). */
 #include "engine.h"
 
-/* Returns the tenant's service since served_ns, for times when no preempted launch is leaving.
- * Unmanaged work that was submitted while its tenant was held is waiting, so it does not count as
- * service. If all of a tenant's work on the device consists of launches that have just got SMs, the
- * time until their first block is not charged, up to SCHED_CHANGE_MAX_NS. Otherwise tenants with
- * short time slices would pay most for changes. */
+/* Returns the tenant's service (its use of the device) since served_ns, for times when no preempted
+ * launch is leaving.
+ * - Unmanaged work that was submitted while its tenant was held is still waiting, so it does not
+ *   count as service.
+ * - If all of a tenant's work on the device consists of launches that have just got SMs, the time
+ *   until their first block is not charged, up to SCHED_CHANGE_MAX_NS. Otherwise tenants with short
+ *   time slices would pay most for the changes between tenants. */
 static uint64_t compute_service(
 	const struct sched *s, const struct sched_tenant *t, uint64_t now_ns)
 {
@@ -76,8 +78,8 @@ static uint64_t sms_used(const struct sched_launch *l)
 static uint64_t scale_to_device(const struct sched_launch *l, uint64_t passed)
 {
 	uint64_t can_use = sms_used(l);
-	/* A quota below workers_per_sm gives the launch only a fraction of an SM: the quota divided
-	 * by workers_per_sm. */
+	/* A quota below workers_per_sm gives the launch only a part of an SM: the quota divided by
+	 * workers_per_sm. So `has` can be a fraction of the number of SMs with a quota. */
 	double has = (double)quota_workers(&l->allowed, l->k.workers_per_sm) / l->k.workers_per_sm;
 
 	if (launch_is(l->state, LAUNCH_LEAVES) || has >= (double)MIN(can_use, l->device_sms))

@@ -137,8 +137,8 @@ static void wake_at(uint64_t *io_wake_ns, uint64_t ns)
 	*io_wake_ns = MIN(*io_wake_ns, ns);
 }
 
-/* Begins a measurement once the launches have settled, and begins it again if a count of blocks has
- * changed. */
+/* Begins a measurement of the pair when both launches have run undisturbed for a while. Begins the
+ * measurement again if a launch's count of blocks on an SM has changed. */
 static void begin_measuring(
 	struct ages *a, uint64_t now_ns, const struct age_launch *const l[2], uint64_t *io_wake_ns)
 {
@@ -213,11 +213,13 @@ static double compute_saving(double both, double now, double rate, double cost_n
 	return rate > now * (1 + MARGIN) ? both * (1 - now / rate) - cost_ns : 0;
 }
 
-/* Chooses what saves most time until the first launch ends: the present order, the other order, or
- * one launch after the other. The cost of a launch that leaves counts twice: for leaving and for
- * returning. Two swaps, in which each launch leaves once, restore the present order. But the
- * younger launch has then got its place on empty SMs, and that may be faster than both orders
- * without this. */
+/* Chooses the alternative that saves most time until the first launch ends: the present order, the
+ * other order, or one launch after the other. If a launch has to leave to change the order, the
+ * cost counts twice: for leaving and for returning.
+ *
+ * After two swaps, in which each launch leaves once, the order is the present one again. The
+ * younger launch has then got its place on empty SMs. That may be faster than both orders without
+ * swaps, so it is an alternative, too. */
 static enum way best_way(const struct ages *a, const struct age_pair *p,
 	const struct age_launch *const l[2], uint32_t older, double both)
 {
@@ -254,10 +256,10 @@ static bool is_arrival_pending(
 	return true;
 }
 
-/* Called after the launch that had to leave has left. The launch must return once the other launch
- * is on its SMs. Returns true if the other launch is not on its SMs yet and LATE_NS has not passed.
- * An SM changes its division of memory only when it has no block. So the order of arrival within a
- * few microseconds decides the division. */
+/* Call this after the launch that had to leave has left. That launch must return as soon as the
+ * other launch is on its SMs. Returns true while the return has to wait: the other launch is not on
+ * its SMs yet, and LATE_NS has not passed. An SM changes its division of memory only when it has no
+ * block, so the launch whose blocks come first, even by microseconds, decides the division. */
 static bool is_return_pending(struct ages *a, uint64_t now_ns, uint32_t n_sms,
 	const struct age_launch *other, uint64_t *io_wake_ns)
 {

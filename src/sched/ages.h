@@ -50,10 +50,11 @@ struct age {
 /* The measurements of two kernels, with code[0] < code[1]. */
 struct age_pair {
 	uint64_t code[2];
-	/* Speed of both launches together while kernel i is the older one: work per time. A
-	 * launch's work is measured as its duration alone on the device. [i][0]: measured in the
-	 * order of arrival. [i][1]: measured after the other launch left and returned. In the
-	 * second case SMs keep the division of their memory, and fewer blocks may fit. */
+	/* Speed of both launches together (work per time) while kernel i of the pair is the older
+	 * one. A launch's work is measured as its duration alone on the device.
+	 * - [i][0]: measured in the order of arrival
+	 * - [i][1]: measured after the other launch left and returned. The SMs then keep their
+	 *   division of memory, and fewer blocks of the returned launch may fit. */
 	double rate[2][2];
 	uint32_t n[2][2]; /* measurements in the moving mean; 0: none */
 	/* number of the last lookup of this pair; a new pair replaces the one with the lowest
@@ -87,8 +88,8 @@ struct ages {
  * next call. */
 uint32_t ages_decide(struct ages *a, uint64_t now_ns, uint32_t n_sms, const struct age_launch *at,
 	uint32_t n, uint64_t *io_wake_ns);
-/* Returns whether some order of these two kernels was measured. If so, ages_decide is more reliable
- * than a prediction. */
+/* Returns true if these two kernels were measured in at least one order. ages_decide is then more
+ * reliable than a prediction. */
 bool ages_knows(const struct ages *a, uint64_t code, uint64_t other);
 /* Returns the number of blocks on each SM that the launch had when its measurement began, while the
  * measurement lasts. Another number would restart the measurement. 0: the launch may have any

@@ -5,9 +5,10 @@
  * tenants. A late tenant is one whose submitted launch did not arrive in time. */
 #include "engine.h"
 
-/* While a tenant is late, tenants of its priority or a lower one must not use this SM. The first
- * worker of the late tenant's launch can then run there and report the arrival. Among SMs that are
- * equally suitable, lanes.c grants this SM last. */
+/* The SM that is reserved for arrivals. A tenant is late if its submitted launch has SMs but does
+ * not arrive in time. Meanwhile tenants of its priority or a lower one must not use this SM. The
+ * first worker of the late tenant's launch can then run there and report the arrival. Among SMs
+ * that are equally suitable, lanes.c grants this SM last. */
 #define ARRIVAL_SM 0u
 
 void sched_find_late_tenants(struct sched *s)

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  * Copyright 2026 The heddle authors */
 
-/* Implements curve.h. Pruning walks from each count to the next faster one, so the walk visits
- * exactly the counts that are kept. */
+/* Implements curve.h. Pruning starts at the smallest measured count and goes on to the smallest
+ * larger count that is faster. It keeps exactly the counts that it visits. */
 #include "sched/curve.h"
 
 uint32_t curve_most(uint32_t blocks_per_sm, uint64_t left, uint32_t n_sms)

@@ -9,9 +9,9 @@
 
 #include <limits.h>
 
-/* Makes a tenant late if its submitted launch has SMs but does not arrive within grace_ns. A late
- * tenant no longer takes SMs from others. No tenant becomes late while a preempted launch is still
- * leaving, or while there is only one tenant. */
+/* Makes a tenant late if its submitted launch has SMs but does not arrive within grace_ns. Being
+ * late, the tenant no longer takes SMs from others. No tenant becomes late while a launch that was
+ * preempted, or that arrived without SMs, is still leaving, or while there is only one tenant. */
 static void check_grace(struct sched *s, uint64_t now_ns)
 {
 	bool leaving = s->n_in[LAUNCH_HELD] || s->n_in[LAUNCH_DRAINING];
@@ -56,8 +56,9 @@ static void keep_launch(const struct sched *s, struct sched_launch *l)
 		l->next_allowed = l->allowed;
 }
 
-/* Pinned launches keep their quotas. Other launches may get the same SMs and share them, as they
- * would without heddle. */
+/* Keeps the quotas of pinned launches, whatever the policy decided. The policy may have given the
+ * same SMs to other launches; these then share the SMs with the pinned launches, as they would
+ * without heddle. */
 static void keep_pinned(struct sched *s)
 {
 	for (struct sched_tenant *t = s->tenants; t; t = t->next) {

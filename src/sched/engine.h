@@ -37,9 +37,9 @@ struct sched_launch {
 	uint32_t regs, stream_priority, device_sms;
 	enum launch_state state;                    /* changed only by sched_to */
 	enum launch_state refused_from, refused_to; /* in LAUNCH_ASTRAY */
-	/* Quotas that the launch obeys. In LAUNCH_HAS_SMS they are not all 0; a native launch has
-	 * no bounds. In LAUNCH_NEXT they are those that the launch would begin with, and in
-	 * LAUNCH_QUEUED those that it had in LAUNCH_NEXT, or all 0. */
+	/* Quotas that the launch obeys. In the states LAUNCH_HAS_SMS they are not all 0; a native
+	 * launch has no bounds. In LAUNCH_NEXT the launch would begin with these quotas. In
+	 * LAUNCH_QUEUED they are what they were in LAUNCH_NEXT, or all 0. */
 	struct quota allowed, next_allowed;
 	struct sms reserved;
 	uint64_t submit_ns, since_ns; /* since: times are up to date to this point */
@@ -71,7 +71,7 @@ struct sched_launches {
 struct sched_tenant {
 	struct sched_tenant *prev, *next;
 	/* Of the submitted launches only the oldest takes part in decisions, and only while no
-	 * launch has arrived. So a decision costs the same with hundreds of others. */
+	 * launch has arrived. So a decision costs the same, however many launches are submitted. */
 	struct sched_launches arrived, submitted, native;
 	struct sched_launch *head;                   /* the launch in LAUNCH_NEXT, or NULL */
 	uint32_t n_submitted_of[SCHED_STREAM_RANKS]; /* by stream priority */
@@ -97,9 +97,9 @@ struct sched_tenant {
 	bool late;
 	bool pinned; /* heddled takes nothing from its launches, */
 	bool kept;   /* nor from launches that begin now */
-	/* Under MPS %smid does not identify an SM (seen on an H200). The SMs of a program that
-	 * starts work are numbered from 0, TPC by TPC, and keep these numbers until the program has
-	 * no work left. They are physical numbers only if the device was empty. This flag marks a
+	/* Under MPS %smid does not identify an SM (seen on an H200). When a program starts work,
+	 * its SMs are numbered from 0, TPC by TPC. The numbers stay valid until the program has no
+	 * work left. They are physical numbers only if the device was empty. This flag marks a
 	 * program that started beside others: its sets of SMs only say how many SMs it has. */
 	bool renumbered;
 	uint64_t idle_since_ns, gap_ns; /* gap_ns: moving mean of the pauses between its work */
@@ -161,8 +161,8 @@ struct sched {
 };
 
 /* ---- launches.c ---- */
-/* Changes a launch's state, its list and its count; no other function does. An illegal transition
- * makes the launch STRAY and requests a decision; then it returns false. */
+/* Changes a launch's state, list and counts; no other function does. If launch_state.c does not
+ * allow the transition, makes the launch STRAY, requests a decision and returns false. */
 bool sched_to(struct sched *s, struct sched_launch *l, enum launch_state to);
 /* Forgets all launches of a list. */
 void sched_drop_all(struct sched *s, struct sched_launches *list);
@@ -174,19 +174,19 @@ static inline struct sched_launch *sched_launch_of(struct sched_kernel *k)
 }
 
 /* ---- account.c ---- */
-/* If a launch begins no block for longer than this after a grant of SMs, the delay has another
- * cause than the change between launches. */
+/* The longest delay between a grant of SMs and the launch's first block that counts as part of the
+ * change between launches. A longer delay has another cause. */
 #define SCHED_CHANGE_MAX_NS 20000000u
 /* Notes that the launch was granted SMs and has not begun a block on them yet. */
 void sched_comes(struct sched *s, struct sched_launch *l, uint64_t now_ns);
 /* Updates the service of all tenants to now. Must be called before any change. */
 void sched_serve(struct sched *s, uint64_t now_ns);
-/* learn.c: teach the model the cost of a preemption or shrink, afterwards (sched_learn_way_out), and
- * a launch's duration, at its end (undisturbed_ns: the duration if it never lost an SM, else 0). */
+/* learn.c: sched_learn_way_out teaches the model the cost of a preemption or shrink, after its end.
+ * sched_learn_end teaches a launch's duration (undisturbed_ns: if it never lost an SM, else 0). */
 void sched_learn_way_out(struct sched *s, uint64_t now_ns, struct sched_launch *l);
 void sched_learn_spell(struct sched *s, struct sched_launch *l);
-/* Called after a decision if s->pairs is set. Notes which other work has SMs beside each launch. If
- * this has changed, the launch's spell ends. */
+/* Called after a decision if s->pairs is set. Notes for each launch which other work has SMs beside
+ * it. If that has changed, the launch's spell ends. */
 void sched_learn_beside(struct sched *s);
 void sched_learn_end(struct sched *s, struct sched_launch *l, uint64_t undisturbed_ns);
 struct sched_shape sched_shape_of(const struct sched *s, const struct sched_launch_info *i);

@@ -20,11 +20,13 @@ static bool fills_device(const struct sched *s, const struct sched_launch *l)
 	return l->k.total - l->k.finished >= (uint64_t)s->o.n_sms * l->k.workers_per_sm;
 }
 
-/* Returns the space that relays of other tenants with the same or a lower priority take, as a
- * number of workers of l. A relay is the block of a launch that reads quotas, and it stays on the
- * device after a preemption. It is the first block of its grid, and the hardware puts it on the
- * last SMs of an empty device. Of tenants of the same priority, only launches that fill the device
- * count, because smaller launches may leave space. */
+/* Returns how much room the relays of other tenants with the same or a lower priority take, counted
+ * in workers of l. A relay is the block of a launch that reads quotas. It stays on the device after
+ * a preemption. It is the first block of its grid, and the hardware puts it on the last SMs of an
+ * empty device.
+ *
+ * Of tenants of the same priority, only the relays of launches that fill the device count, because
+ * smaller launches may leave room. */
 static uint64_t relays_below(const struct sched *s, const struct sched_launch *l)
 {
 	uint64_t n = 0;
@@ -76,8 +78,8 @@ bool sched_is_new(const struct sched *s, const struct sched_launch *l)
 	return l->k.order >= s->decided;
 }
 
-/* Makes another submitted launch of the tenant the one that competes. The waiting time of the new
- * launch counts from now on, and that of the old one no longer counts. */
+/* Makes another submitted launch of the tenant the one that competes for the device (t->head). The
+ * new head's waiting time counts from now on; the old head no longer waits. */
 static void change_head(struct sched *s, struct sched_tenant *t, uint64_t now_ns)
 {
 	struct sched_launch *head = sched_arriving(t);

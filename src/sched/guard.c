@@ -3,9 +3,9 @@
 
 /* Counts of blocks for launches of the guard form (ctl/control.h). Such a launch has the same count
  * of blocks on all its SMs, and only some counts are possible. To change its count, the launch
- * drains and its tenant launches the remaining blocks as a new grid; each such grid finishes at
- * least one block. A launch keeps its count until all blocks from before the last change have left.
- * So a policy that changes its mind often cannot keep the launch from running. */
+ * drains and its tenant launches the remaining blocks as a new grid. A launch keeps its count until
+ * all blocks from before the last change have left, and each new grid finishes at least one block.
+ * So even a policy that changes the count again and again cannot keep the launch from finishing. */
 #include "engine.h"
 
 #define LOOK_NS 1000000u /* interval of checks for a launch that must keep its count for now */

@@ -2,9 +2,9 @@
  * Copyright 2026 The heddle authors */
 
 /* Asks a policy that answers in lanes, and picks the SMs. A lane is a set of kernels that share SMs
- * (policy.h). Among equally suitable SMs, a lane gets those with the highest numbers. So the SMs of
- * less urgent lanes, which get theirs later, are mostly those with low numbers (engine.h:
- * renumbered). */
+ * (policy.h). Lanes get their SMs in order of urgency. Among equally suitable SMs, a lane gets
+ * those with the highest numbers. So less urgent lanes have mostly SMs with low numbers (why this
+ * is useful: engine.h, renumbered). */
 #include "engine.h"
 
 #include <errno.h>

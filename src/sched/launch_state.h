@@ -11,8 +11,8 @@
 
 enum launch_state {
 	LAUNCH_NONE, /* unknown, or forgotten */
-	/* submitted; waits, because other launches of its tenant come first or its tenant is
-	 * late */
+	/* submitted; does not compete for SMs, because other launches of its tenant come first or
+	 * its tenant is late */
 	LAUNCH_QUEUED,
 	/* submitted; competes, because its tenant has no other launch that does */
 	LAUNCH_NEXT,

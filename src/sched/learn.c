@@ -103,10 +103,11 @@ void sched_learn_beside(struct sched *s)
 	}
 }
 
-/* Teaches the model of pairs what happened in the launch's spell. Returns false if the launch was
- * alone or beside several others, or if the model cannot use the spell; the caller then teaches the
- * curve. A spell in which fewer blocks finished than the launch runs at once consists mostly of
- * beginning and end. The model learns nothing from it. */
+/* Teaches the model of pairs how fast the launch was beside one other launch in this spell (the
+ * time since the model last learned from the launch). Returns false if the launch was alone or
+ * beside several others, or if the model cannot use the spell; the caller then teaches the curve. A
+ * spell in which fewer blocks finished than the launch runs at once consists mostly of begin and
+ * end. Neither the model nor the curve learns from such a spell, so the function returns true. */
 static bool learn_pair(struct sched *s, const struct sched_launch *l)
 {
 	uint64_t blocks = l->k.finished - l->spell.finished;

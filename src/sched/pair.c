@@ -21,8 +21,8 @@
 #include <errno.h>
 
 #define MOVING 8u /* weight of a ratio's mean, in spells */
-/* a measurement that differs from the prediction by more than this factor counts as differing by
- * exactly this factor */
+/* the greatest factor by which a measurement counts as different from the prediction; a greater
+ * difference counts as this factor */
 #define MOST_OFF 8.0
 
 /* Blocks per ns. At least one count must be measured. */

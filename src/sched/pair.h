@@ -29,9 +29,9 @@ struct pair_ratios {
  * kernel. */
 int pair_ask(const struct pair_ratios *r, const struct sched_pair *p,
 	const float curve[2][SCHED_PER_SM], float ret_ns[2]);
-/* Learns that this number of blocks of kernel 0 took sm_ns beside kernel 1. Returns false and
- * learns nothing if the curve has no measurement at this count, or if pair_ask would not know the
- * pair. */
+/* Learns from a measurement: this number of blocks of kernel 0 took sm_ns beside kernel 1. Returns
+ * false and learns nothing if kernel 0's curve has no measurement at its present count of blocks on
+ * an SM, or if pair_ask would return -ENOENT for the pair. */
 bool pair_teach(struct pair_ratios *r, const struct sched_pair *p,
 	const float curve[2][SCHED_PER_SM], uint64_t blocks, uint64_t sm_ns);
 

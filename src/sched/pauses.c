@@ -43,11 +43,13 @@ void sched_came_back(const struct sched *s, struct sched_tenant *t, uint64_t now
 	if (!t->idle_since_ns || !t->worked)
 		return;
 	learn_copies(t);
-	/* A sample moves the mean by a quarter and counts as at most four times linger_max_ns, so
-	 * one long pause has little effect. If other tenants had the device during the pause, the
-	 * program may only have waited for them (without MPS even a memset does). Such a sample
-	 * lowers the mean; otherwise heddled would never keep the device for this tenant again.
-	 * (Policy hpf keeps the rule with which its tables were measured.) */
+	/* Update the moving mean of the tenant's pauses. A sample moves the mean by a quarter, and
+	 * is bounded by four times linger_max_ns, so that one long pause has little effect.
+	 *
+	 * If other tenants had the device during the pause, the program may only have waited for
+	 * them (without MPS even a memset does). Such a sample must not make the mean longer;
+	 * otherwise heddled would never keep the device for this tenant again. So here it lowers
+	 * the mean. (Policy hpf keeps the rule with which its tables were measured.) */
 	gap = MIN(gap, 4 * s->o.linger_max_ns);
 	if (s->policy->planner && t->gaps && t->linger_until_ns <= t->idle_since_ns &&
 		others_have_work(s, t))
@@ -56,11 +58,13 @@ void sched_came_back(const struct sched *s, struct sched_tenant *t, uint64_t now
 	t->gaps += t->gaps < 1000;
 }
 
-/* Returns until when to wait for the tenant's next work; 0: do not wait. Running other work pays
- * only if the tenant stays away longer than it costs to take the device back. So the engine waits
- * for a tenant that usually returns sooner, at most twice its usual pause, and for no other tenant.
- * The device is idle at most as long as the switch would have cost. A tenant that did not wait for
- * the end of its work will soon launch more. */
+/* Returns until when to wait for the tenant's next work; 0: do not wait. Let the switch cost be the
+ * time to give the device to other work and take it back. Waiting pays if the tenant returns sooner
+ * than that. So:
+ * - If the tenant's usual pause is longer than the switch cost, the engine does not wait.
+ * - Otherwise it waits for twice the usual pause, but not longer than the switch cost.
+ * - A tenant that did not wait for the end of its work will soon launch more. For it the engine
+ *   waits as long as the switch cost, whatever its usual pause is. */
 static uint64_t comes_back_until(const struct sched *s, const struct sched_tenant *t)
 {
 	uint64_t bounce = 0;

@@ -409,8 +409,8 @@ static uint8_t checked_quota(
 		return CTL_NO_QUOTA;
 	}
 	fit = blocks_that_fit(r, l);
-	/* One block is assumed to fit on an empty SM, even if the stated size of the block says
-	 * that it does not. */
+	/* Assume that at least one block fits on an empty SM, even if the block's resources, as the
+	 * tenant stated them, say otherwise. */
 	if (!fit && r->blocks == s->o.blocks_per_sm)
 		fit = 1;
 	if (q > fit) {
@@ -571,8 +571,9 @@ static void set_deadline(struct sched *s, struct planning *p, uint64_t now_ns, u
 			"wake_ns is less than 100 us from now; it is asked after 100 us");
 	if (!never)
 		s->deadline_ns = MIN(s->deadline_ns, MAX(wake_ns, soonest));
-	/* Reports a policy that set no wake-up time although a launch waits. No event has come
-	 * since the last plan, so the launch would have waited on. */
+	/* Reports a policy that left a launch waiting but set no time at which it wants to be asked
+	 * again. No event has come since the last plan. Without the planner's own time limit, the
+	 * launch would still be waiting. */
 	if (never && p->waits && p->ask_ns && now_ns >= p->ask_ns && !s->dirty)
 		report_fault(s, NEVER_WAKES,
 			"wake_ns is UNKNOWN although a launch waits; it is asked every second");

@@ -29,8 +29,8 @@ struct sched_kernel {
 	uint64_t id;    /* number of the launch within its tenant */
 	uint64_t order; /* of arrival: the earlier launch has the smaller number */
 	int priority;   /* the tenant's; the larger goes first */
-	/* how far the priority of its stream is below the highest stream priority among its
-	 * tenant's arrived launches */
+	/* how many levels its stream's priority is below the highest stream priority of all arrived
+	 * launches of its tenant */
 	uint32_t depth;
 	/* Queue position among tenants of the same priority; the smaller one goes first (turns.c).
 	 * SCHED_NO_TURN: the kernel has nothing to do now, and goes last. */
@@ -59,17 +59,17 @@ struct sched_view {
 	 * the call. */
 	struct sched_kernel **at;
 	size_t len;
-	/* The policy's output: tenants with a lower priority than this are held. New launches of a
-	 * held tenant begin with no SM, and its unmanaged work waits. INT_MIN: no tenant is
-	 * held. */
+	/* The policy's output: tenants whose priority is lower than hold_below are held. New
+	 * launches of a held tenant begin with no SM, and its unmanaged work waits. INT_MIN: no
+	 * tenant is held. */
 	int hold_below;
 };
 
 struct sched_planner;
 struct sched_policy {
 	const char *name;
-	/* True if all kernels must use the same division of an SM's memory into L1 and shared
-	 * memory, so that quotas can be met whichever launch comes first. */
+	/* True if all managed kernels must ask an SM for the same division of its memory into L1
+	 * and shared memory. Then quotas can be met, whichever launch comes first. */
 	bool one_split;
 	/* True if a tenant's weight entitles it to a share of the device. `heddle ps` then shows
 	 * the share. */
@@ -77,12 +77,15 @@ struct sched_policy {
 	/* True if a tenant that is alone on the device also reports its launches and gets
 	 * quotas. */
 	bool steers_one;
-	/* Set if the policy answers in plans (heddle/policy.h). Such a policy weighs tenants
-	 * itself: the engine may wait for a tenant's next work at the cost of any other tenant, and
-	 * does not assign time slices (turns.c). NULL: the policy answers in lanes. */
+	/* Set if the policy answers in plans (heddle/policy.h). Such a policy decides by itself
+	 * which tenant comes first. So the engine does not assign time slices (turns.c), and may
+	 * wait for a tenant's next work whichever tenants have to wait meanwhile. NULL: the policy
+	 * answers in lanes (sets of kernels that share SMs). */
 	struct sched_planner *planner;
 	/* Checks the options for `create`. Returns 0, or -EINVAL; then ret_why says what is wrong,
-	 * without the name of the configuration key. NULL: the policy ignores its options. */
+	 * without the name of the configuration key. NULL: options are not checked. A built-in
+	 * policy without `check` ignores its options; a policy from a file gets them in
+	 * `create`. */
 	int (*check)(const char *options, char *ret_why, size_t size);
 	void (*decide)(struct sched_view *v); /* answers in lanes */
 };

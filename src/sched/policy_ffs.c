@@ -145,10 +145,9 @@ static void add_service(struct entry *e, uint64_t ns)
 	e->virtual_ns += ns / e->weight;
 }
 
-/* Charges a tenant for its work. ffs charges only the predicted time of finished work, so that no
- * tenant pays for changes between tenants. Because predictions can be wrong, there are two bounds
- * for a time slice: the charge is at least half of the tenant's time on the device, and at most all
- * of it. */
+/* Charges a tenant for its work: the predicted time of the blocks that finished in this time slice.
+ * So no tenant pays for changes between tenants. Because predictions can be wrong, the charge is at
+ * least half of the tenant's time on the device in this slice, and at most all of it. */
 static void add_work(struct entry *e)
 {
 	uint64_t charged;
@@ -162,8 +161,8 @@ static void add_work(struct entry *e)
 	e->turn_charged_ns = charged;
 }
 
-/* Begins a time slice. The blocks of the tenant's last time slice have all finished, so the time
- * that it lost is known now. */
+/* Begins a time slice. All blocks of the tenant's last time slice have finished by now. So the time
+ * that the last slice lost is known now. */
 static void begin_turn(struct entry *e, uint64_t now_ns)
 {
 	uint64_t lasted = e->turn_ended_ns - e->turn_began_ns;
@@ -184,8 +183,8 @@ static void charge_tenants(struct ffs *f, const struct heddle_policy_view *v)
 {
 	struct entry *now = find_entry(f, f->current);
 
-	/* The tenant paused while other tenants waited, so the pause counts as part of its time
-	 * slice. */
+	/* The tenant paused in its time slice and kept the device, while other tenants waited. The
+	 * pause counts as service of the tenant. */
 	if (now && f->waits) {
 		add_service(now, v->now_ns - f->decided_ns);
 		now->turn_pause_ns += v->now_ns - f->decided_ns;
@@ -194,8 +193,9 @@ static void charge_tenants(struct ffs *f, const struct heddle_policy_view *v)
 		add_work(&f->row.at[i]);
 }
 
-/* Returns the tenant with work that has had the least service. If several had the same, it is the
- * first one after `last` in the array, so that time slices rotate. NULL: no tenant has work. */
+/* Returns the tenant with work that has had the least service for its weight (the least virtual
+ * time). Of several equal ones, returns the first after `last` in the array, so that time slices
+ * rotate. NULL: no tenant has work. */
 static struct entry *find_least_served(struct ffs *f, const struct entry *last)
 {
 	size_t from = last ? (size_t)(last - f->row.at) + 1 : 0;
@@ -219,9 +219,12 @@ static void note_away(struct entry *e, uint64_t now_ns, uint64_t epoch_ns)
 		e->away_ns = MAX(now_ns, 1);
 }
 
-/* Bounds the virtual times: a new or returning tenant is at most one epoch behind the others, and
- * no tenant is more than AHEAD_MAX epochs ahead. A pause between two kernels does not count as an
- * absence. Otherwise each pause would cancel the time that the tenant is owed. */
+/* Bounds the virtual times (service divided by weight):
+ * - A new tenant, or one that returns from an absence, is at most one epoch behind the others.
+ * - No tenant is more than AHEAD_MAX epochs ahead.
+ *
+ * A pause between two kernels does not count as an absence. Otherwise each pause would cancel the
+ * time that the tenant is owed. */
 static void bound_virtual_times(struct ffs *f, uint64_t now_ns, uint64_t epoch_ns)
 {
 	uint64_t there = UINT64_MAX;

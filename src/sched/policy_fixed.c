@@ -3,9 +3,9 @@
 
 /* Fixed numbers of blocks. The weight of a tenant (heddle run -w) is the number of blocks that each
  * of its launches may have on every SM. This bound holds while another launch also has blocks to
- * begin; a launch that is alone may have all blocks that fit. If blocks do not fit beside those of
- * earlier launches, they are not granted. heddle bench share --oracle tries such divisions of an
- * SM. */
+ * begin; a launch that is alone may have all blocks that fit. If an SM has no room for so many
+ * blocks beside those of earlier launches, the launch gets only what fits. heddle bench share
+ * --oracle tries such divisions of an SM. */
 #include "base/base.h"
 #include "planner.h"
 #include "policy.h"

@@ -2,16 +2,17 @@
  * Copyright 2026 The heddle authors */
 
 /* Adaptive simultaneous multi-tenancy, section 3.6, algorithm 1: every kernel stays on every SM,
- * with the numbers of blocks that minimize the greatest remaining time. Each kernel begins with the
- * fewest blocks. The kernel with the longest remaining time gets more, as long as all fit on an SM
- * together. (Line 5 of the listing goes one past the end of its list: it should have <, not <=.)
+ * with the numbers of blocks that minimize the greatest remaining time (equation 1). Priorities do
+ * not count. Each kernel begins with the fewest blocks. The kernel with the longest remaining time
+ * gets more, as long as the blocks of all kernels fit on an SM together. (Line 5 of the listing
+ * goes one past the end of its list: it should have <, not <=.)
  *
- * The configurations of a kernel are the counts of blocks at which it ran faster than at any
- * smaller count (section 3.5). A count that was not measured is assumed to be as fast per block as
- * the nearest smaller measured one, or else as the prediction for a full SM. So counts that may pay
- * are tried, and then measured. The remaining time is equation 1. Priorities do not count.
+ * The possible counts of blocks of a kernel are those at which it ran faster than at any smaller
+ * count (section 3.5). A count that was not measured is assumed to have the same speed per block as
+ * the nearest smaller measured count, or else as the prediction for a full SM. So a count that may
+ * be faster is tried, and then measured.
  *
- * A kernel whose last block has begun needs no more space, and its space becomes free as its blocks
+ * A kernel whose last block has begun needs no more room, and its room becomes free as its blocks
  * end. Such a kernel is left out, so that others are launched while it ends (section 3.3).
  *
  * If tenants cannot run side by side, only launches of one tenant share the device: the tenant
@@ -33,15 +34,18 @@
 /* Maximum number of launches for predictions, whose cost grows with the cube of the number. With
  * more launches nothing is predicted. */
 #define PREDICTED 8u
-/* Tenants begin to run side by side if that is predicted to save more than this part of the time
- * that they take one after another. Tenants that run side by side already stop if it is predicted
- * to cost more than this part and the cost of taking the device from them. Predicted durations have
- * a mean error of 4.5 % (model/durations.c), so a smaller difference means nothing. The margin also
- * keeps a running pair together while its predictions vary around equality. */
+/* The fraction of the time one after another by which tenants must differ in speed:
+ * - Tenants begin to run side by side if that is predicted to save more than this fraction.
+ * - Tenants that already run side by side stop if that is predicted to cost more than this fraction
+ *   plus the cost of taking the device from them.
+ *
+ * Predicted durations have a mean error of 4.5 % (model/durations.c), so a smaller difference means
+ * nothing. The margin also keeps a running pair together while its predictions vary around
+ * equality. */
 #define MARGIN 0.05
-/* A launch waits for the last blocks of another launch if one of those blocks takes at most
- * END_PART of the waiting launch's own time. The launch waits at most as long as END_TIMES of those
- * blocks take. */
+/* A launch waits for the last blocks of another launch if a block of the other launch takes at most
+ * END_PART of the waiting launch's own time. It waits at most as long as END_TIMES such blocks
+ * take. */
 #define END_PART  0.05
 #define END_TIMES 2
 
@@ -90,8 +94,9 @@ static uint32_t least_blocks(const struct heddle_policy_kernel *k)
 	return n;
 }
 
-/* Estimates the duration of the whole launch for each count. If nothing is known, the estimates are
- * computed from the number HEDDLE_POLICY_UNKNOWN, so they are longer than all others. */
+/* Estimates, for each count of blocks on an SM, how long the whole launch would take. If no time of
+ * the kernel is known, the estimates are computed from HEDDLE_POLICY_UNKNOWN, a very large number,
+ * so they are longer than all others. */
 static void estimate_durations(struct candidate *c)
 {
 	const struct heddle_policy_kernel *k = c->k;
@@ -104,8 +109,8 @@ static void estimate_durations(struct candidate *c)
 	for (uint32_t n = 1; n <= most; n++) {
 		if (k->curve_ns[n] != HEDDLE_POLICY_UNKNOWN)
 			per_count = (double)k->curve_ns[n] * n;
-		/* An impossible count gets the duration of the count below it. So an impossible
-		 * count never looks faster than that one. */
+		/* An impossible count gets the duration of the next smaller count, so it never
+		 * looks faster than that smaller count. */
 		c->ns[n] = can_have(k, n) || n == 1 ? per_count / n : c->ns[n - 1];
 	}
 }
@@ -160,9 +165,10 @@ static int longest_first(const void *pa, const void *pb)
 	return a->k->order < b->k->order ? -1 : a->k->order > b->k->order;
 }
 
-/* Chooses the counts, and sorts `at`. Each launch gets its least count if there is only one launch,
- * or if the least counts of all launches do not fit on an SM together. The hardware then queues the
- * blocks that do not fit. */
+/* Chooses the count of blocks on an SM for each launch, and sorts `at`. There are two cases in
+ * which each launch keeps its least count: there is only one launch, or the least counts of all
+ * launches do not fit on an SM together. In the second case the hardware queues the blocks that do
+ * not fit. */
 static void allocate_blocks(const struct heddle_policy_device *d, struct candidate *at, uint32_t n)
 {
 	uint32_t marked = 0;
@@ -189,10 +195,14 @@ static void allocate_blocks(const struct heddle_policy_device *d, struct candida
 
 /* ---- whether tenants are faster side by side ----
  *
- * The time side by side lasts until the last launch ends. Until the first launch ends, the launches
- * run at the pace that the model of pairs predicts for their counts; the last one runs alone. The
- * alternative is one tenant after another, each with all blocks that fit. Slowdowns by several
- * launches add up. If a learned ratio keeps two kernels apart, the pair is not measured again. */
+ * Two times are compared:
+ * - Side by side: until the first launch ends, all run at the speed that the model of pairs
+ *   predicts for their counts; slowdowns by several launches add up. The last launch runs alone.
+ *   The time ends with the last launch.
+ * - One tenant after another, each with all blocks that fit.
+ *
+ * The model corrects its prediction for a pair by a ratio of measurements. If such a ratio keeps
+ * two kernels apart, the pair is not measured again, so the ratio stays. */
 
 /* Returns the duration of the whole launch alone on the device. The throughput between measured
  * counts is linear, as in the model of pairs. The times side by side and one after another must use
@@ -344,9 +354,10 @@ static void choose_tenant(struct candidate *at, uint32_t n, uint32_t tenant)
 		at[i].chosen |= at[i].k->tenant_index == tenant;
 }
 
-/* Chooses tenants in the order of their first launches. Stops at the first tenant that should wait,
- * so that later tenants do not overtake it. The remaining tenants get no SM. Returns the number of
- * launches of chosen tenants, which move to the front of `at`. */
+/* Chooses the tenants that share the device, in the order of their first launches. Stops at the
+ * first tenant that should wait, so that later tenants do not overtake it. Tenants that were not
+ * chosen get no SM. Returns the number of launches of chosen tenants, which move to the front of
+ * `at`. */
 static uint32_t choose_tenants(const struct heddle_policy_view *v, struct heddle_policy_plan *out,
 	struct candidate *at, uint32_t n)
 {
@@ -387,9 +398,10 @@ static uint32_t first_tenant(const struct heddle_policy_view *v)
 	return UINT32_MAX;
 }
 
-/* Collects the launches that share the device, in the order of arrival, which the view has. Idle
- * pools of tasks and launches whose last block has begun are not collected, and may use every SM.
- * If tenants cannot run side by side, launches of other tenants than the first get no SM. */
+/* Collects the launches that share the device, in the order of arrival (the order of the view). Two
+ * kinds are not collected and may use every SM: idle pools of tasks, and launches whose last block
+ * has begun. If tenants cannot run side by side, only launches of the first tenant in the view get
+ * SMs. */
 static uint32_t gather_candidates(
 	const struct heddle_policy_view *v, struct heddle_policy_plan *out, struct candidate *at)
 {
@@ -556,9 +568,10 @@ static uint32_t count_now(const struct heddle_policy_view *v, const struct heddl
 }
 
 /* Decides which counts launches of the guard form can have. Additional shared memory keeps such a
- * launch to a count, because no further block fits on an SM. This works only for a single launch: a
- * second launch of this kind would not fit on the SM at all, or would take all the space if it has
- * no bound. So if there are several, each keeps its count. */
+ * launch to a count, because no further block fits on an SM. This works only if there is a single
+ * launch of this form. With two, the second would not fit on the SM beside the first one's
+ * additional memory, or would take all the room if it has no bound. So if there are several, each
+ * keeps its present count, or the most that fit if it has none. */
 static void place_guards(const struct heddle_policy_view *v, struct candidate *at, uint32_t n)
 {
 	uint32_t guards = 0;
@@ -579,8 +592,9 @@ static void place_guards(const struct heddle_policy_view *v, struct candidate *a
 	}
 }
 
-/* A launch of the guard form must leave the device to change its count. So it keeps its present
- * count if all launches fit, and if the change would save less time than it costs. */
+/* To change its count, a launch of the guard form must leave the device. So launch i keeps its
+ * present count if all launches still fit on an SM with it, and if the planned count would save
+ * less time than the change costs. */
 static void keep_counts(
 	const struct heddle_policy_view *v, struct candidate *at, uint32_t n, uint32_t i)
 {

@@ -15,10 +15,10 @@
 #include <limits.h>
 #include <stdlib.h>
 
-/* Returns the time by which kernels of one priority are sorted. Line 27 of the listing says: Ks
- * replaces Kr if Kr.Tr > Ks.Tr + overhead. In a sorted order this means that a running kernel
- * counts as shorter by its preemption cost. Preempting a kernel that has not begun on its SMs costs
- * nothing. */
+/* Returns the time by which kernels of one priority are sorted, the shortest first. Line 27 of the
+ * listing says: a waiting kernel Ks replaces the running kernel Kr if Kr.Tr > Ks.Tr + overhead (Tr:
+ * remaining time). So a running kernel is sorted by its remaining time minus its preemption cost.
+ * Preempting a kernel that has not begun on its SMs costs nothing. */
 static uint64_t sort_key(const struct sched_kernel *k)
 {
 	if (k->remaining_ns == SCHED_UNKNOWN)
@@ -48,8 +48,9 @@ static int compare_kernels(const void *pa, const void *pb)
 	/* Stalled tenants have had their turn. */
 	if (a->turn != b->turn)
 		return a->turn < b->turn ? -1 : 1;
-	/* A launch that its own tenant ranks lower comes after the first launches of all tenants of
-	 * this priority. */
+	/* depth is greater for a launch that its own tenant ranks lower than another of its
+	 * launches. Such a launch comes after the first launches of all tenants of this
+	 * priority. */
 	if (a->depth != b->depth)
 		return a->depth < b->depth ? -1 : 1;
 	if (ka != kb)
@@ -64,9 +65,9 @@ struct filling {
 	uint32_t lane, left;
 };
 
-/* Puts kernel i into the next lane, a set of kernels that share SMs. Kernels of the same tenant,
- * kind and stream priority (depth) join that lane, unless a tenant's kernels compete with each
- * other (within_srt). */
+/* Puts kernel i into a new lane (a set of kernels that share SMs). Other kernels of the same
+ * priority join the lane if tenant, kind and stream priority (depth) are the same, too. None joins
+ * if a tenant's kernels compete with each other (within_srt). */
 static void fill_lane(struct filling *f, size_t i)
 {
 	struct sched_kernel *head = f->v->at[i];

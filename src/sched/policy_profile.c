@@ -90,8 +90,8 @@ static bool is_current(const struct profiling *p, const struct heddle_policy_vie
 	return p->count && p->tenant == tenant_of(v, k) && p->launch == k->launch;
 }
 
-/* Returns the index of the launch to measure now: the current one while it lasts, then the oldest.
- * UINT32_MAX: there is none. */
+/* Returns the index of the launch to measure now: the one that is being measured, as long as it has
+ * not ended, and then the oldest one. UINT32_MAX: there is no launch. */
 static uint32_t find_launch(const struct profiling *p, const struct heddle_policy_view *v)
 {
 	uint32_t first = UINT32_MAX;

@@ -2,8 +2,12 @@
  * Copyright 2026 The heddle authors */
 
 /* Quotas: how many workers of a launch may stay on each SM. There is one byte for each SM, as in
- * the page (ctl/words.h). 0: none; 1 to QUOTA_MAX: this many; CTL_NO_QUOTA: no bound. No other
- * value occurs. Bytes of SMs that the device does not have are 0. */
+ * the page (ctl/words.h):
+ * - 0: none
+ * - 1 to QUOTA_MAX: this many
+ * - CTL_NO_QUOTA: no bound
+ *
+ * No other value occurs. Bytes for SM numbers that the device does not have are 0. */
 #ifndef HEDDLE_SCHED_QUOTA_H
 #define HEDDLE_SCHED_QUOTA_H
 

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0
  * Copyright 2026 The heddle authors */
 
-/* The scheduling engine: it gets events and returns decisions. The engine has no clock, no I/O and
- * no threads. Events that need the time bring it, and the time never falls. Events only update the
- * engine's state. sched_decide asks the policy once for all events since the last decision, and
- * sched_next returns the actions one by one. There is one engine for each device. sched_end and
- * sched_leave invalidate handles of launches and tenants. doc/protocol.md defines word, relay,
- * round and drain. */
+/* The scheduling engine: it gets events and returns decisions. There is one engine for each device.
+ * The engine has no clock, no I/O and no threads: events that need the time have it as a parameter,
+ * and the time never falls. Events only update the engine's state. sched_decide asks the policy
+ * once for all events since the last decision, and sched_next returns the actions one by one.
+ * sched_end and sched_leave invalidate handles of launches and tenants. doc/protocol.md defines
+ * word, relay, round and drain. */
 #ifndef HEDDLE_SCHED_H
 #define HEDDLE_SCHED_H
 
@@ -110,15 +110,15 @@ enum sched_began {
 void sched_arrive(struct sched *s, uint64_t now_ns, struct sched_launch *l, enum sched_began began);
 /* requests no decision */
 void sched_progress(struct sched *s, struct sched_launch *l, uint64_t finished);
-/* Reports the number of blocks that have begun, including finished ones. When the last block has
- * begun, the engine asks a policy that answers in plans, because another kernel may fit now. */
+/* Reports how many blocks of the launch have begun, including finished ones. When the last block
+ * has begun, a policy that answers in plans is asked again, because another kernel may fit now. */
 void sched_started(struct sched *s, uint64_t now_ns, struct sched_launch *l, uint64_t started);
-/* Reports that the launch has left the device, because it was preempted, or because it has the
- * guard form and its count changed. */
+/* Reports that the launch has left the device. It left because it was preempted, or, in the guard
+ * form, because its count of blocks on an SM changed. */
 void sched_drained(struct sched *s, uint64_t now_ns, struct sched_launch *l);
-/* Reports that as many workers have left as the last SHRINK requires. A caller that cannot see
- * workers leave never calls sched_shrunk, or calls sched_absent instead. The engine then learns no
- * cost from the shrink. */
+/* Reports that as many workers have left as the last SHRINK requires. The caller may be unable to
+ * see workers leave. It then does not call sched_shrunk, and may call sched_absent instead. The
+ * engine then learns no cost from the shrink. */
 void sched_shrunk(struct sched *s, uint64_t now_ns, struct sched_launch *l);
 /* Reports whether a pool of tasks has no task. An idle pool goes last, and never counts as
  * stalled. */
@@ -138,10 +138,10 @@ void sched_end(
  * more work will follow soon. */
 void sched_opaque(
 	struct sched *s, uint64_t now_ns, struct sched_tenant *t, bool active, bool waited);
-/* Reports the times of the tenant's first copy since its last launch, and of its last copy. */
+/* Reports when the tenant's first and last copies since its last launch were made. */
 void sched_copied(struct sched_tenant *t, uint64_t first_ns, uint64_t last_ns);
-/* Pins a tenant: the engine takes no SMs from its launches. SMs that were taken before are not
- * given back. */
+/* pinned true: pins a tenant, so that the engine takes no SMs from its launches. SMs that were
+ * taken before are not given back. pinned false: ends this. */
 void sched_pin(struct sched *s, struct sched_tenant *t, bool pinned);
 /* Does the same as sched_pin. In addition, the quotas with which new launches of the tenant begin
  * stay as they are, unless all of them are 0. */
@@ -150,8 +150,9 @@ void sched_keep(struct sched *s, struct sched_tenant *t, bool kept);
 void sched_learn(struct sched *s, const struct sched_launch_info *info, uint64_t ran_ns);
 
 /* ---- decisions ---- */
-/* The actions of a decision come in this order, so that SMs for which other launches wait become
- * free first. */
+/* The actions of a decision, in the order in which sched_next returns them. Actions that take SMs
+ * from launches come before those that grant SMs, because launches wait for the SMs that become
+ * free. */
 enum sched_action_type {
 	SCHED_BEGIN,   /* sets the quotas with which launches of the tenant begin from now on */
 	SCHED_PREEMPT, /* the launch gives up all SMs */
@@ -187,9 +188,9 @@ void *sched_tenant_user(const struct sched_tenant *t);
  * preempted launch is leaving, only its tenant is charged. The value never falls. */
 uint64_t sched_service(const struct sched_tenant *t);
 void *sched_launch_user(const struct sched_launch *l);
-/* Returns the quotas of the launch, one byte for each SM (quota.h). If all SMs of the device have
- * the same quota, the bytes of SMs that the device does not have get this value, too. Otherwise
- * those bytes are 0. */
+/* Returns the quotas of the launch, one byte for each SM (quota.h). The array has room for more SMs
+ * than the device has. If all SMs of the device have the same quota, the further bytes get this
+ * value, too; otherwise they are 0. */
 void sched_quotas(
 	const struct sched *s, const struct sched_launch *l, uint8_t ret_quota[CTL_MAX_SMS]);
 /* The quotas of the last SCHED_BEGIN. */

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0
  * Copyright 2026 The heddle authors */
 
-/* Issues actions for all differences from the last decision, and changes the launches' states as if
- * the actions were done. A preempted launch gets no SM before its last worker has left, whatever
- * the policy says. */
+/* Compares the new quotas with those of the last decision and issues an action for each difference.
+ * Changes the launches' states as if the actions were done. A preempted launch gets no SM before
+ * its last worker has left, whatever the policy says. */
 #include "engine.h"
 
 #include <errno.h>
@@ -70,8 +70,8 @@ static bool tell_launch(struct sched *s, struct sched_launch *l)
 	return add_action(s, type, first, l->tenant, l);
 }
 
-/* Grants every SM to each launch whose real state is unknown. Such a launch then runs as it would
- * without heddle, whatever its state is. */
+/* Grants every SM to each launch whose real state is unknown (LAUNCH_STRAY). With no bound, the
+ * launch can run as it would without heddle, whatever state it is in. */
 static bool tell_strays(struct sched *s, struct sched_tenant *t)
 {
 	for (struct sched_launch *l = t->native.first; l; l = l->next) {
@@ -116,8 +116,8 @@ static void commit_launch(
 		sched_comes(s, l, now_ns);
 }
 
-/* Notes the quotas of a launch that has not arrived. No action is needed, because the launch begins
- * with its tenant's quotas. */
+/* Stores the next quotas of a launch that has not arrived as its present ones. No action is needed:
+ * such a launch begins with its tenant's quotas, for which another action is issued. */
 static void commit_head(struct sched_launch *head)
 {
 	if (!quota_any(&head->next_allowed))

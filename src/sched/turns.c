@@ -2,21 +2,23 @@
  * Copyright 2026 The heddle authors */
 
 /* Tenants of the same priority share the device by time slices while one of them is stalled or
- * starved. Normally the policy decides which of them goes first, and running launches continue. A
- * launch that never ends, or that reports wrong progress, would keep the others waiting for ever.
- * So a launch is stalled if its tenant has SMs, a tenant of its priority waits for that tenant, and
- * the launch makes no progress for still_ns. Then each tenant of this priority has the device for
- * still_ns while another one waits, and then goes to the end of the queue. The queue consists of
- * tenants, not launches: a further launch gives no new time slice, and a pause does not end one. A
- * launch that does not leave although it was preempted is ignored until it has left.
+ * starved. Normally the policy decides which tenant goes first, and running launches continue.
  *
- * Within a priority the shortest remaining time goes first (policy_hpf.c). A tenant with a long
- * launch would wait for ever beside a tenant that keeps launching short ones. So a tenant is
+ * Stalled: a launch that never ends, or that reports wrong progress, would keep other tenants
+ * waiting for ever. So a launch is stalled if its tenant has SMs, a tenant of its priority waits
+ * for that tenant, and the launch makes no progress for still_ns. Then each tenant of this priority
+ * has the device for still_ns while another tenant waits, and then goes to the end of the queue.
+ * The queue consists of tenants, not launches: a further launch gives no new time slice, and a
+ * pause does not end one. A launch that does not leave although it was preempted is ignored until
+ * it has left.
+ *
+ * Starved: within a priority the shortest remaining time goes first (policy_hpf.c). A tenant with a
+ * long launch would wait for ever beside a tenant that keeps launching short ones. So a tenant is
  * starved if it had work all the time and less than an eighth of the device in 16 still_ns. Then
- * time slices are used until one of its launches has ended.
+ * time slices are used until one of the starved tenant's launches has ended.
  *
  * Progress means to finish so much of the grid that the end is in sight (STEPS). Progress without
- * SMs does not count. A task pool without tasks is never stalled; it goes last. */
+ * SMs does not count. A task pool without tasks is never stalled, and goes last. */
 #include "engine.h"
 
 #define STEPS        64u /* a launch that makes progress ends within this many still_ns */

@@ -88,9 +88,10 @@ static enum wire_reason look_at_kernel(struct kernel *k, struct form **ret)
 	return state_of(k) == KERNEL_PLAIN ? why_plain(k) : WIRE_WHY_IN_MAKING;
 }
 
-/* Checks the limits of the program's own grid and block. The shim launches the form with a
- * different grid, so the driver would not detect that the program's grid is too large. The driver
- * checks the other limits (threads per block, shared memory) when the form is launched. */
+/* Checks the program's own grid and block against the device's limits that only concern the grid.
+ * The shim launches the form with a different grid, so the driver would not detect that the
+ * program's grid is too large. The other limits (threads per block, shared memory) are checked by
+ * the driver when the form is launched. */
 static bool shape_is_allowed(const struct launch *l)
 {
 	for (unsigned i = 0; i < 3; i++)

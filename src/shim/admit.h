@@ -21,12 +21,12 @@ struct admission {
 
 /* Whether its attributes mean the same for any other grid. */
 bool launch_is_ordinary(const struct launch *l);
-/* Checks the rules one after another, until a rule forbids that the launch is managed
- * (wire/reasons.def lists the reasons). While the shim holds launches back to load a form on the
- * device (placing_await), this function waits, unless the launch runs behind a gate. */
+/* Checks the rules one after another, until one of them forbids to manage the launch
+ * (wire/reasons.def lists the reasons). The shim holds launches back while it loads a form on the
+ * device (placing_await). Meanwhile this function waits, unless the launch runs behind a gate. */
 void admit(const struct launch *l, struct admission *ret);
-/* Call this after the launch, whether it was managed or not. From then on the launch no longer uses
- * its form. */
+/* Call this after the launch, whether it was managed or not. It ends what `admit` began: from then
+ * on the launch no longer uses its form, so the form can be unloaded. */
 void admission_end(struct admission *a);
 /* Waits until no launch uses a form. Call it within a fence, because a fence keeps new launches
  * from using a form. */

@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0
  * Copyright 2026 The heddle authors */
 
-/* The agent: a thread that the shim runs in each tenant's process. The agent resumes preempted
- * launches when heddled grants them SMs. It also checks which unmanaged launches are complete,
- * while heddled needs to know. If heddled is gone, the agent writes the quotas itself, within a
- * second, and lets all launches run, until the program is a tenant again (rejoin.h). */
+/* The agent: a thread that the shim runs in each tenant's process.
+ * - It resumes preempted launches when heddled grants them SMs.
+ * - While heddled needs to know, it checks which unmanaged launches are complete.
+ * - If heddled is gone, it takes heddled's part: within a second it writes the quotas itself, so
+ *   that all launches run, until the program is a tenant again (rejoin.h). */
 #include "shim/follow.h"
 #include "shim/rejoin.h"
 
@@ -46,9 +47,9 @@ static uint64_t next_look(uint64_t resume, bool pending)
 	return MIN(MIN(ns, resume), rejoin_next());
 }
 
-/* If waking a thread is slow on this machine and a launch waits for SMs, spins for at most
- * LOOK_ON_NS until heddled's next message arrives. It has arrived when page->seq differs from
- * `seq`. Returns true if it arrived. */
+/* Spins for at most LOOK_ON_NS until heddled's next message arrives. Does so only if waking a
+ * thread is slow on this machine and a launch waits for SMs. A message has arrived when page->seq
+ * differs from `seq`. Returns true if a message arrived. */
 static bool look_on(uint32_t seq)
 {
 	uint64_t end;

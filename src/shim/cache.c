@@ -28,8 +28,9 @@
 
 #define CACHE_MAGIC "hdcache2"
 #define CACHE_MAX   ((size_t)64 << 20)
-/* If the file's time is less than this many seconds ago, reading the file does not update its time.
- * So a program that starts again and again does not write to the disk at each start. */
+/* A file's time says when its entry was last used. If that is less than this many seconds ago,
+ * reading the file does not update the time. So a program that starts again and again does not
+ * write to the disk at each start. */
 #define TOUCH_AFTER_S 60
 
 struct cache_head {
@@ -67,7 +68,8 @@ static bool cache_path(const char *dir, const uint8_t key[32], char *ret, size_t
 	return n > 0 && (size_t)n < size;
 }
 
-/* The digest covers the key, so that a file copied or renamed to another key is not accepted. */
+/* Computes the digest of a file. The digest also covers the key, so that a file that was copied or
+ * renamed to another key is not accepted under that key. */
 static void digest_of(const uint8_t key[32], const void *data, size_t len, uint8_t ret_digest[32])
 {
 	uint8_t both[64];
@@ -185,9 +187,9 @@ static int make_folder(char *dir)
 	return folder_open(dir);
 }
 
-/* Trims the cache from time to time. Scanning the folder takes milliseconds. So a process trims
- * when it writes its first file, and then each time that its files have grown by another sixteenth
- * of the limit. */
+/* Trims the cache from time to time. Scanning the folder takes milliseconds, so a process does not
+ * trim at each write. It trims when it writes its first file, and again whenever it has written
+ * another sixteenth of the size limit. */
 static void trim_cache(int folder, uint64_t bytes, uint64_t all)
 {
 	static _Atomic uint64_t written;

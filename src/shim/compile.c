@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0
  * Copyright 2026 The heddle authors */
 
-/* Compiles the shim's own PTX and loads it on the device. The shim loads code as a library if the
- * driver supports libraries, else as a module. At the end of the program the driver shuts down, so
- * the exit handler here waits until no thread is compiling. Code that is in the driver's cache
- * takes about a millisecond to load. */
+/* Compiles the shim's own PTX and loads it on the device. Code is loaded as a library if the driver
+ * supports libraries, else as a module. Loading code that is in the driver's cache takes about a
+ * millisecond. At the end of the program the driver shuts down, so the exit handler of this file
+ * waits until no thread is compiling. */
 #include "shim/compile.h"
 
 #include <dlfcn.h>
@@ -17,8 +17,8 @@
 #include "shim/placing.h"
 
 /* The longest time, in seconds, that the program's end waits for threads that compile. The wait is
- * bounded because the program may end itself in a callback of the driver. The ending thread may
- * then hold a lock that a compiling thread waits for in the driver, so that this thread never
+ * bounded because a program can end itself in a callback of the driver. The thread that ends the
+ * program then holds a lock of the driver. If a compiling thread waits for that lock, it never
  * finishes. */
 #define LONGEST_S   30
 #define COMPILES_NS 50000000u /* reading a library from the cache takes a millisecond or two */
@@ -172,7 +172,8 @@ static bool load_library(const char *text, CUlibrary *ret)
 	}
 	/* The load was so slow that the code cannot have come from the driver's cache. So the
 	 * driver has loaded its compiler in this process, and the compiler has registered its exit
-	 * handler. The shim's exit handler must run before that one. */
+	 * handler. The shim's exit handler must run before the compiler's, so register it now,
+	 * later than the compiler's. */
 	if (shim_now_ns() - began > COMPILES_NS)
 		pthread_once(&once_compiled, before_first);
 	return ok;

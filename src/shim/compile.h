@@ -1,12 +1,15 @@
 /* SPDX-License-Identifier: Apache-2.0
  * Copyright 2026 The heddle authors */
 
-/* Compiles the shim's own PTX and loads it on the device. When the driver compiles a module, it
- * holds a lock of the context, and launches wait for that lock, sometimes for seconds. When the
- * driver compiles a library, it holds no lock (doc/notebook.md, "What compiling holds up"). The
- * driver loads a library on the device later, when a kernel of the library is requested. So the
- * shim uses libraries if the driver supports them. If possible, a separate process compiles, and
- * the driver in this process reads the result from its cache (assembler.h). */
+/* Compiles the shim's own PTX and loads it on the device.
+ * - Modules: while the driver compiles a module, it holds a lock of the context, and launches wait
+ *   for that lock, sometimes for seconds.
+ * - Libraries: while the driver compiles a library, it holds no such lock (doc/notebook.md, "What
+ *   compiling holds up"). It loads the library on the device later, when a kernel of the library is
+ *   requested.
+ *
+ * So the shim uses libraries if the driver supports them. If possible, a separate process compiles,
+ * and the driver in this process reads the result from its cache (assembler.h). */
 #ifndef HEDDLE_SHIM_COMPILE_H
 #define HEDDLE_SHIM_COMPILE_H
 
@@ -29,10 +32,10 @@ struct compiled {
  * kernel_turn_begin, which limits how many threads work at once. While another process compiles,
  * the calling thread gives up its turn, so that another thread can work. */
 bool compile(const char *text, size_t len, const struct staged *s, struct compiled *ret);
-/* Call these two around driver calls on threads that the program's end does not wait for otherwise.
- * The driver shuts down at the program's end. So the program's end, and the end of a context, wait
- * while a thread is between the two calls. compile_goes_inside returns false if one of these ends
- * has begun; then do not call the driver. */
+/* Call these two around driver calls of a thread for which the program's end would not wait by
+ * itself. The driver shuts down at the program's end. So the program's end, and the end of a
+ * context, wait while a thread is between the two calls. compile_goes_inside returns false if the
+ * program or the context has begun to end; then do not call the driver. */
 bool compile_goes_inside(void);
 void compile_goes_outside(void);
 /* Call these around the end of the shim's context. compile_pause waits until no thread is inside
@@ -50,8 +53,8 @@ bool compile_here(struct compiled *c, const char *text, const char *name);
 /* Unloads the compiled code. Call it between placing_begin and placing_end, or while the program
  * itself calls the driver to unload something. */
 void compile_drop(struct compiled *c);
-/* Releases compiled code after its context has ended. The end of the context freed the module, so
- * this does not unload it. */
+/* Frees the shim's data of compiled code whose context has ended. The driver has freed the code
+ * itself together with the context, so this does not unload it. */
 void compile_drop_ended(struct compiled *c);
 
 #endif

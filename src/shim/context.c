@@ -6,7 +6,8 @@
  * that context, everything that the shim has in the context ends as well: forms, control blocks,
  * streams, events, and the device's mapping of the page. The connection to heddled and the page
  * itself stay, so heddled sees the same tenant with all launches ended. At the tenant's next launch
- * the shim makes all of this again, in the context that is current then (shim_launches).
+ * (shim_launches) the shim makes forms, control blocks and the rest again, in the context that is
+ * current then.
  *
  * From the call until the driver has returned, no thread of the shim calls the driver in that
  * context, and no launch of the program is managed. */

@@ -34,13 +34,15 @@ static bool on_host(CUdeviceptr at)
 	return type == CU_MEMORYTYPE_HOST;
 }
 
-/* Decides whether an asynchronous copy from pageable memory to the device needs a fence. For a
- * large copy the driver waits for the stream. A small copy it buffers, and returns at once. But if
- * about 1,000 commands or 4 MiB of such copies are queued (H200, driver 580), the driver waits for
- * free space in its queue and holds a lock meanwhile. If a preempted launch precedes the copy, the
- * shim's launch that resumes it waits for the same lock: a deadlock. So a small copy needs a fence
- * if this tenant's launches may be preempted: heddled watches the tenant, and its priority is not
- * high. */
+/* Decides whether an asynchronous copy from pageable memory to the device needs a fence.
+ * - For a large copy the driver waits for the stream.
+ * - For a small copy the driver keeps the data in a buffer and returns at once. But if about 1,000
+ *   commands or 4 MiB of such copies are queued (H200, driver 580), the driver waits for room in
+ *   its queue, and holds a lock meanwhile. If a preempted launch precedes the copy, the shim's
+ *   launch that resumes it waits for the same lock: a deadlock.
+ *
+ * So a small copy needs a fence if this tenant's launches may be preempted: heddled watches the
+ * tenant, and the tenant's priority is not high. */
 static enum fence_copy to_device(size_t bytes)
 {
 	if (bytes > SMALL_BYTES)
@@ -210,10 +212,11 @@ ASYNC(cuMemcpy3DAsync, cuMemcpy3DAsync_v2, (const CUDA_MEMCPY3D *copy, CUstream 
 ASYNC(cuMemcpyDtoDAsync, cuMemcpyDtoDAsync_v2,
 	(CUdeviceptr dst, CUdeviceptr src, size_t bytes, CUstream stream), FENCE_NO_COPY,
 	(dst, src, bytes, stream))
-/* The driver executes a memset as a kernel. Under MPS that kernel waits until another program's
- * workers free enough of an SM, so heddled counts it as an unmanaged launch. Without MPS the memset
- * is not counted: the device's own time slicing lets it run, and a counted launch would make
- * heddled switch to this tenant, which takes longer than the memset. */
+/* Defines a wrapper of a memset. The driver executes a memset as a kernel.
+ * - Under MPS that kernel waits until another program's workers leave room on an SM, so the memset
+ *   counts as an unmanaged launch.
+ * - Without MPS the memset is not counted. The device's own time slicing lets it run. Counting it
+ *   would make heddled switch to this tenant, which takes longer than the memset. */
 #define MEMSET_FORM(name, symbol, params, own, args)                  \
 	SHIM_API CUresult symbol params;                              \
 	CUresult symbol params                                        \

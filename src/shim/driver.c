@@ -23,8 +23,8 @@ struct cu_api cu;
 static pthread_once_t once = PTHREAD_ONCE_INIT;
 static bool loaded;
 
-/* The generated stubs (gen_stubs.sh) use these: a table with one function pointer for each driver
- * function, and the functions' names, one after another in the same order. */
+/* The generated stubs (gen_stubs.sh) use two tables: shim_table has one function pointer for each
+ * driver function, and shim_names has the functions' names, one after another in the same order. */
 extern _Atomic(void *) shim_table[];
 extern const char shim_names[];
 void *shim_resolve(unsigned index);

@@ -82,10 +82,9 @@ static bool none_preempted(void)
 }
 
 /* Asks heddled to leave all quotas as they are ("pin") until the last fenced call has returned.
- * `steady` is a function that checks a condition. Returns true if the condition holds and heddled
- * has pinned the launches, so that no running launch needs another launch of the shim to continue.
- * Also returns true if the condition holds and heddled is gone. Otherwise returns false, and the
- * caller tries again. */
+ * `steady` checks that no running launch needs a further launch of the shim to continue. Returns
+ * true if `steady` returns true after heddled has confirmed the pin, or after heddled is gone.
+ * Otherwise returns false, and the caller tries again. */
 static bool all_pinned(bool (*steady)(void))
 {
 	struct wire_page *p = shim->page;
@@ -126,9 +125,9 @@ void fence_begin(enum fence_kind kind)
 			break;
 		if (!began)
 			began = shim_now_ns();
-		/* A call that loads code need not wait until running launches complete. If it did,
-		 * it might wait forever, because a running launch may wait for something that the
-		 * loaded code does. */
+		/* Before a call that loads code, the wait for running launches is limited. Such a
+		 * launch may itself wait for something that the loaded code does, and would then
+		 * never complete. */
 		if (kind == FENCE_LOADS && shim_now_ns() - began > LOAD_WAITS_NS &&
 			all_pinned(none_preempted))
 			break;
@@ -165,11 +164,11 @@ static bool is_through(CUstream stream)
 	return yes;
 }
 
-/* Waits until no managed launch precedes the copy in its stream, or until the preceding launches
- * stop making progress. In the second case the launches may wait for something that the program
- * does only after the copy. (Without heddle, this copy would return at once.) Then heddled preempts
- * nothing until the driver is done with the copy. That time is bounded, because the shim manages no
- * new launch meanwhile. */
+/* Waits until no managed launch precedes the copy in its stream. If the preceding launches stop
+ * making progress, they may wait for something that the program does only after the copy. (Without
+ * heddle, this copy would return at once.) Then this function makes heddled preempt nothing until
+ * the driver is done with the copy, and returns. The time without preemption is bounded, because
+ * the shim manages no new launch meanwhile. */
 static void await_room(CUstream stream)
 {
 	struct stream *s = stream_of(stream);
@@ -240,9 +239,9 @@ void fence_all_end(void)
 
 /* ---- calls that are fenced and otherwise passed on ---- */
 
-/* Calls the driver within a fence. A call that waits (FENCE_WAITS), such as one that frees host
- * memory, can wait for the work of any device, so it is fenced on all of them. A call that loads
- * code is fenced only on its own device. */
+/* Calls the driver within a fence. A call that waits for the GPU (FENCE_WAITS), such as one that
+ * frees host memory, can wait for the work of any device. So the fence is raised on all devices.
+ * For a call that loads code, it is raised only on the device of that call. */
 #define WAIT_AROUND(kind, fn, args)    \
 	CUresult r;                    \
 	if (kind == FENCE_WAITS)       \
@@ -301,8 +300,8 @@ UNLISTED(cuMemUnmap, (CUdeviceptr at, size_t bytes), (CUdeviceptr, size_t), (at,
 UNLISTED(cuMemRelease, (unsigned long long handle), (unsigned long long), (handle))
 UNLISTED(cuDestroyExternalMemory, (void *memory), (void *), (memory))
 
-/* Selects the device of the memory at `at`, because freeing memory of one device need not wait for
- * launches on another device. */
+/* Makes the session of the device that has the memory at `at` the current one. So only launches on
+ * that device are waited for: freeing its memory need not wait for launches on another device. */
 static void route_by_address(CUdeviceptr at)
 {
 	int dev;

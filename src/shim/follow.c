@@ -3,11 +3,12 @@
 
 /* Finds out when unmanaged launches are complete, while heddled or a gate (gate.c) needs to know.
  * The agent thread queries the streams, which costs the device and the program's own threads
- * nothing. In two cases a query is not enough: a gate admits launches by number, and heddled can
- * limit the time of the work in flight. Then the shim records an event after a stream's launches so
- * far. If heddled limits the time, the launching threads record an event whenever the estimated
- * time of their stream's launches since the last event reaches a fraction of the limit. The time
- * between two events gives an estimate for the launches between them. */
+ * nothing. In two cases a query is not enough, and the shim also records events in the streams:
+ * - A gate admits launches by number, so the shim must know how many are complete. It records an
+ *   event after a stream's launches so far.
+ * - heddled can limit the time of the work in flight. Then the launching threads record an event
+ *   whenever the estimated time of their stream's launches since the last event reaches a fraction
+ *   of the limit. The time between two events gives an estimate for the launches between them. */
 #include "shim/follow.h"
 #include "shim/cost.h"
 
@@ -117,9 +118,9 @@ static void no_longer_flying(const struct cost_batch *b)
 		here()->moved_ns = shim_now_ns();
 }
 
-/* Learns the cost of the launches between two events of one stream from the time between the
- * events. If the first of these launches was submitted only after the earlier event had completed,
- * the time since its submission is shorter and counts instead. */
+/* Estimates the cost of the launches between two events of one stream. Their cost is the time
+ * between the events. If the first of these launches was submitted only after the earlier event had
+ * completed, the stream was idle in between, and the time since that submission counts instead. */
 static void learn_costs(const struct followed *f)
 {
 	double us = (double)(shim_now_ns() - f->began_ns) / 1e3;
@@ -172,10 +173,10 @@ static void look_at_stream(void *user, const void *key, void *value)
 {
 	struct stream *s = value;
 	uint32_t *done = user, n = atomic_load(&s->opaque);
-	/* The per-thread default stream of another thread has no handle that this thread could
-	 * query. So this thread records an event in the legacy default stream. The legacy default
-	 * stream waits for all per-thread default streams, so the event completes after these
-	 * launches. */
+	/* The launches are in the per-thread default stream of another thread. This thread has no
+	 * handle with which to query that stream. So it records an event in the legacy default
+	 * stream. The legacy default stream waits for all per-thread default streams, so the event
+	 * completes after the launches. */
 	bool own = s->handle == CU_STREAM_PER_THREAD;
 
 	if (!n)
@@ -356,8 +357,8 @@ void follow_cancel(const struct opaque *o)
 	pthread_mutex_unlock(&here()->lock);
 }
 
-/* Must be called by the thread that launches, because no other thread can record an event on its
- * per-thread default stream. */
+/* Only the launching thread may call this. No other thread can record an event in the launching
+ * thread's per-thread default stream. */
 void follow_now(struct stream *s, const struct opaque *o)
 {
 	pthread_mutex_lock(&here()->lock);

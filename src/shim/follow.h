@@ -21,8 +21,9 @@ void follow_waited(void); /* after a wait of the program: reports at once what h
 /* Registers an unmanaged launch on `s` that the agent thread is to follow, and wakes the agent if
  * necessary. */
 void follow_later(struct stream *s);
-/* Registers an unmanaged launch on `s` that the calling thread itself follows. The thread records
- * an event for the launch now, or later one event for this launch and those after it together. */
+/* Registers an unmanaged launch on `s`, of which the calling thread itself finds out when it is
+ * complete. The thread records an event for the launch now, or later one event for this launch and
+ * those after it together. */
 void follow_now(struct stream *s, const struct opaque *o);
 
 /* Returns true if the kernel or graph `what` can be launched without exceeding the limit of work in

@@ -1,18 +1,19 @@
 /* SPDX-License-Identifier: Apache-2.0
  * Copyright 2026 The heddle authors */
 
-/* Launches behind a gate: unchanged kernels that heddled can hold back until they begin. If tenants
- * run in time slices, a launch whose blocks all fit on the device at once can be stopped only
- * before its first block. The original kernel allows that as well as its preemptible form does. So
- * the shim makes the stream wait until a value in the page, `allowed`, reaches the launch's number
- * among the tenant's unmanaged launches. This one value serves all of these launches, so heddled
- * stops or starts them all with one store. Nothing has to be resumed, and the hardware starts the
- * next launch within 15 us. The form would cost some 7 us for each launch, and it would run longer.
+/* Launches behind a gate: unchanged kernels that heddled can hold back until they begin.
  *
- * Only a program that waits for the device between its launches gets a gate. The stream wait reads
- * host memory. If more launches are queued behind such a wait, the device takes 130 to 160 us
- * longer to switch to another tenant (H200, driver 580). A wait for device memory, as in a managed
- * launch, has no such cost. */
+ * If tenants run in time slices, a launch whose blocks all fit on the device at once can be stopped
+ * only before its first block. For that the original kernel is as good as its preemptible form. So
+ * the shim makes the stream wait until a value in the page, `allowed`, reaches the launch's number
+ * among the tenant's unmanaged launches. `allowed` serves all of these launches, so heddled stops
+ * or starts them all with one store. Nothing has to be resumed, and the hardware starts the next
+ * launch within 15 us. The form would cost some 7 us for each launch, and would run longer.
+ *
+ * Only a program that waits for the device between its launches gets a gate. The reason: the stream
+ * wait reads host memory. If more launches are queued behind such a wait, the device takes 130 to
+ * 160 us longer to switch to another tenant (H200, driver 580). A wait for device memory, as in a
+ * managed launch, has no such cost. */
 #include "host/silence.h"
 #include "shim/follow.h"
 #include "shim/hello.h"
@@ -51,10 +52,10 @@ static bool is_gone(unsigned joins, struct silence *silence)
 		       (uint32_t)(shim_now_ns() / 1000000), page_load(&shim->page->hold));
 }
 
-/* The gate keeper: a thread that opens the gate if heddled is gone. It never calls the driver. The
- * agent could not do this: it may wait for a lock that the driver holds while the driver waits for
- * a launch behind the gate. A daemon that was stuck can continue and close the gate again, so the
- * keeper opens it repeatedly, until the next HELLO. */
+/* The gate keeper: a thread that opens the gate if heddled is gone. The keeper never calls the
+ * driver. So it can run when the agent cannot: the agent may wait for a lock that the driver holds
+ * while the driver waits for a launch behind the gate. A daemon that was only stuck can continue
+ * and close the gate again. So the keeper opens the gate repeatedly, until the next HELLO. */
 static void *keep_gate_open(void *unused)
 {
 	for (;;) {
@@ -106,9 +107,10 @@ static bool is_one_wave(const struct launch *l, struct kernel *k)
 
 	if (!total || !threads || threads > 1024)
 		return false;
-	/* `wave` is the result for the last launch shape, which is in wave_of. Another thread may
-	 * change one of the two between the two loads. This does no harm, because a launch runs
-	 * correctly with either result. */
+	/* wave_of is the launch shape of the last launch, and `wave` is the result for that shape
+	 * (whether all its blocks fit on the device at once). Another thread may change one of them
+	 * between the two loads. This does no harm, because a launch runs correctly with either
+	 * result. */
 	if (atomic_load_explicit(&k->wave_of, memory_order_acquire) != key) {
 		if (loads)
 			fence_begin(FENCE_LOADS);
@@ -155,9 +157,9 @@ static uint32_t n_in_flight(void)
 	return n < 1u << 31 ? n : 0;
 }
 
-/* Waits until fewer than AHEAD_MAX launches are in flight. The wait is bounded, because these
- * launches may need something that this thread does next. Time during which the gate is closed does
- * not count. */
+/* Waits until fewer than AHEAD_MAX launches are in flight. The launches in flight may need
+ * something that this thread does after the wait, so the wait is bounded. Time during which the
+ * gate is closed does not count. */
 static void await_room(void)
 {
 	uint32_t seen = page_load(&shim->page->opaque_completed);

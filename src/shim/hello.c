@@ -2,10 +2,12 @@
  * Copyright 2026 The heddle authors */
 
 /* Makes the program a tenant, when it first launches a kernel or loads code while a context is
- * current. If no daemon runs at that time, a thread looks for one every second, and until it finds
- * one the shim passes every call on to the driver (SHIM_LATER). After any other failure the program
- * runs natively. CUDA does not survive a fork: if the parent had started the shim, the shim in the
- * child passes every call on. */
+ * current.
+ * - If no daemon runs at that time, a thread looks for one every second. Until the thread finds
+ *   one, the shim passes every call on to the driver (SHIM_LATER).
+ * - After any other failure the program runs natively.
+ * - CUDA does not survive a fork. If the parent had started the shim, the shim in the child passes
+ *   every call on. */
 #include "shim/hello.h"
 #include "base/environment.h"
 #include "host/tenant.h"
@@ -330,8 +332,8 @@ int hello_answered(struct own_fd *sock)
 	r = host_await_answer(sock->fd, &m, fds);
 	if (r < 0)
 		return r;
-	/* The new daemon has not adopted our page but sent another one, so it does not know this
-	 * tenant. */
+	/* The page in the daemon's reply is not the page that this tenant brought. So the new
+	 * daemon has not adopted the tenant, and does not know it. */
 	if (!own_is(&shim->page_fd) || wire_page_number(fds[0], &theirs) < 0 ||
 		wire_page_number(shim->page_fd.fd, &ours) < 0 || ours != theirs) {
 		for (unsigned i = 0; i < 3; i++)
@@ -503,8 +505,8 @@ static void __attribute__((destructor)) mark_end(void)
 
 /* ---- the first daemon comes after the program ---- */
 
-/* Returns true if a daemon may still come after this error. That includes a timeout, because the
- * daemon may be stopped or slow. */
+/* Returns true if it makes sense to look for a daemon again after this error of the last attempt.
+ * This includes a timeout, because the daemon may be stopped or slow. */
 static bool may_come(int error)
 {
 	return !shim->page && (error == -ENOENT || error == -ECONNREFUSED || error == -ECONNRESET ||

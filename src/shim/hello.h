@@ -9,10 +9,10 @@
 #include "shim/shim.h"
 
 /* Connects to the first daemon's address, and sends HELLO together with the page. From then on the
- * new daemon writes the page, and shim->alone is false. Never waits. Returns 0 on success: then
- * poll *ret for the reply, and close it in the end. Returns -EBADF if the program has closed the
- * page's descriptor, or another negative errno. After an error shim->alone may be false, because it
- * is cleared before HELLO is sent. */
+ * new daemon writes the page, and shim->alone is false. Never waits.
+ * - Returns 0 on success. Then poll *ret for the reply, and close *ret when it is no longer needed.
+ * - Returns -EBADF if the program has closed the page's descriptor, or another negative errno.
+ *   shim->alone may be false after an error, too, because it is cleared before HELLO is sent. */
 int hello_again(struct own_fd *ret);
 /* Reads the daemon's reply. Call it when the socket is readable or the peer has closed it. Returns:
  * - 0: heddled accepts the tenant; `shim` now owns the socket and everything that came with the

@@ -2,8 +2,9 @@
  * Copyright 2026 The heddle authors */
 
 /* Wraps cuInit for programs that `heddle run` made clients of heddled's MPS server. heddled ends an
- * MPS server that does not respond. Then the driver's cuInit returns an error, which would not
- * happen without heddle. So the shim tries again, first with the next server, then without MPS. */
+ * MPS server that does not respond. In a program that is just starting, cuInit then returns an
+ * error, which would not happen without heddle. So the shim calls cuInit again, first with the next
+ * server, then without MPS. */
 #include "shim/shim.h"
 
 #include <stdio.h>

@@ -1,20 +1,20 @@
 /* SPDX-License-Identifier: Apache-2.0
  * Copyright 2026 The heddle authors */
 
-/* Computes the input sizes of a managed launch (FLEP, section 4.2), from which heddled predicts its
- * duration. The shim does not know the types of the parameters, so it guesses from parameters of 1,
- * 2, 4 and 8 bytes:
+/* Computes the input sizes of a managed launch (FLEP, section 4.2), from which heddled predicts the
+ * launch's duration. The shim does not know the types of the parameters, so it guesses from
+ * parameters of 1, 2, 4 and 8 bytes:
  * - 8 bytes that point into an allocation count as the allocation's size.
  * - 8 bytes with any other number above 2^40 count as 0.
  * - 4 bytes that could be an ordinary floating-point number, or a negative integer, count as 0.
  * - All other numbers count as their values.
  * - Parameters of other sizes are skipped.
  *
- * For each parameter the shim keeps the size of the last pointer's allocation. It asks the driver
- * again in three cases: for another pointer, after a call that may free memory, and after USES
- * uses. The last case covers memory that is freed in stream order, which the shim does not notice.
- * An outdated size only makes a prediction worse. The shim holds no lock while it asks the
- * driver. */
+ * The driver knows the size of an allocation. For each parameter the shim keeps the last pointer
+ * and its allocation's size. It asks the driver again in three cases: for another pointer, after a
+ * call that may free memory, and after USES uses. The last case covers memory that is freed in
+ * stream order, which the shim does not notice. An outdated size only makes a prediction worse. The
+ * shim holds no lock while it asks the driver. */
 #include "shim/managed.h"
 
 #include <stdatomic.h>

@@ -253,8 +253,9 @@ static void known_here(void *handle, void *owner, bool in_library, const char *n
 	pthread_mutex_lock(&kernel_lock);
 	k = map_get(&here()->kernels, handle);
 	m = map_get(&here()->modules, owner);
-	/* The program may have requested the same kernel before. A record with another owner or
-	 * name is stale, because the driver has reused the handle; replace it. */
+	/* The program may have requested a kernel with this handle before. If that record has
+	 * another owner or name, it is out of date, because the driver has reused the handle for
+	 * another kernel. A new record replaces it. */
 	if (!k || k->owner != owner || strcmp(k->name, name)) {
 		k = new_kernel(handle, owner, in_library, name);
 		if (k)
@@ -316,9 +317,10 @@ void kernel_give_up(struct kernel *k, enum wire_reason why)
 	atomic_store(&k->state, KERNEL_PLAIN);
 }
 
-/* Sets an attribute of a form. Launches that are padded with additional shared memory need the
- * raised limit, so a lower limit of the program is not applied here. plan.c checks the program's
- * own limit. */
+/* Sets for a form an attribute that the program has set for the kernel. There is one exception: a
+ * limit of dynamic shared memory that is lower than the form's raised limit is not applied, because
+ * launches that are padded with additional shared memory need the raised limit. plan.c checks the
+ * program's own limit. */
 static CUresult form_attribute(struct form *f, int attr, int value)
 {
 	CUresult r;

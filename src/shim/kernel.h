@@ -2,8 +2,8 @@
  * Copyright 2026 The heddle authors */
 
 /* The shim's records of loaded code: the PTX of modules and libraries, their kernels, and the
- * kernels' preemptible forms. A kernel's record lives as long as the process. Its PTX is freed when
- * the program unloads the module. */
+ * kernels' preemptible forms. A kernel's record lives as long as the process. The PTX of a module
+ * is freed when the program unloads the module. */
 #ifndef HEDDLE_SHIM_KERNEL_H
 #define HEDDLE_SHIM_KERNEL_H
 
@@ -116,9 +116,9 @@ void kernel_also(void *handle, void *known);
 /* Returns the record of the kernel with this handle, and makes one if there is none. Returns NULL
  * if memory is exhausted. */
 struct kernel *kernel_of(void *handle);
-/* Returns the kernel's preemptible form, or NULL if it is still being made. May wait for the form.
- * All launches of a program together wait for at most 20 ms (or HEDDLE_FORM_WAIT_MS), which is
- * enough to load forms from the cache. */
+/* Returns the kernel's preemptible form, or NULL if it has none yet. The first call requests the
+ * form, and may wait until it is made. All launches of a program together wait for at most 20 ms
+ * (or HEDDLE_FORM_WAIT_MS), which is enough to load forms from the cache. */
 struct form *kernel_form(struct kernel *k);
 void kernel_await_none(void); /* waiting launches continue unmanaged */
 /* Makes one of the form-making threads call remember_write for the kernel. Returns false if the
@@ -127,9 +127,9 @@ bool kernel_remember(struct kernel *k);
 /* Records that a launch with `threads` threads ran without the kernel's preemptible form. Kernels
  * with the largest total get their forms first. */
 void kernel_missed(struct kernel *k, uint64_t threads);
-/* Limits how many form-making threads work at once: half of the processors, but at least one thread
- * and at most four. kernel_turn_begin waits until the calling thread can work. A thread that waits
- * for another process calls kernel_turn_end meanwhile. */
+/* Limits how many form-making threads work at once: half as many as there are processors, but at
+ * least one and at most four. kernel_turn_begin waits until the calling thread may work. While a
+ * thread waits for another process, it calls kernel_turn_end, so that another thread can work. */
 void kernel_turn_begin(void);
 void kernel_turn_end(void);
 /* For the thread that makes forms: keeps the handles of `k` valid until kernel_release. Returns
@@ -143,8 +143,8 @@ void kernel_cache_config(void *handle, CUfunc_cache config);
  * managed. Until kernels_thaw, no thread requests a form or uses one. */
 void kernels_freeze(void);
 /* Call this after a driver call that may have ended a context. `ended` is the context that has
- * ended together with its modules, or NULL if none has. is_shims: the forms were in this context,
- * so kernels of libraries get new forms at their next launch. */
+ * ended together with its modules, or NULL if none has. is_shims: the shim had its forms in this
+ * context. Kernels of libraries outlive a context, so they get new forms at their next launch. */
 void kernels_thaw(CUcontext ended, bool is_shims);
 /* Returns how often the shim's context has ended. A form (preemptible kernel) that was made before
  * the latest end no longer exists. Call under kernel_lock. */
@@ -167,18 +167,18 @@ void rewrite_forget(void); /* likewise, of the closer */
 CUfunction rewrite_closer(void);
 
 /* Changes code that names a module variable, so that it reads the variable's original address from
- * an array in the form (globals.c). Loads from a .const variable stay .const, because the passes
- * that run afterwards treat such loads specially. pass_leave_const turns them into global loads at
- * the end. */
+ * an array in the form (globals.c). Loads from a .const variable keep the state space .const at
+ * first, because the passes that run afterwards treat such loads specially. At the end,
+ * pass_leave_const turns them into global loads. */
 int globals_bake(
 	struct ptx_module *m, const struct kernel *k, struct vars *ret, struct diag_list *diags);
 /* Returns true if all variables exist and have the alignment that the form's text assumes. */
 bool globals_fit(const struct kernel *k, const struct vars *v);
 /* Finds the driver's address and the size in bytes of a variable of the kernel's module. */
 bool globals_address(const struct kernel *k, const char *name, CUdeviceptr *ret, size_t *ret_bytes);
-/* globals_find returns the content of the form's array of addresses, or NULL if a variable cannot
- * be found. globals_fill writes it into the array of a loaded form. Call both between placing_begin
- * and placing_end. */
+/* globals_find returns the addresses for the form's array (globals.c), or NULL if a variable cannot
+ * be found. globals_fill writes these addresses into the array of a loaded form. Call both between
+ * placing_begin and placing_end. */
 uint64_t *globals_find(const struct kernel *k, const struct vars *v);
 bool globals_fill(CUmodule form, const uint64_t *at, uint32_t n);
 

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0
  * Copyright 2026 The heddle authors */
 
-/* Launches a kernel: managed if possible, otherwise passed on to the driver and counted. The
- * callers have already determined whether the default stream means the legacy or the per-thread
- * one. */
+/* Launches a kernel: managed if the rules allow it, otherwise unchanged by the driver, and counted.
+ * In these functions, the handle of the default stream already says whether the legacy or the
+ * per-thread default stream is meant. */
 #include "shim/admit.h"
 #include "shim/record.h"
 

@@ -35,11 +35,11 @@ static bool is_unbounded(const struct ctl_host *h)
 	return true;
 }
 
-/* Learns from the duration of a launch: from the whole duration if the launch was never resumed,
- * else from the time after the last resume. The second case serves launches that are preempted
- * every time. The time counts only if no quota limited the launch and nothing preempted it
- * meanwhile. The time after a resume counts only if it is long, because resuming takes time as
- * well. */
+/* Learns from the duration of a launch. If the launch was never resumed, its whole duration counts;
+ * else the time after the last resume, so that something is learned even of launches that are
+ * preempted every time. There are two conditions:
+ * - No quota limited the launch in that time, and nothing preempted it.
+ * - The time after a resume is long, because resuming takes time as well. */
 static void learn_duration(struct managed *m)
 {
 	const struct wire_slot *w = slot_of(m);
@@ -105,8 +105,8 @@ void launches_reap(unsigned at_most)
 	for (at = 0; at < launches()->n_active && at_most; at_most--) {
 		struct managed *m = &launches()->at[launches()->active[at]];
 
-		/* Before `launched` is set, the slot may still describe its previous launch, and
-		 * is_done would return true because of that one. */
+		/* Before `launched` is set, the slot may still describe its previous launch.
+		 * is_done would then return true because that launch has ended. */
 		if (m->launched && !m->resuming && is_done(m)) {
 			learn_duration(m);
 			tell_span(m);
@@ -185,10 +185,10 @@ static bool has_room(size_t bytes)
 }
 
 /* Waits for a free slot. Without heddle, a program with so many queued launches would wait as well,
- * when the driver's queue is full. The shim does not launch unmanaged instead, because heddled
- * could not stop hundreds of such launches or tell them apart. If the outstanding launches make no
- * progress, they may need something that this thread does next. Then this returns false, and the
- * launch goes unmanaged. */
+ * when the driver's queue is full. Launching unmanaged instead is no solution, because heddled
+ * could not stop hundreds of such launches or tell them apart. The wait ends early if the
+ * outstanding launches make no progress: they may need something that this thread does after the
+ * wait. Then this returns false, and the launch becomes unmanaged. */
 bool launches_await_room(size_t bytes)
 {
 	unsigned seen = atomic_load(&launches()->ended);

@@ -2,9 +2,9 @@
  * Copyright 2026 The heddle authors */
 
 /* The outstanding managed launches. For each slot of the page, the shim keeps its own data here.
- * The lock guards the list, and the fields whose comment says so. A launch that is being prepared
- * belongs to the thread that took its slot. A launch that is being resumed belongs to the thread
- * that resumes it. */
+ * The lock guards the list of launches, and those fields whose comment says so. The other fields of
+ * a launch belong to one thread: to the thread that took the slot while the launch is being
+ * prepared, and to the thread that resumes the launch while it is being resumed. */
 #ifndef HEDDLE_SHIM_LAUNCHES_H
 #define HEDDLE_SHIM_LAUNCHES_H
 

@@ -235,9 +235,9 @@ static void ask_for_form(struct kernel *k)
 {
 	pthread_mutex_lock(&kernel_lock);
 	if (atomic_load(&k->state) == KERNEL_NEW) {
-		/* The kernel is in the queue before its state is KERNEL_BUSY. But the threads that
-		 * read the queue need the lock, which this thread holds. So they see
-		 * KERNEL_BUSY. */
+		/* The kernel enters the queue before its state becomes KERNEL_BUSY. This does no
+		 * harm: threads that read the queue need the lock, which this thread holds until
+		 * the state is set. */
 		if (enqueue(k))
 			atomic_store(&k->state, KERNEL_BUSY);
 		else

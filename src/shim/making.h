@@ -12,8 +12,8 @@
  * ignore NULL. */
 void code_get(struct code *c);
 void code_put(struct code *c);
-/* Makes form f available to k's launches, and applies all of the program's settings to it. If f is
- * NULL, there is no form, for the reason `why`. Call under kernel_lock. */
+/* Makes form f available to k's launches, and applies to f all settings that the program made for
+ * the kernel. f NULL: the kernel gets no form, for the reason `why`. Call under kernel_lock. */
 void kernel_publish(struct kernel *k, struct form *f, enum wire_reason why);
 /* Under kernel_lock: k's launches are unmanaged from here on. */
 void kernel_give_up(struct kernel *k, enum wire_reason why);

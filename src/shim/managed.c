@@ -140,9 +140,10 @@ CUresult managed_fire_closer(struct managed *m, CUstream stream)
 
 /* ---- the launch ---- */
 
-/* Returns the launch's priority among the launches of its program, from its attributes or the
- * priority of its stream. If the kernel's blocks wait for other blocks, returns 0 (no priority),
- * because such a launch must not keep the work that it waits for from running. */
+/* Returns the launch's priority among the launches of its program, from the launch's attributes or
+ * else its stream's priority. If the kernel's blocks wait for other blocks, returns 0 (no
+ * priority). Such a launch may wait for other work of the program, so it must not get the SMs that
+ * this work needs. */
 static uint32_t rank_of(const struct launch *l, const struct stream *s, const struct form *f)
 {
 	const CUlaunchConfig *c = l->config;
@@ -174,9 +175,9 @@ static uint32_t told_workers(uint32_t per_sm)
 /* Returns the number of hardware blocks in the launch's first grid: the workers (or the blocks of
  * the guard form) and the relay block. The stream continues only after all of these blocks have
  * run. A block that does not fit waits until a worker exits. By then, blocks of other programs may
- * be first in line and stay on the SM for their whole launch. So a launch that begins under quotas
- * launches only as many workers as the quotas allow. If the quotas change before the launch begins,
- * heddled requests the missing workers. */
+ * be first in line and stay on the SM for their whole launch. So under quotas, the first grid has
+ * only as many workers as the quotas allow. If the quotas grow before the launch begins, heddled
+ * requests the missing workers. */
 static uint64_t first_grid(const struct managed *m, uint32_t per_sm)
 {
 	uint32_t told = told_workers(per_sm);
@@ -266,12 +267,13 @@ static bool goes_first(uint32_t rank)
 	return rank > seen;
 }
 
-/* Tells heddled about a launch in its slot, if heddled watches this tenant. The shim does this
- * before it calls the driver, because heddled needs longer to free SMs than the driver needs to
- * launch. The shim wakes heddled in any case for a launch that has to wait for its quotas: heddled
- * may have stopped watching the tenant meanwhile, and would then not read the page. It also wakes
- * heddled in any case for a launch with a higher priority than another launch of the program
- * had. */
+/* Tells heddled about a launch in its slot. The shim does this before it calls the driver, because
+ * heddled needs longer to free SMs than the driver needs to launch. It wakes heddled in three
+ * cases:
+ * - heddled watches this tenant.
+ * - The launch has to wait for its quotas. heddled may have stopped watching the tenant just now,
+ *   and would then not read the page.
+ * - The launch has a higher priority than another launch of the program had. */
 static void tell_daemon(const struct managed *m, uint32_t rank)
 {
 	bool first = goes_first(rank);
@@ -311,16 +313,17 @@ static void launch_locked(
 	if (r == CUDA_SUCCESS)
 		r = cu.cuStreamWaitValue32(l->stream, s->ctl + offsetof(struct ctl_block, gate),
 			m->args.gen + 1, CU_STREAM_WAIT_VALUE_GEQ);
-	/* The kernel may have failed already. Then the program's next call returns the error, as it
-	 * would without heddle. */
+	/* An error at this point may be that of a kernel that has failed already. The program's
+	 * next call then returns the error, as it would without heddle. So the launch itself counts
+	 * as successful. */
 	if (r != CUDA_SUCCESS && cu.cuStreamQuery && cu.cuStreamQuery(l->stream) == r)
 		r = CUDA_SUCCESS;
 	s->gen++;
 	*ret = r;
 }
 
-/* Takes a slot for a launch on s, and waits for one if necessary. The caller holds the stream's
- * lock, which this releases while it waits. */
+/* Returns a slot for a launch on s, and waits for a free one if necessary. The caller holds the
+ * stream's lock; this function releases the lock while it waits. */
 static struct managed *take_slot(struct stream *s, size_t bytes)
 {
 	struct managed *m = NULL;

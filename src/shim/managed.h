@@ -87,8 +87,8 @@ void resume_return_channels(void); /* stream_give_back for channels that are no 
 void resume_leave_channels(void);
 void resume_forget(void); /* it has ended, and the streams of the rounds with it */
 /* Lets all launches run without a daemon: raises the quotas of preempted launches, and of launches
- * that begin. Call this repeatedly: a launch may have begun with the quotas from before the first
- * call, and the page may show that only later. */
+ * that begin. Call this repeatedly. A launch may have begun with the low quotas from before the
+ * first call, and the page may show that it has begun only later. */
 void managed_take_over(void);
 bool managed_any_stopped(void); /* by any daemon, or by the first quotas */
 void managed_forget(void);      /* the context is broken or gone: nothing will ever complete */
@@ -122,8 +122,9 @@ void gate_end(struct stream *s, CUresult r);
 void gate_after_fork(void);
 
 /* ---- how large a launch's input is (inputs.c) ---- */
-/* Computes the input sizes of a launch. `params` is one buffer in the driver's layout. For a
- * pointer this asks the driver for the allocation's size, unless the last result is recent. */
+/* Computes the input sizes of a launch. `params` is one buffer in the driver's layout. If a
+ * parameter is a pointer, its size is that of the allocation. This asks the driver for that size,
+ * unless the driver's last answer is recent. */
 void inputs_of(struct form *f, const uint8_t *params, float ret[WIRE_INPUTS]);
 void inputs_forget(void); /* memory may have been freed */
 

@@ -2,10 +2,10 @@
  * Copyright 2026 The heddle authors */
 
 /* An open-addressed hash table. When it is half full, a new table replaces it, usually a larger
- * one. Writers hold the lock; readers do not. A writer stores an entry's value before its key, so a
- * reader that sees the key also finds the value. Old tables are never freed, because a reader may
- * still use one. If each new table is larger, all old tables together are about as large as the
- * present one. */
+ * one. Writers hold the lock; readers do not. A writer stores an entry's value before the entry's
+ * key, so a reader that sees the key also finds the value. Old tables are never freed, because a
+ * reader may still use one. This costs little: where each new table is twice as large, all old
+ * tables together are about as large as the present one. */
 #include "shim/map.h"
 
 #include <stdlib.h>

@@ -93,9 +93,9 @@ static void wait_until_allowed(struct opaque *o)
 	} while (is_held() && !o->us);
 }
 
-/* Counts the launch in the page. Wakes heddled if the launch is the first one in flight and heddled
- * follows unmanaged work. This happens before the driver gets the launch, so that heddled frees SMs
- * while the driver prepares the launch. */
+/* Counts the launch in the page before the driver gets it. If the launch is the first one in flight
+ * and heddled follows unmanaged work, it also wakes heddled. heddled can then free SMs while the
+ * driver prepares the launch. */
 static void count_launch(struct opaque *o)
 {
 	struct wire_page *p = shim->page;

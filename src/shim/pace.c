@@ -2,9 +2,12 @@
  * Copyright 2026 The heddle authors */
 
 /* Finds the best claim size (the number of blocks that a worker claims at once). Each launch that
- * runs undisturbed measures one size. The first launch uses one block per claim, which shows the
- * largest size that a worker completes within the target time. The next launch uses that size. Then
- * the neighbours of the best size are measured, until both are slower.
+ * runs undisturbed measures one size:
+ * - The first launch uses one block per claim. Its result shows how many blocks a worker completes
+ *   within the target time.
+ * - The next launch uses that number as its claim size.
+ * - Then the next smaller and next larger sizes are measured, until the best size has slower ones
+ *   on both sides.
  *
  * After that the kernel's second form is measured, starting from the first form's best size. With
  * one block per claim, the cost of claiming would distort the comparison of the two forms. */
@@ -15,21 +18,22 @@
 #include <math.h>
 
 #define TARGET_NS 24000
-/* If a block takes more than this part of the target time, a worker claims one block at a time.
- * Claiming then costs less than 2 % of the block's time, while claims of two blocks would double
- * the time that a preempting tenant waits. */
+/* If a block takes more than this fraction of the target time, a worker claims one block at a time.
+ * The cost of claiming is then less than 2 % of the block's time, while claims of two blocks would
+ * double the time that a preempting tenant waits. */
 #define ALONE 0.5
 /* A claim of several blocks must take at most this part of the target time, because blocks differ
  * in length. STRETCH_NS is the exception. */
 #define MARGIN 0.85
-/* A size can exceed the target by STRETCH_NS if it is faster by WORTH than every size within the
- * margin. For example, the kernel pf takes 7.9 % more time than its original in claims of 13 us,
- * and 4.9 % more in claims of 26 us. */
+/* Exception to MARGIN: the next size after the best one may take up to STRETCH_NS longer than the
+ * target time, if its blocks are cheaper than those of the best size by the fraction WORTH. For
+ * example, the kernel pf takes 7.9 % more time than its original in claims of 13 us, and 4.9 % more
+ * in claims of 26 us. */
 #define STRETCH_NS 2500
 #define WORTH      0.02
-/* The penalty for making a preempting tenant wait. If a claim takes the whole target time, each of
- * its blocks counts as taking longer by this fraction; for a shorter claim the fraction is smaller
- * in proportion. */
+/* The penalty for making a preempting tenant wait. It makes large claims count as slower. If a
+ * claim takes the whole target time, each of its blocks counts as taking longer by this fraction.
+ * For a shorter claim the fraction is smaller in proportion. */
 #define PRICE    0.0108
 #define HOPELESS 1.25 /* a form that is slower by this factor is not tried further */
 #define FORGETS  1.02 /* the best seen counts, forgotten slowly */
@@ -233,8 +237,8 @@ void pace_begin_second(struct pace *second, uint64_t second_workers, const struc
 	second->begins = i;
 }
 
-/* Returns true if, at some claim size measured with both forms, the second form is so much slower
- * that no other size can make up for it. */
+/* Returns true if the second form need not be tried further: at some claim size that was measured
+ * with both forms, it is so much slower that no other size can make up for it. */
 static bool is_hopeless(const struct pace *first, const struct pace *second)
 {
 	for (unsigned i = 0; i < PACE_CHUNKS; i++) {

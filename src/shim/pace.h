@@ -24,7 +24,8 @@ struct pace {
 /* Records that a launch of `total` blocks took took_ns without disturbance, with claims of `chunk`
  * blocks. Launches shorter than min_ns are not managed. */
 void pace_learn(struct pace *p, uint32_t chunk, uint64_t took_ns, uint64_t total, uint64_t min_ns);
-/* The first `ran` blocks of a launch took so long. */
+/* Records that `ran` blocks of a launch took took_ns. Used for a launch that was resumed: the
+ * blocks and the time since the last resume. */
 void pace_learn_spell(struct pace *p, uint32_t chunk, uint64_t took_ns, uint64_t ran);
 /* Returns the number of blocks to claim at once for a launch with `workers` workers. target_ns
  * limits the time of a claim of several blocks, because a preempting tenant waits that long; 0
@@ -39,14 +40,17 @@ void pace_begin_second(struct pace *second, uint64_t second_workers, const struc
  * if it is faster. */
 bool pace_prefers_second(const struct pace *first, uint64_t first_workers,
 	const struct pace *second, uint64_t second_workers, uint64_t target_ns);
-/* Decides whether this launch should try the slower form again, because its only trial may have
- * been disturbed. If so, returns the number of launches so far. The number stays the same until the
- * next measurement, so the caller retries only once for each number. Returns 0 if no retry is
- * due. */
+/* Decides whether this launch should run in the slower of the two forms again, because the
+ * measurement of that form may have been disturbed. Returns the number of launches so far if so,
+ * else 0. Such a retry is due when both forms are measured and that number is 64, 128, 256 and so
+ * on. It stays the same until the next measurement, so the caller retries only once for each
+ * number. */
 uint32_t pace_form_retry(const struct pace *first, const struct pace *second);
-/* Not worth managing, as far as is known. */
+/* Returns true if a launch of `total` blocks is probably shorter than min_ns, and not worth
+ * managing. */
 bool pace_is_short(const struct pace *p, uint64_t total, uint64_t min_ns);
-/* A short one comes: whether it is time to measure it again. */
+/* Call this for a launch that is too short to manage. Returns true if it is time to measure one
+ * again. */
 bool pace_remeasures(struct pace *p);
 
 #endif

@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0
  * Copyright 2026 The heddle authors */
 
-/* Finds the amount of shared memory (padding) that limits a guard grid to a given number of blocks
- * per SM. Only the driver knows the exact occupancy: it adds the static shared memory, the system's
- * reserve for each block, and the program's preferred split of the SM's memory. Occupancy falls as
- * shared memory grows, so a binary search finds the least padding for each number of blocks. The
- * least padding leaves the most shared memory for other programs, and for the L1 cache. */
+/* Finds the amount of additional shared memory (padding) that limits a guard grid to a given number
+ * of blocks per SM. Only the driver knows exactly how many blocks fit: it adds the static shared
+ * memory, the system's reserve for each block, and the program's preferred split of the SM's
+ * memory. The number of blocks falls as shared memory grows. So a binary search finds the least
+ * padding for each number of blocks. The least padding is best, because it leaves the most memory
+ * for other programs and for the L1 cache. */
 #include "shim/pads.h"
 
 #include "shim/kernel.h"

@@ -25,13 +25,13 @@ struct pads {
  * ret->counts is 0. */
 struct form;
 void pads_find(struct form *f, uint32_t threads, uint32_t shared, struct pads *ret);
-/* Returns the number of blocks per SM to use for this quota; 0 means as many as fit. If padding
- * cannot reach the quota exactly, uses the next smaller number, or else the smallest possible one.
- * Sets io->least and io->more: for all quotas from least to least + more, this number is
- * correct. */
+/* Returns the number of blocks per SM to use for this quota; 0 means as many as fit. If no padding
+ * allows exactly the quota, it is the next smaller possible number, or else the smallest possible
+ * one. Also sets io->least and io->more: the result is the same for all quotas from least to least
+ * + more, so within this range a new quota needs no new grid. */
 uint32_t pads_choose(const struct pads *p, uint32_t quota, struct ctl_args *io);
-/* Returns the smallest quota above 0, because a grid has the same padding on all SMs. Returns 0 if
- * all quotas are 0. */
+/* Returns the smallest quota above 0 of all SMs; 0 if all quotas are 0. A grid has the same padding
+ * on all SMs, so the smallest quota decides the padding. */
 uint32_t pads_least(const uint8_t quota[CTL_MAX_SMS], uint32_t n_sms);
 
 #endif

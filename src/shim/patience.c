@@ -2,15 +2,16 @@
  * Copyright 2026 The heddle authors */
 
 /* Limits how long a thread of the program waits for launches in cases where it would not wait
- * without heddle. Preempted launches make progress sooner or later. But a launch may wait for
- * something that only this thread does after its wait, and then no launch makes progress. */
+ * without heddle. In most cases the wait ends by itself, because preempted launches make progress
+ * sooner or later. But a launch may need something that this thread does only after its wait. Then
+ * no launch makes progress, and the wait must end without that. */
 #include "shim/launches.h"
 
 #define LULL_NS 200000000u /* so long nothing moves; */
 /* the timeout if the last wait ended in a timeout and no launch has completed since */
 #define AGAIN_NS 5000000u
-/* The most time that counts between two checks, because the thread may be descheduled between
- * them. */
+/* The greatest time that counts between two checks. More time passes if the thread is descheduled
+ * between them, but that says nothing about the launches. */
 #define GLANCE_NS 1000000u
 
 /* How far those under way have got: arrivals and blocks. */

@@ -1,16 +1,16 @@
 /* SPDX-License-Identifier: Apache-2.0
  * Copyright 2026 The heddle authors */
 
-/* Loads forms on the device at moments when nothing runs. Before NVIDIA's driver loads or unloads
- * code in a context, it waits for all running kernels of the context. No launch proceeds meanwhile
- * (doc/notebook.md, "Calls of the driver that wait for a kernel that runs"). The program does not
- * expect that, and one of its kernels may wait for its next launch.
+/* Loads forms on the device at moments when no kernel runs there. Before NVIDIA's driver loads or
+ * unloads code in a context, it waits for all running kernels of the context. No launch proceeds
+ * meanwhile (doc/notebook.md, "Calls of the driver that wait for a kernel that runs"). The program
+ * does not expect that, and one of its kernels may wait for its next launch.
  *
- * So the shim loads code only while nothing runs, and holds new launches for the milliseconds that
- * loading takes. If something always runs, the shim first holds new launches for a while, so that
- * running work completes. But a kernel that waits for something from its program does not complete.
- * Then the shim releases the launches and tries again later. The pauses between these attempts grow
- * to a minute. */
+ * So the shim loads code only while no kernel runs, and holds new launches for the milliseconds
+ * that loading takes. If some kernel always runs, the shim first holds new launches for a while, so
+ * that running work completes. But a kernel that waits for something from its program does not
+ * complete. Then the shim releases the launches and tries again later. The pauses between these
+ * attempts grow to a minute. */
 #include "shim/placing.h"
 #include "shim/compile.h"
 #include "shim/follow.h"
@@ -81,9 +81,9 @@ void placing_passed(void)
 	atomic_fetch_sub(&here()->n_passing, 1);
 }
 
-/* Holds back all new launches. `closed` holds the unmanaged launches, and the fence holds the
- * managed ones. Each managed launch counts as outstanding before it tests for a fence, so none is
- * missed. */
+/* Holds back all new launches: setting `closed` holds the unmanaged launches, and the fence holds
+ * the managed ones. A managed launch counts as outstanding before it tests for a fence. So a launch
+ * that does not see the fence is among those that the caller waits for. */
 static void close_launches(void)
 {
 	atomic_store(&here()->closed, true);
@@ -138,8 +138,8 @@ HELD_TWICE(cuLaunchHostFunc_v2, (CUstream stream, CUhostFn fn, void *user, unsig
 
 /* ---- who places ---- */
 
-/* Returns true if the device seems idle. Does not wait, so it misses work that cannot be
- * queried. */
+/* Returns true if no stream that the shim can query has work. Does not wait. Work in streams that
+ * cannot be queried goes unnoticed. */
 static bool seems_idle(void)
 {
 	if (atomic_load(&here()->n_passing))
@@ -269,8 +269,8 @@ static bool await_moment(void)
 	return false;
 }
 
-/* Waits until the device is idle. One of the waiting threads looks for an idle moment, and all of
- * them use it. Call under the lock. */
+/* Waits until the device is idle. If several threads wait, one of them looks for an idle moment,
+ * and all use that moment. Call under the lock. */
 static bool have_moment(void)
 {
 	bool ok = true;

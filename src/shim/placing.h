@@ -8,11 +8,11 @@
 
 #include "shim/managed.h"
 
-/* Call these around driver calls that load or unload code, in a thread that makes forms
- * (preemptible kernels) and has called kernel_turn_begin. placing_begin waits until nothing runs,
+/* Call these around driver calls that load or unload code. The calling thread makes forms
+ * (preemptible kernels) and has called kernel_turn_begin. placing_begin waits until no kernel runs,
  * however long that takes, and lets another thread make forms meanwhile. Until placing_end the
- * shim's context is current, and the end of the program waits. Returns false if the program or its
- * context ends; then do not call placing_end. */
+ * shim's context is current, and the end of the program waits. placing_begin returns false if the
+ * program or its context ends; then do not call placing_end. */
 bool placing_begin(struct shim_inside *in);
 void placing_end(struct shim_inside *in);
 

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0
  * Copyright 2026 The heddle authors */
 
-/* Decides whether and how a launch is managed. A form has a record for each launch shape (threads
- * and shared memory of a block, and class of the grid's size). The record contains how many blocks
- * fit on an SM and how long they take. */
+/* Decides whether and how a launch is managed. A form has a record for each launch shape, that is,
+ * for each combination of threads per block, shared memory per block, and size class of the grid.
+ * The record contains how many blocks of this shape fit on an SM and how long they take. */
 #include "shim/plan.h"
 
 #include "shim/remember.h"
@@ -95,10 +95,10 @@ static struct form_shape *shape_of(struct form *f, const struct launch *l)
 }
 
 /* Returns true if the launch must not be managed, because its blocks may wait for each other and
- * without heddle all of them are on the device at once. As a managed launch it might have fewer
- * workers than blocks: the relay block takes the place of one worker, and a quota may end some
- * workers before the others have begun. An unmanaged grid either starts as a whole, or its launch
- * call waits. */
+ * without heddle all of them are on the device at once. A managed launch might have fewer workers
+ * than blocks: the relay block takes the place of one worker, and a quota may end some workers
+ * before the others have begun. An unmanaged launch has no such problem: either its whole grid
+ * starts, or the launch call waits. */
 static bool must_start_whole(const struct form *f, const struct form_shape *s, uint64_t total)
 {
 	return f->info.rising_order && total <= (uint64_t)MAX(s->per_sm, s->as_it_is) * shim->n_sms;
@@ -127,8 +127,9 @@ struct form *plan_form(struct form *f, const struct launch *l, uint64_t total)
 		return f;
 	second = pace_prefers_second(
 		&pace[0], workers[0], &pace[1], workers[1], page_load(&shim->welcome.latency_ns));
-	/* Retry the other form with only one of several queued launches, because none of them gives
-	 * a measurement before it ends. */
+	/* A retry runs the launch in the form that is not preferred. pace_form_retry asks for it
+	 * until a launch ends and is measured. If several launches are queued meanwhile, only the
+	 * first is a retry. */
 	retry = pace_form_retry(&pace[0], &pace[1]);
 	if (retry && atomic_exchange(&f->retried_at, retry) != retry)
 		second = !second;
@@ -145,9 +146,9 @@ struct form *plan_form(struct form *f, const struct launch *l, uint64_t total)
 }
 
 /* Returns true if the launch is queued behind others in its stream, and another tenant may have to
- * wait for them. (No tenant waits if heddled does not watch this one, or if this one has high
- * priority.) A waiting tenant of higher priority waits as long for a queue of short launches as for
- * one long launch. So a queued launch is managed even if it is short. */
+ * wait for all of them. (No tenant waits for this one if heddled does not watch it, or if it has
+ * high priority.) A waiting tenant of higher priority waits as long for a queue of short launches
+ * as for one long launch. So a queued launch is managed even if it is short. */
 static bool is_queued(const struct launch *l)
 {
 	const struct stream *s;
@@ -175,8 +176,8 @@ enum wire_reason plan_launch(struct form *f, const struct launch *l, uint64_t to
 	s = p->shape = shape_of(f, l);
 	p->per_sm = s->per_sm;
 	p->pads = s->pads;
-	/* A launch that is too short is not managed, unless many launches have passed since the
-	 * last measurement. */
+	/* Do not manage a launch that is too short. The exception: if many launches have passed
+	 * since the last measurement, manage this one to measure it again. */
 	if (s->per_sm && !queued &&
 		pace_is_short(&s->pace, total, page_load(&shim->welcome.min_managed_ns)))
 		brief = !pace_remeasures(&s->pace);

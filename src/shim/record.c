@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0
  * Copyright 2026 The heddle authors */
 
-/* Records launches, with the memory before and after them. The shim puts the copies into the
- * launch's own stream. So all earlier work that the kernel may rely on is complete before the first
- * copy, and the kernel is complete before the second. Other streams continue, and a copy may
- * contain their writes.
+/* Records launches, with the contents of memory before and after each. The shim puts the two copies
+ * of the memory into the launch's own stream, around the launch. So all earlier work that the
+ * kernel may rely on is complete before the first copy, and the kernel is complete before the
+ * second. Other streams continue, and a copy may contain what their kernels write.
  *
- * All processes of a program write to one folder, and the size limit is for all files in it. So a
- * process locks the folder while it records. If a launch cannot be recorded, the shim notes the
- * reason and the launch runs. */
+ * All processes of a program write to one folder, and the size limit is for all files in the
+ * folder. So a process locks the folder while it records. If a launch cannot be recorded, the shim
+ * notes the reason and the launch runs. */
 #include "shim/record.h"
 
 #include "base/demangle.h"
@@ -388,9 +388,9 @@ static bool is_near(const struct recording *x, uint64_t v)
 	return false;
 }
 
-/* Searches region i for addresses, and adds a region for each allocation that one of them points
- * into. Also records the offset of the first address. Stops early after ASKED_MOST values that
- * looked like addresses and were none. */
+/* Searches the memory of region i (a recorded allocation) for addresses, and adds a region for each
+ * allocation that such an address points into. Also records the offset of the first address found.
+ * Stops early after ASKED_MOST values that looked like addresses and were none. */
 static bool follow_pointers(struct recording *x, size_t i)
 {
 	const uint8_t *at = x->regions.at[i].before;

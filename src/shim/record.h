@@ -9,8 +9,9 @@
 #include "shim/managed.h"
 
 bool record_on(void);
-/* Launches l unchanged, through as_is. If this is the launch to record, waits until it is complete,
- * and writes it to the folder with the memory before and after it. */
+/* Launches l unchanged, by a call of as_is. If l is the launch of its kernel that is to be
+ * recorded, waits until it is complete, and writes the launch to the folder, with the contents of
+ * memory before and after it. */
 CUresult record_launch(const struct launch *l, CUresult (*as_is)(const struct launch *l));
 /* Notes in the folder that a launch is not recorded, and why. It is for launches that the shim
  * never records: cooperative launches, and graphs (fn is NULL). */

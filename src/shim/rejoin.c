@@ -2,14 +2,14 @@
  * Copyright 2026 The heddle authors */
 
 /* Decides which side writes the shared page (wire/page.h). While a daemon runs, the daemon writes
- * the quotas and settings in it. Without a daemon, the agent thread writes them. From the next
- * HELLO on, a daemon writes them again, whether it has replied or not.
+ * the quotas and settings in it. Without a daemon, the agent thread writes them. Once the agent has
+ * sent HELLO to the next daemon, that daemon writes them, whether it has replied or not.
  *
  * Without a daemon, the agent repairs two kinds of values: those that a daemon left half-written
  * when it died, and those that a stalled daemon writes late. The next daemon then writes all values
  * anew. Between HELLO and its reply the shim holds no launch back (shim->dead). If the new daemon
- * has already preempted a launch by then, the shim still launches workers for it, and these exit at
- * once. */
+ * has already preempted a launch by then, the shim still launches workers for that launch, and
+ * these exit at once. */
 #include "shim/rejoin.h"
 
 #include <errno.h>
@@ -62,8 +62,8 @@ static void store(uint32_t *p, uint32_t v)
 	__atomic_store_n(p, v, __ATOMIC_RELEASE);
 }
 
-/* Resets everything that a daemon may have set for the tenant, because without a daemon nothing
- * restricts the tenant. */
+/* Resets everything in the page by which a daemon may have restricted the tenant (quotas, holds,
+ * bounds), because without a daemon the tenant runs without restrictions. */
 static void release_tenant(void)
 {
 	struct wire_page *p = shim->page;
@@ -134,8 +134,9 @@ static bool is_over(short revents)
 		return true;
 	if (!(revents & POLLIN))
 		return false;
-	/* Since the call to poll, the program may have closed the descriptor, and the number may
-	 * now belong to another file. So peek first, which consumes nothing from that file. */
+	/* Since the call to poll, the program may have closed the socket's descriptor, and the same
+	 * number may now belong to another file of the program. So peek first: this consumes
+	 * nothing from such a file. */
 	n = recv(shim->sock.fd, &byte, 1, MSG_DONTWAIT | MSG_PEEK);
 	if (!shim_has_fd(&shim->sock))
 		return true;

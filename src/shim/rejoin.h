@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0
  * Copyright 2026 The heddle authors */
 
-/* Handles the time when the daemon is gone or does not respond. Everything that the daemon held or
- * preempted continues, and new launches are unmanaged. The agent thread repeatedly asks this daemon
- * or the next one to take the tenant back together with its page (hello.h). Only the agent calls
- * these functions, and none of them waits. */
+/* Handles the time when the daemon is gone or does not respond. Every launch that the daemon held
+ * or preempted continues, and new launches are unmanaged. The agent thread repeatedly asks this
+ * daemon or the next one to take the tenant back together with its page (hello.h). Only the agent
+ * calls these functions, and none of them waits. */
 #ifndef HEDDLE_SHIM_REJOIN_H
 #define HEDDLE_SHIM_REJOIN_H
 

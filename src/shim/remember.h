@@ -3,8 +3,8 @@
 
 /* Saves measured speeds of kernels (known.h) in the cache on disk, and reads them back. Writing
  * waits for the disk, but the thread that notices the end of a launch must not wait. So that thread
- * only notes the kernel. The next launch passes the kernel to a form-making thread, which writes.
- * At the program's end, the shim writes the rest. */
+ * only marks the kernel as changed. The next launch passes the kernel to a form-making thread,
+ * which writes its speeds. At the program's end, the shim writes those that are left. */
 #ifndef HEDDLE_SHIM_REMEMBER_H
 #define HEDDLE_SHIM_REMEMBER_H
 

@@ -4,12 +4,12 @@
 /* Resumes managed launches (FLEP, section 5). If heddled grants SMs to a preempted launch again, or
  * gives a launch some SMs back, the shim launches another grid of workers for it, a "round". If
  * heddled revokes no more SMs, the round completes the launch. Each round runs in a stream of the
- * shim's own. Two rounds never queue in one stream, because a round lasts until its last worker
- * exits.
+ * shim's own. A round lasts until its last worker exits, so a second round is never queued behind
+ * it in the same stream.
  *
- * A few such streams always exist. If a launch gets its SMs in steps, or if many launches were
- * preempted together, the shim needs more streams. While such a round lasts, its stream uses a
- * hardware channel that the program's streams do not need. */
+ * ROUNDS such streams always exist. If a launch gets its SMs in steps, or if many launches were
+ * preempted together, the shim makes further streams. During a round in a further stream, that
+ * stream borrows a hardware channel that the program's streams do not need. */
 #include "shim/launches.h"
 
 #include <errno.h>
@@ -63,17 +63,18 @@ void resume_after_fork(void)
 	pthread_mutex_init(&helpers()->lock, NULL);
 }
 
-/* Returns true if the launch's grid has padding. A grid's padding is right for one quota only. The
- * quota that holds when the launch begins may be another one, or there may be none. Then the blocks
- * exit, even if heddled has sent no quotas for this launch. */
+/* Returns true if the launch's grid has padding, that is, additional shared memory that limits its
+ * blocks on an SM. Padding is right for one quota only. If another quota, or none, holds when the
+ * grid begins, the blocks exit. This can happen even if heddled has sent no quotas for this
+ * launch. */
 static bool is_padded(const struct managed *m)
 {
 	return m->guard && m->padded != m->shared;
 }
 
-/* Returns true if the last grid of workers had not begun when the other workers exited and the
- * launch reported a drain (no workers run). That grid will still run, so the drain needs no other
- * grid. */
+/* Returns true if the last grid of workers had not begun yet when all other workers exited and the
+ * launch reported a drain. That grid will still run. So the shim need not launch another grid in
+ * answer to the drain. */
 static bool is_answered(const struct managed *m)
 {
 	return __atomic_load_n(&slot_of(m)->host.rounds, __ATOMIC_ACQUIRE) < m->rounds;
@@ -185,8 +186,9 @@ static CUstream idle_helper(bool may_borrow)
 	return may_borrow ? borrowed_helper() : NULL;
 }
 
-/* Returns the number of hardware blocks to launch for SMs that the launch gets back; 0 means as
- * many as the device holds. */
+/* Returns the number of workers that heddled requests; 0 means as many as the device holds. heddled
+ * sends another number only if the launch's quotas were equal on all SMs before the change and are
+ * again: the number of missing workers. */
 static uint32_t newcomers_of(const struct managed *m)
 {
 	return __atomic_load_n(&slot_of(m)->newcomers, __ATOMIC_ACQUIRE);
@@ -226,8 +228,9 @@ static uint64_t blocks_for(const struct managed *m, uint64_t left)
 	return left;
 }
 
-/* Counts how many new grids of workers in a row brought no progress, according to the launch's own
- * reports. */
+/* Counts how many grids of workers in a row made no progress, according to the launch's own
+ * reports: their workers claimed no block, and left because of the same control word as the workers
+ * before. */
 static void judge_rounds(struct managed *m)
 {
 	const struct ctl_host *h = &slot_of(m)->host;
@@ -242,10 +245,10 @@ static void judge_rounds(struct managed *m)
 	m->seq = seq;
 }
 
-/* Launches one more grid of workers. If `drained` is set, the launch has no workers. Otherwise some
- * workers still run, and the new grid has at most the blocks that heddled requested: surplus blocks
- * would wait and delay the next owner of the SMs. Returns false if no stream is free for the grid,
- * or if the driver refused it. */
+/* Launches one more grid of workers. If `drained` is set, no worker of the launch runs. Otherwise
+ * some workers still run, and the new grid has at most as many workers as heddled requested:
+ * surplus workers would wait for room and delay the next owner of the SMs. Returns false if no
+ * stream is free for the grid, or if the driver refused it. */
 static bool resume_launch(struct managed *m, bool drained, bool may_borrow)
 {
 	struct wire_slot *w = slot_of(m);
@@ -271,8 +274,9 @@ static bool resume_launch(struct managed *m, bool drained, bool may_borrow)
 		m->args.round = m->rounds + 1;
 		m->args.flags &= ~(uint32_t)CTL_ONCE;
 		m->args.flags |= seq ? CTL_WAIT_WORD | (drained ? CTL_ONCE : 0) : 0;
-		/* If heddled later changes the quotas so that they need another padding, the launch
-		 * drains again, and the next grid gets that padding. */
+		/* Choose the padding for the present quotas. If heddled later changes them so that
+		 * another padding is needed, the launch drains again, and the next grid gets that
+		 * padding. */
 		if (m->guard)
 			managed_pad(m, seq ? pads_least(w->host.quota, shim->n_sms)
 					   : managed_first_quota());
@@ -295,8 +299,9 @@ static bool resume_launch(struct managed *m, bool drained, bool may_borrow)
 	return true;
 }
 
-/* Resumes one launch if it needs that, and returns true if it did. Stores in *ret_next in how many
- * ns to check the launch again. The caller holds the lock, which this releases during a resume. */
+/* Resumes the launch if it needs another grid of workers, and returns true if it launched one.
+ * Stores in *ret_next in how many ns to check this launch again. The caller holds the lock; this
+ * function releases the lock while it launches. */
 static bool look_after(struct managed *m, uint64_t *ret_next)
 {
 	struct wire_slot *w = slot_of(m);
@@ -305,9 +310,9 @@ static bool look_after(struct managed *m, uint64_t *ret_next)
 	bool fired, may_borrow;
 
 	*ret_next = UINT64_MAX;
-	/* Only a launch for which heddled has sent quotas, or a launch with padding, can have
-	 * stopped. There may be hundreds of other launches, and a thread waits for this loop, so
-	 * skip these quickly. */
+	/* Only two kinds of launches can have stopped: those for which heddled has sent quotas, and
+	 * those with padding. There may be hundreds of other launches, and a thread waits for the
+	 * loop over all launches. So return quickly for those others. */
 	if (!m->launched || !is_granted(w) ||
 		!(__atomic_load_n(&w->host.seq, __ATOMIC_ACQUIRE) || is_padded(m)))
 		return false;
@@ -369,8 +374,8 @@ uint64_t managed_resume(void)
 	return atomic_load(&helpers()->n_borrowed) ? MIN(next, LATER_NS) : next;
 }
 
-/* Returns true if the launch has stopped or may stop, because of its own quotas or because of its
- * tenant's quotas when it began. */
+/* Returns true if the launch has stopped or may stop before its end. The reason can be its own
+ * quotas, or, if it has none, the quotas of its tenant at the time when it began. */
 static bool is_stopped(const struct managed *m)
 {
 	const struct ctl_host *h = &slot_of(m)->host;

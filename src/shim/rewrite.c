@@ -83,8 +83,8 @@ static bool from_cache(const uint8_t key[32], struct made *m)
 	return ok;
 }
 
-/* Stages the preemptible form for the cache on disk. It is kept only once it has compiled. If the
- * cache is not usable, both paths in *ret are empty. */
+/* Writes the preemptible form to a temporary file for the cache on disk. The form enters the cache
+ * only once it has compiled. If the cache is not usable, both paths in *ret are empty. */
 static void stage_form(const uint8_t key[32], const struct made *m, struct staged *ret)
 {
 	struct strbuf b = {0};
@@ -332,8 +332,9 @@ static bool place_form(
 static void ask_figures(struct form *f)
 {
 	CUfunction fn = f->on.fn;
-	/* The form has additional static shared memory. Its limit of dynamic shared memory is
-	 * raised below, so that the form can run every launch that the original kernel allows. */
+	/* The form has more static shared memory than the original kernel. The code below raises
+	 * the form's limit of dynamic shared memory, so that the form can run every launch that the
+	 * original kernel allows. */
 	uint32_t most = func_attribute(fn, CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES);
 
 	f->regs = func_attribute(fn, CU_FUNC_ATTRIBUTE_NUM_REGS);
@@ -477,10 +478,12 @@ static void drop_form(struct form *f)
 	free_form(f);
 }
 
-/* Chooses between the form and a second one that is limited to the original kernel's registers. If
- * the form needs more registers than the kernel, fewer of its blocks fit on an SM, unless enough
- * registers are left for a full SM. The limited form is better if it spills no more than the first.
- * If it spills more, either form may be faster: both are kept, and launches measure them. */
+/* Chooses between form f and a second one that is limited to the original kernel's registers. If f
+ * needs more registers than the original kernel, fewer of its blocks fit on an SM, unless registers
+ * suffice for a full SM all the same.
+ * - The limited form is better if it spills no more than f; f is then dropped.
+ * - If it spills more, either form may be faster: both are kept, and the kernel's launches measure
+ *   them. */
 static struct form *choose_bounded(struct kernel *k, const struct code *c, struct form *f)
 {
 	const uint32_t step = 8; /* registers are allocated in units of eight a thread */

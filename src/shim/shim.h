@@ -91,8 +91,9 @@ enum shim_mode {
 struct shim {
 	_Atomic int mode;
 	_Atomic bool dead; /* no daemon decides: all is granted, launches are unmanaged */
-	/* true if no daemon is connected, and no HELLO has been sent to a new one; then the shim
-	 * itself writes the whole page */
+	/* true from the loss of a daemon until HELLO is sent to the next one. During that time the
+	 * shim itself writes the whole page. false before the first connection: there is no page
+	 * yet. */
 	_Atomic bool alone;
 	_Atomic unsigned joins; /* HELLOs so far */
 	struct wire_page *page;
@@ -117,15 +118,16 @@ struct shim {
 	_Atomic unsigned captures;          /* stream captures begun and not ended */
 	_Atomic unsigned load_waits, waits; /* statistics for tests: fences that had to wait */
 };
-/* A program is a tenant on each device on which it launches. It has one session for each device, at
- * the device's number. The last session is for all devices beyond these; their launches are never
- * managed. */
+/* A program is a tenant on each device on which it launches. It has one session (struct shim) for
+ * each device; the device's number is the session's index. The last session stands for all devices
+ * with higher numbers than the others; launches on those devices are never managed. */
 #define SHIM_DEVICES  16
 #define SHIM_SESSIONS (SHIM_DEVICES + 1)
 extern struct shim shims[SHIM_SESSIONS];
-/* The session of the calling thread. In a call of the program, it is the session of the current
- * context's device, or of the device that an argument names. A thread of the shim always keeps the
- * same session. */
+/* The session of the calling thread.
+ * - While the program calls the driver, it is the session of the current context's device, or of
+ *   the device that an argument of the call names.
+ * - A thread that the shim started always keeps the same session. */
 extern __thread struct shim *shim __attribute__((tls_model("initial-exec")));
 extern _Atomic unsigned shim_n_devices; /* that the program sees; 0: not known yet */
 
@@ -150,8 +152,9 @@ static inline void shim_route(void)
 void shim_route_to(CUdevice dev);
 
 /* Makes the program a tenant on the current context's device; afterwards `mode` is not
- * SHIM_UNKNOWN. Does nothing if there is no context. Also does nothing if the program sees several
- * devices and the call is not a launch, because a program may prepare more devices than it uses. */
+ * SHIM_UNKNOWN. Does nothing if there is no current context. If the program sees several devices,
+ * does nothing either unless the call is a launch, because a program may prepare more devices than
+ * it uses. */
 void shim_start(bool is_launch);
 /* Returns true if the shim handles this call, that is, if the program is a tenant on the session's
  * device. */

@@ -4,16 +4,22 @@
 /* Tracks streams, as far as managed launches require it. A stream that waits for a preempted launch
  * occupies a hardware channel until the launch is resumed. So does each stream that waits for an
  * event of such a stream. If more streams have work than there are channels, streams share
- * channels. Then the resuming launch may queue behind a stream that waits for it: a deadlock. So
- * each stream counts from its first use of any kind. Once more streams are in use than there are
- * channels, the shim manages no more launches. It records the number, and the program's next start
- * gets more channels (connections.c).
+ * channels. Then the shim's launch that resumes the preempted one may queue behind a stream that
+ * waits for it: a deadlock.
  *
- * Some channels are reserved. Three are for resumes (ROUNDS in resume.c). One is for the legacy
- * default stream, where copies that are not counted and the shim's events may wait. One is for the
- * driver itself, for example when it loads code. shim->helper needs no channel: it has work only
- * before the first managed launch (ctlpool.c), and while a form is loaded (globals.c). Loading is
- * fenced, so no managed launch waits for a launch of the shim during that time. */
+ * So the shim counts each stream from its first use of any kind. Once more streams are in use than
+ * there are channels, the shim manages no more launches. It records the number of streams, and the
+ * program's next start gets more channels (connections.c).
+ *
+ * Some channels are reserved:
+ * - Three are for resumes (ROUNDS in resume.c).
+ * - One is for the legacy default stream, where copies that are not counted and the shim's events
+ *   may wait.
+ * - One is for the driver itself, for example when it loads code.
+ *
+ * shim->helper needs no channel. It has work only before the first managed launch (ctlpool.c), and
+ * while a form is loaded (globals.c). Loading is fenced, so no managed launch waits for a launch of
+ * the shim during that time. */
 #include "shim/connections.h"
 #include "shim/follow.h"
 #include "shim/placing.h"
@@ -27,8 +33,8 @@ static struct streams {
 	struct map map;
 	_Atomic unsigned n_used; /* channels: of streams in use, of lingering ones, lent */
 	_Atomic unsigned n_lent; /* to rounds (resume.c) */
-	/* Number of destroyed streams whose work may be blocked. They occupy their channels until
-	 * no managed launch is outstanding. */
+	/* Number of streams that the program has destroyed while their work may still wait for a
+	 * preempted launch. Each occupies its channel until no managed launch is outstanding. */
 	_Atomic unsigned n_lingering;
 	pthread_mutex_t lingering_lock; /* of the thread that subtracts them */
 } each[SHIM_SESSIONS] = {
@@ -245,8 +251,9 @@ void stream_use(struct stream *s)
 	resume_return_channels();
 	if (all_fit())
 		return;
-	/* There is now one stream too many. So wait for the managed launches before this stream
-	 * gets any work. The wait is bounded (FENCE_LOADS). */
+	/* This stream is one more than there are channels. It may share a channel with a stream
+	 * that waits for a managed launch. So before this stream gets any work, wait until no
+	 * managed launch is outstanding. The wait is bounded (FENCE_LOADS). */
 	fence_begin(FENCE_LOADS);
 	fence_end();
 }
@@ -409,9 +416,9 @@ SHIM_TWICE(cuStreamWaitEvent, (CUstream stream, CUevent event, unsigned int flag
 	wait_event(shim_stream(stream, false), event, flags),
 	wait_event(shim_stream(stream, true), event, flags))
 
-/* Counts a capture that begins, so that launches query the driver only while there are captures.
- * Waits first while the shim holds launches back to load code, because the shim's queries during
- * that time would invalidate the capture. */
+/* Counts captures, so that launches query the driver about captures only while there are some. If
+ * the shim holds launches back to load code, waits for that first: the shim queries streams
+ * meanwhile, and a query would invalidate the capture. */
 static void capture_begins(CUstream stream)
 {
 	stream_route(stream);

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0
  * Copyright 2026 The heddle authors */
 
-/* Handles calls that wait for the device. When such a wait returns, the program's work is complete,
- * and other tenants may be waiting for the SMs. So the shim tells heddled at once, before the agent
- * thread checks again. */
+/* Handles calls that wait for the device. When such a call returns, the program's work is complete,
+ * and other tenants may be waiting for the SMs. So the shim tells heddled at once that the work is
+ * complete, and does not leave this to the agent thread, which checks only now and then. */
 #include "shim/follow.h"
 
 #include <stdatomic.h>

@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0
  * Copyright 2026 The heddle authors */
 
-/* Each row of a picture has COLUMNS columns, which represent equal time. The height of a column is
- * the mean number of SMs during its time, so the size of a picture does not depend on the number of
- * launches. Adjacent columns of the same height are drawn as one rectangle. */
+/* Draws a simulation as a picture with one row for each tenant, which shows the tenant's number of
+ * SMs over time. A row has COLUMNS columns of equal time. The height of a column is the mean number
+ * of SMs during its time, so the size of a picture does not depend on the number of launches.
+ * Adjacent columns of the same height are drawn as one rectangle. */
 #include "sim/picture.h"
 
 #include <math.h>

@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0
  * Copyright 2026 The heddle authors */
 
-/* Computes the report of a simulated trace. Each tenant is also simulated alone. Both runs create
- * the tenant's launches in the same order, and the field `again` of a launch points to its next
- * repetition. So this can compare the two runs launch by launch. */
+/* Computes the report of a simulated trace. A tenant is simulated twice: with the other tenants,
+ * and alone. Both simulations create the tenant's launches in the same order, so the report can
+ * compare them launch by launch. (A launch that is repeated has a field `again`, which points to
+ * the next repetition.) */
 #include "sim/report.h"
 
 #include <errno.h>

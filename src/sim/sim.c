@@ -236,8 +236,8 @@ static void launch_workers(struct sim *s, const struct sim_event *e)
 		return;
 	if (e->l->answering && e->value) {
 		e->l->answering = false;
-		/* The engine has revoked the grant meanwhile. Launch no workers now, and count the
-		 * last drain as not answered, so that the next grant launches them. */
+		/* The engine has revoked the grant after it was sent. Launch no workers now. Count
+		 * the last drain as not answered, so that the next grant launches workers. */
 		if (!e->l->granted) {
 			e->l->answered = e->l->drains - 1;
 			return;
@@ -270,8 +270,8 @@ static void answer_grant(struct sim *s, struct sim_launch *l)
 	sim_at(s, s->now + s->relaunch_ns, e);
 }
 
-/* New quotas reach the workers, which read them before they claim their next ticket. Quotas that
- * arrive after newer ones are ignored. */
+/* New quotas reach the launch's workers. A worker reads its quota before it claims its next ticket.
+ * Quotas that arrive after newer quotas are ignored. */
 static void quotas_arrive(struct sim *s, const struct sim_event *e)
 {
 	(void)s;
@@ -442,10 +442,10 @@ static void give_number(struct sim_tenant *t, uint32_t sm)
 		t->number[sm] = ++t->n_numbers;
 }
 
-/* Gives numbers to SMs when a worker starts on SM `sm`. If the tenant had no workers on the device,
- * its old numbers are dropped first. Then all SMs get new numbers, or with numbering=own only those
- * that have space for one of the tenant's workers. Any other SM gets its number when a worker
- * starts there. */
+/* Gives the tenant's numbers to SMs when one of its workers starts on SM `sm`. If the tenant had no
+ * workers on the device, its old numbers are dropped first, and SMs get new numbers: all SMs, or
+ * with numbering=own only those that have room for one of the tenant's workers. An SM without a
+ * number gets one when a worker of the tenant starts there. */
 static void number_sms(struct sim *s, struct sim_launch *l, uint32_t sm)
 {
 	struct sim_tenant *t = l->tenant;
@@ -492,8 +492,9 @@ static void worker_exit(struct sim *s, struct sim_launch *l, uint32_t sm)
 		finish_launch(s, l);
 		return;
 	}
-	/* If the quotas are 0, each worker of a new grid exits as the last one and drains the
-	 * launch. Write only one line for all of them. */
+	/* If all quotas are 0 and workers start one after another, each of them is the last worker
+	 * when it exits, and so drains the launch. Write only one line of the trace for all these
+	 * drains. */
 	if (l->drains++ == 0 || l->finished != l->said)
 		trace_line(s, "%s %s drained at %llu of %llu", l->tenant->name, l->name,
 			(unsigned long long)l->finished, (unsigned long long)l->total);
@@ -503,8 +504,9 @@ static void worker_exit(struct sim *s, struct sim_launch *l, uint32_t sm)
 	answer_grant(s, l);
 }
 
-/* Returns the time of a block. If the blocks on an SM together need more than 100 percent of it,
- * all of them run slower by the same factor. The time of a block is fixed when it begins. */
+/* Returns how long a block that begins now on SM `sm` takes. If the blocks on an SM together need
+ * more than 100 percent of the SM, all of them are slower by the same factor. The duration of a
+ * block is not changed after the block has begun. */
 static uint64_t block_time(const struct sim *s, const struct sim_launch *l, uint32_t sm)
 {
 	uint64_t percent = 0;
@@ -598,8 +600,8 @@ static struct sim_round *next_round(struct sim *s)
 	return best;
 }
 
-/* The dispatcher: places all workers of the first grid of the highest priority, and only then those
- * of the next grid. */
+/* The dispatcher. Grids are ordered by priority, then by arrival. It places all workers of the
+ * first grid, and only then those of the next. */
 static void place_workers(struct sim *s)
 {
 	struct sim_round *r;

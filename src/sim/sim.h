@@ -38,8 +38,8 @@ struct sim_launch {
 	/* done_ns: end of the last block, or when its program left. */
 	uint64_t submit_ns, done_ns, ticket, finished, said;
 	uint32_t present, drains, answered, preemptions;
-	/* number of the last quota update that was sent to the launch, and of the last one that has
-	 * reached its workers; 0: none */
+	/* word: number of the last quota update that was sent to the launch. applied: number of the
+	 * last one that has reached the launch's workers. 0: none. */
 	uint64_t word, applied;
 	/* waited_ns: total time since submission without a worker on the device. wait_since_ns:
 	 * start of the period without workers that is not yet in that total. */

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0
  * Copyright 2026 The heddle authors */
 
-/* Reads traces. Each kind of line has a function, which looks up the words that it knows. A word
- * that was not looked up is an error, so that a misspelled word does not silently get its
- * default. */
+/* Reads traces. There is a function for each kind of line, which looks up the words of the line
+ * that it knows. If a word of the line was not looked up, that is an error. So a misspelled word
+ * does not silently get its default. */
 #include "sim/trace.h"
 
 #include <errno.h>

@@ -49,8 +49,9 @@ void sim_real_name(char *name);
 /* Reads one line. It must not be a line that sim_read skips. Returns 0, -EINVAL with an error in
  * diags, or -ENOMEM. */
 int sim_read_line(struct sim_reader *r, const char *line, size_t len);
-/* Finds the end of the first device's part of a trace. A line "device" after lines "at" or "run"
- * begins another device. Returns the size of the first part, and its number of lines. */
+/* Finds where the part of the first device ends in a trace of several devices. A line "device"
+ * after lines "at" or "run" begins another device. Returns the size of the first part in bytes, and
+ * its number of lines. */
 size_t sim_section(const char *text, size_t len, uint32_t *ret_lines);
 /* Reads lines up to the end or to a line "---". Skips "expect" lines, which are for tests. Counts
  * lines starting from r->line. Returns 0, -EINVAL with an error in diags, or -ENOMEM. */

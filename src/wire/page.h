@@ -112,8 +112,8 @@ struct wire_slot {
 	 * 0 if not known. */
 	float input[WIRE_INPUTS];
 	/* daemon */
-	/* hardware blocks of the next grid of workers, stored before `grow`; 0: as many as fit on
-	 * the device */
+	/* number of hardware blocks in the next grid of workers that the tenant launches; stored
+	 * before `grow`. 0: as many as fit on the device */
 	uint32_t newcomers;
 	/* tenant */
 	/* total hardware blocks in all grids of the launch so far; 0: the shim does not count

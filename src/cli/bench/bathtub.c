@@ -1,10 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0
  * Copyright 2026 The heddle authors */
 
-/* Draws KernelMerge's figure 6 as small plots side by side, one for each pair of kernels. The x
- * axis is the first kernel's share of the workers. The y axis is the pair's time relative to
- * running the two kernels one after the other, which is the line at 1. The dashed line shows the
- * time with work stealing; the fastest point is filled. */
+/* Draws KernelMerge's figure 6 as small plots side by side, one for each pair of kernels.
+ * - The x axis is the first kernel's share of the workers.
+ * - The y axis is the pair's time, divided by the time of the two kernels one after the other. A
+ *   line marks the value 1.
+ * - The dashed line is the time with work stealing.
+ * - The fastest point is filled. */
 #include "cli/bench/bench_merge.h"
 
 #include <math.h>

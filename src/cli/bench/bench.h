@@ -31,8 +31,9 @@ void bench_progress(const char *arrangement, const char *low, const char *high);
 /* Returns a run of two programs: low with its large input, and high with its small input. Either
  * name may be NULL, and then that program does not run. */
 struct stage_run bench_run(const struct bench *b, const char *low, const char *high);
-/* Runs a pair of programs. If the pair fails, this function reports and counts the failure, and the
- * caller continues with the next pair. CLI_FAILED means that the whole benchmark must stop. */
+/* Runs a pair of programs. If the pair fails, this function reports and counts the failure and
+ * returns CLI_OK, so the caller continues with the next pair. Returns CLI_FAILED if a signal has
+ * interrupted the benchmark. */
 int bench_try(
 	struct bench *b, struct stage *s, const struct stage_run *run, struct stage_result *ret);
 

@@ -6,7 +6,8 @@
  * - pairs of equal priority (figures 10 and 11)
  * - triplets (figure 12)
  *
- * One pass over the arrangements measures all of them. */
+ * An arrangement is a way to share the device, such as MPS or heddle. In each arrangement, the
+ * pairs and triplets of all figures are measured before the next arrangement starts. */
 #include "cli/bench/cases.h"
 
 #define LOWS      4 /* pairs: the first four run the large input */

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0
  * Copyright 2026 The heddle authors */
 
-/* Co-runs of a long program and short programs that launch after it, all at the same priority. The
- * tables show how much turnaround improves if the program with the shortest remaining time runs
- * first (FLEP, section 6.3.1, figures 10 and 11, and section 6.3.2, figure 12), and how much the
- * longest program loses. Triplets also run in a baseline without preemption, which only launches
- * the shorter of the two short programs first. */
+/* Co-runs of a long program with one or two short programs that launch after it, all at the same
+ * priority. The tables show two effects of running the program with the shortest remaining time
+ * first (FLEP, section 6.3.1, figures 10 and 11, and section 6.3.2, figure 12): how much turnaround
+ * improves, and how much the longest program loses. A second baseline for triplets has no
+ * preemption: of the two short programs, it only launches the shorter one first. */
 #include "cli/bench/cases.h"
 
 #include <math.h>

@@ -12,9 +12,9 @@
 #define MERGE_PAIRS   (MERGE_KERNELS * (MERGE_KERNELS + 1) / 2) /* with themselves */
 #define MERGE_CURVE   64
 
-/* A benchmark of KernelMerge (section 2.3). The large size takes about a millisecond and ten waves
- * of blocks on an H200, and its data exceeds the L2 cache. The small size takes milliseconds on the
- * virtual GPU. */
+/* A benchmark of KernelMerge (section 2.3). At the large size, the kernel runs for about a
+ * millisecond and ten waves of blocks on an H200, and its data exceeds the L2 cache. At the small
+ * size, the kernel runs for milliseconds on the virtual GPU. */
 struct merge_row {
 	const char *name;
 	const char *file, *kernel; /* file: below a folder of kernels */

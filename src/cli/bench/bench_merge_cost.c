@@ -2,17 +2,17 @@
  * Copyright 2026 The heddle authors */
 
 /* Measures what heddle's scheduler costs when it runs a single kernel (KernelMerge, section 2.4,
- * figure 5), compared with the plain kernel. The cost is split into parts that add up:
- * - ids: each block computes its block index. This form launches as many blocks as the plain
- *   kernel; it is the "vertically" fused form with only one kernel in it.
+ * figure 5), compared with the plain kernel. The total cost is the sum of four parts:
+ * - ids: each block computes its block index. The measured form launches as many blocks as the
+ *   plain kernel; it is the "vertically" fused form with only one kernel in it.
  * - occupancy: the plain kernel runs with unused dynamic shared memory, which limits its blocks on
- *   an SM to the number of workers there. (The unused memory also shrinks the L1 cache.)
+ *   an SM to the number of workers on an SM. (The unused memory also shrinks the L1 cache.)
  * - queue: the remaining cost of the form whose workers serve only this kernel.
  * - choosing: the additional cost if each worker chooses the kernel of its next claim, as it would
  *   with several kernels.
  *
- * For comparison with choosing, all workers also choose together through a shared control word, as
- * published in figure 3a (CTL_STEAL_SHARED). */
+ * For comparison with the last part, one more form lets all workers choose together through a
+ * shared control word, as published in figure 3a (CTL_STEAL_SHARED). */
 #include "cli/bench/bench_merge.h"
 
 #include "cli/progress.h"

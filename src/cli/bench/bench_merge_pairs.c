@@ -2,8 +2,8 @@
  * Copyright 2026 The heddle authors */
 
 /* Measures pairs of kernels with every method (KernelMerge, figures 4, 6 and 7), and then compares
- * the chosen method with unmodified launches. With a time limit, each pair gets an equal share of
- * the remaining time. */
+ * each pair's chosen method with launches of the unmodified kernels. With a time limit, each pair
+ * that is left gets an equal share of the remaining time. */
 #include "cli/bench/bench_merge.h"
 
 #include "cli/progress.h"
@@ -440,8 +440,9 @@ int merge_pairs(struct merge_bench *b)
 
 /* ---- what was kept ---- */
 
-/* Measures three methods alternately: one after the other, in streams, and the stored one. The
- * first round is not counted. */
+/* Measures three methods of running the pair: one kernel after the other, both in streams, and the
+ * method that heddle tune has stored. Each round runs the three in turn, and the first round is not
+ * counted. */
 static int run_three(struct merge_bench *b, struct ways *t, struct merge_pair *p)
 {
 	enum dev_how hows[] = {DEV_SEQUENTIAL, DEV_STREAMS, 0};

@@ -19,9 +19,9 @@ static double high_alone(const struct cases *cs, const struct bench_case *c)
 	return cases_alone_of(cs, c, 1);
 }
 
-/* Returns the best possible speedup of the high-priority program, which it has if it never waits.
- * Without heddle it waits for the rest of the low-priority program and then runs; at best it only
- * runs. */
+/* Returns the best possible speedup of the high-priority program: the speedup if it never waits.
+ * Without heddle the program waits for the rest of the low-priority program's run, and then runs.
+ * In the best case there is no wait, only its own run. */
 static double ideal_speedup(const struct cases *cs, const struct bench_case *c)
 {
 	double low = low_alone(cs, c), high = high_alone(cs, c);

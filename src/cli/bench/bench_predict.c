@@ -59,8 +59,9 @@ static double scale_of(const struct predict *p, unsigned i, bool held_out)
 	return LEAST + step * (i + (held_out ? 0.5 : 0));
 }
 
-/* Returns which size to learn from at step i. The sizes are shuffled so that the largest does not
- * run last, when the device is warmest. They stay in order if their number is a multiple of 3. */
+/* Returns which of the learnt sizes to run at step i. The order is shuffled so that the largest
+ * size does not run last, when the device is warmest. If the number of sizes is a multiple of 3,
+ * the sizes stay in ascending order. */
 static unsigned shuffled_index(const struct predict *p, unsigned i)
 {
 	return p->learn % 3 ? i * 3 % p->learn : i;

@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0
  * Copyright 2026 The heddle authors */
 
-/* heddle bench share measures pairs of programs in several arrangements. The two programs of a pair
- * arrive one after the other or at the same time ("Adaptive simultaneous multi-tenancy", section
- * 4). This header declares the data that the benchmark's parts share. Times are medians of rounds,
- * in ns. Each part prints its table and writes its keys into the JSON object that is open. */
+/* heddle bench share measures pairs of programs in several arrangements, such as one after the
+ * other, under MPS, or under a policy of heddle. The two programs of a pair launch one after the
+ * other or at the same time ("Adaptive simultaneous multi-tenancy", section 4). This header
+ * declares the data that the benchmark's parts share. Times are medians of rounds, in ns. Each part
+ * prints its table and writes its keys into the JSON object that is open. */
 #ifndef HEDDLE_BENCH_SHARE_H
 #define HEDDLE_BENCH_SHARE_H
 
@@ -30,9 +31,11 @@ enum share_arrangement {
 	SHARE_GREEDY,
 	SHARE_PROFILED, /* greedy that knows the profiles of heddle profile */
 	SHARE_PREDICT,  /* greedy that asks the pair model first */
-	/* Policy split gives each SM its own quotas (sections 3.8 and 6). WHOLE_n: the pair's first
-	 * program has n percent of the SMs, each as a whole. MIXED_75: the first program has three
-	 * quarters of the blocks on even SMs and one quarter on odd SMs. */
+	/* Policy split gives each SM its own quotas (sections 3.8 and 6).
+	 * - WHOLE_n: the pair's first program has n percent of the SMs for itself; the second
+	 *   program has the other SMs.
+	 * - MIXED_75: the first program has three quarters of the blocks on even SMs and one
+	 *   quarter on odd SMs. */
 	SHARE_WHOLE_25,
 	SHARE_WHOLE_50,
 	SHARE_WHOLE_75,
@@ -52,8 +55,8 @@ struct share_pair {
 /* A pair's figures in one arrangement, combined over its three launch orders. */
 struct share_figures {
 	struct figures f; /* geometric means */
-	/* greatest spread of the pair's makespans, relative to their median; -1 if there is only
-	 * one round */
+	/* the spread of the pair's makespans over the rounds, relative to their median: the
+	 * greatest of the launch orders; -1 if there is only one round */
 	double spread;
 	unsigned preemptions, shrinks, checked;
 };
@@ -98,9 +101,12 @@ struct share_limits {
 int share_read_limits(struct share *s, struct share_limits *ret);
 /* Returns "low" or "high"; NULL: not known. */
 const char *share_class_name(enum share_class class);
-/* Prints each program's share of an SM's resources (figure 2), its utilisation (figure 3) and the
- * cost of the form that its workers execute (figures 8a and 8b). If there is a store, it also
- * prints the time for a block by the number of blocks on each SM (figure 9). */
+/* Prints for each program:
+ * - its share of an SM's resources (figure 2)
+ * - its utilisation (figure 3)
+ * - the cost of the form that its workers execute (figures 8a and 8b)
+ * - if a store of measured curves was given: an SM's time for one block, at each number of blocks
+ *   on the SM (figure 9) */
 int share_show_programs(struct share *s);
 
 /* ---- bench_share_registers.c ---- */
@@ -124,8 +130,9 @@ bool share_figures_of(const struct share *s, const struct share_pair *p, enum sh
 	struct share_figures *ret);
 
 /* ---- bench_share_oracle.c ---- */
-/* Measures each pair with fixed numbers of blocks on each SM, and prints which part of the best
- * division's gain policy greedy reaches. Call it after share_read_registers. */
+/* Measures each pair with fixed numbers of blocks on each SM, and finds the best of these
+ * divisions. Prints which fraction of that division's gain policy greedy reaches. Call it after
+ * share_read_registers. */
 int share_oracle(struct share *s);
 
 /* Returns why the figures are too noisy to count as a result, or NULL if they are not. buf holds

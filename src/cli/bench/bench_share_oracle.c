@@ -3,10 +3,12 @@
 
 /* heddle bench share --oracle finds the best fixed division of an SM between two programs, and
  * prints which part of its gain policy greedy reaches. Each pair runs with a few combinations of
- * block counts that fill an SM. These runs use heddled with policy fixed, the same three launch
- * orders as all other arrangements, and checked results. The oracle picks the division with the
- * best geometric mean over the launch orders. If no division is better than running the programs
- * one after the other, it picks that, with a gain of 0. */
+ * block counts that fill an SM. These measurements use heddled with policy fixed. The launch orders
+ * are the same three as in all other arrangements, and results are checked.
+ *
+ * The best division is the one with the best geometric mean over the launch orders. If no division
+ * is better than running the programs one after the other, that is the pair's best method, with a
+ * gain of 0. */
 #include "cli/bench/bench_share.h"
 #include "cli/progress.h"
 
@@ -92,8 +94,8 @@ static void find_splits(const struct share *s, const struct share_limits *l, str
 	for (unsigned a = 1; a <= most; a++) {
 		unsigned b = blocks_beside(l, k, a);
 
-		/* The previous division has fewer blocks of the first kernel and equally many of
-		 * the second, so the new division replaces it. */
+		/* The division added last has fewer blocks of the first kernel and equally many of
+		 * the second. So the new division is better, and replaces it. */
 		if (n && counts[1][n - 1] == b)
 			n--;
 		if (!b)

@@ -202,8 +202,8 @@ static double makespan_spread(const struct crew_result *res)
 	return res->rounds > 1 ? (most - least) / res->makespan_ns : -1;
 }
 
-/* Computes the figures of running one program after the other. If both arrive at once, the first
- * one runs first. */
+/* Computes the figures of running one program after the other. If both programs launch at once,
+ * program 0 is assumed to run before program 1. */
 static void figure_sequential(
 	const struct bench_case *c, const double alone[2], struct order_figures *ret)
 {

@@ -1,9 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0
  * Copyright 2026 The heddle authors */
 
-/* Describes each program of heddle bench share alone: issue slot utilisation ("Adaptive
- * simultaneous multi-tenancy", figure 3), use of an SM's resources (figure 2), cost of the form
- * that its workers execute (figure 8), and time by the number of blocks on each SM (figure 9). */
+/* Describes each program of heddle bench share when it runs alone. Figures are those of "Adaptive
+ * simultaneous multi-tenancy":
+ * - issue slot utilisation (figure 3)
+ * - use of an SM's resources (figure 2)
+ * - cost of the form that its workers execute (figure 8)
+ * - time by the number of blocks on each SM (figure 9) */
 #include "cli/bench/bench_share.h"
 
 #include <math.h>

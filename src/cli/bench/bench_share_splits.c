@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0
  * Copyright 2026 The heddle authors */
 
-/* heddle bench share --by-sm compares the best split of each pair, with different quotas by SM,
- * with the uniform quotas of policy greedy. "Adaptive simultaneous multi-tenancy" leaves such
- * splits as future work (sections 3.8 and 6). The best of several measured splits is partly lucky,
- * so the table also marks noisy figures. */
+/* heddle bench share --by-sm compares two divisions of the device for each pair: the best measured
+ * split, whose quotas differ by SM, and the uniform quotas of policy greedy. "Adaptive simultaneous
+ * multi-tenancy" leaves splits that differ by SM as future work (sections 3.8 and 6). A split can
+ * be the best of several partly by luck, so the table also marks noisy figures. */
 #include "cli/bench/bench_share.h"
 
 #include <math.h>

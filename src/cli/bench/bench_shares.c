@@ -2,10 +2,12 @@
  * Copyright 2026 The heddle authors */
 
 /* Measures weighted fairness (FLEP, section 6.3.3, figures 13 and 14). Pairs and triplets of
- * programs launch the same kernels endlessly. They run by weights under policy ffs and, for
- * comparison, time-sliced by the device itself. A program's share and the lost throughput are
- * computed from the rounds that the program itself counts, compared with the same program alone in
- * the same arrangement. heddled's own figures are printed beside them. */
+ * programs launch the same kernels endlessly. They run under policy ffs, which shares the GPU by
+ * weights, and for comparison time-sliced by the device itself.
+ *
+ * Each program counts its own rounds. Its share and the lost throughput are computed from these
+ * rounds, compared with those of the same program alone in the same arrangement. The shares that
+ * heddled measures are printed beside the computed ones. */
 #include <errno.h>
 #include <math.h>
 #include <stdio.h>
@@ -57,8 +59,8 @@ struct share_bench {
 	struct share_set set[MAX_SETS];
 	/* only the first n_run sets run if the time budget does not suffice for all */
 	unsigned n, n_run;
-	/* start times of this part and of the current set, and the duration of the longest set so
-	 * far */
+	/* start time of this part of the benchmark, start time of the current set of programs, and
+	 * the duration of the longest set so far */
 	double began_s, set_began_s, longest_s;
 	double alone_per_s[ARRANGEMENTS][PROGRAMS][2]; /* by large; 0: not yet; below 0: failed */
 };
@@ -104,9 +106,9 @@ static const char *size_of(const struct bench *b, bool large)
 	return large && b->device != DEV_CPU ? "large" : "small";
 }
 
-/* Returns whether a program's time alone is measured once and kept. On the virtual GPU it is not:
- * speed depends on other load of the machine, so the programs run alone again just before each
- * set. */
+/* Returns true if a program's time alone is measured only once. On the virtual GPU, speed depends
+ * on other load of the machine. So there each program runs alone again just before each set of
+ * programs in which it takes part. */
 static bool alone_is_kept(const struct bench *b)
 {
 	return b->device != DEV_CPU;
@@ -148,8 +150,9 @@ static uint64_t window_of(const struct bench *b)
 	return b->device == DEV_CPU ? 2000000000 : 300000000;
 }
 
-/* Runs all programs of s together, or only program `only` if it is not negative. A failure of the
- * programs is reported and counted. CLI_FAILED means that the whole benchmark must stop. */
+/* Runs all programs of the set s together, or only program `only` if that is not negative. If
+ * programs fail, this is reported and counted, and the result is CLI_OK. Returns CLI_FAILED if a
+ * signal has interrupted the benchmark. */
 static int run_members(struct share_bench *sb, unsigned arrangement, const struct share_set *s,
 	int only, struct crowd_result *ret)
 {
@@ -218,9 +221,10 @@ static bool sum_up(struct share_bench *sb, unsigned arrangement, struct share_se
 	return shares_sum_up(&in, &s->of[arrangement]) == 0;
 }
 
-/* Called before the last run of set i, which takes about run_s. Ends the list after set i if the
- * time budget has no time for another set. The check comes before that run so that the progress
- * display already shows the final number of steps during the run. */
+/* Call this before the last run of set i; run_s is the estimated duration of that run. If the time
+ * budget then has no time for another set, set i becomes the last of the list. The check comes
+ * before that run so that the progress display already shows the final number of steps during the
+ * run. */
 static void keep_budget(struct share_bench *sb, unsigned i, double run_s)
 {
 	double end_s = clock_ms() / 1e3 + run_s, budget = (double)sb->b->budget_s;

@@ -3,13 +3,14 @@
 
 /* Measures spatial preemption (FLEP, section 6.4).
  *
- * Figure 15: every program with its large input runs beside every other program with its trivial
- * input at high priority. heddle preempts the first on all SMs or on some of them. The table shows
- * the loss compared with both programs without heddle: relative to the time until both are done,
- * and in microseconds for each preemption, with a confidence interval.
+ * Figure 15: every program with its large input runs beside every other program, which has its
+ * trivial input and high priority. heddle preempts the large program on all SMs or on some of them.
+ * The table shows the loss compared with both programs without heddle. It gives the loss relative
+ * to the time until both are done, and in microseconds for each preemption, with a confidence
+ * interval.
  *
  * Figure 16: the gain of the high-priority program and the loss of the low-priority program if
- * heddle frees more SMs than needed. */
+ * heddle frees more SMs than the high-priority program needs. */
 #include "cli/bench/bench.h"
 #include "cli/bench/figures.h"
 #include "cli/bench/lost.h"
@@ -45,9 +46,9 @@ unsigned bench_spatial_steps(const struct bench *b)
 	return LOST_FORMS * (b->quick ? QUICK_LOWS : MAX_PAIRS);
 }
 
-/* Lists all pairs, or with --quick one pair for each of a few low-priority programs. Every
- * low-priority program of the list appears early, because the time budget may end the measurement
- * anywhere in the list. */
+/* Lists all pairs, or with --quick one pair for each of a few low-priority programs. The time
+ * budget may end the measurement anywhere in the list. So the list begins with pairs of different
+ * low-priority programs, until each has appeared once. */
 static int list_pairs(struct spatial *sp, struct bench *b)
 {
 	size_t max = (size_t)b->rounds * MAX_PASSES;
@@ -101,8 +102,9 @@ static int run_pair(struct spatial *sp, struct stage *stage, struct lost_pair *p
 	return r;
 }
 
-/* Runs all listed pairs in one form. If stop_at is not 0, the list ends after the pair that is
- * running at that time. The caller sets stop_at only for the first form of the first pass. */
+/* Runs all listed pairs in one form of measurement, such as without heddle, or preempted on all
+ * SMs. If stop_at is not 0, the list is shortened to end with the pair that is running at that
+ * time. The caller sets stop_at only for the first form of the first pass. */
 static int run_form(
 	struct spatial *sp, const struct stage_spec *spec, unsigned form, double stop_at)
 {
@@ -126,9 +128,9 @@ static int run_form(
  * reverse direction of the previous one, so that drift does not favour one form. */
 static int measure_pairs(struct spatial *sp)
 {
-	/* MPS is on because without it the device time-slices the tenants, and every preemption
-	 * would be temporal. min_managed_us is 1 because the trivial kernels are otherwise too
-	 * short for heddle to manage. */
+	/* MPS is on because without MPS the device runs the tenants in time slices, and heddle can
+	 * preempt only on all SMs. min_managed_us is 1 because the kernels with trivial input are
+	 * otherwise too short for heddle to manage. */
 	bool mps = sp->b->device != DEV_CPU;
 	struct stage_spec spec[LOST_FORMS] = {{.name = "original"},
 		{.name = "kept",

@@ -68,8 +68,8 @@ struct tasks_rate {
 int tasks_empty(struct tasks_bench *b, unsigned n, struct tasks_rate *ret);
 /* The stages of a task between the host's spawn and its end as the host sees it. */
 enum tasks_leg {
-	/* from when the scheduler warp starts on the task until each of its warps has its command
-	 * word */
+	/* from the start of the scheduler warp's work on the task until each warp of the task has
+	 * been given its command word */
 	TASKS_PLACED,
 	TASKS_BEGUN, /* until a warp has found its word */
 	TASKS_ENDED,
@@ -77,9 +77,9 @@ enum tasks_leg {
 	TASKS_REST,   /* the host's part, and the transfers over the bus */
 	TASKS_LEGS
 };
-/* Measures n tasks one after another. ret_us receives the sorted times in us, each from before the
- * spawn until the host sees the task's end. If b->stamps is set, ret_legs receives n values for
- * each enum tasks_leg in turn. */
+/* Measures n tasks one after another. ret_us receives n sorted times in us, each from before the
+ * spawn until the host sees that the task has ended. If b->stamps is set, ret_legs receives n
+ * values of the first enum tasks_leg, then n of the second, and so on. */
 int tasks_latency(struct tasks_bench *b, unsigned n, double *ret_us, double *ret_legs);
 
 #endif

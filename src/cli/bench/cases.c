@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0
  * Copyright 2026 The heddle authors */
 
-/* Measures one arrangement after another. On a GPU, the programs of an arrangement all start at
- * once; on the virtual GPU, each starts when its case runs. Each process then keeps running for all
- * cases of the arrangement. */
+/* Measures the cases (sets of programs that run together) in one arrangement after another. On a
+ * GPU, all programs of an arrangement start when the arrangement does; on the virtual GPU, each
+ * program starts when its first case runs. Each process then keeps running for all cases of the
+ * arrangement. */
 #include "cli/bench/cases.h"
 
 #include <stdio.h>

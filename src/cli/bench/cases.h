@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0
  * Copyright 2026 The heddle authors */
 
-/* Cases of heddle bench preempt and heddle bench share. A case is a set of programs that each
- * launch one kernel at a fixed delay. It runs for several rounds in each arrangement, with program
- * processes that serve all cases (crew.h). */
+/* Cases of heddle bench preempt and heddle bench share. A case is a set of programs, each of which
+ * launches one kernel at a fixed delay. The case runs for several rounds in each arrangement (way
+ * to share the device). One set of processes serves all cases of an arrangement (crew.h). */
 #ifndef HEDDLE_BENCH_CASES_H
 #define HEDDLE_BENCH_CASES_H
 
@@ -56,8 +56,8 @@ struct cases {
 	struct stage_spec spec[CASES_ARRANGEMENTS]; /* name NULL: not on this device */
 };
 
-/* Returns false if this device does not support the arrangement, or if cases of this kind do not
- * run in it. The baseline is MPS; on the virtual GPU it is the programs without heddle. */
+/* Returns true if cases of this kind run in arrangement k, and this device supports the
+ * arrangement. */
 bool cases_run_in(const struct cases *cs, enum case_kind kind, unsigned k);
 /* Lists nothing yet. CLI_OK or CLI_FAILED. */
 /* table stays the caller's. */
@@ -66,12 +66,13 @@ int cases_begin(struct bench *b, const struct cases_table *table, unsigned max, 
 struct bench_case *cases_add(struct cases *cs, enum case_kind kind, unsigned n);
 /* Runs of programs to come. */
 unsigned cases_steps(const struct cases *cs);
-/* Measures all cases, one arrangement after another, beginning with the programs alone. A case that
- * fails is reported and counted, and its crew_result has n = 0. If b->resume names a file, results
- * that it has are not measured again, and each new result is appended at once. After b->until_ms no
- * case begins, except the first case of an arrangement that has started, so that each call makes
- * progress. cs->left counts the cases that were not measured. CLI_FAILED means that the whole
- * benchmark must stop. */
+/* Measures all cases, one arrangement after another, beginning with the programs alone. Returns
+ * CLI_FAILED if the whole benchmark must stop.
+ * - A case that fails is reported and counted, and its crew_result has n = 0.
+ * - If b->resume names a file, cases with a result in this file are not measured again, and each
+ *   new result is appended at once.
+ * - After b->until_ms no case begins, except the first case of an arrangement that has started, so
+ *   that each call makes progress. cs->left counts the cases that were not measured. */
 int cases_measure(struct cases *cs);
 /* Returns the turnaround of the case's program i alone, in ns; 0 if unknown. */
 double cases_alone_of(const struct cases *cs, const struct bench_case *c, unsigned i);

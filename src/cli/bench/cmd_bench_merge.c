@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0
  * Copyright 2026 The heddle authors */
 
-/* heddle bench merge: KernelMerge's figures 4 to 7 on this device. It measures all pairs of seven
- * kernels, including each kernel paired with itself, with every method. It then measures the
- * scheduler's cost for a single kernel, and measures the chosen methods again. */
+/* heddle bench merge: KernelMerge's figures 4 to 7 on this device. It measures what the scheduler
+ * costs for a single kernel. Then it measures all pairs of seven kernels, including each kernel
+ * paired with itself, with every method. With --part tuned, it measures instead the method that was
+ * stored for each pair. */
 #include "cli/bench/bench_merge.h"
 #include "cli/corun/kernelspec.h"
 #include "cli/progress.h"

@@ -8,7 +8,8 @@
  * - weighted fairness (section 6.3.3, figures 13 and 14; bench_shares.c)
  * - predictions of durations (section 6.2, figure 7; bench_predict.c)
  *
- * All arrangements run in one call, and every result is compared with the host's. */
+ * One call of the command measures with and without heddle, and compares every kernel's result with
+ * the one computed on the host. */
 #include "cli/bench/bench.h"
 #include "cli/bench/figures.h"
 #include "cli/progress.h"

@@ -61,9 +61,10 @@ static int read_options(struct share *s)
 	return r;
 }
 
-/* Checks that this heddled has the pair model. A heddled without the model ignores the key under
- * policy greedy, and its results would look like greedy's. A heddled with the model refuses an
- * unknown value, so this function passes one. */
+/* Checks that this heddled has the pair model, which the key `predict` turns on. Under policy
+ * greedy, a heddled without the model ignores the key, so its results would wrongly count as those
+ * of the model. A heddled with the model refuses an unknown value of the key, so this function
+ * passes such a value. */
 static int check_predict(struct share *s)
 {
 	struct child child = {.fd = -1};

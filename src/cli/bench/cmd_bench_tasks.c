@@ -2,8 +2,8 @@
  * Copyright 2026 The heddle authors */
 
 /* heddle bench tasks measures how many tasks a pool executes in a second and how long a single task
- * takes. It also compares programs of narrow tasks with the same work as kernel launches in
- * streams, which is a first part of Pagoda's figure 5. */
+ * takes. For programs of narrow tasks (tasks of a few warps), it also compares the pool with one
+ * kernel launch for each task, in streams. This is a first part of Pagoda's figure 5. */
 #include "cli/bench/bench_tasks.h"
 #include "cli/progress.h"
 #include "rt/pool.h"

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0
  * Copyright 2026 The heddle authors */
 
-/* Computes the loss by preemption. The time of a pair is the median of its rounds, because the host
- * sometimes delays a round. Confidence intervals come from resampling the rounds of each pair
- * (percentile bootstrap); the set of pairs stays fixed. */
+/* Computes the loss by preemption. The time of a pair is the median of its rounds, because a delay
+ * on the host can make single rounds longer. Confidence intervals come from resampling the rounds
+ * of each pair (percentile bootstrap); the set of pairs stays fixed. */
 #include "cli/bench/lost.h"
 
 #include "base/measure.h"

@@ -2,10 +2,11 @@
  * Copyright 2026 The heddle authors */
 
 /* The loss by preemption (FLEP, sections 6.1 and 6.4), computed from measured rounds of pairs of
- * programs. The time of a round ends when both programs are done. A pair is measured without
- * heddle, with heddle but never preempted, preempted on all SMs, and preempted on some SMs. As in
- * the paper, the overhead is relative to the pair without heddle. The loss for each preemption is
- * relative to the same forms never preempted. The functions do no I/O. */
+ * programs. The time of a round ends when both programs are done. The functions do no I/O.
+ * - A pair is measured in four forms: without heddle, with heddle but never preempted, preempted on
+ *   all SMs, and preempted on some SMs.
+ * - The overhead is relative to the pair without heddle, as in the paper.
+ * - The loss for each preemption is relative to the pair with heddle but never preempted. */
 #ifndef HEDDLE_LOST_H
 #define HEDDLE_LOST_H
 
@@ -24,9 +25,11 @@ struct lost_pair {
 };
 
 struct lost {
-	/* Means over the pairs that had both temporal and spatial preemptions: overhead relative to
-	 * the original's time, loss of each preemption in us, and the bounds of the 95 % confidence
-	 * interval of us. */
+	/* Means over those pairs that were preempted both on all SMs (temporal) and on some SMs
+	 * (spatial).
+	 * - overhead: relative to the pair's time without heddle
+	 * - us: loss of each preemption in us
+	 * - us_low, us_high: bounds of the 95 % confidence interval of us */
 	double overhead[LOST_FORMS], us[LOST_FORMS], us_low[LOST_FORMS], us_high[LOST_FORMS];
 	double reduction, reduction_low, reduction_high; /* 1 - spatial / temporal, of us */
 	double overhead_reduction;                       /* of overhead */

@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0
  * Copyright 2026 The heddle authors */
 
-/* The kernels of heddle bench merge and the sizes at which pairs are measured. If one pass over the
- * data is too short, the last dimension of the grid (for va the second), which these kernels
- * ignore, repeats the work. Each repetition writes or adds the same values, so the results do not
- * depend on the number of repetitions. */
+/* The kernels of heddle bench merge and the sizes at which pairs are measured. Some kernels are too
+ * short if they go through their data once. Their grid then has one more dimension, which repeats
+ * the work: the second one for va, the last one for the others. These kernels ignore the index in
+ * that dimension. Each repetition writes or adds the same values, so the results do not depend on
+ * the number of repetitions. */
 #include "cli/bench/bench_merge.h"
 
 #define F64M "f32[67108864]"

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  * Copyright 2026 The heddle authors */
 
-/* Computes the tasks of narrow.h on the host. Each sum has the same order as in the kernel, with a
- * fused multiply-add wherever the kernel uses one. */
+/* Computes the tasks of narrow.h on the host. To match the kernel bit for bit, each sum adds its
+ * terms in the kernel's order, with a fused multiply-add wherever the kernel uses one. */
 #include "cli/bench/narrow.h"
 #include "base/base.h"
 

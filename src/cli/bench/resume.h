@@ -8,10 +8,13 @@
 
 #include "cli/bench/cases.h"
 
-/* Reads results from the file b->resume into cs (NULL: there is no file). A missing file counts as
- * empty. Results for cases that cs does not contain are skipped. A line of another device, or of
- * other rounds or programs, is an error, and so is a line that is no result. An incomplete last
- * line that begins like a result is removed from the file. Returns CLI_OK or CLI_FAILED. */
+/* Reads results from the file b->resume into cs. (If b->resume is NULL, does nothing.) Returns
+ * CLI_OK or CLI_FAILED.
+ * - A missing file counts as empty.
+ * - Results for cases that cs does not contain are skipped.
+ * - It is an error if a line was written for another device, other rounds or other programs, or is
+ *   no result.
+ * - An incomplete last line that begins like a result is removed from the file. */
 int resume_get(struct bench *b, struct cases *cs);
 /* Appends one result to the file. If the file cannot be written, this function reports the error
  * once, and no further results are saved. */

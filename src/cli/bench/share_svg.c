@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0
  * Copyright 2026 The heddle authors */
 
-/* Draws figures 10 and 11 of "Adaptive simultaneous multi-tenancy" as one picture. Each pair has a
- * bar for each arrangement, and the bar's height is the pair's STP. The line at 1 is the STP of
- * running one program after the other. Pairs that include a program of low utilisation come
- * first. */
+/* Draws figures 10 and 11 of "Adaptive simultaneous multi-tenancy" as one picture. For each pair it
+ * has one bar for each arrangement, such as MPS or policy greedy. The bar's height is the pair's
+ * STP. The line at 1 is the STP of running one program after the other. Pairs that include a
+ * program of low utilisation come first. */
 #include "cli/bench/bench_share.h"
 
 #include <math.h>

@@ -32,8 +32,9 @@ struct shares {
 	double deviation;
 };
 
-/* Returns the number of rounds finished at at_ns, plus the elapsed fraction of the current round.
- * Before the end of the first round and after the end of the last, only whole rounds count. */
+/* Returns the number of rounds that the program had finished at time at_ns, plus the elapsed
+ * fraction of its current round. During the first round, and after the end of the last, there is no
+ * such fraction: only finished rounds count. */
 double shares_rounds(const uint64_t *done_ns, unsigned n, uint64_t at_ns);
 /* Returns the median, over windows of window_ns starting at from_ns, of the rounds per second.
  * Returns 0 if there are no rounds or memory runs out. */

@@ -2,9 +2,9 @@
  * Copyright 2026 The heddle authors */
 
 /* Runs kernels together on one device. The command assumes that no other program uses the device
- * meanwhile. Every run starts with the same buffer contents. The variables of a module are
- * different: they have their initial values only in the first run, unless they are buffers of a
- * recorded launch. */
+ * meanwhile. Every run starts with the same contents of the kernels' buffers. The variables of a
+ * module start with their initial values only in the first run. The exception is a recorded launch,
+ * whose module variables are among its buffers. */
 #include "cli/corun/corun.h"
 
 #include <errno.h>
@@ -26,8 +26,9 @@ struct corun {
 
 /* ---- what cannot be ---- */
 
-/* Reports the fault f through x's command line. If why is not NULL and the fault means that these
- * kernels cannot run with this method, the function writes the reason to why instead. */
+/* Reports the fault f as an error of the command, or returns f's reason in *why. The reason is
+ * returned, and not reported, if why is not NULL and the fault means that these kernels cannot run
+ * with this method. */
 static int fail_or_explain(struct corun *x, const struct host_fault *f, struct strbuf *why)
 {
 	struct strbuf text = {0}, hint = {0};

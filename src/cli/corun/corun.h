@@ -52,8 +52,7 @@ struct corun_result {
 int corun_run(struct cli *c, struct arena *arena, const struct spec *specs, unsigned n,
 	struct corun_options *o, struct corun_result *ret);
 
-/* ---- corun_run in steps, to run several methods on the same device, each with the same data
- * ---- */
+/* ---- corun_run in steps, to measure several methods on the same device with the same data ---- */
 
 /* A device, opened for the lifetime of the process. */
 struct corun_device {
@@ -99,9 +98,9 @@ int corun_open_specs(struct cli *c, struct arena *arena, const struct spec *spec
 void corun_limit(struct corun *x, unsigned compile_s); /* else ASSEMBLER_LIMIT_S */
 void corun_close(struct corun *x);
 /* Prepares a method of running the kernels; needed once for each method and its options. m has the
- * shares for DEV_GREEN, the options for DEV_WEAVE, and the kernels that DEV_MERGE launches
- * separately. If the method is impossible for these kernels, the reason goes to why; with why NULL
- * it is reported as an error. */
+ * method's options: the shares for DEV_GREEN, the options for DEV_WEAVE, and for DEV_MERGE the
+ * kernels that are launched separately. If the method is impossible for these kernels, the function
+ * writes the reason to why; if why is NULL, it reports the reason as an error. */
 int corun_prepare(
 	struct corun *x, enum dev_how how, const struct dev_merging *m, struct strbuf *why);
 /* Computes the launch parameters of a method (DEV_MERGE and fused methods). */

@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0
  * Copyright 2026 The heddle authors */
 
-/* Prepares one kernel on a device (corun.h). The result of the kernel alone stays in device memory.
- * Later runs compare buffers of more than 64 KiB with it there, and copy such a buffer to the host
- * only if it differs. Smaller buffers are copied to the host and compared there. */
+/* Prepares one kernel on a device (corun.h), and runs it once alone. The buffer contents after that
+ * run are the expected result, and stay in device memory. After later runs, buffers of more than 64
+ * KiB are compared with the expected result on the device, and copied to the host only if they
+ * differ. Smaller buffers are copied to the host and compared on the host. */
 #include "cli/corun/corun.h"
 
 #include <stdlib.h>

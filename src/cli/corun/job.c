@@ -59,8 +59,8 @@ static int rewrite_kernel(struct job *j)
 
 static int prepare_module(struct job *j)
 {
-	/* The kernel is read before it is rewritten, so its own parameters are checked before the
-	 * rewriting adds heddle's. */
+	/* job_kernel_read checks the kernel's parameters. So call it before the rewriting adds
+	 * heddle's own parameters to them. */
 	int r = job_kernel_read(j->c, j->spec, sizeof(struct ctl_args) + 16, &j->k);
 
 	if (r == CLI_OK && j->o->preempt)

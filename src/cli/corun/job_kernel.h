@@ -2,8 +2,8 @@
  * Copyright 2026 The heddle authors */
 
 /* A kernel specification prepared on a device: a parsed module, a parameter buffer, and buffers in
- * device memory. job.c and corun.c launch it. A function that can fail returns CLI_OK, or
- * CLI_FAILED after it reports the failure through c, in terms of the specification. */
+ * device memory. job.c and corun.c launch the kernel. A function that can fail returns CLI_OK, or
+ * CLI_FAILED after it reports the failure through c, with the words of the specification. */
 #ifndef HEDDLE_JOB_KERNEL_H
 #define HEDDLE_JOB_KERNEL_H
 
@@ -39,13 +39,14 @@ int job_ptx_read(struct cli *c, struct arena *a, const struct spec *spec, struct
 int job_kernel_read(struct cli *c, const struct spec *spec, size_t room, struct job_kernel *ret);
 void job_kernel_finish(struct job_kernel *k);
 
-/* Loads k's PTX, or PTX that was rewritten from it (NUL-terminated), so that it can be launched as
- * specified. Buffers that are module variables refer to the newly loaded module from then on. */
+/* Loads k's PTX, or PTX that was rewritten from it (NUL-terminated), so that the kernel can be
+ * launched as its specification says. Some buffers are variables of the kernel's module. From then
+ * on they are those of the newly loaded module. */
 int job_kernel_load(struct job_kernel *k, const struct host_device *d, const char *ptx,
 	CUmodule *ret_module, CUfunction *ret_fn);
-/* Fills the buffers with their initial contents, writes their addresses to the parameters, and
- * waits until both are done. A later call fills the same memory again, from a copy on the device or
- * with zeros, so each run starts with the same data. */
+/* Fills the buffers with their initial contents and writes their addresses to the parameters.
+ * Returns when the device has finished this. A later call fills the same memory again, from a copy
+ * on the device or with zeros, so each run starts with the same data. */
 int job_kernel_fill(struct job_kernel *k, const struct cu_api *cu);
 /* Writes to files those buffers for which the specification names a file. */
 int job_kernel_write(struct job_kernel *k, const struct cu_api *cu);

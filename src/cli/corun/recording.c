@@ -239,8 +239,10 @@ int recording_read(const struct cli *c, const char *word, const char *kernel, st
 
 static const uint8_t zeros[8]; /* of one element, the widest */
 
-/* Returns whether element e of the kernel's result equals the recorded element. An address also
- * counts as equal if it points to the corresponding place in this process's buffers. */
+/* Returns true if element e of the kernel's result equals the recorded element. If the element is
+ * an address, the buffers of this process are at other addresses than the recorded ones. So an
+ * address also counts as equal if it points to the corresponding place of the corresponding
+ * buffer. */
 static bool is_same(const struct job_kernel *k, const struct spec_arg *arg, const uint8_t *have,
 	const uint8_t *want, uint64_t e)
 {

@@ -2,8 +2,8 @@
  * Copyright 2026 The heddle authors */
 
 /* Lists, measures and chooses methods of running kernels together. With work stealing, each worker
- * claims blocks of all kernels alternately. Its fastest variant shows how many blocks each claim
- * should take, and all partitions then use that number. */
+ * claims blocks of all kernels alternately. This is measured for several numbers of blocks for each
+ * claim. The fastest number is then used for all methods that divide the workers. */
 #include "cli/corun/ways.h"
 
 #include "cli/progress.h"
@@ -70,9 +70,10 @@ static int add_way(struct ways *t, enum dev_how how, const struct dev_merging *m
 	return r;
 }
 
-/* Adds partitions that split `of` units, such as workers or SMs. The first kernel's part grows in
- * equal steps, and the other kernels share the rest equally. Adds each partition twice: without and
- * with help, where workers whose kernel has no blocks left claim blocks of the others. */
+/* Adds methods that divide `of` units, such as workers or SMs, among the kernels. From one method
+ * to the next, the first kernel's part grows by the same step; the other kernels share the rest
+ * equally. Adds each method twice: without and with help, where workers whose kernel has no blocks
+ * left claim blocks of the other kernels. */
 static int add_shares(struct ways *t, enum ctl_order order, uint32_t of, uint32_t chunk)
 {
 	uint32_t steps = of > 1 ? MIN(of - 1, t->points) : 0;
@@ -110,9 +111,9 @@ static int add_greens(struct ways *t)
 	return r;
 }
 
-/* Adds work stealing with unequal claims, if the largest grid has at least twice as many blocks as
- * the smallest. The blocks of a claim are proportional to each kernel's grid, so that all kernels
- * end at about the same time. */
+/* Adds work stealing where a claim takes a different number of blocks from each kernel, in
+ * proportion to the kernel's grid. All kernels then end at about the same time. Adds nothing unless
+ * the largest grid has at least twice as many blocks as the smallest. */
 static int add_even(struct ways *t)
 {
 	static const uint32_t least[] = {1, 4};
@@ -152,8 +153,9 @@ static int HD_PRINTF(2, 3) refuse_last(struct ways *t, const char *fmt, ...)
 	return w->why ? CLI_OK : cli_error(t->c, NULL, "out of memory");
 }
 
-/* Adds a method that weaves two kernels. If its code equals that of `seen`, the first woven method,
- * it is marked as impossible. seen may be NULL. */
+/* Adds a method that weaves two kernels (interleaves their instructions). If the woven code equals
+ * that of `seen`, the first woven method, the new method is marked as impossible. seen may be
+ * NULL. */
 static int add_woven(struct ways *t, const struct dev_merging *m, const struct corun_woven *seen,
 	struct corun_woven *ret)
 {
@@ -185,9 +187,9 @@ static uint32_t fit_by_registers(const struct ways *t, const struct corun_woven 
 	       (uint32_t)(w->warps * round_up((uint64_t)bound * 32, 256));
 }
 
-/* Adds woven methods with a bound on registers (GoPTX, section III-D). A bound that is not below
- * the unbounded form's register count changes nothing. A lower bound pays off only if more blocks
- * then fit on an SM. */
+/* Adds woven methods whose registers per thread are bounded (GoPTX, section III-D). Bounds that
+ * cannot help are left out: a bound that is not below the register count of the unbounded form
+ * changes nothing, and a lower bound pays off only if more blocks then fit on an SM. */
 static int add_bounds(struct ways *t, struct dev_merging m, const struct corun_woven *free)
 {
 	static const uint32_t bounds[] = {128, 80, 64, 48, 40, 32};
@@ -263,8 +265,9 @@ static bool is_stealing(const struct way *w)
 	return w->merging.order == CTL_STEAL && !w->merging.chunks[0] && !w->merging.own;
 }
 
-/* Adds methods that launch one kernel separately. They pay off for a kernel of which an SM can hold
- * at least 10 % more blocks alone than the merged launch has workers on an SM. */
+/* Adds methods that launch one kernel separately and merge the others. Only kernels that can gain
+ * from this are tried: those of which an SM holds, without the others, at least 10 % more blocks
+ * than the merged launch has workers on an SM. */
 static int add_own(struct ways *t, const struct way *steal)
 {
 	static const struct {

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0
  * Copyright 2026 The heddle authors */
 
-/* Measures every method of running some kernels together, and sweeps the partition of workers
- * (KernelMerge, section 3). A round measures all methods before the next round begins, so that
- * clock changes of the device affect all of them. After each run, the buffers are compared with the
- * results of the kernels alone. */
+/* Measures every method of running some kernels together (in streams, merged, and so on), and tries
+ * several ways to divide the workers among the kernels (KernelMerge, section 3). A round measures
+ * all methods before the next round begins, so that clock changes of the device affect all methods.
+ * After each run, the buffers are compared with the results of the kernels alone. */
 #ifndef HEDDLE_WAYS_H
 #define HEDDLE_WAYS_H
 
@@ -51,9 +51,9 @@ int ways_measure(struct ways *w);
 /* Measures only the n given methods (fewer than 64), and keeps them in the given order. */
 int ways_measure_these(
 	struct ways *w, const enum dev_how *hows, const struct dev_merging *merging, unsigned n);
-/* Chooses the best method. The winner of many candidates is partly lucky, so the leaders are
- * measured again, together with the unmodified methods. An unmodified method is chosen unless
- * another one is clearly better. */
+/* Chooses the best method. The fastest of many methods may have been fastest by luck, so the few
+ * fastest are measured again, together with the methods that use unmodified kernels. A method with
+ * rewritten kernels is chosen only if it is clearly faster than those. */
 int ways_choose(struct ways *w);
 /* Stores the chosen method for corun --how tuned (path as for model_store_open). */
 int ways_keep(const struct ways *w, const char *path);

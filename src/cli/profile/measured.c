@@ -3,8 +3,8 @@
 
 /* Derives durations of launches from heddled's events. A launch counts only if it kept the same
  * number of blocks on each SM from its first block to its last, and if no other work ran at the
- * same time. The device supplies start and end times. Most launches begin with quota 0, so their
- * time starts when the device sees the grant, and heddled's own delays do not count. */
+ * same time. Start and end are times of the device's clock. Most launches begin with quota 0. Their
+ * duration starts when the device sees the grant, so delays inside heddled are not part of it. */
 #include "cli/profile/measured.h"
 
 #include "base/measure.h"
@@ -91,8 +91,8 @@ bool measured_can_have(const struct measured_kernel *k, uint32_t n)
 
 	if (!k->guard || (n < 32 && k->counts >> n & 1))
 		return true;
-	/* Besides the listed counts, only the largest count k->most is possible. It is possible if
-	 * it is all that an SM can hold, or if the form lists no smaller count. */
+	/* The form lists its possible counts in k->counts, except the largest one, k->most. k->most
+	 * is possible if it is all that an SM can hold, or if the form lists no smaller count. */
 	return n == k->most && (k->most >= k->fit || !(k->counts & below));
 }
 

@@ -11,8 +11,8 @@
 #include "wire/wire.h"
 
 /* Measurements of a kernel in one launch shape and one form. heddle may try two forms of a kernel,
- * and an SM can hold a different number of blocks of each. A count is a number of blocks on each
- * SM. */
+ * and the two forms can differ in how many of their blocks an SM holds. In this header, a count is
+ * a number of blocks on each SM. */
 struct measured_kernel {
 	uint64_t code, blocks;
 	uint32_t threads, shared_bytes, n_sms;
@@ -50,8 +50,8 @@ uint64_t measured_missing(const struct measured *m, unsigned rounds, unsigned *r
 /* Returns whether k is in the form that most launches of this kernel and shape had in the last
  * run. */
 bool measured_is_current(const struct measured *m, const struct measured_kernel *k);
-/* Returns whether k's curve represents all launch shapes of its code. That is true for the largest
- * grid in its current form; if several are equally large, for the first. */
+/* Returns true if k's curve represents all launch shapes of its code. Of the shapes in the kernel's
+ * current form, that is the one with the largest grid; if several are equally large, the first. */
 bool measured_is_main(const struct measured *m, const struct measured_kernel *k);
 void measured_finish(struct measured *m);
 

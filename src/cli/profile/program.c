@@ -1,11 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0
  * Copyright 2026 The heddle authors */
 
-/* Measures a program's kernels. A separate heddled with policy profile schedules the program, and
- * its events give the duration of each launch and its blocks on each SM. The program runs
- * repeatedly until every count of every kernel has the wanted number of launches, until more runs
- * do not help, or until --runs or --budget-s is used up. After each run the medians are stored, and
- * the user's heddled reads them at its next start. */
+/* Measures a program's kernels. A separate heddled with policy profile schedules the program. Its
+ * events give the duration of each launch and the launch's number of blocks on each SM (its count).
+ * The program runs repeatedly until one of these is true:
+ * - Every count of every kernel has the wanted number of launches.
+ * - More runs do not help.
+ * - --runs or --budget-s is used up.
+ *
+ * After each run the medians are stored. The user's own heddled reads them at its next start. */
 #include "cli/profile/program.h"
 
 #include "base/measure.h"
@@ -57,8 +60,8 @@ static int store_path(const struct cli *c, char *ret, size_t size)
 	return kept_default_path(ret, size);
 }
 
-/* Without --store, refuses to run while a heddled is running: it would overwrite the profile in its
- * store with its own data. */
+/* Without --store, this command writes to the store file of the user's own heddled. A running
+ * heddled would later overwrite that file with its own data, so the command refuses to run. */
 static int check_daemon(const struct cli *c)
 {
 	struct wire_status s;
@@ -146,7 +149,9 @@ static void search_row(void *user, const struct duration_kernel *k)
 	memcpy(s->elsewhere.driver, a->driver, sizeof(a->driver));
 }
 
-/* Notes kernels with a profile of another device, before this profile's first rows are written. */
+/* Finds the measured kernels whose only profiles in the store come from another device, driver or
+ * number of SMs, and adds them to f->p.elsewhere. Call it after the program's first run, before
+ * that run's rows are stored. */
 static void note_elsewhere(struct profiler *f, struct keeping *g)
 {
 	for (size_t i = 0; i < g->rows.len; i++) {

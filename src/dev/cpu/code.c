@@ -127,9 +127,12 @@ static uint32_t estimate_registers(const struct ptx_func *f)
 }
 
 /* Returns the register limit per thread that the kernel's directives imply, or UINT32_MAX if there
- * is none. .maxnreg is such a limit. A limit on the block's size is one too, because .minnctapersm
- * blocks of this size (or one) have to fit on an SM. The limit is at least 16, because no assembler
- * uses fewer registers. */
+ * is none. Two directives give a limit:
+ * - .maxnreg states the limit itself.
+ * - .maxntid or .reqntid states the block's size. Blocks of this size must fit on an SM, as many at
+ *   once as .minnctapersm says (or one).
+ *
+ * The limit is at least 16, because no assembler uses fewer registers. */
 static uint32_t registers_bound(const struct ptx_func *f)
 {
 	uint32_t bound = UINT32_MAX, warps;

@@ -5,10 +5,10 @@
  * with the shared memory laid out for this kernel. An instruction contains a pointer to its handler
  * function, which is chosen by operation, type and host CPU.
  *
- * An operand is a byte offset of 32 adjacent lanes, in the frame's registers or (lowest bit set) in
- * the function's constants. Lanes of up to 32 bits take 4 bytes, wider lanes 8 (128 bits take two
- * registers). A predicate is one 32-bit word with a bit per lane. Decoded code never changes, so
- * many threads can execute it at once. */
+ * An operand is a byte offset. It points to the values of 32 adjacent lanes, either in the frame's
+ * registers or, if the lowest bit is set, in the function's constants. Values of up to 32 bits take
+ * 4 bytes per lane, wider ones 8 (128 bits take two registers). A predicate is one 32-bit word with
+ * a bit per lane. Decoded code never changes, so many threads can execute it at once. */
 #ifndef HEDDLE_VGPU_CODE_H
 #define HEDDLE_VGPU_CODE_H
 
@@ -91,8 +91,8 @@ struct vfunc {
 	uint8_t *consts;
 	uint32_t *ext;
 	struct vcall *calls;
-	/* targets: the possible targets of brx.idx branches. waits: for each branch, the points
-	 * where diverged lanes converge, in pairs of NULL-terminated lists. */
+	/* targets: the possible targets of brx.idx branches. waits: for each branch at which lanes
+	 * can diverge, the points where these lanes converge, as two NULL-terminated lists. */
 	const struct vinsn **targets, **waits;
 	struct vformal *params, *rets;
 	uint32_t n_params, n_rets;

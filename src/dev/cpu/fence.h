@@ -1,11 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0
  * Copyright 2026 The heddle authors */
 
-/* Memory fences. Thread checkers do not understand fences, so they report accesses that only a
- * fence orders as races. In builds for a thread checker, every fence is therefore an operation on
- * one shared atomic variable. In these builds, strong loads and stores of kernels are acquire and
- * release operations themselves, because the program's host code may lack the matching fence.
- * (weak.h finds missing fences in kernels.) */
+/* Memory fences. Thread checkers such as ThreadSanitizer do not understand fences: they report two
+ * accesses as a race if only a fence orders them. So builds for a thread checker differ in two
+ * ways:
+ * - Every fence is an operation on one shared atomic variable.
+ * - Strong loads and stores of kernels are acquire and release operations themselves, because the
+ *   program's host code may lack the matching fence.
+ *
+ * Fences that are missing in kernels are found by weak.h. */
 #ifndef HEDDLE_CPU_FENCE_H
 #define HEDDLE_CPU_FENCE_H
 

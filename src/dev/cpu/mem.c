@@ -2,9 +2,10 @@
  * Copyright 2026 The heddle authors */
 
 /* Allocations of the virtual GPU: a sorted table, guarded by a lock. A kernel takes the lock to
- * look up a range, and then uses the range without the lock. Freeing memory increments a generation
- * number, which makes kernels look up their ranges again. Newly allocated memory is zeroed, so that
- * runs are reproducible. The table also keeps the last 64 freed ranges, for reports only. */
+ * look up a range of memory, keeps the result, and then uses the range without the lock. Freeing
+ * memory increments a generation number. A kernel that sees a new number looks up its ranges again.
+ * Newly allocated memory is zeroed, so that runs are reproducible. The table also keeps the last 64
+ * freed ranges, for reports only. */
 #include "mem.h"
 
 #include <errno.h>

@@ -1,18 +1,18 @@
 /* SPDX-License-Identifier: Apache-2.0
  * Copyright 2026 The heddle authors */
 
-/* Threads with blocked signals; see thread.h. A new thread inherits the signal mask of its creator,
- * so the creator blocks the signals while it creates the thread. If the new thread blocked them
- * itself, it could receive one before that. */
+/* Creates threads in which signals are blocked; see thread.h. A new thread inherits the signal mask
+ * of its creator, so the creator blocks the signals while it creates the thread. If the new thread
+ * blocked the signals itself, a signal could arrive in the thread before that. */
 #include "thread.h"
 
 #include <signal.h>
 
 #include "base/base.h"
 
-/* These signals stay unblocked: Linux kills a program in which a fault raises a blocked signal.
- * Their handlers (of sanitizers or managed languages) must also work while the thread executes a
- * host function of the program. */
+/* These signals report faults and stay unblocked. Linux kills a program if a fault raises a signal
+ * that is blocked. Sanitizers and managed languages handle such signals, also while the thread
+ * executes a host function of the program. */
 static const int faults[] = {SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGTRAP, SIGSYS};
 
 int vgpu_thread_start(void *(*fn)(void *), void *arg, pthread_t *ret)

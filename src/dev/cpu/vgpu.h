@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0
  * Copyright 2026 The heddle authors */
 
-/* The virtual GPU's core: memory, code, and blocks, which execute when a caller steps them. The
- * driver API (drv_*.c) and the block dispatcher (sm/) use it. The core knows nothing about streams,
- * processes or the driver's lock. Several threads can step different blocks in one memory at once.
- * A global memory address is a host address, so kernels can access pinned host memory. Shared and
- * local memory have their own windows in the generic address space. */
+/* The virtual GPU's core: memory, code, and blocks. A block executes when a caller steps it. The
+ * callers are the driver API (drv_*.c) and the block dispatcher (sm/); the core knows nothing about
+ * streams, processes or the driver's lock. Several threads can step different blocks in one memory
+ * at once. A global memory address is a host address, so kernels can access pinned host memory.
+ * Shared and local memory have their own windows in the generic address space. */
 #ifndef HEDDLE_VGPU_H
 #define HEDDLE_VGPU_H
 
@@ -20,9 +20,9 @@ int vgpu_mem_alloc(struct vgpu_mem *m, uint64_t bytes, uint64_t *ret_addr); /* 2
 /* Assigns the memory to a device. Other devices can access it only as peers (vgpu_launch.reach). */
 void vgpu_mem_belongs(struct vgpu_mem *m, uint64_t addr, unsigned device);
 int vgpu_mem_free(struct vgpu_mem *m, uint64_t addr);
-/* Keeps an allocation's storage while code outside kernels uses it. Freeing the allocation removes
- * it for all other code, but its storage stays until vgpu_mem_drop. Returns false if the bytes at
- * addr are not within one allocation. */
+/* vgpu_mem_hold keeps the storage of an allocation while code other than kernels uses it. If the
+ * allocation is freed meanwhile, no other code can find it any more, but its storage stays until
+ * vgpu_mem_drop. vgpu_mem_hold returns false if the bytes at addr are not within one allocation. */
 bool vgpu_mem_hold(struct vgpu_mem *m, uint64_t addr, uint64_t bytes, uint64_t *ret_base);
 void vgpu_mem_drop(struct vgpu_mem *m, uint64_t base);
 /* Allocates pinned host memory; vgpu_mem_remove_host frees it. */
@@ -55,9 +55,9 @@ void vgpu_module_belongs(struct vgpu_module *mod, unsigned device); /* its varia
  * this before mod's first launch. `of` must outlive the launches of mod. */
 void vgpu_module_share(struct vgpu_module *mod, const struct vgpu_module *of);
 void vgpu_module_free(struct vgpu_module *mod);
-/* Resets the module's variables to their initial values; none of its kernels may be running. If
- * `managed` is set, also resets the variables that it shares with other devices. These are also
- * reset if there is no memory to save them. */
+/* Resets the module's variables to their initial values; none of its kernels may be running.
+ * Managed variables, which the module shares with other devices, are reset in two cases: if
+ * `managed` is set, or if there is not enough memory to save their values during the reset. */
 void vgpu_module_reset(struct vgpu_module *mod, bool managed);
 /* The points where diverged lanes of a warp wait for each other, as in code from ptxas
  * (converge.c). */
@@ -77,13 +77,15 @@ enum vgpu_fma {
 };
 void vgpu_set_fma(enum vgpu_fma how); /* for modules that are loaded from now on */
 /* Sets how a block's warps take turns. With a seed, the order of the warps and the length of each
- * turn are random, derived from the seed and the block's number. With 0, the warps run in order,
- * with turns of equal length. Call it before any block is created. */
+ * turn are random; the random numbers depend on the seed and the block's number only. With seed 0,
+ * the warps run in order, with turns of equal length. Call it before any block is created. */
 void vgpu_set_turns(uint64_t seed);
-/* Sets the initial contents of a new block's registers, shared memory and local memory. With a seed
- * they are random, as on a GPU, derived from the seed and the block's number. With 0, shared memory
- * is zero; registers and local memory are zero or have values of an earlier block or call. Call it
- * before any block is created. */
+/* Sets the initial contents of a new block's registers, shared memory and local memory. Call it
+ * before any block is created.
+ * - With a seed, the contents are random, as they can be on a GPU. The random numbers depend on the
+ *   seed and the block's number only.
+ * - With seed 0, shared memory is zero. Registers and local memory are zero or have values that an
+ *   earlier block or call left in them. */
 void vgpu_set_garbage(uint64_t seed);
 /* Makes global memory weakly ordered, as PTX allows: reorderings are random, derived from the seed
  * and the block's number. With 0, memory is strongly ordered. Call it before any module is

@@ -520,8 +520,8 @@ static void dec_body(struct dec *d)
 	}
 	for (uint32_t i = 0; i < n; i++)
 		place_in[order[i]] = i;
-	/* Lanes exit a loop when they fall through its last branch. Marks the block after that
-	 * branch, where they wait for the other lanes. */
+	/* A lane exits a loop when it does not take the loop's last branch. Marks the block after
+	 * that branch as the point where such lanes wait for the other lanes of the loop. */
 	for (uint32_t i = 0; i + 1 < n; i++) {
 		const struct ptx_stmt *last = &d->f->body.at[b[i].end - 1];
 		uint32_t k, to;

@@ -81,8 +81,8 @@ uint32_t dec_true_of(uint8_t type, bool pair);
 bool dec_half_compare(struct dec *d, bool is_set, uint8_t type, struct dec_cmp *c);
 /* cvt to and from pairs of 8 bits. */
 bool dec_cvt_eight(struct dec *d);
-/* Emits a conversion to f32 of one half of a pair (half is 0 or 1) or of a single half (half is 0),
- * and returns the new register. */
+/* Emits a conversion to f32, and returns the new register. The source is one of the two halves of a
+ * packed pair of 16-bit values (half 0 or 1), or a single 16-bit value (half 0). */
 uint32_t dec_half_widen(struct dec *d, uint32_t src, uint8_t type, unsigned half);
 /* Finds the special register that an operand names, or sets *ret_sr to 0 and *ret_constant to its
  * constant value. For %envreg, *ret_constant is its number. Returns false if the name is
@@ -97,8 +97,9 @@ bool dec_sym_addr(struct dec *d, const struct ptx_sym *sym, uint64_t *ret, bool 
 /* ---- decode.c ---- */
 struct vinsn *dec_emit(struct dec *d, vop_fn *fn, unsigned cost);
 uint32_t dec_ext(struct dec *d, const uint32_t *at, unsigned n);
-/* Finds the index of the list of convergence points at which lanes wait if they diverge at the end
- * of the current block. Returns false if there are none. */
+/* Lists the convergence points at which lanes wait if they diverge at the end of the current block.
+ * Adds the list to the function's lists and sets *ret to its index. Returns false if there is no
+ * such point. */
 bool dec_waits(struct dec *d, uint32_t *ret);
 struct vfunc *dec_func(struct dec *d, const struct ptx_func *f);
 uint32_t dec_block_of(struct dec *d, const struct ptx_sym *label);

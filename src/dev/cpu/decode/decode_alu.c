@@ -640,8 +640,9 @@ bool dec_cvt(struct dec *d)
 	dst = dec_dst(d, &d->s->opd[0], to);
 	if (dst == VX_NONE)
 		return false;
-	/* A 64-bit register can be the source of a narrower conversion, or the destination of one.
-	 * Here its lanes are narrowed first; below the result is widened. */
+	/* The source register can be 64 bits wide although the conversion reads fewer bits, and the
+	 * destination although it writes fewer. Here a wide source is narrowed first; a wide
+	 * destination is widened after the conversion, below. */
 	if (d->s->opd[1].kind == PTX_OPD_REG && dec_lane_bytes(from) == 4 &&
 		dec_reg_lane_bytes(d, d->s->opd[1].reg) == 8) {
 		in = dec_emit(d, vgpu_vec_find("cvt_u32_u64"), 0);

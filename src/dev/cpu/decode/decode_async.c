@@ -205,9 +205,9 @@ bool dec_async(struct dec *d)
 	case PTX_OP_cp_async_bulk:
 		return dec_bulk(d);
 	case PTX_OP_cp_async_mbarrier_arrive:
-		/* Copies complete at once, so this instruction arrives on the mbarrier at once.
-		 * Without noinc it also increments the pending count, so both effects cancel
-		 * out. */
+		/* Copies complete at once here, so the arrival that this instruction announces also
+		 * happens at once. Without noinc the instruction first increments the pending count
+		 * by one, which the arrival decrements again. So nothing remains to be done. */
 		if (ptx_has_mod(mn, "noinc"))
 			return dec_mbar(d, vop_mbar_arrive, false, 0, PTX_U32);
 		dec_emit(d, vop_nop, 1);

@@ -272,8 +272,9 @@ static bool dec_shfl(struct dec *d)
 		: ptx_has_mod(mn, "down") ? VS_SHFL_DOWN
 		: ptx_has_mod(mn, "bfly") ? VS_SHFL_BFLY
 					  : VS_SHFL_IDX;
-	/* shfl without .sync (old code) is refused: the active lanes participate in it, so it is
-	 * safe only in a whole warp. */
+	/* shfl without .sync (old code) is refused. The lanes that take part in it are those that
+	 * are active at that moment, so its result is certain only in a warp that has not
+	 * diverged. */
 	if (d->s->n != (ptx_has_mod(mn, "sync") ? 5 : 4) || !ptx_has_mod(mn, "sync") ||
 		!dec_dests(d, &o[0], &to, PTX_B32))
 		return false;

@@ -39,9 +39,10 @@ bool dec_address(struct dec *d, const struct ptx_opd *o, struct vinsn *to)
 	return true;
 }
 
-/* Returns the state space that an access really uses. A .param variable of a device function or of
- * a call is in local memory, and so is the target of a .param access through a register in a device
- * function. */
+/* Returns the state space that an access really uses. In two cases an access to .param is an access
+ * to local memory:
+ * - to a .param variable of a device function or of a call
+ * - through a register in a device function */
 static uint8_t real_space(struct dec *d, const struct ptx_opd *o)
 {
 	const struct ptx_mnem *mn = d->s->mn;
@@ -236,8 +237,11 @@ static int atom_op(const struct ptx_mnem *mn)
 	return -1;
 }
 
-/* Decodes an atomic operation into these fields: d is the result or VX_NONE, b is the value (for
- * cas, the value to compare with), c is the new value for cas, and round is the type. */
+/* Decodes an atomic operation into these fields of the instruction:
+ * - d: the register of the result, or VX_NONE
+ * - b: the value; for cas, the value to compare with
+ * - c: for cas, the new value
+ * - round: the type */
 static bool dec_atom(struct dec *d)
 {
 	const struct ptx_mnem *mn = d->s->mn;

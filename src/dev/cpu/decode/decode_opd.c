@@ -147,8 +147,8 @@ static uint32_t src_sym(struct dec *d, const struct ptx_opd *o, unsigned bytes)
 	return in->d;
 }
 
-/* Finds special registers that are all PTX_SR_OTHER, by their names. Every block is a cluster of
- * one block, so some of these are constants. */
+/* Finds by name a special register that the PTX parser does not number (PTX_SR_OTHER). Some of
+ * these registers are constants, because every block is a cluster of one block. */
 static bool find_unnumbered(const char *name, enum ptx_special *ret_sr, uint32_t *ret_constant)
 {
 	static const struct {
@@ -274,8 +274,9 @@ uint32_t dec_vector_size(const struct dec *d, const struct ptx_opd *o)
 	return d->f->regs.at[o->reg].sym->type.vec > 1 ? d->f->regs.at[o->reg].sym->type.vec : 0;
 }
 
-/* Returns the offset of a register, or of a component of a vector register (.x and .r are the
- * first). A whole vector is refused here: instructions that accept one call dec_vector_size. */
+/* Returns the offset of a register, or of one component of a vector register (.x or .r is the first
+ * component). Refuses a whole vector: instructions that accept a whole vector call
+ * dec_vector_size. */
 static uint32_t src_reg(const struct dec *d, const struct ptx_opd *o)
 {
 	static const char names[] = "xyzwrgba";

@@ -2,10 +2,10 @@
  * Copyright 2026 The heddle authors */
 
 /* The driver API's objects on the virtual GPU. One lock, drv.lock, guards them. The driver releases
- * the lock while host functions execute and, except in serial mode, while large copies and blocks
- * execute. Handles are looked up before use, so that a stale or foreign handle gives an error code.
- * Callers of functions that use these objects hold the lock, except where a comment says
- * otherwise. */
+ * the lock while host functions execute. Except in serial mode, it also releases the lock while
+ * large copies and blocks execute. Every handle of the program is looked up before use, so a stale
+ * or foreign handle gives an error code. Callers of functions that use these objects hold the lock,
+ * except where a comment says otherwise. */
 #ifndef HEDDLE_VGPU_DRV_H
 #define HEDDLE_VGPU_DRV_H
 

@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0
  * Copyright 2026 The heddle authors */
 
-/* Decides whether a driver would compile a PTX text for a device. The first two directives,
- * .version and .target, decide this. A driver knows the PTX ISA of its own CUDA version and all
- * older ones. A device runs code for its own and for lower architectures. sm_90a is only for
- * compute capability 9.0, and sm_100f for devices of the same major version with the same or a
- * higher minor version. */
+/* Decides whether a driver would compile a PTX text for a device. Only the first two directives
+ * count:
+ * - .version: a driver knows the PTX ISA of its own CUDA version and all older ones.
+ * - .target: a device runs code for its own and for lower architectures. A target with suffix a,
+ *   such as sm_90a, is only for that compute capability (9.0). A target with suffix f, such as
+ *   sm_100f, is for devices of the same major version with the same or a higher minor version. */
 #include "drv_accept.h"
 
 #include "drv.h"

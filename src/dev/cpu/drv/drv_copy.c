@@ -45,8 +45,9 @@ static bool is_known(uint64_t addr)
 	return vgpu_mem_find(drv.mem, addr, &base, &bytes, &host);
 }
 
-/* Checks one side of a copy. s is NULL for a graph node. *ret_known tells whether the memory is in
- * one of the driver's allocations, which an address for SIDE_HOST can be, too. */
+/* Checks the memory on one side of a copy, before the copy is queued in stream s (NULL: the copy is
+ * a graph node). *ret_known tells whether the memory is in one of the driver's allocations. This
+ * can be so even for the host side (SIDE_HOST). */
 static bool side_ok(
 	const struct drv_stream *s, enum side side, uint64_t addr, uint64_t bytes, bool *ret_known)
 {

@@ -62,8 +62,8 @@ CUresult cuDeviceGetName(char *name, int len, CUdevice dev)
 	return r;
 }
 
-/* The UUID depends on the instance and the device number, so all processes that share a device get
- * the same UUID. */
+/* The UUID depends only on the name of the virtual GPU (the instance) and the device number, so all
+ * processes that share a device see the same UUID. */
 CUresult cuDeviceGetUuid(CUuuid *uuid, CUdevice dev)
 {
 	CUresult r = check_device(uuid, dev);

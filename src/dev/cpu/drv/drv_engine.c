@@ -23,9 +23,9 @@
 #define INLINE_BYTES 32768
 #define LOOK_MIN_NS  20000
 #define LOOK_MAX_NS  200000
-/* After this many sleeps in which no thread of the program waited for work or queried it, the
- * thread of serial mode continues the work by itself. The sleeps take one second in total, not
- * counting time in which this process is stopped. */
+/* After SERIAL_NAPS sleeps in which no thread of the program waited for work or queried it, the
+ * extra thread of serial mode continues the work. The sleeps take one second in total, not counting
+ * time in which this process is stopped. */
 #define SERIAL_NAPS   20
 #define SERIAL_NAP_NS 50000000
 

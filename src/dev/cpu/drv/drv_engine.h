@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0
  * Copyright 2026 The heddle authors */
 
-/* Executes copies, memsets and host functions, and polls the values that streams wait for. One
- * thread does the large copies and the polling; another thread executes host functions. In serial
- * mode a thread of the program that waits does all this, in virtual time. Callers hold drv.lock. */
+/* Executes copies, memsets and host functions, and polls the values in memory that streams wait
+ * for. One thread does the large copies and the polling; another thread executes host functions. In
+ * serial mode, a thread of the program does all this when it waits for work, and copies take
+ * virtual time. Callers hold drv.lock. */
 #ifndef HEDDLE_VGPU_DRV_ENGINE_H
 #define HEDDLE_VGPU_DRV_ENGINE_H
 

@@ -14,9 +14,9 @@ static CUresult get_attribute(const struct drv_func *f, CUfunction_attribute att
 {
 	switch ((int)attr) {
 	case CU_FUNC_ATTRIBUTE_MAX_THREADS_PER_BLOCK:
-		/* Registers do not limit this number: their count is only an estimate, so it
-		 * refuses no launch unless HEDDLE_VGPU gives the SM very few registers
-		 * (sm_demand_limit). */
+		/* The registers of an SM are not considered here. The virtual GPU only estimates a
+		 * kernel's registers, so for lack of registers it refuses no launch, unless
+		 * HEDDLE_VGPU gives the SM very few (sm_demand_limit). */
 		*value = (int)f->info.max_threads;
 		break;
 	case CU_FUNC_ATTRIBUTE_SHARED_SIZE_BYTES:
@@ -272,8 +272,9 @@ static uint32_t blocks_per_sm(const struct drv_func *f, uint32_t threads, size_t
 	return sm_blocks_per_sm(&drv.config, &d);
 }
 
-/* Returns the occupancy for the estimated number of registers, without the limit of drv_demand_of.
- * The suggested block size must not assume that the kernel uses fewer registers. */
+/* Returns how many blocks fit on an SM according to the estimated number of registers. Unlike
+ * drv_demand_of, this does not reduce the number to what an SM has, because a suggested block size
+ * must not assume that the kernel uses fewer registers. */
 static uint32_t likely_blocks_per_sm(const struct drv_func *f, uint32_t threads, size_t shared)
 {
 	if (!launch_fits(f, threads, shared))

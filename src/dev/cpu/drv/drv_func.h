@@ -28,8 +28,8 @@ void drv_image_destroy(struct drv_image *i); /* drv_texture.c */
  * arrays' device memory. */
 CUresult drv_copy_without_arrays(CUDA_MEMCPY3D *io_copy);
 
-/* Returns the SM resources that one block takes, given its threads and its bytes of dynamic shared
- * memory (in drv_func.c). */
+/* Returns the resources of an SM that one block uses (in drv_func.c). threads: of the block;
+ * shared: its bytes of dynamic shared memory. */
 struct sm_demand drv_demand_of(const struct drv_func *f, uint32_t threads, uint32_t shared);
 
 /* Checks an API structure and converts it. */
@@ -44,13 +44,13 @@ CUresult drv_jit_silent(unsigned n, const CUjit_option *options, void **values);
 /* Gives module m the source line numbers that were registered for this text (in drv_lines.c). */
 void drv_lines_give(const char *text, size_t len, struct vgpu_module *m);
 
-/* Does the same as drv_wait_ctx. Meanwhile, calls that begin with drv_enter_adding on this context
- * wait, so they add no work. NVIDIA's driver behaves so too, because it holds a lock
- * (bench/waiting.c; 580.159, H100). */
+/* Waits for the context's work, as drv_wait_ctx does. Meanwhile, calls that begin with
+ * drv_enter_adding on this context wait, so they add no work. NVIDIA's driver behaves in the same
+ * way, because it holds a lock during the wait (bench/waiting.c; 580.159, H100). */
 CUresult drv_wait_alone(struct drv_ctx *c);
-/* Does the same as drv_enter, but first waits until no drv_wait_alone of the context is in
- * progress. Most calls that add work, memory or a stream begin with it. On success the lock is
- * held. */
+/* Takes the lock and returns the current context, as drv_enter does, but first waits until no
+ * drv_wait_alone of that context is in progress. Most calls that add work, memory or a stream begin
+ * with this call. On success the lock is held. */
 CUresult drv_enter_adding(struct drv_ctx **ret);
 #define DRV_ENTER_ADDING(ctx)                                   \
 	struct drv_ctx *ctx;                                    \

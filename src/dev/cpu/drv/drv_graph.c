@@ -78,8 +78,9 @@ struct drv_op *graph_op_copy(const struct drv_op *op)
 		memcpy(copy->launch.params, op->launch.params, bytes);
 	}
 	if (op->kind == OP_COPY && op->copy.staged) {
-		/* The copied op does not own the staged buffer. A captured copy has no such buffer:
-		 * its graph reads the program's pageable memory when it runs. */
+		/* The original op owns the staged buffer, and the copy of the op must not free it.
+		 * The copy needs no such buffer: a graph reads the program's pageable memory when
+		 * the graph runs. */
 		copy->copy.staged = NULL;
 	}
 	if ((op->kind == OP_RECORD || op->kind == OP_WAIT_EVENT) && op->record)

@@ -87,9 +87,9 @@ void capture_leave(struct drv_stream *s); /* a stream goes while it is captured 
 /* Events in captures. */
 CUresult capture_record(struct drv_stream *s, struct drv_event *e);
 CUresult capture_wait(struct drv_stream *s, struct drv_event *e);
-/* Returns CUDA_SUCCESS if a call that is unsafe during capture is allowed now. It is not while this
- * thread (in global mode: any thread) captures a stream. Then the captures are invalidated, and the
- * error is returned. */
+/* Call this first in functions that are unsafe during stream capture. Returns CUDA_SUCCESS if the
+ * function may continue. It may not while this thread (in global mode: any thread) captures a
+ * stream; then these captures are invalidated, and an error is returned. */
 CUresult capture_unsafe(struct drv_ctx *c);
 /* Work in the legacy stream is an error while a blocking stream of the same context is captured. In
  * this case, invalidates the capture and returns the error; otherwise returns CUDA_SUCCESS. */

@@ -125,8 +125,9 @@ void *drv_get(const void *h, enum obj_kind kind)
 
 /* ---- in and out ---- */
 
-/* The thread's cancellation state before it entered the driver. The exit restores it. Cancellation
- * is disabled inside the driver, because a cancelled thread would keep the lock. */
+/* The thread's cancellation state from before it entered the driver, which is restored when it
+ * leaves the driver. Inside the driver cancellation is disabled, because a cancelled thread would
+ * keep the lock. */
 static _Thread_local int cancel_state;
 static unsigned outside; /* threads that wait to enter */
 static uint64_t came_in; /* number of entries, under the lock */
@@ -210,8 +211,8 @@ CUresult drv_leave(CUresult r)
 /* ---- beginning and end ---- */
 
 /* Makes the driver uninitialized in a child after fork, because the child has none of the driver's
- * threads. The child cannot initialize it either. Another thread may have held the lock in the
- * middle of a change, but the child uses none of the driver's objects. */
+ * threads. In the child cuInit fails, too. At the fork another thread may have held the lock in the
+ * middle of a change; this does no harm, because the child uses none of the driver's objects. */
 static void forget_in_child(void)
 {
 	if (drv.pid > 0)

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0
  * Copyright 2026 The heddle authors */
 
-/* Source lines of PTX texts that a pass wrote. A program registers the lines with dev_tell_lines
- * before it loads such a text, once per process. The text itself does not contain them, so they are
- * looked up by the text's hash. If there are too many entries, the oldest are dropped; reports then
- * name the text's own lines. */
+/* Source lines of PTX texts that a pass wrote. A program registers them with dev_tell_lines before
+ * it loads such a text, once per process. The text itself does not contain the source lines, so
+ * reports look them up by the text's hash. If too many texts are registered, the oldest are
+ * dropped; reports then give the line numbers of the PTX text. */
 #include <pthread.h>
 #include <stdlib.h>
 #include <string.h>

@@ -48,9 +48,9 @@ bool drv_in_range(uint64_t addr, uint64_t bytes)
 	       bytes <= len - (addr - base);
 }
 
-/* Returns true if work that is queued now in stream s can use this memory. It cannot if s itself
- * has queued the free. Work in another stream can still execute before the free, so this is checked
- * when that work starts. */
+/* Returns true if work that is queued now in stream s can use this memory. It cannot if a free of
+ * this memory is already queued in s. If the free is queued in another stream, the work can still
+ * execute before the free, so the driver checks again when the work starts. */
 bool drv_usable(const struct drv_stream *s, uint64_t addr, uint64_t bytes)
 {
 	const struct drv_alloc *a = drv_alloc_of(addr);

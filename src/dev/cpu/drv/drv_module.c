@@ -139,9 +139,9 @@ static bool has_crashed(const char *path)
 	return false;
 }
 
-/* Simulates a PTX compiler that takes the configured time, or crashes or hangs as configured. If
- * CUDA_CACHE_PATH is set, each text is compiled once: a file in this folder that contains the text
- * marks it as compiled. */
+/* Simulates a PTX compiler that takes a certain time, crashes or hangs, as HEDDLE_VGPU demands. If
+ * CUDA_CACHE_PATH is set, each text is compiled only once: a file in this folder that contains the
+ * text marks it as compiled. */
 static void play_compiler(const char *ptx, size_t len)
 {
 	const struct sm_config *c = &drv.config;

@@ -305,8 +305,8 @@ void drv_start(struct drv_op *op)
 	}
 }
 
-/* Starts all ops of one context that can start, and returns true if it started any. An op can end
- * at once and so allow others to start. */
+/* Starts all ops of one context that can start, and returns true if it started any. Some ops end as
+ * soon as they start, so that further ops can start: call it until it returns false. */
 static bool kick_ctx(struct drv_ctx *c)
 {
 	bool any = false;

@@ -1,11 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0
  * Copyright 2026 The heddle authors */
 
-/* Streams and their ops (operations). An op starts when it is the first of its stream, the legacy
- * stream's rule allows it, and its own condition is met. Kernels, graph launches, host functions
- * and large copies end later; other ops end at once. In serial mode, small copies end later, too.
- * Graph nodes are ops without a stream. Callers hold drv.lock for all functions, except for those
- * that only copy or set memory (drv_extent, drv_copy_run, drv_set_run). */
+/* Streams and their ops (operations). Callers hold drv.lock for all functions, except for those
+ * that only copy or set memory (drv_extent, drv_copy_run, drv_set_run).
+ * - An op starts when it is the first of its stream, the legacy stream's rule allows it, and its
+ *   own condition is met.
+ * - Kernels, graph launches, host functions and large copies end some time after they start; in
+ *   serial mode, small copies, too. All other ops end as soon as they start.
+ * - The nodes of a graph are ops without a stream. */
 #ifndef HEDDLE_VGPU_DRV_QUEUE_H
 #define HEDDLE_VGPU_DRV_QUEUE_H
 

@@ -2,9 +2,12 @@
  * Copyright 2026 The heddle authors */
 
 /* Finds the points where code from ptxas makes the lanes of a warp wait for each other. The
- * hardware has convergence barriers. BSSY B, L records the lanes that execute it. At L, BSYNC B
- * holds each lane until all recorded lanes have arrived or exited. BREAK B removes a lane that
- * leaves by another path. A lane that waits at a BSYNC does not reach a block barrier. */
+ * hardware has convergence barriers, and three instructions for a barrier B:
+ * - BSSY B, L records in B the lanes that execute it.
+ * - BSYNC B, at L, holds each lane until all lanes recorded in B have arrived there or exited.
+ * - BREAK B removes from B a lane that leaves by another path.
+ *
+ * A lane that waits at a BSYNC does not reach a block barrier. */
 #include "converge.h"
 
 #include "cfg/cfg.h"
@@ -103,8 +106,8 @@ static void add_pair(struct finder *w, pairs *to, uint32_t block, uint32_t at)
 
 /* ---- where all ways meet ---- */
 
-/* Counts, for each block, from how many of the start blocks it can be reached (at most 2 are
- * counted), within one iteration of each loop. */
+/* Counts, for each block, from how many of the start blocks a path leads to it within one iteration
+ * of each loop. Counts stop at 2. */
 static void count_ways(struct finder *w, const uint32_t *start, uint32_t n)
 {
 	const struct cfg *g = w->g;
@@ -134,8 +137,9 @@ static void count_ways(struct finder *w, const uint32_t *start, uint32_t n)
 	}
 }
 
-/* Returns the block where the paths of the branch that do not end the thread meet, or CFG_NONE if
- * there is no such block or more than one. Used if no block is on all paths of the branch. */
+/* Returns the block where the paths of the branch meet, not counting paths that end the thread.
+ * Returns CFG_NONE if there is no such block or more than one. Used for branches of which some path
+ * ends the thread, so that no block is on all paths. */
 static uint32_t meet_before_exit(struct finder *w, uint32_t branch)
 {
 	const struct cfg *g = w->g;
@@ -343,8 +347,9 @@ static void mark_between(struct finder *w, uint32_t head, uint32_t at, uint32_t 
 	}
 }
 
-/* Returns true if lanes can get from the join back to a block before it without passing the head.
- * Then the loop has several entries, and two such joins would wait for each other. */
+/* Returns true if a path leads from block `join` back to a block before it, without passing `head`.
+ * The loop then has several entries. Two such joins would be points where lanes wait for each other
+ * in a cycle. */
 static bool comes_back(struct finder *w, uint32_t head, uint32_t join)
 {
 	const struct cfg *g = w->g;
@@ -400,8 +405,9 @@ static void find_joins(struct finder *w)
 
 /* ---- the last exit of a loop ---- */
 
-/* Returns the block that stands for a loop's back edges if this branch is the only one that closes
- * the loop, else CFG_NONE. *ret_out is the branch's other successor. */
+/* Checks whether branch b is the only one that closes a loop. If so, returns the extra block that
+ * stands for the loop's back edges (converge_graph.c), and sets *ret_out to the branch's other
+ * successor. Otherwise returns CFG_NONE. */
 static uint32_t closed_loop(const struct cfg *g, uint32_t b, uint32_t *ret_out)
 {
 	for (uint32_t i = 0; g->at[b].n_succ == 2 && i < 2; i++) {

@@ -2,11 +2,11 @@
  * Copyright 2026 The heddle authors */
 
 /* Executes blocks, warps and their fragments (groups of lanes at one point of the code). Of a
- * warp's fragments, the one in the deepest call runs next, and among these the one that is first in
- * code order. This way it reaches the others and merges with them. If it loops for long while other
- * fragments could run, the fragment that has waited longest gets a time slice. So lanes of one warp
- * can wait for each other. The order of execution depends only on the executed code, the given
- * budgets, and the seed of vgpu_set_turns. */
+ * warp's fragments, the one in the deepest call runs next; if several are equally deep, the one
+ * that is first in code order. So a fragment that is behind reaches the others and merges with
+ * them. If one fragment loops for long while others could run, the one that has waited longest gets
+ * a time slice, so lanes of one warp can wait for each other. The order of execution depends only
+ * on the executed code, the given budgets, and the seed of vgpu_set_turns. */
 #include "exec_ctl.h"
 
 #include <errno.h>
@@ -148,8 +148,8 @@ const struct vinsn *vx_goto(struct vx *x, const struct vinsn *pc)
 	return pc;
 }
 
-/* Merges fragments (groups of lanes) that are ready at the same instruction in the same frame,
- * after they were released. */
+/* Merges fragments (groups of lanes) that are at the same instruction in the same frame and can
+ * run. Called after a barrier or another wait has released fragments. */
 void vx_merge_equal(struct vwarp *w, struct vfrag **running)
 {
 	struct vfrag *now = running ? *running : NULL;
@@ -249,8 +249,9 @@ static bool can_run(const struct vwarp *w)
 	return false;
 }
 
-/* Reports a fault if lanes of the warp wait at a convergence point for lanes that wait for them at
- * a barrier or a warp operation. Returns true in that case. */
+/* Detects and reports a deadlock inside a warp: some lanes wait at a convergence point for lanes
+ * that themselves wait at a barrier or a warp operation for the first ones. Returns true in that
+ * case. */
 static bool converge_deadlock(struct vgpu_block *b, struct vwarp *w)
 {
 	const struct vfrag *held = NULL, *other = NULL;
@@ -293,9 +294,9 @@ static void fault_deadlock(struct vgpu_block *b)
 	}
 }
 
-/* Chooses a random warp that can run, and the number of instructions that it executes. The number
- * is usually small, so that warps are at very different points between two barriers, and sometimes
- * large. */
+/* Chooses a random warp that can run, and a random number of instructions for its turn. Most turns
+ * are short and some are long, so that between two barriers the warps of a block are at very
+ * different points. */
 static uint64_t random_turn(struct vgpu_block *b)
 {
 	uint64_t z = random_bits(b->random, b->n_turns++);

@@ -2,9 +2,9 @@
  * Copyright 2026 The heddle authors */
 
 /* Finds the host address of an access. Every byte is checked against the exact bounds of its
- * allocation, the block's shared memory, the frame's local memory, or the parameters. Usually all
- * lanes access the range that the instruction found last time, which takes a few vector operations
- * to check. All other cases are handled lane by lane. */
+ * allocation, the block's shared memory, the frame's local memory, or the parameters. In most cases
+ * all lanes access the range that this instruction accessed last time, and a few vector operations
+ * check that. All other cases are handled lane by lane. */
 #include "exec.h"
 
 #include <inttypes.h>

@@ -188,9 +188,11 @@ const struct vinsn *vop_mbar_inval(struct vx *x, const struct vinsn *in)
 	return in + 1;
 }
 
-/* Arrives at an mbarrier. b is the number of arrivals. If op is 1, these arrivals also leave the
- * barrier for good. If op is 2, there is one arrival, and b is the number of bytes to expect
- * first. */
+/* Arrives at an mbarrier. Bits of in->op:
+ * - 0: there are in->b arrivals, and the pending count decreases by this number.
+ * - 1 set: the expected count of later phases decreases by the number of arrivals, too.
+ * - 2 set: there is one arrival, and in->b is the number of bytes that the barrier expects in
+ *   addition. */
 const struct vinsn *vop_mbar_arrive(struct vx *x, const struct vinsn *in)
 {
 	void *p[LANES];

@@ -8,8 +8,9 @@
  * lanes or some have exited. */
 #include "exec_ctl.h"
 
-/* Returns the number of threads that the newly arriving lanes count as. Lanes of the warp that wait
- * at the barrier already are taken into account. */
+/* Returns how many threads are to be added to the barrier's count for the lanes that arrive now.
+ * This depends on which lanes of the warp wait at the barrier already: a warp whose live lanes have
+ * all arrived can count as 32 threads. */
 static uint32_t count_arrivals(const struct vwarp *w, uint32_t lanes, unsigned id, bool counted)
 {
 	uint32_t n = (uint32_t)__builtin_popcount(lanes), all = lanes;
@@ -226,8 +227,9 @@ const struct vinsn *vop_cluster_arrive(struct vx *x, const struct vinsn *in)
 	return in + 1;
 }
 
-/* Waits at the cluster barrier. Only lanes whose arrival is still recorded have to wait.
- * release_barrier lets them continue after this instruction. */
+/* Waits at the cluster barrier. A lane whose arrival is no longer recorded has been released
+ * already and does not wait. release_barrier makes the waiting lanes continue after this
+ * instruction. */
 const struct vinsn *vop_cluster_wait(struct vx *x, const struct vinsn *in)
 {
 	uint32_t lanes = x->mask & x->w->cluster;

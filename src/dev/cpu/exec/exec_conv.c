@@ -2,9 +2,10 @@
  * Copyright 2026 The heddle authors */
 
 /* Makes lanes wait for each other where their diverged paths meet (converge.c finds these points).
- * When a branch splits a fragment (a group of lanes that execute together), the fragment's lanes
- * are recorded once for each convergence point of the branch. Lanes that arrive at such a point
- * wait for all other lanes in their records for that point. */
+ * When a branch splits a fragment (a group of lanes that execute together), a record of the
+ * fragment's lanes is made for each convergence point of the branch. A lane that arrives at such a
+ * point looks at the point's records that contain this lane. It waits until the other lanes in
+ * these records have arrived, or are removed because they will not arrive. */
 #include "exec_ctl.h"
 
 #include <stdlib.h>
@@ -45,8 +46,9 @@ static bool give_up(struct vwarp *w, uint32_t stuck, bool any)
 	return false;
 }
 
-/* Finds lanes that wait only for each other, at points that they cannot all reach (usually where
- * only some paths meet), and drops one of their records. Returns true if a record was dropped. */
+/* Finds lanes that wait only for each other, at different convergence points that they cannot all
+ * reach. (Usually one of these is a point where only some paths meet.) Drops one record of such
+ * lanes, so that they no longer wait there. Returns true if it dropped a record. */
 static bool break_circle(struct vwarp *w)
 {
 	uint32_t held = 0, all = 0, fine = 0, before;
@@ -189,8 +191,8 @@ const struct vinsn *vop_part_call(struct vx *x, const struct vinsn *in)
 	return vop_call(x, in);
 }
 
-/* Lanes that execute this will not reach in->target any more, so other lanes need not wait for
- * them. */
+/* The lanes that execute this instruction are on a path that does not reach in->target. Other lanes
+ * at in->target need not wait for them. */
 const struct vinsn *vop_leave(struct vx *x, const struct vinsn *in)
 {
 	if (x->w->n_conv)

@@ -2,8 +2,8 @@
  * Copyright 2026 The heddle authors */
 
 /* Branches, calls and exits, where fragments (groups of lanes that execute together) split and
- * merge. Every block that a branch can reach begins with vop_join or vop_meet. A fragment that gets
- * there merges with the fragments that are ready at the same instruction. */
+ * merge. Every block that a branch can reach begins with vop_join or vop_meet. A fragment that
+ * executes one of these merges with the fragments that can run and are at the same instruction. */
 #include "exec_ctl.h"
 
 #include <string.h>
@@ -53,8 +53,9 @@ const struct vinsn *vop_bra(struct vx *x, const struct vinsn *in)
 		vx_split(x, taken, target);
 		return in + 1;
 	}
-	/* At a backward branch, the lanes that take the branch are first in code order, so they run
-	 * first. */
+	/* At a backward branch, the lanes that take the branch continue at the earlier point of the
+	 * code. The warp executes the lanes that are first in code order, so these lanes run before
+	 * the others. */
 	vx_split(x, x->active & ~taken, in + 1);
 	return branch_to(x, in, target);
 }
@@ -104,8 +105,8 @@ static void vx_exit_lanes(struct vx *x, uint32_t lanes)
 		f->lanes &= ~lanes;
 		if (f->lanes)
 			continue;
-		/* No lane remains that could return from this frame, so no other fragment uses it
-		 * and it can be freed. */
+		/* Only lanes that leave now were in this frame. No other fragment will return from
+		 * it or use it, so it can be freed. */
 		if (f == x->f->frame && x->f->mask & ~lanes)
 			continue;
 		x->f->frame = x->f->frame == f ? parent : x->f->frame;

@@ -140,9 +140,10 @@ static void vx_yield(struct vx *x)
 	x->left = 0;
 }
 
-/* Ends the warp's turn if the warp repeatedly reads the same values. Stores, synchronization and
- * changed values count as progress. If the warp was already resting, reading all of its polled
- * values once again without a change is enough, so that thousands of waiting warps cost little. */
+/* Ends the warp's turn if the warp does nothing but read the same values again and again. Stores,
+ * synchronization and changed values count as progress. A warp that was resting before needs only
+ * one more round through all of its polled values without a change, so that thousands of waiting
+ * warps cost little. */
 void vx_poll(struct vx *x, uint64_t hash)
 {
 	struct vwarp *w = x->w;
@@ -212,9 +213,12 @@ const struct vinsn *vop_nop(struct vx *x, const struct vinsn *in)
 
 /* ---- mov between one wide register and several narrow ones ----
  *
- * in->size is the number of bytes of a part, in->vec the number of parts, in->x the index of their
- * offsets in func->ext. The wide value has 4 or 8 bytes per lane, or 16 bytes in two adjacent
- * registers of 8. */
+ * Fields of the instruction:
+ * - in->vec: the number of parts (narrow registers)
+ * - in->size: the number of bytes of a part
+ * - in->x: index in func->ext of the parts' offsets
+ *
+ * The wide value has 4 or 8 bytes per lane, or 16 bytes in two adjacent registers of 8 bytes. */
 static char *wide_at(struct vx *x, uint32_t off, unsigned total, unsigned lane, unsigned byte)
 {
 	if (total <= 4)

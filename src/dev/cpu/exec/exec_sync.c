@@ -278,9 +278,9 @@ void vx_sync_check(struct vx *x, struct vwarp *w)
 	}
 }
 
-/* Makes the fragment (the group of lanes that executes this) wait, because not all lanes of its
- * member masks are here. The lanes are split by their member mask, and each group waits
- * separately. */
+/* Makes the fragment (the group of lanes that executes this) wait, because other lanes of its
+ * member mask have not arrived. If the fragment's lanes have different member masks, it is split by
+ * mask, and each group waits separately. */
 static const struct vinsn *wait_for_others(struct vx *x, const struct vinsn *in)
 {
 	struct vwarp *w = x->w;

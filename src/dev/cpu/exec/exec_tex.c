@@ -175,9 +175,9 @@ static void place_point(const struct vgpu_image *im, unsigned n, const float c[3
 	}
 }
 
-/* Computes the weights of the corners in units of 1/256, as on an H100. There, the sum over each
- * side and edge is a product of the axes' weights, rounded once. Bit k of a corner's number means
- * the upper neighbor on axis k. */
+/* Computes the weights of the corners between which a texture is filtered, in units of 1/256, as an
+ * H100 does. The sum of the weights over each side and each edge is a product of the axes' weights,
+ * rounded once. Bit k of a corner's number is set for the upper neighbor on axis k. */
 static void corner_weights(unsigned n, const int weight[3], int ret[8])
 {
 	for (unsigned corner = 0; corner < 1u << n; corner++) {

@@ -2,11 +2,13 @@
  * Copyright 2026 The heddle authors */
 
 /* wmma: matrices that a warp loads, multiplies and stores as a whole. The PTX ISA does not define
- * which lane holds which element. Here a matrix of R rows and C columns is stored in its fragments
- * row by row. The i-th of a lane's S elements is element (S * lane + i) mod (R * C), in the order
- * of its registers and from the lower bits up. If the fragments have more space than the matrix has
- * elements (A and B of f16), each element is stored several times, and the first copy counts. Sums
- * are computed as in mma (exec_matrix.c). */
+ * which lane holds which element.
+ * - Here a matrix of R rows and C columns is stored in its fragments row by row. A lane has S
+ *   elements. The i-th of them, in the order of the lane's registers and from the lower bits up, is
+ *   element (S * lane + i) mod (R * C) of the matrix.
+ * - If the fragments have more space than the matrix has elements (A and B of f16), each element is
+ *   stored several times, and the first copy counts.
+ * - Sums are computed as in mma (exec_matrix.c). */
 #include <math.h>
 #include <string.h>
 
@@ -100,8 +102,8 @@ static double cut_off(double v)
 	return (double)(fabs(v) < 0x1p128 && fabs((double)f) > fabs(v) ? nextafterf(f, 0) : f);
 }
 
-/* Executes wmma.mma. ptxas splits a tf32 operation into two instructions, each for half the columns
- * of A, so a tf32 sum is rounded in the middle. */
+/* Executes wmma.mma. For tf32, ptxas emits two instructions, each for half the columns of A. So the
+ * sum is rounded once more, after the first half. */
 const struct vinsn *vop_wmma(struct vx *x, const struct vinsn *in)
 {
 	const struct wmma_shape *s = &wmma_shapes[in->op];

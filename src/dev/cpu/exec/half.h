@@ -2,9 +2,9 @@
  * Copyright 2026 The heddle authors */
 
 /* Narrow floating-point formats, by their bits, with the same results on every host. Conversion
- * from double rounds once, in any direction. A double has more than twice the precision of these
- * formats. So a sum or a product in double followed by this conversion is correctly rounded. An fma
- * needs fma_odd in vec_half.c. */
+ * from double rounds once, in any rounding direction. A double has more than twice the precision of
+ * these formats. So a sum or a product that is computed in double and then converted is correctly
+ * rounded. This does not hold for an fma, which needs fma_odd in vec_half.c. */
 #ifndef HEDDLE_VGPU_HALF_H
 #define HEDDLE_VGPU_HALF_H
 

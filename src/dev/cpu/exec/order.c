@@ -3,8 +3,8 @@
 
 /* The order of basic blocks in decoded code: Bourdoncle's weak topological order. A block comes
  * before all its successors, except for the back edge to a loop's header. The blocks of a loop are
- * contiguous, with nested loops inside. The lanes that are first in this order run first, so they
- * reach the others and merge with them. Thus diverged lanes meet again as early as possible. */
+ * contiguous, with nested loops inside. Of diverged lanes, those that are first in this order run
+ * first. So they catch up with the other lanes and merge with them as early as possible. */
 #include "dev/cpu/code.h"
 
 #include <errno.h>

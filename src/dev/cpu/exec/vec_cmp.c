@@ -2,9 +2,10 @@
  * Copyright 2026 The heddle authors */
 
 /* Comparisons and selections. f16 and bf16 values are compared as f32.
- * - setp writes the result to d and its complement to in->x. Both are combined with predicate c as
- *   in->op says: 0 none, 1 and, 2 or, 3 xor; 4 is added if c is negated.
- * - set writes all ones or 1.0 to d for true. */
+ * - setp writes the result to in->d and the result's complement to in->x. Before that, each of the
+ *   two is combined with predicate in->c. in->op says how: 0 not at all, 1 and, 2 or, 3 xor; 4 is
+ *   added if the predicate is negated.
+ * - set writes all ones or 1.0 to in->d for true. */
 #include "vec.h"
 
 INLINE u32 combine(struct vx *x, const struct vinsn *in, u32 r)

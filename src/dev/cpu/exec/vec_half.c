@@ -83,8 +83,9 @@ INLINE u32 narrowed64(const struct vinsn *in, f64 v, struct half_format f)
 	       1u << (f.frac_bits - 1) | (u32)kept;
 }
 
-/* Converts to tf32, in the upper bits of a 32-bit word. The hardware implements .rna as an integer
- * addition. So a NaN keeps the bits above the cut, and .satfinite subtracts one unit from it. */
+/* Converts to tf32, whose bits are the upper bits of a 32-bit float. The hardware implements .rna
+ * as an integer addition. So a NaN keeps the bits that remain in tf32, and .satfinite subtracts one
+ * unit of the last of these bits from a NaN. */
 INLINE u32 tf32(const struct vinsn *in, f32 v)
 {
 	if (v != v && in->round == VR_RNA)
@@ -204,8 +205,9 @@ WIDEN(cvt_f32_bf16, HALF_BF16)
 PICK(half_f16, HALF_F16)
 PICK(half_bf16, HALF_BF16)
 
-/* Converts a 64-bit integer to a double that rounds to every narrow format as the integer itself
- * would: the lost bits are or'ed into the lowest bit. */
+/* Converts a 64-bit integer to a double. A double has too few bits for some integers; if any of the
+ * lost bits is 1, the double's lowest bit is set. So the double rounds to every narrow format as
+ * the integer itself would. */
 INLINE f64 odd_u64(u64 a)
 {
 	unsigned more = a >> 53 ? 11 - (unsigned)__builtin_clzll(a) : 0;

@@ -434,9 +434,10 @@ static const struct vinsn *op_bfi_b64(struct vx *x, const struct vinsn *in)
 }
 
 /* Additions and subtractions with a carry chain. in->x is the predicate register of the carry flag.
- * in->op is a sum: 1 reads the flag, 2 writes it, 4 subtracts b. A subtraction adds the complement
- * of b and one, so the flag is set if there was no borrow. An addition after a subtraction sees
- * this flag, as in nvcc's 128-bit division. */
+ * in->op is a sum of 1 (reads the flag), 2 (writes the flag) and 4 (subtracts b). A subtraction
+ * adds the complement of b and one, so the flag is set if there was no borrow. If an addition
+ * follows, it reads the flag in this sense; the 128-bit division that nvcc generates relies on
+ * this. */
 #define CARRY(name, T, WIDER)                                                      \
 	static const struct vinsn *op_##name(struct vx *x, const struct vinsn *in) \
 	{                                                                          \

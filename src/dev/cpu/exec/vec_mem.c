@@ -2,10 +2,10 @@
  * Copyright 2026 The heddle authors */
 
 /* Loads and stores, in three ways, the fastest first:
- * - all 32 lanes are contiguous in the range that the instruction found last time (one check, one
- *   copy)
- * - all lanes are in that range
- * - lane by lane
+ * - one check and one copy, if all 32 lanes access contiguous memory in the range that this
+ *   instruction accessed last time
+ * - a vector operation, if all lanes are in that range
+ * - lane by lane in all other cases
  *
  * Races between plain accesses of kernels are bugs of the program, not of the virtual GPU, so
  * thread checkers skip these functions. */
@@ -372,9 +372,9 @@ INLINE u64 load_atomic(const void *p, unsigned size)
 	}
 }
 
-/* A vector of 16 bytes that is read or written as a whole. A GPU does this for aligned vectors of 8
- * or 16 bytes, and programs rely on it: they put a value and its flag in one vector. Hosts with
- * 16-byte registers do the same. */
+/* A vector of 16 bytes that is read or written as a whole. A GPU reads and writes aligned vectors
+ * of 8 or 16 bytes as a whole, and programs rely on this: they put a value and its flag in one
+ * vector. On hosts with 16-byte registers, this type gives the same. */
 typedef u32 whole_vec __attribute__((vector_size(16), may_alias));
 
 static bool is_whole(const struct vinsn *in)

@@ -196,8 +196,9 @@ static struct store *find_store(struct weak *w, const uint64_t *at)
 	return NULL;
 }
 
-/* Returns the unit's contents as a plain load sees them. One in 64 loads of a unit that was read
- * before reads memory again. So a program that wrongly waits with plain loads still ends. */
+/* Returns the unit's contents as a plain load sees them. If the block has read the unit before,
+ * only one load in 64 reads memory again. So a program that wrongly waits with plain loads still
+ * ends. */
 static uint64_t plain_view(struct weak *w, const uint64_t *at)
 {
 	size_t k = place_of(at, READ);

@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0
  * Copyright 2026 The heddle authors */
 
-/* Joins and leaves the shared table, and performs a process's operations on it. Each operation on
- * launches, blocks or reserved memory first checks that the process still owns its table entry
- * (sm_lost), because another process may have been given that entry. */
+/* Joins and leaves the shared table, and performs this process's operations on the table. Other
+ * processes free the entry of a process that they take for dead, and a new process can then get it.
+ * So each operation on launches, blocks or reserved memory first checks that this process still
+ * owns its entry (sm_lost). */
 #include "sm_table.h"
 
 #include <errno.h>

@@ -5,11 +5,12 @@
  * slot and the queue of launches that still have blocks to place. The table contains no code and no
  * memory of kernels: each process executes its own blocks.
  *
- * Blocks are placed as in hardware: launches go by priority, then by arrival. While the first
- * launch in the queue has blocks to place, no later launch gets a slot. A cooperative launch is
- * placed as a whole or not at all. The table survives if a process dies at any instruction: its
- * mutex is robust, and it is rebuilt from the slots. Waiting processes free the slots of dead
- * processes. */
+ * Blocks are placed as in hardware. The launches in the queue are ordered by priority, then by
+ * arrival. While the first launch in the queue has blocks to place, no later launch gets a slot. A
+ * cooperative launch is placed as a whole or not at all.
+ *
+ * A process may die at any instruction. The table's mutex is robust, and the table is rebuilt from
+ * its slots. Processes that wait for slots free those of dead processes. */
 #ifndef HEDDLE_VGPU_SM_H
 #define HEDDLE_VGPU_SM_H
 
@@ -58,9 +59,10 @@ struct sm_demand {
 	uint32_t threads, regs, shared_bytes; /* rounded up to what is allocated */
 };
 struct sm_demand sm_demand_of(uint32_t threads, uint32_t regs_per_thread, uint32_t shared_bytes);
-/* Makes sure that an estimated number of registers refuses no block, unless the SM has fewer than
- * 16 registers for each thread of the block. If a block needs more than a whole SM has, it gets all
- * of the SM's registers, but at least 16 per thread. An assembler that knows the block's size would
+/* Reduces the demand of a block for registers to what an SM has, because the number of registers is
+ * only an estimate and should refuse no block. A block that needs more than a whole SM has gets all
+ * of the SM's registers, but at least 16 per thread. So a block is refused only if the SM has fewer
+ * than 16 registers for each thread of the block. An assembler that knows the block's size would
  * limit the kernel in the same way. */
 void sm_demand_limit(const struct sm_config *c, struct sm_demand *d);
 /* Returns how many such blocks fit on an empty SM, or 0. */

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0
  * Copyright 2026 The heddle authors */
 
-/* Runs and tasks: a run is a launch, and a task is a block slot in use by this process. This file
- * contains the code that both stepping modes share. The threads are in sm_worker.c, the virtual
- * clock in sm_serial.c. Locks are taken in this order: p->big (the driver's lock), the pool's lock,
- * the shared table's lock. */
+/* The pool of runs and tasks: a run is a launch, and a task is a block slot that this process uses.
+ * This file contains the code that the two stepping modes share, worker threads (sm_worker.c) and
+ * serial mode (sm_serial.c). Locks are taken in this order: p->big (the driver's lock), the pool's
+ * lock, the shared table's lock. */
 #include "sm_task.h"
 
 #include <errno.h>

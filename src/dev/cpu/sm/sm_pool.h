@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0
  * Copyright 2026 The heddle authors */
 
-/* Steps (executes) this process's resident blocks. Worker threads take them in turn with small
- * budgets. In serial mode the thread that waits for the result steps them, on a virtual clock. A
- * run is one launch from submission to its end. */
+/* Steps this process's resident blocks, that is, executes some instructions of each in turn. Worker
+ * threads do this. In serial mode, the thread that waits for the result does it, on a virtual
+ * clock. A run is one launch from submission to its end. */
 #ifndef HEDDLE_VGPU_SM_POOL_H
 #define HEDDLE_VGPU_SM_POOL_H
 

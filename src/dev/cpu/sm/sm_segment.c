@@ -4,11 +4,12 @@
 /* The shared-memory file of a device's table: /dev/shm/heddle-vgpuLAYOUT-UID[-NAME], for one user.
  * Device N of several appends +N. heddle versions with different table layouts use different files.
  *
- * Processes join and leave while they lock the file, so that the last one to leave can remove it.
- * The file descriptor is closed after that, because the program may close any descriptor, and a
- * child would keep the lock. A file without live users, or with another layout, is replaced by a
- * new file and never overwritten, so that processes that still map the old file are not
- * disturbed. */
+ * Processes lock the file while they join and while they leave, so that the last one to leave can
+ * remove it. After joining, a process closes the file's descriptor, because the program may close
+ * any descriptor, and a child would keep the lock.
+ *
+ * A file without live users, or with another layout, is replaced by a new file and never
+ * overwritten. So processes that still map the old file are not disturbed. */
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>

@@ -1,16 +1,16 @@
 /* SPDX-License-Identifier: Apache-2.0
  * Copyright 2026 The heddle authors */
 
-/* Serial mode: every SM has its own clock, in cycles of one nanosecond. The SM with the earliest
- * clock executes the next step, and its blocks take turns. So the same launches always take the
- * same time. */
+/* Serial mode: every SM has its own clock, in cycles of one nanosecond. The SM whose clock shows
+ * the earliest time executes the next step. The blocks of an SM take turns. So the same launches
+ * always take the same virtual time. */
 #include "sm_task.h"
 
 #include <errno.h>
 
 #define BUDGET      256
 #define IDLE_CYCLES 500
-/* from the time a kernel is first in its stream to its first instruction */
+/* virtual time from the moment when a kernel is first in its stream until its first instruction */
 #define LAUNCH_COST_NS 2000
 
 static void put_on_sm(struct vgpu_pool *p, struct vgpu_task *t)

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0
  * Copyright 2026 The heddle authors */
 
-/* The layout of the shared segment. The arrays proc, launch and slot are authoritative; the last
- * store to an entry (pid, used or proc) makes the entry valid. Everything else is derived from
- * these arrays, and is rebuilt when a process died while it held the lock. sm_life.h tells which
- * processes are alive. */
+/* The layout of the shared segment. The arrays proc, launch and slot are authoritative. The last
+ * store to an entry makes the entry valid: to pid in proc, to used in launch, to proc in slot. All
+ * other data is derived from these arrays, and is rebuilt when a process died while it held the
+ * lock. sm_life.h tells which processes are alive. */
 #ifndef HEDDLE_VGPU_SM_TABLE_H
 #define HEDDLE_VGPU_SM_TABLE_H
 
