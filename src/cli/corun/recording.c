@@ -108,7 +108,7 @@ static void add_name(struct strbuf *to, const char *symbol)
 		strbuf_puts(to, symbol);
 }
 
-static int look(void *user, const struct recording *of)
+static int match_recording(void *user, const struct recording *of)
 {
 	struct search *s = user;
 
@@ -143,9 +143,9 @@ static int find_launch(const struct cli *c, const char *place, struct search *s)
 			strerror(errno));
 	if (!S_ISDIR(st.st_mode)) {
 		status = read_launch(c, s->arena, place, &of);
-		return status == CLI_OK ? look(s, &of) : status;
+		return status == CLI_OK ? match_recording(s, &of) : status;
 	}
-	return recording_each(c, s->arena, place, look, s);
+	return recording_each(c, s->arena, place, match_recording, s);
 }
 
 static int tell_choice(const struct cli *c, const char *place, const struct search *s)

@@ -26,7 +26,7 @@ static int begin(struct kernels *x, unsigned k)
 }
 
 /* Gives each kernel the barrier numbers that follow those of the previous kernels. */
-static int place(struct kernels *x, const struct pass_kernel *from)
+static int place_side_by_side(struct kernels *x, const struct pass_kernel *from)
 {
 	unsigned next = 0;
 	int r = 0;
@@ -56,7 +56,7 @@ static void write_all(struct kernels *x, struct pass_writer *w)
 	}
 }
 
-static const struct fuse_way way = {begin, place, write_all};
+static const struct fuse_way way = {begin, place_side_by_side, write_all};
 
 int pass_fuse_horizontal(const struct pass_kernel *kernels, unsigned n, struct diag_list *diags,
 	struct ptx_module **ret_m, struct pass_merged *ret, struct pass_verdict *ret_verdict,

@@ -35,7 +35,7 @@ static int place_last(struct kernels *x, unsigned k, const struct pass_kernel *f
 /* Chooses the kernel that runs last in each block. If exactly one kernel can run in no other place
  * than the last, chooses that kernel. Returns -ENOTSUP if several kernels can run in no other
  * place, or if a kernel cannot be fused at all. */
-static int place(struct kernels *x, const struct pass_kernel *from)
+static int place_in_turn(struct kernels *x, const struct pass_kernel *from)
 {
 	unsigned last = x->n;
 
@@ -73,7 +73,7 @@ static void write_all(struct kernels *x, struct pass_writer *w)
 	write_one(x, w, x->last);
 }
 
-static const struct fuse_way way = {begin, place, write_all};
+static const struct fuse_way way = {begin, place_in_turn, write_all};
 
 int pass_fuse_vertical(const struct pass_kernel *kernels, unsigned n, struct diag_list *diags,
 	struct ptx_module **ret_m, struct pass_merged *ret, struct pass_verdict *ret_verdict,

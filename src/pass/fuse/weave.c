@@ -21,7 +21,7 @@ static int begin(struct kernels *x, unsigned k)
 }
 
 /* Gives each kernel its own barrier numbers. */
-static int place(struct kernels *x, const struct pass_kernel *from)
+static int place_woven(struct kernels *x, const struct pass_kernel *from)
 {
 	unsigned next = 0;
 	int r = 0;
@@ -194,7 +194,7 @@ static void write_woven(struct kernels *x, struct pass_writer *w)
 	arena_finish(&a);
 }
 
-static const struct fuse_way way = {begin, place, write_woven};
+static const struct fuse_way way = {begin, place_woven, write_woven};
 
 int pass_weave(const struct pass_kernel *kernels, unsigned n, const struct pass_weave_options *o,
 	struct diag_list *diags, struct ptx_module **ret_m, struct pass_merged *ret,

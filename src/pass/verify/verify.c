@@ -274,7 +274,7 @@ static bool begin(struct verify *v)
 	return !v->failed;
 }
 
-static void look(struct verify *v)
+static void run_checks(struct verify *v)
 {
 	/* Calls add to them. */
 	for (size_t i = 0; i < v->pairs.len && !v->failed; i++)
@@ -310,7 +310,7 @@ bool pass_verify(const struct pass_result *r, struct diag_list *diags)
 	v->diags = diags;
 	arena_init(&v->arena, 0);
 	if (begin(v))
-		look(v);
+		run_checks(v);
 	else
 		v->failed = true;
 	if (v->failed)
