@@ -28,7 +28,8 @@ struct program {
 	const char *rpath, *runpath;
 };
 
-/* Opens a program, which is looked up in PATH as execvp does. Returns 0 or a negative errno. */
+/* Opens a program. A name without '/' is looked up in the folders of PATH, except that an empty
+ * folder name is skipped. Returns 0 or a negative errno. */
 int program_open(const char *name, struct program *ret);
 /* Opens a file by its path, and reads only its headers and its dynamic section. */
 int program_open_headers(const char *path, struct program *ret);

@@ -8,7 +8,8 @@
 #include "cli/ptx_file.h"
 #include "pass/registry.h"
 
-/* Writes the files of --dump DIR: NUMBER-PASS-KERNEL-in.ptx and so on. */
+/* The state of option --dump DIR. The files are NUMBER-PASS-KERNEL-in.ptx and
+ * NUMBER-PASS-KERNEL-out.ptx. */
 struct ptx_dump {
 	struct cli *c;
 	const char *dir; /* NULL: not asked for */

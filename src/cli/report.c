@@ -169,8 +169,8 @@ int cli_misuse(const struct cli *c, const char *fmt, ...)
 	return CLI_USAGE;
 }
 
-/* Returns the length of the UTF-8 character at s, or 0 if there is no valid one. C1 control
- * characters count as invalid. */
+/* Returns the length of the UTF-8 character at s, or 0 if the bytes are not valid UTF-8. C1 control
+ * characters count as invalid, because terminals obey them. */
 static size_t utf8_len(const unsigned char *s, size_t len)
 {
 	size_t n = s[0] < 0x80                   ? 1
@@ -183,7 +183,12 @@ static size_t utf8_len(const unsigned char *s, size_t len)
 	for (size_t i = 1; i < n; i++)
 		if ((s[i] & 0xc0) != 0x80)
 			return 0;
-	return n == 2 && s[0] == 0xc2 && s[1] < 0xa0 ? 0 : n;
+	/* C1, overlong encodings, surrogates, and values above U+10FFFF */
+	if ((s[0] == 0xc2 && s[1] < 0xa0) || (s[0] == 0xe0 && s[1] < 0xa0) ||
+		(s[0] == 0xed && s[1] >= 0xa0) || (s[0] == 0xf0 && s[1] < 0x90) ||
+		(s[0] == 0xf4 && s[1] >= 0x90))
+		return 0;
+	return n;
 }
 
 void cli_plain(char *text, size_t len)

@@ -53,8 +53,8 @@ const char *dev_own_parse(struct arena *a, const char *text, unsigned n, struct 
 void dev_way_print(
 	enum dev_how how, const struct dev_merging *m, unsigned n, char *buf, size_t size);
 /* Parses a whole strategy. "merge" alone means "merge steal", and "green" alone means equal shares.
- * Fields that a strategy does not contain (times, count, yield_every) stay unchanged in *ret_m.
- * Returns NULL, or an error message in the arena. */
+ * The fields times, count and yield_every of *ret_m, which no strategy text can set, stay
+ * unchanged; all other fields are set. Returns NULL, or an error message in the arena. */
 const char *dev_way_parse(struct arena *a, const char *text, unsigned n, enum dev_how *ret_how,
 	struct dev_merging *ret_m);
 /* Turns a strategy for two kernels into the one for the same kernels in reverse order. */

@@ -116,8 +116,8 @@ static void past_word(struct ptx_parser *p)
 		p->s++;
 }
 
-/* Skips a list of words, numbers and strings separated by commas, as in .file, .loc and .target.
- * Returns the end of the list. */
+/* Skips a list of identifiers, numbers and strings separated by commas, as in .file, .version and
+ * .target. Returns the end of the list. */
 static const char *past_list(struct ptx_parser *p)
 {
 	const char *end = p->s;

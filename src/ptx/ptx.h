@@ -19,7 +19,9 @@
 enum ptx_stmt_kind {
 	PTX_INSN,
 	PTX_LABEL, /* sym */
-	PTX_DECL,  /* .reg, .local, .shared, .param or .global declared in a body; in sym */
+	/* declaration of a register or variable in a body (.reg, .local, .shared, .param or
+	 * .global); the statement's field sym is its symbol */
+	PTX_DECL,
 	PTX_OPEN,  /* { */
 	PTX_CLOSE, /* } */
 	/* .loc, .pragma, .callprototype …, verbatim in text; sym is set for PTX_SYM_PROTO, else

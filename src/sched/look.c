@@ -54,8 +54,10 @@ void sched_quotas(
 void sched_begin_quotas(
 	const struct sched *s, const struct sched_tenant *t, uint8_t ret_quota[CTL_MAX_SMS])
 {
-	/* A new launch gets new SM numbers under MPS (renumbered), because its tenant usually has
-	 * no other work left by then (except with concurrent streams). */
+	/* Under MPS, the SM numbers of a program are only valid while the program has work on the
+	 * device: the next launch after that gets new numbers (renumbered). A tenant's new launch
+	 * usually begins when the tenant's earlier work has ended, so its quotas cannot refer to
+	 * the old numbers. Concurrent streams are an exception. */
 	copy_quotas(s, &t->begin, s->o.renumbers, ret_quota);
 }
 

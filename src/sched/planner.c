@@ -589,9 +589,10 @@ static void take_sms(struct quota *io, const uint8_t *row, uint32_t n_sms)
 		io->at[sm] = row[sm] ? 0 : io->at[sm];
 }
 
-/* Sets the quotas for new launches of each tenant: no SM if the tenant is held, otherwise the
- * quotas of its oldest launch that has an SM. For tenants without a launch see sched_begin_place.
- * The plan says which SMs unmanaged (opaque) and expected work use. */
+/* Sets the quotas with which new launches of each tenant begin: no SM if the tenant is held,
+ * otherwise the quotas of the tenant's oldest launch that has an SM. sched_begin_place sets those
+ * of tenants without a launch. `left` are the SMs that the plan leaves for them: opaque (unmanaged)
+ * work and work that is expected soon also have rows in the plan, and use SMs. */
 static void place_new_launches(
 	struct sched *s, struct planning *p, const struct heddle_policy_plan *plan)
 {

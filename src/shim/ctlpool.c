@@ -74,7 +74,7 @@ int ctlpool_init(void)
 	if (pool_fill() < 0)
 		return -EIO;
 	/* Test whether the device supports stream waits on a 32-bit value in memory. This wait is
-	 * satisfied at once, because every value is >= 0. */
+	 * satisfied at once, because the gate was just set to 0. */
 	if (cu.cuStreamWaitValue32(shim->helper,
 		    pool()->block[0].at + offsetof(struct ctl_block, gate), 0,
 		    CU_STREAM_WAIT_VALUE_GEQ) != CUDA_SUCCESS)

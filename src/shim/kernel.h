@@ -139,8 +139,9 @@ void kernel_release(struct kernel *k);
 /* cuFuncSetAttribute and its kin, after the driver agreed. */
 void kernel_attribute(void *handle, int attr, int value);
 void kernel_cache_config(void *handle, CUfunc_cache config);
-/* Call this before a driver call that may end a context, after compile_pause and when no launch is
- * managed. Until kernels_thaw, no thread requests a form or uses one. */
+/* Call this before a driver call that may end a context. Until kernels_thaw, no thread requests a
+ * form. A context that the shim itself uses must not end before compile_pause has been called and
+ * no launch is managed; other contexts may. */
 void kernels_freeze(void);
 /* Call this after a driver call that may have ended a context. `ended` is the context that has
  * ended together with its modules, or NULL if none has. is_shims: the shim had its forms in this

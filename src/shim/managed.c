@@ -173,11 +173,13 @@ static uint32_t told_workers(uint32_t per_sm)
 }
 
 /* Returns the number of hardware blocks in the launch's first grid: the workers (or the blocks of
- * the guard form) and the relay block. The stream continues only after all of these blocks have
- * run. A block that does not fit waits until a worker exits. By then, blocks of other programs may
- * be first in line and stay on the SM for their whole launch. So under quotas, the first grid has
- * only as many workers as the quotas allow. If the quotas grow before the launch begins, heddled
- * requests the missing workers. */
+ * the guard form) and the relay block.
+ *
+ * The stream continues only after all of these blocks have run. A block that does not fit waits
+ * until a worker exits. By then, blocks of other programs may be first in line and stay on the SM
+ * for their whole launch. So if the quotas are known and not 0, and no other launch precedes this
+ * one in its stream, the first grid has only as many workers as the quotas allow. If the quotas
+ * grow before the launch begins, heddled requests more workers. */
 static uint64_t first_grid(const struct managed *m, uint32_t per_sm)
 {
 	uint32_t told = told_workers(per_sm);

@@ -418,3 +418,9 @@ What cannot be put together is said of the kernels; nobody is asked to report it
   $ heddle ptx virtual -- ok.ptx k --grid 4 --block 1025
   ok.ptx: error: kernel 'k' cannot be moved into another kernel: a block of 1025 threads: at most 1024 are allowed
   [1]
+
+Bytes that are no UTF-8 (here an overlong C1 control character and a surrogate) do not reach a terminal:
+
+  $ printf '.version 7.0\n.target sm_70\n.address_size 64\n.entry k() { foo \340\202\233 \355\240\200; }\n' >bytes.ptx
+  $ heddle ptx check bytes.ptx 2>&1 | sed -n 2p
+    .entry k() { foo ??? ???; }

@@ -401,7 +401,8 @@ int bench_extra(struct bench *b)
 	unsigned sms[STEPS] = {0};
 	int r;
 
-	/* The steps end with the whole device, no matter how many SMs the program needs. */
+	/* In each step, the low-priority program gives up a number of additional SMs, about half as
+	 * many as in the next step. In the last step the number is that of all SMs. */
 	for (unsigned k = 1; k < steps; k++)
 		sms[k] = MAX(b->sms >> (steps - 1 - k), 1u);
 	r = extra_alone(b, pairs, n);

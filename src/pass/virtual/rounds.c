@@ -199,8 +199,8 @@ static const char count_me[] = "xor.b32 %hd_r1, %hd_r0, 4;\n"
 			       "mov.u32 %hd_r2, 1;\n"
 			       "red.shared.add.u32 [%hd_r0" R_COUNT ", %hd_r2;\n";
 
-/* %hd_r3: the number of threads that have not exited. If it exceeds a block's size, the body
- * corrupted a count. */
+/* Sets %hd_r3 to the number of threads that have not exited. If it exceeds 1,024, the largest
+ * possible block size, the body has corrupted a count. */
 static const char until_all_done[] = "ld.volatile.shared.u32 %hd_r2, [%hd_r0" R_COUNT ";\n"
 				     "add.u32 %hd_r3, %hd_r2, %hd_r1;\n"
 				     "mov.u32 %hd_r1, %hd_r2;\n"

@@ -404,9 +404,10 @@ static const char relay_all_passed[] = "ld.volatile.global.u32 %hd_r0, [%hd_d0" 
 static const char relay_leaves[] = "or.pred %hd_p1, %hd_p1, %hd_p3;\n"
 				   "selp.u32 %hd_r5, 1, 0, %hd_p1;\n";
 
-/* Sets %hd_r5 to 2 if the relay is the only block that is counted. A relay may do so only if a
- * worker has exited since the relay started, or if the relay has polled more than PATIENCE times;
- * before that, workers may not have entered yet. */
+/* Sets %hd_r5 to 2 if the relay (the block that reads the control word) is the only block left in
+ * the count of present blocks. The relay may conclude this only if a worker has exited since the
+ * relay started, or if the relay has read the same control word more than PATIENCE times. Before
+ * that, workers may not have entered yet. */
 static const char relay_is_alone[] = "ld.volatile.global.u64 %hd_d4, [%hd_d0" B_GONE ";\n"
 				     "cvt.u32.u64 %hd_r0, %hd_d5;\n"
 				     "and.b32 %hd_r0, %hd_r0, " STATE_COUNT ";\n"

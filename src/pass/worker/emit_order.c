@@ -115,11 +115,15 @@ static const char split_pairs[] = "and.b32 %hd_r5, %hd_x, 255;\n"
 				  "shr.u32 %hd_r6, %hd_r5, 16;\n"
 				  "and.b32 %hd_r5, %hd_r5, 15;\n";
 
-/* The curve visits four quarters in the order (0,0), (0,1), (1,1), (1,0), so x is a, and y is a ^
- * b. In the first quarter x and y of the curve are exchanged; in the last one they are exchanged
- * and complemented. So a bit of x is a ^ (b & exchanged) ^ complemented, and the bit of y is x ^ b.
- * `exchanged` is the parity of a == b over the preceding pairs, and `complemented` that of a & b.
- * One register holds both parities; `complemented` starts at bit 16. */
+/* Computes one bit of x and y on the Hilbert curve from each pair of bits (a, b) of split_pairs.
+ * The curve visits four quarters in the order (0,0), (0,1), (1,1), (1,0). So without rotations, the
+ * bit of x is a, and the bit of y is a ^ b. In the first quarter, the curve's x and y are
+ * exchanged; in the last quarter, they are exchanged and complemented. So the bit of x is a ^ (b &
+ * exchanged) ^ complemented, and the bit of y is that bit ^ b.
+ *
+ * `exchanged` is the parity of the number of preceding pairs with a == b, and `complemented` that
+ * of the preceding pairs with a & b. One register holds both parities; `complemented` starts at bit
+ * 16. */
 static const char turn_pairs[] = "xor.b32 %hd_r7, %hd_r6, %hd_r5;\n"
 				 "xor.b32 %hd_r7, %hd_r7, 15;\n"
 				 "and.b32 %hd_r8, %hd_r6, %hd_r5;\n"

@@ -381,8 +381,8 @@ void drv_engine_wake(void)
 		return;
 	}
 	kicked = true;
-	/* If the copy thread cannot be started, the host thread that waits polls the values
-	 * (drv_engine_wait). */
+	/* If the copy thread cannot be started, a program's thread that synchronizes with the
+	 * device polls the values that streams wait for (drv_engine_wait). */
 	if (value_waits() && start_thread(&copy_thread_runs, copy_thread) == 0)
 		pthread_cond_signal(&copy_cond);
 }

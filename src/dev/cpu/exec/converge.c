@@ -423,7 +423,8 @@ static uint32_t closed_loop(const struct cfg *g, uint32_t b, uint32_t *ret_out)
 	return CFG_NONE;
 }
 
-/* Returns true if block `from` is the only one that leads to the block. */
+/* Returns true if `from` is the only predecessor of the block. Predecessors with the index g->exit
+ * or above do not count: they are the virtual exit and blocks that the analysis has added. */
 static bool only_from(const struct cfg *g, uint32_t block, uint32_t from)
 {
 	for (uint32_t i = 0; i < g->at[block].n_pred; i++)
