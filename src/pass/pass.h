@@ -50,8 +50,8 @@ struct pass_kernel_info {
 	 *   may take the resources of a block, and no quota may stop workers before every block is
 	 *   claimed. */
 	bool rising_order;
-	/* True if the kernel has no barriers and no shared memory, so that warps of a block may run
-	 * ahead of each other. */
+	/* True if the kernel has no barriers and no shared memory, so that the warps of a block need
+	 * not execute the same block of the kernel at one time. */
 	bool block_local;
 	/* True if the rewritten kernel is correct only for blocks of one dimension. A host must run
 	 * launches with other blocks unchanged. */

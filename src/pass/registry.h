@@ -38,7 +38,7 @@ struct pass_request {
 	void *user;
 };
 
-/* What became of it. */
+/* The result of a pass. */
 struct pass_form {
 	struct ptx_module *m;         /* the caller frees it, unless it is request.in */
 	const char *entry;            /* in m */

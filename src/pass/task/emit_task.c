@@ -567,7 +567,7 @@ static const char give[] =
 	"add.u32 %hd_b, %hd_b, %hd_put;\n"
 	"shl.b32 %hd_c, %hd_rec, 8;\n"
 	"or.b32 %hd_b, %hd_b, %hd_c;\n"
-	"or.b32 %hd_b, %hd_b, 0x80000000;\n" WHOLE_WARP /* the record, whoever wrote it */
+	"or.b32 %hd_b, %hd_b, 0x80000000;\n" WHOLE_WARP /* the record, written by any thread */
 	"@%hd_p1 st.release.cta.shared.u32 [%hd_w" Q_GO_1 ", %hd_b;\n"
 	"popc.b32 %hd_a, %hd_a;\n"
 	"min.u32 %hd_a, %hd_a, %hd_want;\n"

@@ -3,7 +3,7 @@
 
 /* Makes a task fail alone. A launch that executes `trap` or calls __assertfail ends with an error,
  * and so does its context. The launch of a pool runs many tasks, and the failure of one of them
- * must not end the others. So a failing thread notes its failure in %hd_fate and exits early.
+ * must not end the others. So a failing thread notes its failure in a register and exits early.
  * rounds.c and warps.c handle early exits at barriers and in member masks; where they cannot, the
  * kernel is rejected with the reason. The task ends when all its threads have ended.
  *

@@ -8,7 +8,7 @@
 
 #include "ctl/task.h"
 
-/* What executors need to know of a running block of a task. */
+/* The data that executors need for a running block of a task. */
 struct task_record {
 	uint32_t row, ctaid[3];
 	uint32_t base, barrier;       /* address of its shared memory; barrier's number */

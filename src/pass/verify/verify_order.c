@@ -71,7 +71,7 @@ static void search_stmts(struct order *o, uint32_t at, uint32_t block)
 	add_ways(o, block);
 }
 
-/* What comes behind any of kernel k's. */
+/* Finds, for each kernel, a barrier that control can reach after a barrier of kernel k. */
 static void search_from(struct order *o, unsigned k)
 {
 	const struct cfg *g = o->v->host;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  * Copyright 2026 The heddle authors */
 
-/* What the files of the verifier share. */
+/* The types and functions that the files of the verifier share. */
 #ifndef HEDDLE_VERIFY_PRIVATE_H
 #define HEDDLE_VERIFY_PRIVATE_H
 
@@ -23,7 +23,7 @@ struct verify_place {
 	const struct ptx_sym *plain;
 	uint64_t at, bytes;
 };
-/* What the verifier finds out about a kernel. It holds for the kernel's code in the entry and for
+/* The facts that the verifier finds about a kernel. They hold for the kernel's code in the entry and for
  * all callees of the kernel. */
 struct verify_kernel {
 	const struct pass_kernel *from;

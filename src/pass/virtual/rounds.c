@@ -147,7 +147,7 @@ void pass_round_barrier(
 
 /* Ends all threads that reach this round if a thread of the block failed before the round. All
  * threads read the same word of shared memory, so all of them end or none does (task_fail.c). */
-void pass_round_fate(struct pass_writer *w, const struct pass_place *at)
+void pass_round_failed(struct pass_writer *w, const struct pass_place *at)
 {
 	if (at->fate)
 		pass_emit(w,

@@ -25,9 +25,9 @@ void pass_rounds_declare(struct pass_writer *w, const struct pass_place *at);
 void pass_rounds_clear(struct pass_writer *w, const struct pass_place *at);
 void pass_round_barrier(
 	struct pass_writer *w, const struct pass_place *at, const struct ptx_stmt *s);
-/* pass_round_fate emits a check of whether a thread has failed. The check comes after the barrier
+/* pass_round_failed emits a check of whether a thread has failed. The check comes after the barrier
  * and without the barrier's guard, because it is valid at any time. */
-void pass_round_fate(struct pass_writer *w, const struct pass_place *at);
+void pass_round_failed(struct pass_writer *w, const struct pass_place *at);
 void pass_round_answer(struct pass_writer *w, const struct pass_place *at);
 
 /* tails.c: copies of the exit paths, for branches from code that may still reach a barrier. */

@@ -238,7 +238,7 @@ static void virtual_barrier(struct virt *x, const struct ptx_stmt *s)
 	} else {
 		pass_round_barrier(x->w, x->v, s);
 		pass_guard_since(x->w, from, s);
-		pass_round_fate(x->w, x->v);
+		pass_round_failed(x->w, x->v);
 	}
 }
 
