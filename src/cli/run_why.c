@@ -14,6 +14,22 @@
 #include <string.h>
 #include <unistd.h>
 
+/* Returns true if process pid is still executing exec: it has the program's executable already, but
+ * neither arguments nor environment. The kernel sets up the arguments first. */
+static bool is_starting(pid_t pid)
+{
+	char name[64];
+	FILE *f;
+	bool empty;
+
+	snprintf(name, sizeof(name), "/proc/%d/cmdline", (int)pid);
+	f = fopen(name, "re");
+	empty = !f || fgetc(f) == EOF;
+	if (f)
+		fclose(f);
+	return empty;
+}
+
 /* Returns 1 if the environment of process pid has HEDDLE_REPORT=path, 0 if it has not, and -1 if it
  * cannot be read. */
 static int has_report(pid_t pid, const char *path)
@@ -87,7 +103,7 @@ static void look_at_libraries(pid_t pid, struct run_seen *io)
 
 void run_look(pid_t pid, const char *report_path, struct run_seen *io)
 {
-	bool was_other = is_other(pid);
+	bool was_other = is_other(pid) || is_starting(pid);
 	int has = has_report(pid, report_path);
 
 	/* is_other is called again because a process that has just ended shows an empty
