@@ -296,10 +296,20 @@ static void overtaken(void **state)
 		uint64_t before = t.host->finished;
 
 		word(seq + 1, 0);
-		launch(CTL_WAIT_WORD | CTL_ONCE, seq, round);
+		/* An SM that is slow may get none of these blocks, and gets one of the next launch.
+		 */
+		for (int i = 0; i < 1000 && t.host->finished < before + (uint64_t)sms; i++) {
+			uint64_t last = t.host->finished;
+
+			launch(CTL_WAIT_WORD | CTL_ONCE, seq, round);
+			if (t.host->done == t.gen + 1)
+				break;
+			drained(seq + 1, round);
+			assert_in_range(
+				t.host->finished, i == 0 ? last + 1 : last, before + (uint64_t)sms);
+		}
 		if (t.host->done == t.gen + 1)
 			break;
-		drained(seq + 1, round);
 		assert_int_equal(t.host->finished, before + (uint64_t)sms);
 		/* Late ones of the same word; and others that were there: nothing of that for them.
 		 */
@@ -402,7 +412,9 @@ static void stands_still(unsigned where, bool another)
 	ends(t.stream);
 	if (another) {
 		drained(1, 0);
-		assert_in_range(t.host->drains, drains, drains + WORKERS + 1);
+		/* Each block of the launch on its way may stand there. It reports, and the last one
+		 * reports again for each that has exited, or has left that code, meanwhile. */
+		assert_in_range(t.host->drains, drains, drains + 3 * (WORKERS + 1));
 		assert_int_equal(t.host->drains, block().drains);
 		assert_int_equal(t.host->finished, 0);
 		word(2, CTL_NO_QUOTA);
