@@ -296,13 +296,14 @@ static void report_table(struct cli *c, const struct spec *specs, unsigned n,
 	strbuf_printf(out, "%s: %s, %.4f ms\n", res->device_name, dev_hows[o->how], res->times.ms);
 	if (merged)
 		strbuf_printf(out,
-			"%s%s; %" PRIu32 " workers, %" PRIu64 " fit; launched %" PRIu32 " times\n",
+			"%s%s; %" PRIu32 " workers, %" PRIu64 " fit; launched %" PRIu32 " time%s\n",
 			dev_order_name(o->merging.order),
 			o->merging.help_others ? ", helping others" : "", res->plan.workers,
-			(uint64_t)res->plan.per_sm * res->n_sms, res->times.launches);
+			(uint64_t)res->plan.per_sm * res->n_sms, res->times.launches,
+			PLURAL(res->times.launches, "s"));
 	if (o->how > DEV_MERGE)
-		strbuf_printf(out, "%" PRIu32 " blocks, %" PRIu64 " fit\n", res->plan.workers,
-			(uint64_t)res->plan.per_sm * res->n_sms);
+		strbuf_printf(out, "%" PRIu32 " block%s, %" PRIu64 " fit\n", res->plan.workers,
+			PLURAL(res->plan.workers, "s"), (uint64_t)res->plan.per_sm * res->n_sms);
 	if (o->how == DEV_WEAVE)
 		woven_print(specs, &res->woven, "", out);
 	strbuf_printf(out, "   %-24s %10s %8s%s%s\n", "kernel", "blocks", "fit",

@@ -329,8 +329,8 @@ static void check_kernels(struct doctor *d, const struct program *p)
 	else if (b.any_elf)
 		image_walk(p->file, list_elf_entry, d);
 	if (d->kernels)
-		cli_show(d->c, "      %u kernels: %u managed, %u guard, %u held\n", d->kernels,
-			d->tiers[0], d->tiers[1], d->tiers[2]);
+		cli_show(d->c, "      %u kernel%s: %u managed, %u guard, %u held\n", d->kernels,
+			PLURAL(d->kernels, "s"), d->tiers[0], d->tiers[1], d->tiers[2]);
 	else
 		cli_show(d->c, "      no kernels in the file itself: libraries that it "
 			       "loads may hold some\n");

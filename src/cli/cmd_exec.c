@@ -163,8 +163,8 @@ static int run_verb_exec(struct cli *c)
 	if (r == CLI_OK && o.check && !spec.record)
 		r = cli_usage(c, "--check: FILE is no recording (recorded:...)");
 	if (r == CLI_OK && o.steering.first && o.steering.first >= dev_total_blocks(&spec.shape))
-		r = cli_usage(c, "--first: the grid has %" PRIu64 " blocks",
-			dev_total_blocks(&spec.shape));
+		r = cli_usage(c, "--first: the grid has %" PRIu64 " block%s",
+			dev_total_blocks(&spec.shape), PLURAL(dev_total_blocks(&spec.shape), "s"));
 	if (r == CLI_OK)
 		r = job_run(c, &spec, &o, &res);
 	if (r == CLI_OK)

@@ -246,14 +246,14 @@ static void tell_gaps(const struct cli *c, const char *file, const struct record
 	struct strbuf b = {0};
 
 	if (g->unended)
-		strbuf_printf(&b, "; left out: %llu launches that do not end in it",
-			(unsigned long long)g->unended);
+		strbuf_printf(&b, "; left out: %llu launch%s that had not ended",
+			(unsigned long long)g->unended, PLURAL(g->unended, "es"));
 	if (g->unseen)
-		strbuf_printf(&b, "; it misses %llu launches that were over before heddled looked",
-			(unsigned long long)g->unseen);
+		strbuf_printf(&b, "; it misses %llu launch%s that ended before heddled looked",
+			(unsigned long long)g->unseen, PLURAL(g->unseen, "es"));
 	if (g->unmeasured)
-		strbuf_printf(&b, "; left out: %llu launches whose blocks were not measured",
-			(unsigned long long)g->unmeasured);
+		strbuf_printf(&b, "; left out: %llu launch%s whose blocks were not measured",
+			(unsigned long long)g->unmeasured, PLURAL(g->unmeasured, "es"));
 	if (g->assumed)
 		strbuf_puts(&b, "; it does not say how many SMs a device has: as many as were "
 				"used at once");

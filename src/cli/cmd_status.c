@@ -12,7 +12,8 @@ static void add_text(struct strbuf *out, const struct wire_status *s)
 	strbuf_printf(out, "heddled %s, pid %u, up %u s, on %s\n", s->version, s->pid, s->uptime_s,
 		s->socket);
 	strbuf_printf(out, "policy %s, MPS %s\n", s->policy, s->mps);
-	strbuf_printf(out, "%u tenants, %u launches\n", s->tenants, s->launches);
+	strbuf_printf(out, "%u tenant%s, %u launch%s\n", s->tenants, PLURAL(s->tenants, "s"),
+		s->launches, PLURAL(s->launches, "es"));
 	strbuf_printf(out,
 		"%" PRIu64 " decisions, %" PRIu64 " grants, %" PRIu64 " preemptions, %" PRIu64
 		" refused, %" PRIu64 " bad messages\n",

@@ -30,9 +30,10 @@ static int query_daemon(const char *socket, struct wire_status *ret, struct list
 static void print_head(const struct wire_status *s, struct strbuf *out)
 {
 	strbuf_printf(out,
-		"heddled %s, policy %s, MPS %s: %u tenants, %u launches, %llu preemptions",
-		s->version, s->policy, s->mps, s->tenants, s->launches,
-		(unsigned long long)s->preemptions);
+		"heddled %s, policy %s, MPS %s: %u tenant%s, %u launch%s, %llu preemption%s",
+		s->version, s->policy, s->mps, s->tenants, PLURAL(s->tenants, "s"), s->launches,
+		PLURAL(s->launches, "es"), (unsigned long long)s->preemptions,
+		PLURAL(s->preemptions, "s"));
 	if (s->handover_p50_ns)
 		strbuf_printf(out, ", hand-over %.0f us", (double)s->handover_p50_ns / 1e3);
 	strbuf_puts(out, "\n");

@@ -16,21 +16,31 @@
 #include <sys/xattr.h>
 #include <unistd.h>
 
+static bool is_program(const char *path)
+{
+	struct stat st;
+
+	return access(path, X_OK) == 0 && stat(path, &st) == 0 && S_ISREG(st.st_mode);
+}
+
+/* Finds the file that execvp() executes for this name. An empty part of PATH is the current
+ * folder. */
 static int find_in_path(const char *name, char *ret, size_t max)
 {
 	const char *path = getenv("PATH");
 
 	if (strchr(name, '/'))
 		return snprintf(ret, max, "%s", name) < (int)max ? 0 : -ENAMETOOLONG;
-	for (const char *p = path ? path : "/usr/bin:/bin"; *p;) {
+	for (const char *p = path ? path : "/bin:/usr/bin";; p++) {
 		size_t n = strcspn(p, ":");
 
-		if (n && snprintf(ret, max, "%.*s/%s", (int)n, p, name) < (int)max &&
-			access(ret, X_OK) == 0)
+		if (snprintf(ret, max, "%.*s/%s", n ? (int)n : 1, n ? p : ".", name) < (int)max &&
+			is_program(ret))
 			return 0;
-		p += n + (p[n] == ':');
+		p += n;
+		if (!*p)
+			return -ENOENT;
 	}
-	return -ENOENT;
 }
 
 static bool read_at(struct image_bytes b, uint64_t at, void *ret, size_t n)

@@ -237,7 +237,8 @@ static void add_text(struct strbuf *o, const struct watch *w, const struct tenan
 		strbuf_printf(o, " (%s was asked for)",
 			ask_priority_name(t->hello.priority, asked, sizeof(asked)));
 	add_launches(o, p);
-	strbuf_printf(o, "\n  %-10s %" PRIu64 " times\n", "preempted", read_word(&p->preempted));
+	strbuf_printf(o, "\n  %-10s %" PRIu64 " time%s\n", "preempted", read_word(&p->preempted),
+		PLURAL(read_word(&p->preempted), "s"));
 	strbuf_printf(o, "  %-10s %.1f ms", "time lost",
 		(double)(read_word(&p->waited_ns) + read_word(&p->held_ns)) / 1e6);
 	if (read_word(&p->spanned_ns))

@@ -271,10 +271,11 @@ void hd_tenant_remove(struct hd *d, struct hd_tenant *t)
 	hd_tell_figures(d, t, true);
 	if (t->is_logged && !d->ends)
 		hd_log_at(HD_LOG_INFO,
-			"tenant %u leaves: %s, pid %d: %llu launches, preempted %llu times, "
+			"tenant %u leaves: %s, pid %d: %llu launch%s, preempted %llu time%s, "
 			"waited %llu ms%s",
 			t->id, t->hello.name, (int)t->cred.pid, (unsigned long long)launches_of(t),
-			(unsigned long long)t->preemptions,
+			PLURAL(launches_of(t), "es"), (unsigned long long)t->preemptions,
+			PLURAL(t->preemptions, "s"),
 			(unsigned long long)(t->page->waited_ns / 1000000),
 			t->n_known ? "; it ended with launches unfinished" : "");
 	sched_leave(dev->sched, now, t->sched);

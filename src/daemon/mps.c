@@ -308,7 +308,7 @@ static void restart_control(struct server *s, const struct mps_place *p, uint32_
 {
 	const char *why;
 
-	hd_log_at(HD_LOG_INFO, "MPS is restarted: %u programs were killed under it", killed);
+	hd_log_at(HD_LOG_INFO, "MPS is restarted: programs killed under it: %u", killed);
 	quit_control(s, p);
 	why = mps_start_control(s, p);
 	if (!why) {

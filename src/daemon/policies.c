@@ -223,8 +223,10 @@ static struct policy_loaded *open_policy(const struct hd_config *c)
 {
 	struct policy_loaded *p = calloc(1, sizeof(*p));
 
-	if (!p)
+	if (!p) {
+		hd_log_at(HD_LOG_ERROR, "policy: %s: not loaded: out of memory", c->policy_file);
 		return NULL;
+	}
 	if (open_file(c->policy_file, &p->file) < 0) {
 		free(p);
 		return NULL;
@@ -235,6 +237,7 @@ static struct policy_loaded *open_policy(const struct hd_config *c)
 	p->note = note_path(c);
 	if (p->options && p->note)
 		return p;
+	hd_log_at(HD_LOG_ERROR, "policy: %s: not loaded: out of memory", c->policy_file);
 	free_loaded(p);
 	return NULL;
 }

@@ -2,26 +2,39 @@
  * Copyright 2026 The heddle authors */
 
 /* Reads the configuration again while tenants run. If it contains an error, no setting changes. A
- * new socket, state folder or use of MPS takes effect only when heddled is restarted, and heddled
- * logs this. A new value of mps_stays also needs a restart, but heddled does not log that. A
- * restart costs tenants little. */
+ * new socket, state folder, use of MPS or mps_stays takes effect only when heddled is restarted, and
+ * heddled logs this. A restart costs tenants little. */
 #include "server.h"
 
+#include <stdio.h>
 #include <string.h>
 
 /* Logs the keys that need a restart, once for each value. */
 static void log_ignored_keys(const struct server *s, const struct hd_config *now)
 {
-	bool mps = now->mps != s->given->mps && now->mps != s->read.mps;
-	bool socket = strcmp(now->socket, s->given->socket) != 0 &&
-		      strcmp(now->socket, s->read.socket) != 0;
-	bool state =
-		strcmp(now->state, s->given->state) != 0 && strcmp(now->state, s->read.state) != 0;
+	const struct hd_config *given = s->given, *read = &s->read;
+	const struct {
+		const char *key;
+		bool is_new;
+	} keys[] = {
+		{"mps", now->mps != given->mps && now->mps != read->mps},
+		{"mps_stays",
+			now->mps_stays != given->mps_stays && now->mps_stays != read->mps_stays},
+		{"socket", strcmp(now->socket, given->socket) != 0 &&
+				   strcmp(now->socket, read->socket) != 0},
+		{"state", strcmp(now->state, given->state) != 0 &&
+				  strcmp(now->state, read->state) != 0},
+	};
+	char names[64];
+	size_t n = 0;
 
-	if (mps || socket || state)
-		hd_log("%s%s%s%s%s: takes effect when heddled is restarted", mps ? "mps" : "",
-			mps && (socket || state) ? ", " : "", socket ? "socket" : "",
-			socket && state ? ", " : "", state ? "state" : "");
+	for (size_t i = 0; i < ARRAY_LEN(keys); i++) {
+		if (keys[i].is_new)
+			n += (size_t)snprintf(
+				names + n, sizeof(names) - n, "%s%s", n ? ", " : "", keys[i].key);
+	}
+	if (n)
+		hd_log("%s: takes effect when heddled is restarted", names);
 }
 
 /* Chooses the policy of the new configuration. The socket does not change, so the note's path stays

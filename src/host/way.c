@@ -44,7 +44,8 @@ static const char *parse_shares(struct arena *a, const char *text, unsigned n, u
 	for (const char *p = text; *p; p++)
 		given += *p == ':';
 	if (given != n)
-		return arena_printf(a, "%u numbers for %u kernels", given, n);
+		return arena_printf(a, "%u number%s for %u kernel%s", given, PLURAL(given, "s"), n,
+			PLURAL(n, "s"));
 	for (unsigned k = 0; k < n; k++) {
 		size_t len = strcspn(text, ":");
 		uint64_t share = 0;

@@ -107,11 +107,11 @@ static int look_at_input(const struct pass_row *row, const struct pass_request *
 	struct diag_list *diags, struct pass_form *ret)
 {
 	if (rq->n < row->min_kernels)
-		return refuse(ret, 0, diags, "%s needs at least %u kernels, not %u", row->name,
-			row->min_kernels, rq->n);
+		return refuse(ret, 0, diags, "%s needs at least %u kernel%s, not %u", row->name,
+			row->min_kernels, PLURAL(row->min_kernels, "s"), rq->n);
 	if (rq->n > row->max_kernels)
-		return refuse(ret, 0, diags, "%s takes at most %u kernels, not %u", row->name,
-			row->max_kernels, rq->n);
+		return refuse(ret, 0, diags, "%s takes at most %u kernel%s, not %u", row->name,
+			row->max_kernels, PLURAL(row->max_kernels, "s"), rq->n);
 	for (unsigned k = 0; k < rq->n; k++) {
 		const uint32_t *b = rq->kernels[k].block;
 		uint64_t threads = (uint64_t)b[0] * b[1] * b[2];

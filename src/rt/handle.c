@@ -198,8 +198,7 @@ RT_API int heddle_open(const char *device, struct heddle **ret)
 	if (r == 0 && h->d.ordinal >= h->n_devices)
 		r = rt_fail(h, -ENODEV, "numbers begin with 0; CUDA_VISIBLE_DEVICES may hide some",
 			"\"%.40s\": there %s %d such device%s", device,
-			h->n_devices == 1 ? "is" : "are", h->n_devices,
-			h->n_devices == 1 ? "" : "s");
+			h->n_devices == 1 ? "is" : "are", h->n_devices, PLURAL(h->n_devices, "s"));
 	if (r == 0)
 		r = open_device(h);
 	return r;

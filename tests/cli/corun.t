@@ -334,6 +334,10 @@ What is wrong is said with the kernel's number.
   heddle corun: error: kernel 2: no such option: '--json'
   $ first heddle corun -- $put 'u32[6]:zero' u33:3
   heddle corun: error: kernel 1: argument 'u33:3': wants TYPE:VALUE or TYPE[N]:INIT with a type such as i32, u64 or f32 (or hex:BYTES)
+  $ for v in f32:1e39 f32:-1e39 f64:1e309 f32:inf f32:1e-60; do first heddle corun --device cpu -- $put 'u32[6]:zero' $v; done
+  heddle corun: error: kernel 1: argument 'f32:1e39': the value does not fit the type
+  heddle corun: error: kernel 1: argument 'f32:-1e39': the value does not fit the type
+  heddle corun: error: kernel 1: argument 'f64:1e309': the value does not fit the type
   $ first heddle corun -- $put u32:1 + $put u32:1 + $put u32:1 + $put u32:1 + $put u32:1 + $put u32:1 + $put u32:1 + $put u32:1 + $put u32:1
   heddle corun: error: more than 8 kernels
   $ first heddle corun --how sideways -- $put 'u32[6]:zero' u32:3
@@ -345,7 +349,7 @@ What is wrong is said with the kernel's number.
   > done
   heddle corun: error: --schedule: 'fair' is not one of steal, steal:shared, partition, mixed, apart, the latter three with =N:N... or without
   heddle corun: error: --schedule: steal has no shares
-  heddle corun: error: --schedule: 1 numbers for 2 kernels
+  heddle corun: error: --schedule: 1 number for 2 kernels
   heddle corun: error: --schedule: 3 numbers for 2 kernels
   heddle corun: error: --schedule: 'x' is not a number from 1 to 1000000
   heddle corun: error: --schedule: '' is not a number from 1 to 1000000

@@ -161,9 +161,9 @@ what takes another start is named.
   heddled: error: root/etc/heddle/heddled.conf:3: latency_us: 'x' is not a number (us) in range
   heddled: error: the configuration is unchanged
   policy none, MPS off
-  $ printf '[heddled]\npolicy = hpf\nmps = on\nsocket = /nonexistent/a\nstate = /nonexistent/s\n' > root/etc/heddle/heddled.conf
+  $ printf '[heddled]\npolicy = hpf\nmps = on\nmps_stays = off\nsocket = /nonexistent/a\nstate = /nonexistent/s\n' > root/etc/heddle/heddled.conf
   $ again 2
-  heddled: warning: mps, state: takes effect when heddled is restarted
+  heddled: warning: mps, mps_stays, state: takes effect when heddled is restarted
   heddled: the configuration was read again: policy hpf
   policy hpf, MPS off
   $ again 1

@@ -76,7 +76,7 @@ for columns in 40 80; do
 	grep -q '^(not shown: ' "$dir/ps" || fail "ps does not say what is missing: $(cat "$dir/ps")"
 done
 grep -q '^TENANT .* PREEMPTED ' "$dir/ps" || fail "ps at 80 columns: $(cat "$dir/ps")"
-"$heddle" top --once | grep -q '^heddled .* 1 tenants' || fail "top: $("$heddle" top --once)"
+"$heddle" top --once | grep -q '^heddled .* 1 tenant,' || fail "top: $("$heddle" top --once)"
 "$heddle" top --json | python3 -m json.tool >/dev/null || fail "top --json"
 
 # One of low priority beside it waits. It is set above, and they change places.

@@ -19,6 +19,15 @@ What fails before the program begins, as env(1) says it:
   $ heddle run -- no-such-program-anywhere
   heddle run: error: no-such-program-anywhere: not found in PATH
   [127]
+  $ mkdir sub; cp /bin/true sub/mine; mkdir -p dirs/mine
+  $ cd sub; for p in ":$PATH" "$PATH:" "/nowhere::$PATH" "$OLDPWD/dirs:$PATH:."; do PATH=$p heddle run --device cpu -- mine && PATH=$p heddle doctor mine | grep mine; done
+  ok    program      ./mine: names no libcuda.so.1: its libraries may
+  ok    program      ./mine: names no libcuda.so.1: its libraries may
+  ok    program      ./mine: names no libcuda.so.1: its libraries may
+  ok    program      ./mine: names no libcuda.so.1: its libraries may
+  $ PATH=/nowhere "$(command -v heddle)" run -- mine; cd ..
+  heddle run: error: mine: not found in PATH
+    hint: ./mine is in this folder
   $ : > plain; heddle run -- ./plain
   heddle run: error: ./plain: Permission denied
   [126]

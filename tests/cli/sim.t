@@ -300,7 +300,7 @@ What heddled --events wrote is a trace, too. Nothing in it says which streams a 
   > {"t_ns": 9305000, "event": "leave", "tenant": 1, "priority": "low", "weight": 2, "reasons": [{"reason": "workers", "outcome": "managed", "launches": 4}]}
   > END
   $ heddle sim events --trace --policy none
-  heddle sim: warning: events: an event log names no streams: launches come when they came then, one stream a program; left out: 1 launches that do not end in it; it misses 3 launches that were over before heddled looked
+  heddle sim: warning: events: an event log names no streams: launches come when they came then, one stream a program; left out: 1 launch that had not ended; it misses 3 launches that ended before heddled looked
       0.000  a_b-1 joins
       1.000  a_b-1 k.0 submitted
       1.005  a_b-1 k.0 arrives

@@ -60,7 +60,7 @@ Every way that it prints is one for corun --how; options change what the way say
   >   both corun --device cpu --how "$way" --check > log 2>&1 || echo "$way: $(cat log)"
   > done < ways
   $ both corun --device cpu --how 'merge mixed=1:3 help chunk=2' --schedule partition --check | sed -n 2p
-  partition, helping others; 15 workers, 256 fit; launched 1 times
+  partition, helping others; 15 workers, 256 fit; launched 1 time
   $ both corun --device cpu --how 'merge steal chunk=1K' --check | tail -n 1
   memory is what the kernels leave alone
   $ for way in 'merge steal chunk=4:K' 'merge partition=1:2:3' 'merge steal fast' 'weave registers=1' 'streams=1:2' sideways ''; do

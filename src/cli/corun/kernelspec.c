@@ -112,7 +112,7 @@ int kernelspec_read_all(const struct cli *c, struct arena *arena, unsigned max, 
 		if (i < c->n_operands && strcmp(c->operands[i], "+") != 0)
 			continue;
 		if (n == max)
-			return cli_usage(c, "more than %u kernel%s", max, max == 1 ? "" : "s");
+			return cli_usage(c, "more than %u kernel%s", max, PLURAL(max, "s"));
 		r = kernelspec_read_words(
 			c, arena, n + 1, any_grid, c->operands + from, i - from, &ret[n]);
 		n++;

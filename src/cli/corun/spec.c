@@ -105,6 +105,9 @@ static int parse_value(const struct spec_type *t, const char *text, size_t len, 
 
 		if (*end)
 			return -EINVAL;
+		/* "inf" is a value; a finite number that the type cannot hold is an error. */
+		if ((isinf(d) && errno == ERANGE) || (t->bytes == 4 && isinf(f) && !isinf(d)))
+			return -ERANGE;
 		memcpy(ret, t->bytes == 4 ? (void *)&f : (void *)&d, t->bytes);
 		return 0;
 	}

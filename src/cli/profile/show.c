@@ -154,7 +154,7 @@ static void show_kernel(struct cli *c, const struct program_profile *p, struct m
 	cli_show(c,
 		"%s: %" PRIu64 " block%s of %u threads, %u bytes of shared memory; an SM holds "
 		"%u\n",
-		name, k->blocks, k->blocks == 1 ? "" : "s", k->threads, k->shared_bytes, k->fit);
+		name, k->blocks, PLURAL(k->blocks, "s"), k->threads, k->shared_bytes, k->fit);
 	if (k->guard && !k->counts)
 		cli_show(c, "  one point: " GUARD_WHY "\n");
 	else if (k->most == 1)
@@ -179,22 +179,22 @@ static void show_unmanaged(struct cli *c, const struct measured *m)
 	for (unsigned i = 0; i < WIRE_REASONS; i++)
 		if (m->launched[i] && wire_reason_rows[i].outcome > WIRE_GUARD)
 			cli_show(c, "not managed: %" PRIu64 " launch%s: %s\n", m->launched[i],
-				m->launched[i] == 1 ? "" : "es", wire_reason_rows[i].text);
+				PLURAL(m->launched[i], "es"), wire_reason_rows[i].text);
 }
 
 static void show_text(struct cli *c, struct program_profile *p)
 {
 	cli_show(c, "%s on %s, %u run%s, kept in %s\n", p->program, p->device, p->runs,
-		p->runs == 1 ? "" : "s", p->store);
+		PLURAL(p->runs, "s"), p->store);
 	for (size_t i = 0; i < p->measured.kernels.len; i++)
 		show_kernel(c, p, &p->measured.kernels.at[i]);
 	show_unmanaged(c, &p->measured);
 	if (p->unmeasured)
-		cli_show(c, "%u counts are left without a launch%s\n", p->unmeasured,
+		cli_show(c, "counts of blocks left without a launch: %u%s\n", p->unmeasured,
 			p->out_of_time ? ": --budget-s is over" : ": more --runs may reach them");
 	else if (p->missing)
-		cli_show(c, "some counts have fewer than %u launches%s\n", p->rounds,
-			p->out_of_time ? ": --budget-s is over" : "");
+		cli_show(c, "some counts have fewer than %u launch%s%s\n", p->rounds,
+			PLURAL(p->rounds, "es"), p->out_of_time ? ": --budget-s is over" : "");
 }
 
 void profile_program_show(struct cli *c, struct program_profile *p)

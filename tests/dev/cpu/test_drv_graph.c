@@ -140,6 +140,20 @@ static void by_hand(void **state)
 	OK(cuMemcpyDtoH(got, log, 12));
 	assert_int_equal(got[1], 1);
 	assert_int_equal(got[2], 7);
+	/* The program reads the parameters of a node, changes them and sets them again. */
+	CUDA_KERNEL_NODE_PARAMS read;
+	OK(cuGraphKernelNodeGetParams(first, &read));
+	assert_ptr_equal(read.func, p.func);
+	assert_int_equal(read.blockDimX, 32);
+	assert_non_null(read.kernelParams);
+	assert_memory_equal(read.kernelParams[0], params[0], sizeof(CUdeviceptr));
+	id = 1;
+	assert_memory_equal(read.kernelParams[1], params[1], sizeof(id));
+	*(unsigned *)read.kernelParams[1] = 5;
+	OK(cuGraphKernelNodeSetParams(first, &read));
+	OK(cuGraphExecKernelNodeSetParams(exec, first, &p));
+	OK(cuGraphKernelNodeGetParams(first, &read));
+	assert_int_equal(*(unsigned *)read.kernelParams[1], 5);
 	/* A circle is no graph. */
 	OK(cuGraphAddDependencies(graph, &second, &first, 1));
 	CUgraphExec none;

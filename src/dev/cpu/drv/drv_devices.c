@@ -142,7 +142,7 @@ int drv_devices_open(void)
 		n = list_visible(shown, n, number);
 	if (!n)
 		drv_report("virtual GPU: CUDA_VISIBLE_DEVICES=%s shows none of its %u device%s\n",
-			shown, drv.config.devices, drv.config.devices == 1 ? "" : "s");
+			shown, drv.config.devices, PLURAL(drv.config.devices, "s"));
 	for (unsigned i = 0; i < n && !r; i++) {
 		drv.n_devices++;
 		r = open_one(&drv.device[i], number[i]);

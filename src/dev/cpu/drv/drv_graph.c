@@ -29,6 +29,7 @@ void graph_destroy(struct drv_graph *g)
 		drv_obj_remove(&n->obj);
 		drv_op_free(n->op);
 		VEC_FREE(&n->deps);
+		free(n->params);
 		free(n);
 	}
 	VEC_FREE(&g->nodes);

@@ -14,6 +14,7 @@ struct graph_node {
 	struct obj obj;
 	struct drv_graph *graph;
 	struct drv_op *op; /* template; its stream is NULL */
+	void **params;     /* pointers into op's parameters; NULL until the program asks for them */
 	VEC(struct graph_node *) deps;
 	unsigned index, mark;
 };

@@ -303,8 +303,21 @@ CUresult cuGraphKernelNodeSetParams(CUgraphNode node, const CUDA_KERNEL_NODE_PAR
 	return drv_leave(n ? set_kernel(c, n->op, params) : CUDA_ERROR_INVALID_VALUE);
 }
 
-/* Returns the function, the shape and the context. kernelParams and extra are NULL, because the
- * pointers to the single parameters are not stored. */
+/* Makes n->params point to each of the kernel's parameters. */
+static CUresult find_params(struct graph_node *n)
+{
+	const struct vgpu_kernel_info *info = &n->op->launch.func->info;
+	void **params = realloc(n->params, (info->n_params + 1) * sizeof(*params));
+
+	if (!params)
+		return CUDA_ERROR_OUT_OF_MEMORY;
+	for (uint32_t i = 0; i < info->n_params; i++)
+		params[i] = (char *)n->op->launch.params + info->param_offset[i];
+	n->params = params;
+	return CUDA_SUCCESS;
+}
+
+/* The node owns the parameters. They are valid until they are set or the node is destroyed. */
 CUresult cuGraphKernelNodeGetParams(CUgraphNode node, CUDA_KERNEL_NODE_PARAMS *params)
 {
 	DRV_ENTER(c);
@@ -313,6 +326,9 @@ CUresult cuGraphKernelNodeGetParams(CUgraphNode node, CUDA_KERNEL_NODE_PARAMS *p
 	if (!n || !params || n->op->kind != OP_KERNEL)
 		return drv_leave(CUDA_ERROR_INVALID_VALUE);
 	const struct drv_launch *l = &n->op->launch;
+	CUresult r = find_params(n);
+	if (r != CUDA_SUCCESS)
+		return drv_leave(r);
 	*params = (CUDA_KERNEL_NODE_PARAMS){
 		.func = (CUfunction)&l->func->obj,
 		.gridDimX = l->grid[0],
@@ -322,6 +338,7 @@ CUresult cuGraphKernelNodeGetParams(CUgraphNode node, CUDA_KERNEL_NODE_PARAMS *p
 		.blockDimY = l->block[1],
 		.blockDimZ = l->block[2],
 		.sharedMemBytes = l->shared,
+		.kernelParams = n->params,
 		.ctx = (CUcontext)c,
 	};
 	return drv_leave(CUDA_SUCCESS);
