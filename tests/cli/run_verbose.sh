@@ -117,13 +117,14 @@ no_tenant() { # WHY PROGRAM...
 	"$heddle" run -v --device cpu -- "$@" >"$dir/why.out" 2>"$dir/why.err" || fail "$*: status $?"
 	grep -q "^heddle run: $1 did not become a tenant: .*$why" "$dir/why.err" || fail "$*: $(cat "$dir/why.err")"
 }
-no_tenant 'environment was cleared' env -i sleep 0.5
+# heddle looks at a program once a second at the least.
+no_tenant 'environment was cleared' env -i sleep 1.5
 no_tenant 'no driver call' sh -c :
 no_tenant 'launched no kernel$' python3 -c 'import ctypes; ctypes.CDLL("libcuda.so.1").cuInit(0)'
 mkdir "$dir/own"
 cp "$build/src/dev/cpu/libcuda.so.1" "$dir/own"
 no_tenant "it loaded $dir/own/libcuda.so.1 in place" \
-	python3 -c 'import ctypes, sys, time; ctypes.CDLL(sys.argv[1]); time.sleep(0.5)' "$dir/own/libcuda.so.1"
+	python3 -c 'import ctypes, sys, time; ctypes.CDLL(sys.argv[1]); time.sleep(1.5)' "$dir/own/libcuda.so.1"
 rm -r "$dir/own"
 HEDDLE_SOCKET=$dir/nothing no_tenant 'heddled does not run' "$examples/mm" --size small
 mkdir -p "$dir/full/etc/heddle"
