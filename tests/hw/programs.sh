@@ -208,6 +208,7 @@ record() {
 # ---- the disturber ----
 
 start_tick() { # what it runs under...
+	rm -f "$dir/tick.out" # an earlier one's
 	"$@" "$examples/tick" --rounds "$rounds" --every-us "$every_us" --count 0 --check 1 --json \
 		>"$dir/tick.out" 2>"$dir/tick.err" &
 	tick=$!
