@@ -67,13 +67,24 @@ stop() {
 	rm -f "$dir/events"
 }
 
+# Disturbers that have joined. heddled writes its events when it has nothing else to do.
+count_ticks() {
+	grep '"event": "join"' "$dir/events" | grep -c '"name": "tick"' || :
+}
+
+has_more_ticks() { # THAN
+	[ "$(count_ticks)" -gt "$1" ]
+}
+
 # tick_on NUMBER: the disturber, of high priority.
 tick_on() {
 	device=$kind:$1
+	before=$(count_ticks)
 	# shellcheck disable=SC2086
 	run high "tick$1" tick $ticks
 	pids="$pids $started"
 	await 60 grep -q ready "$dir/tick$1.out" || fail "the disturber of device $1 does not begin"
+	await 60 has_more_ticks "$before" || fail "the disturber of device $1 does not join"
 }
 
 # mm_on NUMBER SIZE...: the low program goes on until it is told to end; it is a tenant with launches.
@@ -256,12 +267,6 @@ has_reason() {
 	"$heddle" ps --json >"$dir/ps" && grep -q "\"reason\": \"$1\"" "$dir/ps"
 }
 
-# The second disturber's device, which heddled writes to its events when it has nothing else to do.
-is_elsewhere() {
-	second=$(device_of tick)
-	[ "$first" != "$second" ]
-}
-
 late() {
 	device=$kind
 	# shellcheck disable=SC2086
@@ -279,7 +284,8 @@ late() {
 	first=$(device_of tick)
 	await 60 told_on "$first" 'preempt|shrink' 3 || fail "the program is not preempted on the first device"
 	tick_on 1
-	await 60 is_elsewhere || fail "both disturbers are on $first"
+	second=$(device_of tick)
+	[ "$first" != "$second" ] || fail "both disturbers are on $first"
 	await 60 told_on "$second" 'preempt|shrink' 3 || fail "the program is not preempted on the second device"
 	ends low "$low" "before and after heddled"
 	low=
