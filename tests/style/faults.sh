@@ -14,7 +14,7 @@ for file in "$list" "$intro"; do
 done
 tmp=$(mktemp -d) || exit 1
 trap 'rm -rf "$tmp"' EXIT
-# A line for each test: its name, and whether it is in the suite full. What meson calls "suite" stands behind "name".
+# A line for each test: its name, and whether it is in the suite full. In the file, "suite" follows "name".
 awk '
 {
 	n = split($0, part, "\"name\": *\"")
