@@ -133,6 +133,24 @@ built 1 "what nothing names"
 echo 'a v' >"$tmp/t/tests/a.c"
 built 0 "what a test names"
 
+# Of a build's list of tests and of the list of faults.
+faults() { # STATUS WHAT TESTS
+	printf 'aaaaaaaa\tbase:opens,slow\ta fault\nbbbbbbbb\t-,slow\tanother one\ncccccccc\t%s\ta third one\n' "$3" >"$tmp/t/tests/faults.txt"
+	sh "$here/faults.sh" "$tmp/t" "$tmp/t" >"$tmp/out" 2>&1
+	[ $? = "$1" ] || { echo "faults: $2:" && cat "$tmp/out" && status=1; }
+}
+fresh
+mkdir -p "$tmp/t/tests" "$tmp/t/meson-info"
+echo 'static void opens(void **state)' >"$tmp/t/tests/a.c"
+printf '[{"cmd": ["a"], "name": "base", "suite": ["p:unit"]}, {"cmd": ["b"], "name": "slow", "suite": ["p:exec", "p:full"]}]\n' \
+	>"$tmp/t/meson-info/intro-tests.json"
+faults 0 "tests that are there" base
+faults 0 "a test that some machines lack" 'other?'
+faults 1 "a test that is gone" other
+faults 1 "tests of the full matrix alone" slow
+faults 1 "a case that is gone" base:closes
+faults 1 "no test" ''
+
 # A README.md with 20 figures of the one table that is measured, a doc/status.md with two more, and what is
 # rendered of that.
 export PHRASES="$tmp/phrases"

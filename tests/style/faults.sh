@@ -1,0 +1,78 @@
+#!/bin/sh
+# SPDX-License-Identifier: Apache-2.0
+# Copyright 2026 The heddle authors
+#
+# usage: faults.sh ROOT BUILD. No fault of tests/faults.txt may lose its tests: each of them is a test of BUILD, one
+# at least of each row is not in the suite `full`, and each case is a word of some file in tests/. Rows without a
+# test that surely finds the fault begin with "-" and are counted. A test with "?" may be missing.
+build=$(cd "${2:?usage: faults.sh ROOT BUILD}" && pwd) || exit 1
+. "$(dirname "$0")/lib.sh"
+list=tests/faults.txt
+intro=$build/meson-info/intro-tests.json
+for file in "$list" "$intro"; do
+	[ -f "$file" ] || { echo "$file:1: no such file"; exit 1; }
+done
+tmp=$(mktemp -d) || exit 1
+trap 'rm -rf "$tmp"' EXIT
+# A line for each test: its name, and whether it is in the suite full. In the file, "suite" follows "name".
+awk '
+{
+	n = split($0, part, "\"name\": *\"")
+	for (i = 2; i <= n; i++) {
+		name = part[i]
+		sub(/".*/, "", name)
+		suites = match(part[i], /"suite": *\[[^]]*\]/) ? substr(part[i], RSTART, RLENGTH) : "none"
+		print name, suites ~ /[":]full"/ ? "full" : suites == "none" ? "none" : "quick"
+	}
+}' "$intro" >"$tmp/tests"
+# In a build without cmocka most of them are missing.
+grep -q '^base ' "$tmp/tests" || { echo "skipped: built without cmocka"; exit 77; }
+find tests -type f ! -path "$list" -exec cat {} + | LC_ALL=C tr -cs 'A-Za-z0-9_-' '\n' | LC_ALL=C sort -u >"$tmp/words"
+awk -F '\t' -v tests="$tmp/tests" -v words="$tmp/words" '
+BEGIN {
+	while ((getline line <tests) > 0) {
+		split(line, field, " ")
+		suite[field[1]] = suite[field[1]] " " field[2]
+	}
+	while ((getline line <words) > 0)
+		word[line] = 1
+}
+function bad(what) { print FILENAME ":" FNR ": " what }
+# Looks at one test of a row. 1: the quick matrix runs it, or a machine that has it does.
+function look(test,   name, part, may_miss) {
+	may_miss = sub(/\?$/, "", test)
+	part = ""
+	name = test
+	if (index(test, ":")) {
+		name = substr(test, 1, index(test, ":") - 1)
+		part = substr(test, index(test, ":") + 1)
+	}
+	if (part != "" && !(part in word))
+		bad("in no file of tests/: " part)
+	if (name in suite && suite[name] ~ /none/)
+		bad("meson names no suite of " name)
+	if (!(name in suite) && !may_miss)
+		bad("no such test: " name)
+	return name in suite ? suite[name] ~ /quick/ : may_miss
+}
+/^#/ { next }
+NF != 3 || $1 !~ /^[0-9a-f]+$/ || length($1) != 8 || $2 == "" || $3 == "" {
+	bad("not a commit of 8 digits, tests and what was wrong, with tabs between")
+	next
+}
+{
+	n = split($2, test, ",")
+	lacks = test[1] == "-"
+	quick = 0
+	for (i = lacks ? 2 : 1; i <= n; i++)
+		quick += look(test[i])
+	if (!lacks && !quick)
+		bad("all its tests are in the suite full: " $2)
+	rows++
+	without += lacks
+}
+END {
+	printf "%d faults, %d without a test that surely finds them\n", rows, without >"/dev/stderr"
+	if (!rows)
+		print FILENAME ":1: no row"
+}' "$list" | verdict
