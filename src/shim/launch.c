@@ -89,6 +89,23 @@ static CUresult launch_opaque(const struct launch *l, const struct admission *a)
 	return r;
 }
 
+/* Loads the code of a kernel whose first launch is managed. Natively that launch would load it, and
+ * a later launch would not wait for running kernels. Without this, the kernel's first plain launch
+ * would wait for them, and one of them may wait for the program. A driver before 12.4 lacks the
+ * call. */
+static void load_original(struct kernel *k, CUfunction fn)
+{
+	CUresult r = CUDA_SUCCESS;
+
+	fence_begin(FENCE_LOADS);
+	if (k->in_library && cu.cuKernelGetFunction)
+		r = cu.cuKernelGetFunction(&fn, (CUkernel)k->handle);
+	if (r == CUDA_SUCCESS && cu.cuFuncLoad)
+		r = cu.cuFuncLoad(fn);
+	fence_end();
+	atomic_store_explicit(&k->loaded, r == CUDA_SUCCESS, memory_order_relaxed);
+}
+
 static CUresult launch_any(const struct launch *l)
 {
 	struct admission a;
@@ -103,6 +120,12 @@ static CUresult launch_any(const struct launch *l)
 	}
 	copies_anew();
 	admit(l, &a);
+	if (admission_is_managed(&a) &&
+		!atomic_load_explicit(&a.kernel->loaded, memory_order_relaxed)) {
+		admission_end(&a);
+		load_original(a.kernel, l->fn);
+		admit(l, &a);
+	}
 	managed = admission_is_managed(&a) && managed_launch(l, &a, &r);
 	admission_end(&a);
 	if (managed) {

@@ -367,6 +367,5 @@ bool managed_launch(const struct launch *l, struct admission *a, CUresult *ret)
 	pthread_mutex_unlock(&launches()->lock);
 	if (m->guard && m->padded != m->shared)
 		agent_poke(); /* the agent watches padded launches */
-	atomic_store_explicit(&a->kernel->loaded, true, memory_order_relaxed);
 	return true;
 }

@@ -13,7 +13,7 @@ set -eu
 where=$1
 shift
 [ $# -gt 0 ] || set -- chain events defaults many many-blocking brief threads capture locks ranks guard meet globals \
-	params errors trap images held code own fork bulky copies symbols waits
+	params errors trap images held code own fork bulky copies symbols waits twice
 heddle=$where/bin/heddle
 examples=$where/lib/heddle/examples
 prog=${PROG:-$where/tests/shim/shim_prog}

@@ -854,8 +854,8 @@ static bool run(const char *what)
 		{"held", held}, {"code", code}, {"own", own}, {"bulky", bulky}, {"copies", copies},
 		{"gated", gated}, {"told", told}, {"symbols", symbols}, {"waits", waits},
 		{"childless", childless}, {"guards", guards}, {"flood", flood}, {"remade", remade},
-		{"fed", fed}, {"deep", deep}, {"blocked", blocked}, {"contexts", contexts},
-		{"refused", refused}, {"outcomes", outcomes}};
+		{"fed", fed}, {"twice", twice}, {"deep", deep}, {"blocked", blocked},
+		{"contexts", contexts}, {"refused", refused}, {"outcomes", outcomes}};
 
 	for (size_t i = 0; i < sizeof(scenarios) / sizeof(scenarios[0]); i++) {
 		if (!strcmp(what, scenarios[i].name)) {

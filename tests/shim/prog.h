@@ -37,6 +37,7 @@ void closes(void);
 void refused(void);
 void remade(void);
 void fed(void);
+void twice(void);
 void deep(void);
 void outcomes(void);
 void stay(void);

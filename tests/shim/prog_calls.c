@@ -542,6 +542,44 @@ void fed(void)
 	digest("fed", p, 2);
 }
 
+/* A library's kernel whose first launch can be managed and whose second cannot, beside a kernel that ends
+ * only when the program says so. Natively the first launch loads the kernel, so that the second does
+ * not wait for what runs. */
+void twice(void)
+{
+	CUdeviceptr a = buffer(n, 1), b = buffer(n, 2);
+	unsigned *gate, i = 1, n_less = n - 5;
+	CUlaunchAttribute cooperative = {
+		.id = CU_LAUNCH_ATTRIBUTE_COOPERATIVE, .value.cooperative = 1};
+	CUlaunchConfig c = {4, 1, 1, THREADS, 1, 1, 0, NULL, &cooperative, 1};
+	void *to_fed[] = {&gate, &i}, *to_late[] = {&a, &b, &n_less, &loops};
+	CUfunction fed_fn;
+	CUstream beside;
+	CUlibrary lib;
+	CUkernel late;
+	CUmodule m;
+
+	DO(cuModuleLoadData(&m, PTX_FED));
+	DO(cuModuleGetFunction(&fed_fn, m, "fed"));
+	DO(cuMemHostAlloc((void **)&gate, 8, CU_MEMHOSTALLOC_DEVICEMAP));
+	DO(cuStreamCreate(&beside, CU_STREAM_NON_BLOCKING));
+	DO(cuStreamCreate(&c.hStream, CU_STREAM_NON_BLOCKING));
+	memset(gate, 0, 8);
+	DO(cuLibraryLoadData(&lib, PTX_HEAD PTX_MIX("late"), NULL, NULL, 0, NULL, NULL, 0));
+	DO(cuLibraryGetKernel(&late, lib, "late"));
+	do_mix((CUfunction)late, a, b, c.hStream);
+	DO(cuCtxSynchronize());
+	DO(cuLaunchKernel(fed_fn, 1, 1, 1, 1, 1, 1, 0, beside, to_fed, NULL));
+	for (unsigned round = 0; round < rounds; round++) {
+		DO(cuLaunchKernelEx(&c, (CUfunction)late, to_late, NULL));
+		DO(cuStreamSynchronize(c.hStream));
+	}
+	__atomic_store_n(gate, i, __ATOMIC_RELEASE);
+	DO(cuCtxSynchronize());
+	printf("fed %u\n", gate[1]);
+	digest("twice", b, n);
+}
+
 /* deepN(out): out[i] += i, by way of N bytes of local memory. */
 #define PTX_DEEP                                                                          \
 	PTX_HEAD ".visible .entry deep%u(.param .u64 out)\n{\n"                           \

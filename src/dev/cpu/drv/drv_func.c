@@ -212,7 +212,9 @@ CUresult cuFuncIsLoaded(CUfunctionLoadingState *state, CUfunction fn)
 CUresult cuFuncLoad(CUfunction fn)
 {
 	DRV_ENTER(c);
-	return drv_leave(drv_func_of(fn) ? CUDA_SUCCESS : CUDA_ERROR_INVALID_HANDLE);
+	struct drv_func *f = drv_func_on(c->dev, fn);
+
+	return drv_leave(f ? drv_place(c, f->module->library) : CUDA_ERROR_INVALID_HANDLE);
 }
 
 CUresult cuKernelGetFunction(CUfunction *fn, CUkernel kernel)
