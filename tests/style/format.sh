@@ -13,5 +13,5 @@ case $("$tool" --version) in *' 14.'*) ;; *)
 	exit 77
 	;;
 esac
-files '*.c' '*.h' '*.cu' '*.cuh' | xargs -r -n 16 -P 2 "$tool" --dry-run 2>&1 |
+files '*.c' '*.h' '*.cu' '*.cuh' | recent | xargs -r -n 16 -P 2 "$tool" --dry-run 2>&1 |
 	grep -E '^[^ ].*: (warning|error): ' | sed 's/ warning: .*/ not formatted: .\/run fmt/' | verdict

@@ -20,6 +20,21 @@ files() {
 	fi
 }
 
+# recent: of the names on standard input, those of files that differ from the commit SINCE, by default the
+# one 100 commits ago. All of them without such a commit, or with SINCE=all. For checks that take long:
+# a file that has not changed since passed them then.
+recent() {
+	since=${SINCE:-HEAD~100}
+	if [ "$since" = all ] || ! git rev-parse -q --verify "$since^{commit}" >/dev/null 2>&1; then
+		cat
+		return
+	fi
+	{
+		git diff --name-only "$since"
+		git ls-files --others --exclude-standard
+	} | awk 'NR == FNR { recent[$0] = 1; next } $0 in recent' - /dev/fd/3
+} 3<&0
+
 # Reads violations on stdin; the verdict of the whole test.
 verdict() {
 	awk '{ print } END { if (NR) { print NR " violations"; exit 1 } }'

@@ -8,4 +8,4 @@ command -v shellcheck >/dev/null || {
 	echo "skipped: no shellcheck"
 	exit 77
 }
-files '*.sh' run .ci/run | xargs -r shellcheck -x -e SC1091,SC2016 -f gcc | verdict
+files '*.sh' run .ci/run | recent | xargs -r shellcheck -x -e SC1091,SC2016 -f gcc | verdict
