@@ -27,6 +27,7 @@ def read_log(path):
         for line in log:
             test = json.loads(line)
             suites, test["name"] = test["name"].split(" / ", 1)
+            test["duration"] = float(test["duration"])
             test["suite"] = suites.split(":", 1)[1].split("+")[0]
             found = TIMES.findall(test.get("stderr", ""))
             if found:
@@ -47,7 +48,7 @@ def alone(tests):
             total += until - at
         elif running > 1:
             tail_from = until
-    return total, marks[-1][0] - tail_from
+    return float(total), float(marks[-1][0] - tail_from)
 
 
 def row(*cells):
