@@ -77,7 +77,11 @@ static void *run_agent(void *unused)
 {
 	uint64_t resume = UINT64_MAX;
 	bool pending = false, told = false, goes_on = true;
+	struct shim_inside in;
 
+	/* The context stays current in this thread. On an H100 a thread's first cuCtxPushCurrent
+	 * waited for a running kernel, while launches waited for the lock that follow_look holds. */
+	shim_enter(&in);
 	rejoin_begin();
 	while (goes_on) {
 		struct pollfd fds[2] = {
