@@ -323,11 +323,11 @@ static double now_ms(void)
 	return (double)t.tv_sec * 1e3 + (double)t.tv_nsec / 1e6;
 }
 
-/* Code is loaded, and runs for the first time, beside a launch that may last. */
+/* Code is loaded, and runs for the first time, beside a launch of blocks that last `loops` us. */
 static void loads(void)
 {
 	CUdeviceptr a = buffer(n, 1), b = buffer(n, 2), c = buffer(n, 3);
-	CUfunction fresh;
+	CUfunction lasts = kernel_of(PTX_HEAD PTX_LASTS, "lasts"), fresh;
 	CUmodule m;
 	CUstream s, other;
 	double began, loaded;
@@ -335,7 +335,7 @@ static void loads(void)
 	DO(cuStreamCreate(&s, CU_STREAM_NON_BLOCKING));
 	DO(cuStreamCreate(&other, CU_STREAM_NON_BLOCKING));
 	began = now_ms();
-	do_mix(mix, a, b, s);
+	do_mix(lasts, a, b, s);
 	loops = 30;
 	DO(cuModuleLoadData(&m, PTX_HEAD PTX_MIX("fresh")));
 	loaded = now_ms();
