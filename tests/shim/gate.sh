@@ -8,9 +8,9 @@
 set -eu
 # shellcheck source=tests/shim/lib.sh disable=SC2154
 . "$(dirname "$0")/lib.sh"
-gated() { # SCENARIO
+gated() { # SCENARIO ROUNDS
 	start gate
-	same "$1" 20 8 600
+	same "$1" "$2" 8 600
 	stop
 	sed -n "s/^held/$1: held/p" "$dir/daemon"
 }
@@ -35,13 +35,14 @@ managed_still() { # SCENARIO...
 }
 left_shut() {
 	start shut-gate
-	same waits 100 8 3000
+	same waits 30 8 3000
 	stop
 }
 # They wait at gates most of the time.
-for scenario in chain defaults guard events many copies own threads capture params errors; do
-	beside $scenario gated $scenario
+for scenario in chain defaults guard events copies own threads capture params errors; do
+	beside $scenario gated $scenario 20
 done
+beside many gated many 4 # on forty streams
 beside waits waiting
 beside shut left_shut
 # More blocks than fit at once: managed as ever. So is a queue.

@@ -330,11 +330,10 @@ static void loads(void)
 	CUfunction lasts = kernel_of(PTX_HEAD PTX_LASTS, "lasts"), fresh;
 	CUmodule m;
 	CUstream s, other;
-	double began, loaded;
+	double began = now_ms(), loaded;
 
 	DO(cuStreamCreate(&s, CU_STREAM_NON_BLOCKING));
 	DO(cuStreamCreate(&other, CU_STREAM_NON_BLOCKING));
-	began = now_ms();
 	do_mix(lasts, a, b, s);
 	loops = 30;
 	DO(cuModuleLoadData(&m, PTX_HEAD PTX_MIX("fresh")));
@@ -853,9 +852,10 @@ static bool run(const char *what)
 		{"errors", errors}, {"trap", trap}, {"reused", reused}, {"images", images},
 		{"held", held}, {"code", code}, {"own", own}, {"bulky", bulky}, {"copies", copies},
 		{"gated", gated}, {"told", told}, {"symbols", symbols}, {"waits", waits},
-		{"childless", childless}, {"guards", guards}, {"flood", flood}, {"remade", remade},
-		{"fed", fed}, {"deep", deep}, {"blocked", blocked}, {"contexts", contexts},
-		{"refused", refused}, {"outcomes", outcomes}};
+		{"lasting", lasting}, {"childless", childless}, {"guards", guards},
+		{"flood", flood}, {"remade", remade}, {"fed", fed}, {"deep", deep},
+		{"blocked", blocked}, {"contexts", contexts}, {"refused", refused},
+		{"outcomes", outcomes}};
 
 	for (size_t i = 0; i < sizeof(scenarios) / sizeof(scenarios[0]); i++) {
 		if (!strcmp(what, scenarios[i].name)) {
