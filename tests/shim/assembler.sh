@@ -72,16 +72,16 @@ forms_wait() {
 	for _ in 1 2 3 4 5; do
 		rm -rf "$dir/cache" "$CUDA_CACHE_PATH"
 		mkdir "$CUDA_CACHE_PATH"
-		natively childless 4 24 30
+		natively childless 20 24 30
 		start watch
-		ms=$(took childless 4 24 30)
+		ms=$(took childless 20 24 30)
 		at_its_end=$(compiled)
 		stop
 		cat "$dir/daemon"
 		# It waited for the assembler, or was slow.
 		[ "$ms" -lt 1000 ] || continue
 		[ "$at_its_end" = "$own" ] || continue
-		! awaited 10 more_than "$own" || break
+		! awaited 3 more_than "$own" || break
 	done
 	[ "$ms" -lt 1000 ] || fail "the program took $ms ms: it waited for the assembler"
 	[ "$at_its_end" = "$own" ] || fail "compiled within $ms ms: nothing was tried"
@@ -90,7 +90,7 @@ forms_wait() {
 	unset HEDDLE_FORM_WAIT_MS
 	for _ in 1 2 3 4 5; do
 		start watch
-		ms=$(took childless 4 24 30)
+		ms=$(took childless 20 24 30)
 		stop
 		[ "$(plain_launches)" -gt 0 ] || [ "$ms" -ge 1000 ] || break
 	done
@@ -103,13 +103,13 @@ forms_wait() {
 without_assembler() {
 	unset HEDDLE_FORM_WAIT_MS
 	compiler assemble=2000
-	natively childless 4 24 30
+	natively childless 20 24 30
 	mkdir "$dir/alone"
 	cp -L "$SHIM" "$dir/alone/libcuda.so.1"
 	SHIM=$dir/alone/libcuda.so.1
 	for _ in 1 2 3 4 5; do # as above
 		start watch
-		ms=$(took childless 4 24 30)
+		ms=$(took childless 20 24 30)
 		stop
 		! more_than "$own" || break
 	done

@@ -28,12 +28,14 @@ fail() {
 }
 
 awaited() { # SECONDS COMMAND...: until the command succeeds; false: it never did
-	looks=$(($1 * 100))
+	looks=$(($1 * 20))
 	shift
+	nap=0.01
 	until "$@" 2>/dev/null; do
 		looks=$((looks - 1))
 		[ $looks -gt 0 ] || return 1
-		sleep 0.01
+		[ $((looks % 20)) != 0 ] || nap=0.05 # each look costs a busy machine more than the nap
+		sleep $nap
 	done
 }
 
