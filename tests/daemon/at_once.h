@@ -8,7 +8,7 @@
 
 #include "unit.h"
 
-/* Returns how many have failed. What a test says is printed when it has ended. */
+/* Returns how many tests have failed. Prints the output of each test when it has ended. */
 int run_at_once(const struct CMUnitTest *tests, size_t count);
 
 #endif
