@@ -10,7 +10,7 @@ set -eu
 unset HEDDLE_FORM_WAIT_MS
 deeper() { # MODE
 	start "$1" 3
-	for _ in 1 2 3; do # its forms are in the cache from the second on
+	for _ in 1 2; do # its forms are in the cache the second time
 		same deep 4 24 30
 	done
 	stop
