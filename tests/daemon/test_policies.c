@@ -3,8 +3,7 @@
 
 /* Shared objects as policies of a heddled that runs: which files it loads, what it notes, what it
  * does when one hangs, crashes or answers nonsense, and how SIGHUP changes them. */
-#include "unit.h"
-
+#include "at_once.h"
 #include "harness.h"
 
 #include <errno.h>
@@ -518,5 +517,5 @@ int main(int argc, char **argv)
 	if (argc > 5)
 		cmocka_set_test_filter(argv[5]);
 	signal(SIGPIPE, SIG_IGN);
-	return cmocka_run_group_tests(tests, NULL, NULL);
+	return run_at_once(tests, ARRAY_LEN(tests));
 }

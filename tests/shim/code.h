@@ -26,6 +26,26 @@
 	"OUT:\n	add.u32 %r6, %r6, %r1;\n	st.global.u32 [%rd2], %r6;\n"               \
 	"DONE:\n	ret;\n}\n"
 
+/* lasts(in, out, n, us): out[i] = in[i] + blockIdx, and each block ends us microseconds after it began. */
+#define PTX_LASTS                                                                  \
+	".visible .entry lasts(.param .u64 in, .param .u64 out, .param .u32 n,\n"  \
+	"	.param .u32 us)\n{\n"                                                    \
+	"	.reg .b32 %r<8>;\n	.reg .b64 %rd<8>;\n	.reg .pred %p<4>;\n"              \
+	"	mov.u32 %r1, %ctaid.x;\n	mov.u32 %r2, %ntid.x;\n	mov.u32 %r3, %tid.x;\n" \
+	"	mad.lo.s32 %r4, %r1, %r2, %r3;\n	ld.param.u32 %r5, [n];\n"               \
+	"	setp.ge.u32 %p1, %r4, %r5;\n	@%p1 bra DONE;\n"                           \
+	"	ld.param.u64 %rd1, [in];\n	cvta.to.global.u64 %rd1, %rd1;\n"             \
+	"	ld.param.u64 %rd2, [out];\n	cvta.to.global.u64 %rd2, %rd2;\n"            \
+	"	mul.wide.u32 %rd3, %r4, 4;\n	add.s64 %rd1, %rd1, %rd3;\n"                \
+	"	add.s64 %rd2, %rd2, %rd3;\n	ld.global.u32 %r6, [%rd1];\n"                \
+	"	add.u32 %r6, %r6, %r1;\n	st.global.u32 [%rd2], %r6;\n"                   \
+	"	setp.ne.u32 %p2, %r3, 0;\n	@%p2 bra DONE;\n	ld.param.u32 %r7, [us];\n"   \
+	"	mul.wide.u32 %rd4, %r7, 1000;\n	mov.u64 %rd5, %globaltimer;\n"           \
+	"	add.u64 %rd4, %rd4, %rd5;\n"                                             \
+	"LOOP:\n	mov.u64 %rd5, %globaltimer;\n	setp.ge.u64 %p3, %rd5, %rd4;\n"     \
+	"	@%p3 bra DONE;\n	nanosleep.u32 100000;\n	bra LOOP;\n"                    \
+	"DONE:\n	ret;\n}\n"
+
 /* sum(in, out): each block's 128 values, through shared memory and barriers. */
 #define PTX_SUM                                                                       \
 	".visible .entry sum(.param .u64 in, .param .u64 out)\n{\n"                   \

@@ -27,7 +27,7 @@ few=8 enough=16 # the driver's, and twice as many
 export PROG_STREAMS=$((few - 3))
 for _ in 1 2; do
 	start watch
-	same many 4 24 30
+	same many 2 24 30
 	stop
 done
 told "$few"
@@ -36,19 +36,19 @@ export HEDDLE_CONNECTIONS_AFTER=0
 
 # More streams than fit; the next start has room for them.
 start watch
-same many 4 24 30
+same many 2 24 30
 stop
 told "$few"
 [ "$(unmanaged_launches)" -gt 0 ] || fail "all launches were managed, of more streams than fit"
-managed watch many 4 24 30
+managed watch many 2 24 30
 told "$enough"
 [ "$(unmanaged_launches)" = 0 ] || fail "there is still no room for them"
 unset PROG_STREAMS
 
 # As many as there are at most, for the next but one.
 start watch
-same many 4 24 30
-same many 4 24 30
+same many 2 24 30
+same many 2 24 30
 stop
 told 32
 
@@ -60,18 +60,18 @@ start watch
 same chain 4 24 30
 told "$few"
 PROG=$dir/python3
-same many 4 24 30
+same many 2 24 30
 told "$few"
 same chain 4 24 30
 told "$few"
-same many 4 24 30
+same many 2 24 30
 told 32
 PROG=$prog
 
 # What the user sets is left alone, and nothing is noted. What was inherited from another program
 # under heddle is not the user's.
 rm -rf "$dir/cache"
-CUDA_DEVICE_MAX_CONNECTIONS=9 same many 4 24 30
+CUDA_DEVICE_MAX_CONNECTIONS=9 same many 2 24 30
 told 9
 same chain 4 24 30
 told "$few"
@@ -82,14 +82,14 @@ told 31
 
 # Nowhere to note it, or nothing but rubbish there: as if nothing were noted.
 for _ in 1 2; do
-	(unset HOME XDG_CACHE_HOME && same many 4 24 30 && told "$few")
+	(unset HOME XDG_CACHE_HOME && same many 2 24 30 && told "$few")
 	for nowhere in /dev/null "$dir/none/none/none"; do
-		XDG_CACHE_HOME=$nowhere same many 4 24 30
+		XDG_CACHE_HOME=$nowhere same many 2 24 30
 		told "$few"
 	done
 done
 rm -rf "$dir/cache"
-same many 4 24 30
+same many 2 24 30
 same chain 4 24 30
 told 32
 for file in "$dir"/cache/heddle/*; do
@@ -101,6 +101,6 @@ for file in "$dir"/cache/heddle/*; do
 	rm "$file"
 	mkdir "$file"
 done
-same many 4 24 30
+same many 2 24 30
 told "$few"
 stop

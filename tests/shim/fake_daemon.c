@@ -340,8 +340,8 @@ static void release(struct tenant *t)
 }
 
 /* Opens and closes the gate, 20 ms each. Of a program that waits for each launch one is under way
- * at most when it closes, and one more had ended and was not counted yet: then none. For good: it
- * stays closed, and the daemon goes. */
+ * at most when it closes, and one more had ended and was not counted yet: then none. For good: with
+ * a launch behind it, it stays closed, and the daemon goes. */
 static void turn_gate(struct tenant *t, bool for_good)
 {
 	static uint64_t since_ns;
@@ -354,8 +354,14 @@ static void turn_gate(struct tenant *t, bool for_good)
 	if (now_ns() - since_ns < 20000000)
 		return;
 	if (load(&p->hold)) {
-		held += load(&p->opaque_submitted) != ended;
+		bool holds = load(&p->opaque_submitted) != ended;
+
+		held += holds;
 		past += ended - held_at > 2;
+		if (holds && for_good) {
+			stop = 1;
+			return;
+		}
 		store(&p->allowed, load(&p->opaque_submitted) + WIRE_FAR_AHEAD);
 		store(&p->hold, 0);
 		wake(t);
@@ -364,7 +370,6 @@ static void turn_gate(struct tenant *t, bool for_good)
 		store(&p->allowed, ended - WIRE_FAR_AHEAD);
 		store(&p->hold, 1);
 		held_at = ended;
-		stop |= for_good;
 		since_ns = now_ns();
 	}
 }

@@ -17,45 +17,42 @@ one_line() { # TEXT
 silent() {
 	[ ! -s "$dir/err" ] || fail "expected no line"
 }
-suspended() { # waits until $prog is, by the daemon that was started last
-	await "nothing is suspended" grep -q suspended "$dir/daemon"
-	kill -0 "$prog" || fail "it was to be suspended"
+none_welcome() {
+	same chain && one_line '^heddle: heddled does not run, so nothing is shared ("heddled &" starts it); running natively$'
+	start refuse && same chain && one_line 'heddled refused' && stop
+	start version && same chain && one_line 'another protocol version' && stop
+	start mute && same chain && one_line 'heddled does not answer' && stop
+	# Answers that are no welcome: natively, with one line. What is said later is not listened to.
+	for mode in garbage big order nofds badpage; do
+		start $mode && same chain && one_line 'running natively' && stop
+	done
+	start shut && same chain && one_line 'heddled closed the connection without an answer' && stop
+	start chatter && same chain 4 24 30 && silent && stop
+	# As much as there is to ask for, and more.
+	start watch && HEDDLE_PRIORITY=999 same chain && silent && stop
+	start watch && HEDDLE_PRIORITY=99999999999 same chain && one_line 'HEDDLE_PRIORITY=99999999999: not one of' && stop
 }
 
-same chain && one_line '^heddle: heddled does not run, so nothing is shared ("heddled &" starts it); running natively$'
-start refuse && same chain && one_line 'heddled refused' && stop
-start version && same chain && one_line 'another protocol version' && stop
-start mute && same chain && one_line 'heddled does not answer' && stop
-# Answers that are no welcome: natively, with one line. What is said later is not listened to.
-for mode in garbage big order nofds badpage; do
-	start $mode && same chain && one_line 'running natively' && stop
-done
-start shut && same chain && one_line 'heddled closed the connection without an answer' && stop
-start chatter && same chain 4 24 30 && silent && stop
-# As much as there is to ask for, and more.
-start watch && HEDDLE_PRIORITY=999 same chain && silent && stop
-start watch && HEDDLE_PRIORITY=99999999999 same chain && one_line 'HEDDLE_PRIORITY=99999999999: not one of' && stop
-
 all_done() {
-	grep -q '^sum' "$dir/out"
+	grep -q '^lasting' "$dir/out"
 }
 suspended_or_done() {
 	grep -q suspended "$dir/daemon" || all_done
 }
 # The line comes after half a second without a daemon: the program stays until it is there.
 # Again, if all launches went plain (lib.sh, managed).
-begin_suspended() { # MODE
+begin_suspended() { # MODE US: how long each of a launch's blocks lasts
 	for _ in 1 2 3 4 5; do
 		start "$1"
 		rm -f "$dir/end"
 		: >"$dir/out" # the last one's says that it is done
-		PROG_STAY=$dir/end shim chain 3 100 24000 >"$dir/out" 2>"$dir/err" &
+		PROG_STAY=$dir/end shim lasting 1 1000 "$2" >"$dir/out" 2>"$dir/err" &
 		prog=$!
 		await "neither suspended nor done" suspended_or_done
 		kill -0 "$prog" || fail "it was to be suspended"
 		! grep -q suspended "$dir/daemon" || return 0
 		: >"$dir/end"
-		wait $prog || fail "status $?, not suspended"
+		wait "$prog" || fail "status $?, not suspended"
 		stop
 		cat "$dir/daemon"
 	done
@@ -68,8 +65,8 @@ is_right_without() {
 	after=$(date +%s%N)
 	await "no line: $1" grep -q 'heddled is gone' "$dir/err"
 	: >"$dir/end"
-	wait $prog || fail "status $?: $1"
-	cmp "$dir/plain" "$dir/out" || fail "results differ: $1"
+	wait "$prog" || fail "status $?: $1"
+	cmp "$top/lasting" "$dir/out" || fail "results differ: $1"
 	one_line 'heddled is gone'
 	took=$(((after - before) / 1000000))
 	echo "$1: resumed and done after $took ms"
@@ -77,108 +74,126 @@ is_right_without() {
 }
 
 # Killed while all is suspended: resumed natively, at once (a busy machine: as soon as it can).
-plain chain 3 100 24000 >"$dir/plain"
-begin_suspended suspend
-kill -9 "$daemon"
-is_right_without "the daemon is killed"
-daemon=
+killed() {
+	begin_suspended suspend 20000
+	kill -9 "$daemon"
+	is_right_without "the daemon is killed"
+	daemon=
+}
 
 # Stopped, not dead, while all is suspended: that is as good as dead.
-begin_suspended suspend
-kill -STOP "$daemon"
-is_right_without "the daemon stands still"
-kill -KILL "$daemon"
-daemon=
+stands_still() {
+	begin_suspended suspend 20000
+	kill -STOP "$daemon"
+	is_right_without "the daemon stands still"
+	kill -KILL "$daemon"
+	daemon=
+}
 
-# It goes on, and what it then says late holds nothing up, though it never answers. Again, if the program was
-# done before it said anything.
+# It goes on, and what it then says late holds nothing up, though it never answers. It does so twice, at once
+# and after 0.3 s; again, if the launch was over by then.
 late() { # MODE
 	for _ in 1 2 3 4 5; do
-		begin_suspended "$1"
+		begin_suspended "$1" 100000
 		is_right_without "late words"
 		stop
 		cat "$dir/daemon"
-		grep -q '^late 0$' "$dir/daemon" || return 0
+		! grep -q '^late [01]$' "$dir/daemon" || continue
+		return 0
 	done
-	fail "nothing was said late"
+	fail "what was to be said late was not"
 }
-late late
-late late-alone
 
 # Killed itself while all is suspended: nothing is left that a next one would trip over.
-for _ in 1 2 3 4 5; do # again, if all launches went plain
-	start suspend
-	: >"$dir/out"
-	HEDDLE_DRIVER_LIB=$CPU LD_LIBRARY_PATH=$(dirname "$SHIM") "$PROG" chain 8 100 24000 >"$dir/out" 2>&1 &
-	prog=$!
-	await "neither suspended nor done" suspended_or_done
-	! grep -q suspended "$dir/daemon" || break
-	wait $prog || fail "status $?, not suspended"
+kills_itself() {
+	for _ in 1 2 3 4 5; do # again, if all launches went plain
+		start suspend
+		: >"$dir/out"
+		HEDDLE_DRIVER_LIB=$CPU LD_LIBRARY_PATH=$(dirname "$SHIM") "$PROG" lasting 1 1000 20000 >"$dir/out" 2>&1 &
+		prog=$!
+		await "neither suspended nor done" suspended_or_done
+		! grep -q suspended "$dir/daemon" || break
+		wait "$prog" || fail "status $?, not suspended"
+		stop
+	done
+	grep -q suspended "$dir/daemon" || fail "nothing is suspended"
+	kill -0 "$prog" || fail "it was to be suspended"
+	kill -9 "$prog"
+	wait "$prog" 2>/dev/null || true
 	stop
-done
-suspended
-kill -9 $prog
-wait $prog 2>/dev/null || true
-stop
-start grant
-same chain && silent
-stop
+	start grant
+	same chain && silent
+	stop
+}
 
 # The cache. (Files whose digest fits what they hold: module_vars.sh, and test_kept.c.)
 both() { # forms of kernels that name module variables, and of such as name none
 	same chain && silent && same globals && silent
 }
-start storm
-both
 forms() { # beside what launches have taught, which comes and goes
 	grep -rL hdtaugh "$dir/cache/heddle" | wc -l
 }
-n=$(forms)
-[ "$n" -gt 0 ] || fail "nothing was kept"
-both
-[ "$(forms)" -eq "$n" ] || fail "kept twice"
-for f in "$dir"/cache/heddle/*; do
-	printf 'XXXX' | dd of="$f" bs=1 seek=200 conv=notrunc 2>/dev/null
-done
-both
-for f in "$dir"/cache/heddle/*; do
-	head -c 100 "$f" >"$dir/cut" && cp "$dir/cut" "$f"
-done
-both
-rm -rf "$dir/cache"
-: >"$dir/cache" # a file where the folder should be
-both
-XDG_CACHE_HOME=/dev/full both
-# No file may become longer than 2 KiB: no image is kept, and the program does not end of that. The
-# virtual GPU's own file is there already, another program has made it.
-rm -f "$dir/cache"
-(
-	LD_LIBRARY_PATH=$(dirname "$CPU")
-	export LD_LIBRARY_PATH
-	exec "$PROG" chain 1000 100 100 >"$dir/holder"
-) &
-holder=$!
-has_file() {
+has_file() { # the virtual GPU
 	set -- /dev/shm/heddle-vgpu*-"$(id -u)-$HEDDLE_VGPU"
 	[ -s "$1" ]
 }
-await "the virtual GPU has no file" has_file
-# shellcheck disable=SC3045
-(ulimit -f 4 && same chain && silent)
-[ "$(forms)" -eq 0 ] || fail "something was kept"
-kill -KILL $holder
-wait $holder 2>/dev/null || true
-rm -rf "$dir/cache"
-mkdir -p "$dir/cache/heddle"
-chmod 500 "$dir/cache/heddle"
-if [ "$(id -u)" != 0 ]; then
-	same chain && silent
-elif unshare -m true 2>/dev/null; then
-	# Root may write anywhere but where nobody can: a full disk, a read-only one.
-	for options in size=4k ro; do
-		WRAP="mount -t tmpfs -o $options none $dir/cache/heddle" same chain && silent
+cache() {
+	start storm
+	both
+	n=$(forms)
+	[ "$n" -gt 0 ] || fail "nothing was kept"
+	both
+	[ "$(forms)" -eq "$n" ] || fail "kept twice"
+	for f in "$dir"/cache/heddle/*; do
+		printf 'XXXX' | dd of="$f" bs=1 seek=200 conv=notrunc 2>/dev/null
 	done
-else
-	echo "(no full and no read-only disk: nothing can be mounted here)"
-fi
-stop
+	both
+	for f in "$dir"/cache/heddle/*; do
+		head -c 100 "$f" >"$dir/cut" && cp "$dir/cut" "$f"
+	done
+	both
+	rm -rf "$dir/cache"
+	: >"$dir/cache" # a file where the folder should be
+	both
+	XDG_CACHE_HOME=/dev/full both
+	# No file may become longer than 2 KiB: no image is kept, and the program does not end of that. The
+	# virtual GPU's own file is there already, another program has made it.
+	rm -f "$dir/cache"
+	(
+		LD_LIBRARY_PATH=$(dirname "$CPU") PROG_STAY=$dir/never
+		export LD_LIBRARY_PATH PROG_STAY
+		exec "$PROG" chain >"$dir/holder"
+	) &
+	holder=$!
+	await "the virtual GPU has no file" has_file
+	# shellcheck disable=SC3045
+	(ulimit -f 4 && same chain && silent)
+	[ "$(forms)" -eq 0 ] || fail "something was kept"
+	kill -KILL $holder
+	wait $holder 2>/dev/null || true
+	rm -rf "$dir/cache"
+	mkdir -p "$dir/cache/heddle"
+	chmod 500 "$dir/cache/heddle"
+	if [ "$(id -u)" != 0 ]; then
+		same chain && silent
+	elif unshare -m true 2>/dev/null; then
+		# Root may write anywhere but where nobody can: a full disk, a read-only one.
+		for options in size=4k ro; do
+			WRAP="mount -t tmpfs -o $options none $dir/cache/heddle" same chain && silent
+		done
+	else
+		echo "(no full and no read-only disk: nothing can be mounted here)"
+	fi
+	stop
+}
+
+# Launches of some eight times as many blocks as fit at once: stopped, they have some left.
+plain lasting 1 1000 0 >"$dir/lasting"
+beside answers none_welcome
+beside killed killed
+beside stands-still stands_still
+beside late late late
+beside late-alone late late-alone
+beside kills-itself kills_itself
+beside cache cache
+together

@@ -8,31 +8,49 @@
 set -eu
 # shellcheck source=tests/shim/lib.sh disable=SC2154
 . "$(dirname "$0")/lib.sh"
-for scenario in chain defaults guard events many copies own threads capture params errors; do
+gated() { # SCENARIO ROUNDS
 	start gate
-	same "$scenario" 20 8 600
+	same "$1" "$2" 8 600
 	stop
-	sed -n "s/^held/$scenario: held/p" "$dir/daemon"
-done
-start gate
-same waits 100 8 1500
-stop
-cat "$dir/daemon"
-grep -q '^seen 0 ' "$dir/daemon" || fail "some were managed"
-held=$(sed -n 's/^held \([0-9]*\) past 0$/\1/p' "$dir/daemon")
-[ "${held:-0}" -gt 3 ] || fail "the gate was to hold them"
-# More blocks than fit at once: managed as ever. So is a queue.
-for scenario in "waits 6 600 100" "chain 20 8 600"; do
+	sed -n "s/^held/$1: held/p" "$dir/daemon"
+}
+waiting() {
+	start gate
+	same waits 100 8 1500
+	stop
+	cat "$dir/daemon"
+	grep -q '^seen 0 ' "$dir/daemon" || fail "some were managed"
+	held=$(sed -n 's/^held \([0-9]*\) past 0$/\1/p' "$dir/daemon")
+	[ "${held:-0}" -gt 3 ] || fail "the gate was to hold them"
+}
+managed_still() { # SCENARIO...
 	for _ in 1 2 3 4 5; do # a daemon without a processor sees none of them
 		start gate
-		# shellcheck disable=SC2086
-		same $scenario
+		same "$@"
 		stop
 		! grep -q '^seen 0 ' "$dir/daemon" || continue
 		break
 	done
-	! grep -q '^seen 0 ' "$dir/daemon" || fail "$scenario: none was managed"
+	! grep -q '^seen 0 ' "$dir/daemon" || fail "$1: none was managed"
+}
+left_shut() {
+	for _ in 1 2 3 4 5; do # again, if the program was done before
+		start shut-gate
+		same waits 30 8 3000
+		! awaited 2 grep -q '^seen' "$dir/daemon" || break # it shuts the gate and ends
+		stop
+	done
+	grep -q '^seen' "$dir/daemon" || fail "the gate was not shut"
+	stop
+}
+# They wait at gates most of the time.
+for scenario in chain defaults guard events copies own threads capture params errors; do
+	beside $scenario gated $scenario 20
 done
-start shut-gate
-same waits 100 8 3000
-stop
+beside many gated many 4 # on forty streams
+beside waits waiting
+beside shut left_shut
+# More blocks than fit at once: managed as ever. So is a queue.
+beside large managed_still waits 6 600 100
+beside queue managed_still chain 20 8 600
+together

@@ -6,10 +6,15 @@
 # program, the scripted daemon and the two libraries. Every test has a virtual GPU of its own.
 # shellcheck disable=SC2153
 : "$PROG" "$DAEMON" "$SHIM" "$CPU"
-dir=$(mktemp -d)
+use_folder() { # FOLDER: of the programs and daemons from here on
+	dir=$1
+	export XDG_RUNTIME_DIR="$dir" XDG_CACHE_HOME="$dir/cache" XDG_STATE_HOME="$dir/state" HEDDLE_SOCKET="$dir/sock"
+}
+use_folder "$(mktemp -d)"
+top=$dir
 daemon=
-trap 'stop; rm -rf "$dir"' EXIT
-export XDG_RUNTIME_DIR="$dir" XDG_CACHE_HOME="$dir/cache" XDG_STATE_HOME="$dir/state" HEDDLE_SOCKET="$dir/sock"
+cases= # that run beside this shell: a name and a process id each
+trap 'stop; end_cases; rm -rf "$dir"' EXIT
 export HEDDLE_VGPU="shim-$$"
 export HEDDLE_FORM_WAIT_MS=60000 # what is to be seen are managed launches, from the first on
 # The shim's records of kernels and streams live as long as the process: they are no leaks.
@@ -25,10 +30,12 @@ fail() {
 awaited() { # SECONDS COMMAND...: until the command succeeds; false: it never did
 	looks=$(($1 * 20))
 	shift
+	nap=0.01
 	until "$@" 2>/dev/null; do
 		looks=$((looks - 1))
 		[ $looks -gt 0 ] || return 1
-		sleep 0.05
+		[ $((looks % 20)) != 0 ] || nap=0.05 # each look costs a busy machine more than the nap
+		sleep $nap
 	done
 }
 
@@ -48,6 +55,43 @@ start() { # MODE [SEED]: the scripted daemon
 stop() {
 	[ -z "$daemon" ] || { kill "$daemon"; wait "$daemon"; } 2>/dev/null || true
 	daemon=
+}
+
+run_case() { # NAME COMMAND...: in a subshell
+	cases=
+	daemon=
+	trap stop EXIT
+	trap 'exit 1' TERM
+	use_folder "$dir/$1"
+	vgpu=${HEDDLE_VGPU%%,*}
+	export HEDDLE_VGPU="$vgpu-$1${HEDDLE_VGPU#"$vgpu"}"
+	shift
+	"$@"
+}
+
+# beside NAME COMMAND...: runs the command in the background, with a folder, daemons and a virtual GPU of
+# its own. For cases that mostly wait and do not need each other. `together` waits for all of them.
+beside() {
+	mkdir "$dir/$1"
+	run_case "$@" >"$dir/$1.said" 2>&1 &
+	cases="$cases $1:$!"
+}
+
+together() { # prints what the cases have said, in their order; fails if one has
+	failed=
+	for c in $cases; do
+		wait "${c#*:}" || failed="$failed ${c%:*}"
+		sed "s/^/${c%:*}: /" "$dir/${c%:*}.said"
+	done
+	cases=
+	[ -z "$failed" ] || fail "failed:$failed"
+}
+
+end_cases() { # those that still run
+	for c in $cases; do
+		kill "${c#*:}" 2>/dev/null || continue
+		wait "${c#*:}" || :
+	done
 }
 
 # managed MODE SCENARIO...: same under a daemon of its own, whose report is in $dir/daemon afterwards;
@@ -79,12 +123,13 @@ shim() { # ARG...: through it
 }
 
 # ARG...: both print the same and end well. Without the shim the program runs once for all calls with the
-# same arguments and variables.
+# same arguments and variables. (A virtual GPU's name changes nothing, only what follows it.)
 same() {
-	kept=$dir/plain.$({ env | grep -E '^(PROG|CUDA_|HEDDLE_VGPU)' | sort && echo "$*"; } | cksum | tr ' ' .)
+	kept=$top/plain.$({ env | grep -E '^(PROG|CUDA_|HEDDLE_VGPU)' | sed 's/^HEDDLE_VGPU=[^,]*/HEDDLE_VGPU=/' | sort &&
+		echo "$*"; } | cksum | tr ' ' .)
 	if [ ! -f "$kept" ]; then
 		plain "$@" >"$dir/plain" 2>"$dir/err" || fail "plain $*: status $?"
-		cp "$dir/plain" "$kept"
+		cp "$dir/plain" "$dir/kept" && mv "$dir/kept" "$kept" # at once: others look for it
 	fi
 	cp "$kept" "$dir/plain"
 	shim "$@" >"$dir/out" 2>"$dir/err" || fail "shim $*: status $?"

@@ -28,6 +28,7 @@ CUfunction kernel_of(
 
 void symbols(void); /* prog_calls.c */
 void waits(void);
+void lasting(void);
 void childless(void);
 void guards(void);
 void flood(void);

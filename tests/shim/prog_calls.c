@@ -123,6 +123,22 @@ void childless(void)
 	printf("%u children, %d ended\n", children, (int)ended);
 }
 
+/* Launches of blocks that last `loops` us, whatever the machine: each launch needs the one before. */
+void lasting(void)
+{
+	CUfunction lasts = kernel_of(PTX_HEAD PTX_LASTS, "lasts");
+	CUdeviceptr a = buffer(n, 1), b = buffer(n, 2);
+	CUstream s;
+
+	DO(cuStreamCreate(&s, CU_STREAM_NON_BLOCKING));
+	for (unsigned i = 0; i < rounds; i++) {
+		do_mix(lasts, a, b, s);
+		do_mix(lasts, b, a, s);
+	}
+	DO(cuStreamSynchronize(s));
+	digest("lasting", a, n);
+}
+
 #define GUARDS 5 /* more than are made at once anywhere */
 
 struct guarded {

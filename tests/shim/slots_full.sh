@@ -12,16 +12,16 @@ set -eu
 few() { # MODE
 	cat "$dir/daemon"
 	opaque=$(sed -n 's/^native [0-9]* opaque [0-9]* of \([0-9]*\)$/\1/p' "$dir/daemon" | tail -n 1)
-	[ "$opaque" -lt 200 ] || fail "$1: $opaque of 801 launches went plain"
+	[ "$opaque" -lt 100 ] || fail "$1: $opaque of 401 launches went plain"
 }
 for mode in watch storm; do
 	start "$mode"
-	same chain 400 24 200
+	same chain 200 24 200
 	stop
 	few "$mode"
 done
 export FAKE_MIN_NS=1000000000
 start watch
-same chain 400 24 200
+same chain 200 24 200
 stop
 few short

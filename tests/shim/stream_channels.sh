@@ -15,7 +15,7 @@ grep -q '^native 0 ' "$dir/daemon" || fail "streams of threads that have ended c
 
 # Forty streams, each destroyed while its launch is under way.
 for _ in 1 2 3 4 5; do # a daemon that stands still sees none of them
-	managed watch brief 1 64 400
+	managed watch brief 1 64 100
 	at_once=$(sed -n 's/^at once \([0-9]*\)/\1/p' "$dir/daemon")
 	[ "$at_once" -lt 2 ] || break
 done

@@ -157,29 +157,49 @@ static const struct init_case {
 	{"mps-pipe", {810}, 1, 810, false}, /* this one ends the program, by its documentation */
 	{"other", {805}, 1, 805, false},    /* the user's own MPS is the user's affair */
 };
+#define INIT_CASES (sizeof(init_cases) / sizeof(init_cases[0]))
 
+static bool init_is_right(const struct init_case *c)
+{
+	char said[512];
+	int inits;
+	CUresult r = init_with(c->errors, &inits, said, sizeof(said));
+	bool without = getenv("CUDA_MPS_PIPE_DIRECTORY") == NULL;
+	bool right = (int)r == c->result && inits == c->inits && without == c->without;
+
+	if (c->without)
+		right = right && strstr(said, "heddle: heddled's MPS refuses") == said &&
+			strchr(said, '\n') == said + strlen(said) - 1;
+	else
+		right = right && !*said;
+	if (!right)
+		print_error("case %d: result %d, %d inits, %s MPS: %s\n", (int)(c - init_cases),
+			(int)r, inits, without ? "without" : "with", said);
+	return right;
+}
+
+/* Each in a process of its own: cuInit waits before it tries again. */
 static void init_without_mps(void **state)
 {
-	char dir[] = "/tmp/heddle-stubs-XXXXXX", command[128], said[512];
-	int inits;
+	char dir[] = "/tmp/heddle-stubs-XXXXXX", command[128];
+	pid_t pid[INIT_CASES];
 
 	assert_non_null(mkdtemp(dir));
-	for (size_t i = 0; i < sizeof(init_cases) / sizeof(init_cases[0]); i++) {
-		const struct init_case *c = &init_cases[i];
-
+	for (size_t i = 0; i < INIT_CASES; i++) {
+		pid[i] = fork();
+		assert_true(pid[i] >= 0);
+		if (pid[i])
+			continue;
 		set_folders(dir, "mps-pipe");
-		set_folders(dir, c->folder);
-		assert_int_equal(init_with(c->errors, &inits, said, sizeof(said)), c->result);
-		assert_int_equal(inits, c->inits);
-		assert_int_equal(getenv("CUDA_MPS_PIPE_DIRECTORY") == NULL, c->without);
-		if (c->without)
-			assert_ptr_equal(strstr(said, "heddle: heddled's MPS refuses"), said);
-		else
-			assert_string_equal(said, "");
-		assert_true(!c->without || strchr(said, '\n') == said + strlen(said) - 1);
+		set_folders(dir, init_cases[i].folder);
+		_exit(init_is_right(&init_cases[i]) ? 0 : 1);
 	}
-	unsetenv("CUDA_MPS_PIPE_DIRECTORY");
-	unsetenv("HEDDLE_SOCKET");
+	for (size_t i = 0; i < INIT_CASES; i++) {
+		int status;
+
+		assert_int_equal(waitpid(pid[i], &status, 0), pid[i]);
+		assert_int_equal(status, 0);
+	}
 	snprintf(command, sizeof(command), "rm -r %s", dir);
 	assert_int_equal(system(command), 0);
 }

@@ -122,7 +122,7 @@ static void stays_at_rest(const char *options, bool measured)
 			continue;
 		usleep(50000);
 		double cpu = cpu_seconds(), wall = drv_seconds();
-		usleep(500000);
+		usleep(200000);
 		cpu = cpu_seconds() - cpu;
 		wall = drv_seconds() - wall;
 		print_message("at rest: %.1f %% of a processor\n", 100 * cpu / wall);
