@@ -4,7 +4,7 @@
 #
 # For scripts that compare what runs of one kernel leave in memory. Sourced; heddle names the program,
 # limit how many seconds a run may take.
-# shellcheck disable=SC2154
+# shellcheck disable=SC2034,SC2154
 : "$heddle" "$limit"
 
 # part_of: of the lines on standard input those that PART=k/n leaves: every n-th, from the k-th on; and those
@@ -36,9 +36,8 @@ seldom() {
 }
 
 # report FILE: sets tier and launches to those of a report.
-# shellcheck disable=SC2034
 report() {
-	tier= launches=
+	tier='' launches=''
 	while IFS= read -r form_line; do
 		case $form_line in
 		'  "tier": "'*) tier=${form_line#*: \"} tier=${tier%\",} ;;

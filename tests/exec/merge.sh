@@ -120,7 +120,7 @@ paper() {
 			[ -z "$sample" ] || shapes=$((turn / 2 % 3 + 1))
 			[ -z "$sample" ] || [ $((turn % 2)) -eq 0 ] || continue
 			for shape in $shapes; do
-				in_ways "$(words "$work/of.$kernel" $shape) + $(words "$other" $shape)"
+				in_ways "$(words "$work/of.$kernel" "$shape") + $(words "$other" "$shape")"
 			done
 		done
 		in_ways "$(words "$work/of.$kernel" 1)" equal

@@ -112,11 +112,11 @@ shared() {
 		"$(echo "$3" | cut -d ' ' -f "-$1" | tr ' ' '\n' | sort | tr '\n' ' ')$(echo "$3" | cut -d ' ' -f "$(($1 + 1))-")"
 }
 for workers in ${some:-1 2 3 4 5}; do
-	shared $workers "8:23000:32:uneven 4:5000:32:uneven" "A0 B0 A1 B1 A2 B2 A3 B3 A4 A5 A6 A7"
-	shared $workers "6:9000:32:uneven 6:5300:32:uneven" "A0 B0 A1 B1 A2 B2 A3 B3 A4 B4 A5 B5"
-	shared $workers "3:9100:32:uneven 1:31000:32:uneven 4:17300:32:uneven" "A0 B0 C0 A1 C1 A2 C2 C3"
-	shared $workers "5:9100:32:uneven 1:3100:32:uneven 5:17300:32:uneven" "A0 B0 C0 A1 C1 A2 C2 A3 C3 A4 C4"
-	shared $workers "6:30000:32:uneven 5:7100:32:uneven 3:2300:32:uneven" \
+	shared "$workers" "8:23000:32:uneven 4:5000:32:uneven" "A0 B0 A1 B1 A2 B2 A3 B3 A4 A5 A6 A7"
+	shared "$workers" "6:9000:32:uneven 6:5300:32:uneven" "A0 B0 A1 B1 A2 B2 A3 B3 A4 B4 A5 B5"
+	shared "$workers" "3:9100:32:uneven 1:31000:32:uneven 4:17300:32:uneven" "A0 B0 C0 A1 C1 A2 C2 C3"
+	shared "$workers" "5:9100:32:uneven 1:3100:32:uneven 5:17300:32:uneven" "A0 B0 C0 A1 C1 A2 C2 A3 C3 A4 C4"
+	shared "$workers" "6:30000:32:uneven 5:7100:32:uneven 3:2300:32:uneven" \
 		"A0 B0 C0 A1 B1 C1 A2 B2 C2 A3 B3 A4 B4 A5"
 done
 corun "6:900 4:900" --total-workers 1 --chunk 2 --schedule steal:shared
@@ -132,7 +132,7 @@ is "the last claims of four, and of two" "$(order | cut -d ' ' -f 17-40 | tr ' '
 for n in 1 2 7 40 97 600; do
 	for how in 1,1 1,4 2,2 3,8 4,3 5,32 32,2 60,16; do
 		turn=$((turn + 1))
-		[ -z "${SAMPLE-}" ] || [ $((turn % 5)) -eq 0 ] || continue
+		[ -z "${SAMPLE-}" ] || [ $((turn % 9)) -eq 0 ] || continue
 		corun "$n:1:32:once 5:1:32:once" --total-workers "${how%,*}" --chunk "${how#*,}"
 		is "$n blocks, $how, each once" "$(awk '$1 == 1' "$work/blocks" | wc -l)" $((n + 5))
 	done

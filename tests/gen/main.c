@@ -50,7 +50,8 @@ struct request {
 
 static int usage(void)
 {
-	fprintf(stderr, "usage: gen [--device cpu|cuda] [--first SEED] [--count N] [--seeds LIST] [--jobs N] "
+	fprintf(stderr, "usage: gen [--device cpu|cuda] [--first SEED] [--count N] [--seeds LIST] "
+			"[--jobs N] "
 			"[--batch N] [--range N] [--limit SECONDS] [--enough FAILURES] [--mode "
 			"WORDS] [--shrink TRIES] [--keep DIR] [--scale N] [--apart] [--astray] "
 			"[--with FORM] [--judge] [--print [--form]]\n");

@@ -90,7 +90,6 @@ quick)
 	fi
 	if [ -n "$clang" ]; then
 		with_clang sm_70 -O0 "$mine/asm.cu"
-		with_clang sm_86 -O3 "$root/kernels/forms/callee.cu"
 	fi
 	;;
 *)

@@ -456,8 +456,8 @@ static void hostile(void **state)
 	};
 
 	for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
-		struct strbuf b = repeat(rows[i].head, rows[i].unit,
-			(rows[i].n + part - 1) / part, rows[i].tail);
+		struct strbuf b = repeat(
+			rows[i].head, rows[i].unit, (rows[i].n + part - 1) / part, rows[i].tail);
 		struct module t;
 		clock_t start = clock();
 		int r = try_parse(&t, b.at, b.len);

@@ -47,7 +47,7 @@ static void die(const char *what)
 struct bench {
 	struct bare bare;
 	unsigned known, wrong;
-	bool lists; /* what is not known */
+	bool lists;    /* what is not known */
 	unsigned step; /* of the operands that are compared */
 	VEC(vop_fn *) reached;
 };
