@@ -6,8 +6,8 @@
 # at a time and all together: the same memory, to the last bit, and the same text printed.
 #   virtual.sh HEDDLE LIST DEVICE [FILTER]
 # LIST, DEVICE, FILTER, PART: as of preempted.sh. FIELDS: some of them only ("all" is each field that the kernel can
-# have); SAMPLE=n: every n-th of them for each kernel, others for each, and all for those that match ALWAYS. LIMIT: seconds that a run may take
-# (60); JOBS: kernels at a time (2).
+# have); SAMPLE=n: every n-th of them for each kernel, others for each, and all for those that match ALWAYS. LIMIT:
+# seconds that a run may take (60); JOBS: kernels at a time (2).
 # What cannot be moved into another kernel says why; virtual.txt has who that is, for which field, and of which compiler if
 # not of all.
 set -eu

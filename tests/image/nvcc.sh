@@ -27,7 +27,8 @@ want='elf 90 kernel=kern
 ptx 90 version=1
 ptx 75 version=1
 pick 0 ptx=90 sass=1'
-for mode in ${*:-default size speed balance none}; do
+modes=$*
+for mode in ${modes:-default size speed balance none}; do
 	# shellcheck disable=SC2086
 	"$nvcc" -fatbin $archs --compress-mode=$mode -o "$dir/k.fatbin" "$dir/k.cu"
 	got=$("$list" "$dir/k.fatbin" | sort)

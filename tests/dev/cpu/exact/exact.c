@@ -3,7 +3,8 @@
 
 /* usage: exact [plain] [few|list]. Expands exact.def, makes a kernel of each form that the virtual GPU
  * knows, and compares what it makes of all pairs of 16 special and 64 random values (triples are
- * sampled) with the reference; few: all pairs of special values, and every sixth other one. Nothing that the virtual GPU knows may be left out: every operation
+ * sampled) with the reference; few: all pairs of special values, and every sixth other one.
+ * Nothing that the virtual GPU knows may be left out: every operation
  * of the table of operations has a form here or a reason why not, and every handler of the
  * interpreter's arithmetic has to be reached by a form. */
 #include "bare.h"
