@@ -4,7 +4,7 @@
 #
 # order.sh HEDDLE: in which order, and where, the blocks of merged kernels run (KernelMerge, section
 # 2.2 and figure 3), from when each began and ended by the virtual GPU's clock, in its serial mode. SAMPLE=1: fewer
-# workers, and fewer sizes of claims for each grid.
+# workers, fewer sizes of claims for each grid, and fewer ways to have SMs of one's own.
 set -eu
 heddle=$1
 ptx=$(dirname "$0")/order.ptx
@@ -185,8 +185,8 @@ is "SMs of its own" "$(sms A)- $(sms B)" "0 1 - 2 3 "
 own "SMs of its own, named first" $((3 * 32)) --schedule apart=1:3 --own 2
 is "SMs of its own, 1 to 3" "$(sms A)- $(sms B)" "0 - 1 2 3 "
 own "what the other leaves" $((4 * 32 * 9 / 10)) --schedule mixed --own 2
-own "the same, by number" $((4 * 32 * 9 / 10)) --schedule partition --own 2
-own "by turns" $((4 * 32 * 9 / 10)) --schedule steal --own 2
+[ -n "$some" ] || own "the same, by number" $((4 * 32 * 9 / 10)) --schedule partition --own 2
+[ -n "$some" ] || own "by turns" $((4 * 32 * 9 / 10)) --schedule steal --own 2
 own "one queue" $((4 * 32 * 9 / 10)) --schedule steal:shared --own 2
 own "resumed" 1 --schedule mixed --own 2 --yield-every 50
 is "resumed, launches" "$(($(sed -n 's/.*"launches": \([0-9]*\).*/\1/p' "$work/report") > 4))" 1
