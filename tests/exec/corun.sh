@@ -21,9 +21,10 @@ corun() {
 	timeout -k 5 "$limit" "$heddle" corun --json --device "$device" $corun_check $2 -- $3 \
 		>"$1.out" 2>"$1.err" || corun_status=$?
 	set +f
+	corun_verdict=ok corun_said=
+	[ $corun_status != 0 ] || return 0
 	corun_said=$(cat "$1.err" "$1.out" | grep -E ' error: |"error": ' | tail -n 1) || :
 	case $corun_status-$corun_said in
-	0-*) corun_verdict=ok ;;
 	1-*"cannot be merged: "* | 1-*" may wait for each other"* | 1-*" would have no worker"* | \
 		1-*"no block of them fits"* | 1-*"can be woven, not "*)
 		corun_verdict=refused

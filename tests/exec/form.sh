@@ -4,13 +4,46 @@
 #
 # For scripts that compare what runs of one kernel leave in memory. Sourced; heddle names the program,
 # limit how many seconds a run may take.
-# shellcheck disable=SC2154
+# shellcheck disable=SC2034,SC2154
 : "$heddle" "$limit"
 
-# part_of: of the lines on standard input those that PART=k/n leaves: every n-th, from the k-th on.
+# part_of: of the lines on standard input those that PART=k/n leaves: every n-th, from the k-th on; and those
+# that match ALWAYS.
 part_of() {
 	part=${PART:-1/1}
-	awk -v k="${part%/*}" -v n="${part#*/}" '(NR - 1) % n == k - 1'
+	awk -v k="${part%/*}" -v n="${part#*/}" -v always="${ALWAYS:-^$}" '(NR - 1) % n == k - 1 || $0 ~ always'
+}
+
+# seldom OPTIONS WORDS: sets form_options to the options, with fewer yields where a grid of hundreds or thousands
+# of blocks would be launched again as often. WORDS: of one kernel or several; the largest grid counts.
+seldom() {
+	form_options=$1 form_most=1 form_rest=$2
+	case $1 in *"--yield-every "*) ;; *) return 0 ;; esac
+	while :; do
+		case $form_rest in *"--grid "*) ;; *) break ;; esac
+		form_rest=${form_rest#*--grid }
+		form_blocks=1 form_grid=${form_rest%% *},
+		while [ "$form_grid" ]; do
+			form_blocks=$((form_blocks * ${form_grid%%,*}))
+			form_grid=${form_grid#*,}
+		done
+		[ $form_blocks -le $form_most ] || form_most=$form_blocks
+	done
+	form_after=${1#*--yield-every }
+	form_every=${form_after%% *}
+	form_every=$((form_every * (1 + form_most / 100)))
+	form_options="${1%%--yield-every *}--yield-every $form_every${form_after#"${form_after%% *}"}"
+}
+
+# report FILE: sets tier and launches to those of a report.
+report() {
+	tier='' launches=''
+	while IFS= read -r form_line; do
+		case $form_line in
+		'  "tier": "'*) tier=${form_line#*: \"} tier=${tier%\",} ;;
+		'  "launches": '*) launches=${form_line#*: } launches=${launches%,} ;;
+		esac
+	done <"$1"
 }
 
 # run_form OUT DEVICE FILE KERNEL-AND-WORDS [OPTIONS]: runs the kernel; buffers go to OUT.0, OUT.1 …,
@@ -45,12 +78,34 @@ run_form() {
 	return $form_status
 }
 
-# same_left PLAIN FORM KERNEL LIST: whether two runs (OUT of run_form) left the same; of kernels in LIST
-# only the text that they printed counts.
-same_left() {
+# prints RUN: whether something stands before the report, which begins with "{".
+prints() {
+	form_line=
+	read -r form_line <"$1.out" || :
+	[ "$form_line" != "{" ]
+}
+
+# texts_same PLAIN FORM: whether two runs (OUT of run_form) printed the same, in any order.
+texts_same() {
+	prints "$1" || prints "$2" || return 0
 	sed '/^{$/,$d' "$1.out" | sort >"$1.text"
-	sed '/^{$/,$d' "$2.out" | sort | cmp -s - "$1.text" || return 1
-	! grep -qx "$3" "$4" || return 0
+	sed '/^{$/,$d' "$2.out" | sort | cmp -s - "$1.text"
+}
+
+# is_ordered KERNEL: what it leaves is a function of its input: it is not in unordered.txt.
+form_unordered=
+[ -z "${here-}" ] || while read -r form_line; do
+	form_unordered="$form_unordered $form_line "
+done <"$here/unordered.txt"
+is_ordered() {
+	case $form_unordered in *" $1 "*) return 1 ;; esac
+}
+
+# same_left PLAIN FORM KERNEL: whether two runs left the same; of kernels in unordered.txt, which lies in
+# $here, only the text that they printed counts.
+same_left() {
+	texts_same "$1" "$2" || return 1
+	is_ordered "$3" || return 0
 	for form_file in "$1".[0-9]*; do
 		[ ! -e "$form_file" ] || cmp -s "$form_file" "$2.${form_file##*.}" || return 1
 	done

@@ -11,7 +11,8 @@
 # leave something behind, each ahead of another one and behind it;
 # woven: every kernel of the list woven with others, each of the two first, by GoPTX's rules and with
 # blocks left whole;
-# sample: with one of these, others for each pair (woven: every third kernel with one of them). LIMIT: seconds that a run may take (60);
+# sample: with one of these, others for each pair (paper: one shape of every other pair; forms: every fifth kernel; leaving:
+# one partner of each; woven: every third kernel with one of them). LIMIT: seconds that a run may take (60);
 # JOBS: runs at a time (2).
 # Kernels that cannot be merged, or not in this order, must be refused; they are counted.
 set -eu
@@ -27,6 +28,8 @@ trap 'rm -rf "$work" "/dev/shm/heddle-vgpu-$(id -u)-merge-$$"-*' EXIT INT TERM
 limit=${LIMIT:-60} exec=$here
 # shellcheck source=tests/exec/corun.sh
 . "$here/corun.sh"
+# shellcheck source=tests/exec/form.sh
+. "$here/form.sh"
 jobs=${JOBS:-2}
 modes=${MODES-"sms=8 serial converge=postdom"}
 bound=
@@ -68,20 +71,11 @@ done
 	exit 77
 }
 
-# seldom OPTIONS WORDS: the options, with fewer yields where a grid of thousands of blocks would be
-# launched again thousands of times.
-seldom() {
-	most=$(echo "$2" | grep -oe '--grid [0-9,]*' | awk -F '[ ,]' '
-		{ n = $2 * (NF > 2 ? $3 : 1) * (NF > 3 ? $4 : 1); most = n > most ? n : most }
-		END { print most + 0 }')
-	every=$(echo "$1" | sed -n 's/.*--yield-every \([0-9]*\).*/\1/p')
-	[ -z "$every" ] || every=$((every * (1 + most / 1000)))
-	echo "$1" | sed "s/--yield-every [0-9]*/--yield-every $every/"
-}
-
 # run NUMBER MODE OPTIONS WORDS: one line to $work/result.NUMBER.
 run() {
-	id=$1 mode=$2 options=$(seldom "$3" "$4") words=$4
+	id=$1 mode=$2 words=$4
+	seldom "$3" "$4"
+	options=$form_options
 	# Where others are on the same SMs, these are not as many as they seem.
 	export HEDDLE_VGPU="merge-$$-$((id % jobs)),$mode"
 	case $words in
@@ -90,12 +84,11 @@ run() {
 	esac
 	corun "$work/$id" "$options" "$words"
 	[ "$corun_verdict" != hang ] || corun_verdict=FAIL
-	launches=$(sed -n 's/^  "launches": \([0-9]*\),$/\1/p' "$work/$id.out")
+	report "$work/$id.out"
 	echo "$corun_verdict $mode $options ($launches launches) $words: $corun_said" >"$work/result.$id"
-	rm -f "$work/$id".*
 }
 
-id=0
+id=0 turn=0
 # in_ways WORDS [EQUAL]: all ways, or the next one; EQUAL: with equal shares.
 in_ways() {
 	if [ -n "$sample" ]; then
@@ -123,8 +116,11 @@ paper() {
 	for kernel in va bitonic_tile bitonic_step msort_tile msort_pass kmeans transpose blackscholes histogram; do
 		grep "$tab$kernel$tab" "$work/all" | head -n 3 >"$work/of.$kernel"
 		for other in "$work"/of.*; do
-			for shape in 1 2 3; do
-				in_ways "$(words "$work/of.$kernel" $shape) + $(words "$other" $shape)"
+			shapes="1 2 3" turn=$((turn + 1))
+			[ -z "$sample" ] || shapes=$((turn / 2 % 3 + 1))
+			[ -z "$sample" ] || [ $((turn % 2)) -eq 0 ] || continue
+			for shape in $shapes; do
+				in_ways "$(words "$work/of.$kernel" "$shape") + $(words "$other" "$shape")"
 			done
 		done
 		in_ways "$(words "$work/of.$kernel" 1)" equal
@@ -135,7 +131,7 @@ paper() {
 
 forms() {
 	n=$(wc -l <"$work/all")
-	for line in $(seq 1 $((${#sample} ? 2 : 1)) "$n"); do # sample: every other one, with the tenth behind it
+	for line in $(seq 1 $((${#sample} ? 5 : 1)) "$n"); do # sample: every fifth one, with the tenth behind it
 		in_ways "$(words "$work/all" "$line") + $(words "$work/all" $(((line + 10) % n + 1)))"
 	done
 }
@@ -144,10 +140,13 @@ forms() {
 fused() {
 	# shellcheck disable=SC2086
 	printf '%s\n' $modes | sed "s/\$/ --how $1/" >"$work/ways"
+	ways=$(wc -l <"$work/ways")
 	shift
 	for kernel; do
 		line=$(grep -n "$tab$kernel$tab" "$work/all" | head -n 1 | cut -d: -f1)
 		for other in va er_barrier bar_reduce; do
+			turn=$((turn + 1)) # sample: one of these by turns
+			[ -z "$sample" ] || [ $((turn % 3)) -eq $((turn / 3 % 3)) ] || continue
 			with=$(grep -n "$tab$other$tab" "$work/all" | head -n 1 | cut -d: -f1)
 			if [ -z "$line" ] || [ -z "$with" ]; then continue; fi
 			in_ways "$(words "$work/all" "$line") + $(words "$work/all" "$with")"

@@ -6,8 +6,8 @@
 # buffer must be the same to the last bit, and so must what the kernel prints, but for the order.
 #   preempted.sh HEDDLE LIST DEVICE [FILTER]
 # LIST: kernels/list.txt of a build (its paths are relative to the folder above). FILTER: an extended
-# regular expression; only lines that match. PART=k/n: every n-th of them, from the k-th on. VARIANTS: one set of
-# options a line (below).
+# regular expression; only lines that match. PART=k/n: every n-th of them, from the k-th on, and those that match
+# ALWAYS. VARIANTS: one set of options a line (below).
 # Kernels whose outputs are not a function of their inputs (they say who came first) are listed in
 # unordered.txt beside this script: for them only that both forms end without an error counts.
 # LIMIT: seconds that a run may take (600); JOBS: kernels at a time (2).
@@ -37,55 +37,29 @@ form() {
 	run_form "$1" "$device" "$root/$2" "$3 $4" "$5"
 }
 
-# printed FILE: what the kernel printed, in an order of its own; the report stands behind it.
-printed() {
-	sed '/^{$/,$d' "$1" | sort
-}
-
-# seldom OPTIONS WORDS: the options, with fewer yields where a grid of thousands of blocks would be
-# launched again thousands of times.
-seldom() {
-	grid=$(echo "$2" | sed -n 's/.*--grid \([0-9,]*\).*/\1/p' | tr , '*')
-	every=$(echo "$1" | sed -n 's/.*--yield-every \([0-9]*\).*/\1/p')
-	if [ -n "$every" ]; then
-		every=$((every * (1 + ${grid:-1} / 1000)))
-	fi
-	echo "$1" | sed "s/--yield-every [0-9]*/--yield-every $every/"
-}
-
-# number KEY FILE: of a form's report.
-number() {
-	sed -n "s/.*\"$1\": \([0-9]*\),*\$/\1/p" "$2"
-}
-
-# check_line NUMBER FILE KERNEL TOOLCHAIN WORDS: prints one line for each variant.
+# check_line NUMBER FILE KERNEL TOOLCHAIN WORDS: prints one line for each variant. It starts few programs: they
+# would take more time than the kernels.
 check_line() {
 	id=$1 file=$2 kernel=$3 words=$5
 	if ! form "$work/$id.plain" "$file" "$kernel" "$words" ""; then
 		echo "FAIL $file $kernel plain: $(head -n 2 "$work/$id.plain.err" | tr '\n' ' ')"
 		return 0
 	fi
-	echo "$variants" | while IFS= read -r options; do
-		options=$(seldom "$options" "$words")
-		name="$file $kernel $options [$words]"
-		if ! form "$work/$id.form" "$file" "$kernel" "$words" "--as preempt $options"; then
+	while IFS= read -r options; do
+		seldom "$options" "$words"
+		name="$file $kernel $form_options [$words]"
+		if ! form "$work/$id.form" "$file" "$kernel" "$words" "--as preempt $form_options"; then
 			echo "FAIL $name: $(head -n 2 "$work/$id.form.err" | tr '\n' ' ')"
 			continue
 		fi
-		verdict=ok
-		printed "$work/$id.plain.out" >"$work/$id.plain.text"
-		printed "$work/$id.form.out" | cmp -s - "$work/$id.plain.text" || verdict=FAIL
-		[ "$kernel" != print_some ] || [ -s "$work/$id.plain.text" ] || verdict=FAIL
-		if ! grep -qx "$kernel" "$here/unordered.txt"; then
-			for f in "$work/$id.plain".[0-9]*; do
-				cmp -s "$f" "$work/$id.form.${f##*.}" || verdict=FAIL
-			done
-		fi
-		why=
-		[ $verdict = ok ] || why=": buffers or texts differ"
-		tier=$(sed -n 's/.*"tier": "\([a-z]*\)".*/\1/p' "$work/$id.form.out")
-		echo "$verdict $name ($tier, $(number launches "$work/$id.form.out") launches)$why"
-	done
+		verdict=ok why=
+		same_left "$work/$id.plain" "$work/$id.form" "$kernel" || verdict=FAIL why=": buffers or texts differ"
+		[ "$kernel" != print_some ] || prints "$work/$id.plain" || verdict=FAIL why=": it prints nothing"
+		report "$work/$id.form.out"
+		echo "$verdict $name ($tier, $launches launches)$why"
+	done <<-END
+		$variants
+	END
 	rm -f "$work/$id".*
 }
 

@@ -2,7 +2,7 @@
  * Copyright 2026 The heddle authors */
 
 /* Random programs, plain against preemptible:
- *	gen [--device cpu|cuda] [--first SEED] [--count N] …
+ *	gen [--device cpu|cuda] [--first SEED] [--count N] [--seeds 1-60,367] …
  * Says what was run, and of each program that is not the same why; writes the smallest program with
  * the same failure. Exit status 0: all were the same. */
 #include "shrink.h"
@@ -19,6 +19,7 @@ static const struct option long_options[] = {
 	{"device", required_argument, NULL, 'd'}, /* cpu, cuda */
 	{"first", required_argument, NULL, 's'},
 	{"count", required_argument, NULL, 'n'},
+	{"seeds", required_argument, NULL, 'o'}, /* instead of both: ranges and single ones */
 	{"jobs", required_argument, NULL, 'j'},
 	{"batch", required_argument, NULL, 'b'}, /* programs a module */
 	{"range", required_argument, NULL, 'r'}, /* programs a process */
@@ -42,14 +43,15 @@ static const struct option long_options[] = {
 
 struct request {
 	struct farm_options farm;
-	const char *keep;
+	const char *keep, *seeds; /* seeds: what is left of them */
 	unsigned tries;
 	bool print, form, judge;
 };
 
 static int usage(void)
 {
-	fprintf(stderr, "usage: gen [--device cpu|cuda] [--first SEED] [--count N] [--jobs N] "
+	fprintf(stderr, "usage: gen [--device cpu|cuda] [--first SEED] [--count N] [--seeds LIST] "
+			"[--jobs N] "
 			"[--batch N] [--range N] [--limit SECONDS] [--enough FAILURES] [--mode "
 			"WORDS] [--shrink TRIES] [--keep DIR] [--scale N] [--apart] [--astray] "
 			"[--with FORM] [--judge] [--print [--form]]\n");
@@ -63,6 +65,21 @@ static bool number(const char *text, unsigned *ret)
 
 	*ret = (unsigned)v;
 	return *text && !*end && v <= UINT32_MAX / 2;
+}
+
+/* Takes the first range off the list of seeds. */
+static bool next_range(struct request *q)
+{
+	unsigned long long last;
+	char *end;
+
+	q->farm.first = last = strtoull(q->seeds, &end, 10);
+	if (*end == '-')
+		last = strtoull(end + 1, &end, 10);
+	q->seeds = *end == ',' ? end + 1 : end;
+	q->farm.count = (unsigned)(last - q->farm.first + 1);
+	return (*end == ',' || !*end) && q->farm.first && last >= q->farm.first &&
+	       last - q->farm.first < UINT32_MAX / 2;
 }
 
 static int read_options(int argc, char **argv, struct request *ret)
@@ -83,6 +100,9 @@ static int read_options(int argc, char **argv, struct request *ret)
 			break;
 		case 'n':
 			ok = number(optarg, &o->count);
+			break;
+		case 'o':
+			ret->seeds = optarg;
 			break;
 		case 'j':
 			ok = number(optarg, &o->jobs);
@@ -135,6 +155,7 @@ static int read_options(int argc, char **argv, struct request *ret)
 		default:
 			ok = false;
 		}
+	ok &= !ret->seeds || (!ret->print && next_range(ret));
 	ok &= o->count && o->jobs && o->batch && o->range && o->limit_s && o->enough && o->scale;
 	return ok && optind == argc ? 0 : usage();
 }
@@ -226,6 +247,30 @@ static int shrink_first(const struct request *q, const struct run_result *result
 	return 1;
 }
 
+/* The programs of one range. Returns 0, 1 after a failure, or a negative errno. */
+static int run_range(const struct request *q)
+{
+	struct timespec from, to;
+	struct run_result *results = calloc(q->farm.count, sizeof(*results));
+	int r;
+
+	clock_gettime(CLOCK_MONOTONIC, &from);
+	r = results ? farm_run(&q->farm, results) : -ENOMEM;
+	clock_gettime(CLOCK_MONOTONIC, &to);
+	if (r == 0 && (q->judge || q->farm.device == DEV_CUDA))
+		farm_judge(&q->farm, results);
+	if (r)
+		fprintf(stderr, "gen: %s\n", strerror(-r));
+	else
+		r = report(&q->farm, results,
+			(double)(to.tv_sec - from.tv_sec) +
+				1e-9 * (double)(to.tv_nsec - from.tv_nsec));
+	if (r == 1)
+		r = shrink_first(q, results);
+	free(results);
+	return r;
+}
+
 int main(int argc, char **argv)
 {
 	struct request q = {.farm = {.device = DEV_CPU,
@@ -236,8 +281,6 @@ int main(int argc, char **argv)
 				    .limit_s = 60,
 				    .enough = 50,
 				    .scale = 1}};
-	struct timespec from, to;
-	struct run_result *results;
 	int r;
 
 	q.farm.jobs = (unsigned)MAX(1, MIN(64, sysconf(_SC_NPROCESSORS_ONLN)));
@@ -246,20 +289,8 @@ int main(int argc, char **argv)
 		return r;
 	if (q.print)
 		return print(&q);
-	results = calloc(q.farm.count, sizeof(*results));
-	clock_gettime(CLOCK_MONOTONIC, &from);
-	r = results ? farm_run(&q.farm, results) : -ENOMEM;
-	clock_gettime(CLOCK_MONOTONIC, &to);
-	if (r == 0 && (q.judge || q.farm.device == DEV_CUDA))
-		farm_judge(&q.farm, results);
-	if (r)
-		fprintf(stderr, "gen: %s\n", strerror(-r));
-	else
-		r = report(&q.farm, results,
-			(double)(to.tv_sec - from.tv_sec) +
-				1e-9 * (double)(to.tv_nsec - from.tv_nsec));
-	if (r == 1)
-		r = shrink_first(&q, results);
-	free(results);
+	r = run_range(&q);
+	while (r == 0 && q.seeds && *q.seeds)
+		r = next_range(&q) ? run_range(&q) : usage();
 	return r ? 1 : 0;
 }

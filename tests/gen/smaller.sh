@@ -32,9 +32,9 @@ pretend() {
 	! grep -q 'not run' "$work/said" || fail "programs were left out"
 }
 
-pretend HANGS hangs 30 0
-pretend 'wrong natively' native 60 0
-pretend DIFFERS differs 60 300
+pretend HANGS hangs 20 0
+pretend 'wrong natively' native 30 0
+pretend DIFFERS differs 30 200
 file=$(sed -n 's/.*smaller after.*: //p' "$work/said")
 grep -q popc.b32 "$file" || fail "what made it fail is gone"
 sed '1,/mov.u32 %acc/d; /st.global.u32 \[%own\]/,$d' "$file" >"$work/body"

@@ -2,10 +2,13 @@
 # SPDX-License-Identifier: Apache-2.0
 # Copyright 2026 The heddle authors
 #
+# usage: nvcc.sh LIST [MODE…]
 # Fat binaries, a cubin, an object and an executable made by nvcc in each compression mode, listed
-# by image_list: every entry unpacks, and the right one is picked. Skipped where there is no nvcc.
+# by image_list: every entry unpacks, and the right one is picked. MODE: a fat binary of this mode, and nothing else.
+# Skipped where there is no nvcc.
 set -eu
 list=$1
+shift
 nvcc=$(command -v nvcc || echo /usr/local/cuda/bin/nvcc)
 [ -x "$nvcc" ] || { echo "skipped: no nvcc"; exit 77; }
 dir=$(mktemp -d)
@@ -24,12 +27,14 @@ want='elf 90 kernel=kern
 ptx 90 version=1
 ptx 75 version=1
 pick 0 ptx=90 sass=1'
-for mode in default size speed balance none; do
+modes=$*
+for mode in ${modes:-default size speed balance none}; do
 	# shellcheck disable=SC2086
 	"$nvcc" -fatbin $archs --compress-mode=$mode -o "$dir/k.fatbin" "$dir/k.cu"
 	got=$("$list" "$dir/k.fatbin" | sort)
 	[ "$got" = "$(echo "$want" | sort)" ] || { echo "$mode:"; echo "$got"; exit 1; }
 done
+[ $# -eq 0 ] || exit 0
 "$nvcc" -fatbin -gencode 'arch=compute_90a,code=[sm_90a,compute_90a]' -o "$dir/a.fatbin" "$dir/k.cu"
 expect 'elf 90a kernel=kern
 ptx 90a version=1

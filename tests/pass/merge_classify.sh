@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 # Copyright 2026 The heddle authors
 #
-# usage: merge_classify.sh HEDDLE LIST EXPECTED
+# usage: merge_classify.sh HEDDLE LIST EXPECTED [FILTER]
 # Of every kernel of a list (kernels/list.txt of a build) whether it can be merged and fused with va, and
 # with itself fused vertically, and why not: the same from every compiler. BLESS=1 writes the expectation.
 set -eu
@@ -11,11 +11,12 @@ set -eu
 heddle=$1
 list=$2
 expected=$3
+filter=${4:-.}
 root=$(cd "$(dirname "$list")/.." && pwd)
 got=$(mktemp)
 trap 'rm -f "$got" "$got".*' EXIT
 tab=$(printf '\t')
-grep -e --block "$list" | grep -v 'sm_90\.ptx' >"$got.list" || {
+grep -E "$filter" "$list" | grep -e --block | grep -v 'sm_90\.ptx' >"$got.list" || {
 	echo "no compiler for kernels: skipped"
 	exit 77
 }

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0
  * Copyright 2026 The heddle authors */
 
-/* verify_tool pairs LIST STEP FIRST
+/* verify_tool pairs LIST STEP FIRST [EVERY]
  * verify_tool alone LIST
- * Every kernel of a list (kernels/list.txt) with every STEP-th one from the FIRST behind it on,
+ * Every kernel of a list (kernels/list.txt), or each EVERY-th, with every STEP-th one from the FIRST behind it on,
  * merged and fused in both ways, or preemptible in each order of blocks, each once for a shape of
  * its blocks: what the verifier says, which has to be nothing, and the time that it takes. */
 #include "pass/verify/verify.h"
@@ -219,14 +219,15 @@ static void keep_workers(void)
 int main(int argc, char **argv)
 {
 	unsigned step = argc > 4 ? (unsigned)atoi(argv[3]) : 1;
+	unsigned every = argc > 5 ? (unsigned)atoi(argv[5]) : 1;
 
 	if (argc < 3)
-		fail("usage: verify_tool pairs|alone LIST [STEP FIRST]");
+		fail("usage: verify_tool pairs|alone LIST [STEP FIRST [EVERY]]");
 	arena_init(&arena, 0);
 	read_list(argv[2]);
 	if (!strcmp(argv[1], "pairs"))
 		keep_workers();
-	for (unsigned i = 0; i < n_kernels; i++) {
+	for (unsigned i = 0; i < n_kernels; i += every) {
 		if (!strcmp(argv[1], "alone")) {
 			for (unsigned order = 0; order < PASS_ORDERS; order++)
 				alone(&kernels[i], (enum pass_order)order);

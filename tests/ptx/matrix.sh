@@ -86,14 +86,10 @@ clang)
 	;;
 quick)
 	if [ -n "$nvcc" ]; then
-		with_nvcc sm_75 -lineinfo "$mine/asm.cu" "$mine/flow.cu"
-		with_nvcc sm_80 -G "$mine/asm.cu" "$mine/flow.cu"
-		with_nvcc sm_90a -rdc=true "$mine/tensor.cu"
+		with_nvcc sm_80 -G "$mine/flow.cu"
 	fi
 	if [ -n "$clang" ]; then
-		set -- "$mine/asm.cu" "$root/kernels/forms/shared.cu" "$root/kernels/forms/callee.cu"
-		with_clang sm_70 -O0 "$@"
-		with_clang sm_86 -O3 "$@"
+		with_clang sm_70 -O0 "$mine/asm.cu"
 	fi
 	;;
 *)

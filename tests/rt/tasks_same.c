@@ -5,7 +5,7 @@
  * tasks of a pool, four kernels in each, several tasks of each at once, spawned in a random order;
  * and as plain launches. All buffers are the same, bit for bit, or the kernel is in REFUSED
  * ("KERNEL: why"). Shared memory is static, dynamic or both, blocks end in parts of warps,
- * parameters are structures: whatever the lines have. */
+ * parameters are structures: whatever the lines have. PART=k/n in the environment: every n-th line. */
 #include "cli/corun/spec.h"
 #include "heddle/task.h"
 
@@ -253,7 +253,7 @@ int main(int argc, char **argv)
 {
 	static struct kernel group[GROUP];
 	char line[4096], path[4096];
-	unsigned n = 0;
+	unsigned n = 0, number = 0, part = 1, parts = 1;
 	FILE *f;
 
 	arena_init(&arena, 0);
@@ -263,11 +263,15 @@ int main(int argc, char **argv)
 		printf("usage: tasks_same LIST ROOT TOOLCHAIN REFUSED [KERNEL]\n");
 		return 2;
 	}
+	if (getenv("PART"))
+		sscanf(getenv("PART"), "%u/%u", &part, &parts);
 	while (fgets(line, sizeof(line), f)) {
 		struct kernel *k = &group[n];
 
 		if (!parse_line(line, argv[2], argv[3], k, path, sizeof(path)) ||
 			(argc > 5 && strncmp(k->entry, argv[5], strlen(argv[5])) != 0))
+			continue;
+		if (number++ % parts != part - 1)
 			continue;
 		if (heddle_load_file(h, k->name, path, k->entry) < 0) {
 			fail(k, "loading", heddle_error(h));

@@ -202,12 +202,14 @@ static void ends(void **state)
 }
 
 /* ---- many ---- */
+#define PRODUCED 1200 /* by each of four threads */
+
 static void *produce(void *user)
 {
 	unsigned *bad = user;
 	uint64_t id;
 
-	for (unsigned i = 0; i < 2000; i++)
+	for (unsigned i = 0; i < PRODUCED; i++)
 		if (spawn(put, 1 + i % 3, 1 + i % 64, 0, &id) < 0 ||
 			(i % 97 == 0 && heddle_tasks_wait(t, id, LONG) < 0))
 			++*bad;
@@ -226,11 +228,11 @@ static void producers(void **state)
 	for (unsigned i = 0; i < 4; i++)
 		pthread_join(thread[i], NULL);
 	ok(heddle_tasks_wait_all(t, LONG));
-	for (unsigned i = 0; i < 2000; i++)
+	for (unsigned i = 0; i < PRODUCED; i++)
 		want += (1 + i % 3) * (1 + i % 64);
 	assert_int_equal(bad[0] + bad[1] + bad[2] + bad[3], 0);
 	assert_int_equal(word(0), 4 * want);
-	assert_int_equal(look().ended, 8000);
+	assert_int_equal(look().ended, 4 * PRODUCED);
 	heddle_tasks_destroy(t);
 }
 

@@ -21,8 +21,9 @@
 
 #include "dev/cpu/sm/sm_table.h"
 
-#define LIMIT_S 60
-#define SKIP    77
+#define LIMIT_S  60
+#define ROUNDS_S 0.25 /* a few hundred launches */
+#define SKIP     77
 
 static void instance(const char *options)
 {
@@ -76,7 +77,7 @@ static int plain_rounds(void)
 	struct drv_test t;
 
 	drv_begin(&t, NULL);
-	rounds(&t, 1.5);
+	rounds(&t, ROUNDS_S);
 	drv_end(&t);
 	return 0;
 }
@@ -95,7 +96,7 @@ static int rounds_without_descriptors(void)
 	setrlimit(RLIMIT_NOFILE, &l);
 	while (open("/dev/null", O_RDONLY | O_CLOEXEC) >= 0)
 		;
-	rounds(&t, 1.5);
+	rounds(&t, ROUNDS_S);
 	drv_end(&t);
 	l.rlim_cur = l.rlim_max; /* a sanitizer has to look around at the end */
 	setrlimit(RLIMIT_NOFILE, &l);
@@ -123,7 +124,7 @@ static int rounds_with_all_closed(void)
 	closefrom(3);
 	assert_int_equal(pipe(fds), 0);
 	assert_int_equal(write(fds[1], "x", 1), 1);
-	rounds(&t, 1);
+	rounds(&t, ROUNDS_S);
 	drv_end(&t);
 	assert_int_equal(read(fds[0], &byte, 1), 1);
 	assert_int_equal(byte, 'x');

@@ -35,7 +35,7 @@ const struct exact_type *exact_type_of(const char *name)
 bool exact_has(const struct exact_insn *i, const char *part)
 {
 	for (unsigned k = 1; k < i->n_parts; k++)
-		if (!strcmp(i->parts[k], part))
+		if (i->parts[k][0] == part[0] && !strcmp(i->parts[k], part))
 			return true;
 	return false;
 }

@@ -49,5 +49,10 @@ void form_kernel(struct strbuf *s, const struct form *f, const char *name);
 bool form_has_second(const struct form *f);
 /* FORM_IN words: all pairs of special and random values, more operands sampled. */
 void form_fill(const struct form *f, u64 *in);
+/* Whether the first two operands of number k are both special. */
+static inline bool form_is_special(unsigned k)
+{
+	return k % FORM_SIDE < FORM_SPECIAL && k / FORM_SIDE < FORM_SPECIAL;
+}
 
 #endif

@@ -42,6 +42,7 @@ void sums_expand(sum_vec *ret);
 bool sum_parse(const char *text, struct sum_form *ret);
 
 #define SUM_TILES 32
+#define SUM_KINDS 8     /* of tiles, by turns */
 #define SUM_PLACE 2048u /* bytes a matrix of a tile: A, B, C one behind the other; D */
 #define SUM_IN    ((size_t)SUM_TILES * 3 * SUM_PLACE)
 #define SUM_OUT   ((size_t)SUM_TILES * SUM_PLACE)

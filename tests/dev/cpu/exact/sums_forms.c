@@ -302,6 +302,7 @@ static u64 near_exponent(const struct exact_type *t, int middle, unsigned spread
 }
 
 enum kind { ANY, MIXED, CLOSE, CANCELS, WIDE_SPREAD, PAIRS, TINY, WHOLE, N_KINDS };
+_Static_assert(N_KINDS == SUM_KINDS, "one tile of each kind");
 
 static u64 float_element(const struct exact_type *t, enum kind kind, const struct exact_type *sum)
 {
