@@ -133,7 +133,7 @@ moved() {
 	chmod 755 "$dir/bad.so"
 	start_daemon --policy "$dir/bad.so" --set policy_options=move --set min_managed_us=1
 	for name in one two; do
-		where_begins normal $name --threads 128 --blocks 12000 --loops 1500 --until "$dir/moved.end"
+		where_begins normal $name --threads 128 --blocks 20000 --loops 1500 --until "$dir/moved.end"
 		pids="$pids $started"
 	done
 	for name in one two; do
@@ -141,6 +141,7 @@ moved() {
 		await 60 have_ended $((${before:-0} + 800)) $name || fail "program $name does not go on"
 	done
 	await 60 moves_are 20 || fail "too few moves"
+	for pid in $pids; do kill -0 "$pid" || fail "they did not run at the same time"; done
 	: >"$dir/moved.end"
 	for pid in $pids; do wait "$pid" || fail "a program: $?"; done
 	pids=
