@@ -261,7 +261,7 @@ smid() {
 
 smid_three() {
 	smid_begins
-	smids 15000 400 200000 2 3
+	smids 20000 400 600000 2 3
 }
 
 smid_later() {
