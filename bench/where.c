@@ -9,7 +9,11 @@
  * time. Fails unless each block ran exactly once.
  *
  * where --out FILE [--blocks N] [--threads N] [--shared BYTES] [--loops N] [--count N]
- * [--every-ms N] [--guard 0|1] [--asks 0|1]
+ * [--every-ms N] [--guard 0|1] [--asks 0|1] [--until FILE]
+ *
+ * --until FILE: once there is such a file, the remaining blocks of the launch return at once and
+ * are not written down, and there is no further launch. Until then the program says how many blocks
+ * have ended. So a test ends it as soon as it has seen enough, however fast the machine is.
  *
  * --guard 1: its barrier is a register, so that heddle gives it the guard form. --asks 1: likewise,
  * and it asks for the size of its shared memory. */
@@ -21,49 +25,58 @@
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
+#include <unistd.h>
 
 #define CLOCK_WRAP 1000000000000000ull /* leaves numbers that awk holds exactly */
 
-/* where(out, loops): {start, end, SM, times run, %gridid, %warpid} of 32 bytes a block. */
-#define PTX(barrier)                                                  \
-	".version 7.0\n"                                              \
-	".target sm_70\n"                                             \
-	".address_size 64\n"                                          \
-	".visible .entry where(.param .u64 out, .param .u32 loops)\n" \
-	"{\n"                                                         \
-	"	.reg .pred %p;\n"                                           \
-	"	.reg .b32 %n, %t, %sm;\n"                                   \
-	"	.reg .b64 %start, %end, %at, %o;\n"                         \
-	"	.reg .f32 %f;\n"                                            \
-	"	mov.u64 %start, %globaltimer;\n"                            \
-	"	ld.param.u32 %n, [loops];\n"                                \
-	"	mov.f32 %f, 0f3F800000;\n"                                  \
-	"again:\n"                                                    \
-	"	fma.rn.f32 %f, %f, 0f3F7FFFFF, %f;\n"                       \
-	"	sub.u32 %n, %n, 1;\n"                                       \
-	"	setp.ne.u32 %p, %n, 0;\n"                                   \
-	"	@%p bra again;\n"                                           \
-	"	setp.eq.f32 %p, %f, 0f00000000;\n"                          \
-	"	@%p trap;\n" barrier "	mov.u64 %end, %globaltimer;\n" \
-	"	mov.u32 %t, %tid.x;\n"                                      \
-	"	setp.ne.u32 %p, %t, 0;\n"                                   \
-	"	@%p bra done;\n"                                            \
-	"	mov.u32 %sm, %smid;\n"                                      \
-	"	mov.u32 %t, %ctaid.x;\n"                                    \
-	"	ld.param.u64 %at, [out];\n"                                 \
-	"	mul.wide.u32 %o, %t, 32;\n"                                 \
-	"	add.u64 %at, %at, %o;\n"                                    \
-	"	st.global.u64 [%at], %start;\n"                             \
-	"	st.global.u64 [%at+8], %end;\n"                             \
-	"	st.global.u32 [%at+16], %sm;\n"                             \
-	"	red.global.add.u32 [%at+20], 1;\n"                          \
-	"	mov.u64 %o, %gridid;\n"                                     \
-	"	cvt.u32.u64 %n, %o;\n"                                      \
-	"	mov.u32 %t, %warpid;\n"                                     \
-	"	st.global.u32 [%at+24], %n;\n"                              \
-	"	st.global.u32 [%at+28], %t;\n"                              \
-	"done:\n"                                                     \
-	"	ret;\n"                                                     \
+/* where(out, loops, host): {start, end, SM, times run, %gridid, %warpid} of 32 bytes a block. The
+ * start is 0 if the program was to end as the block began. */
+#define PTX(barrier)                                                                    \
+	".version 7.0\n"                                                                \
+	".target sm_70\n"                                                               \
+	".address_size 64\n"                                                            \
+	".visible .entry where(.param .u64 out, .param .u32 loops, .param .u64 host)\n" \
+	"{\n"                                                                           \
+	"	.reg .pred %p;\n"                                                             \
+	"	.reg .b32 %n, %t, %sm;\n"                                                     \
+	"	.reg .b64 %start, %end, %at, %o;\n"                                           \
+	"	.reg .f32 %f;\n"                                                              \
+	"	mov.u64 %start, %globaltimer;\n"                                              \
+	"	ld.param.u32 %n, [loops];\n"                                                  \
+	"	ld.param.u64 %at, [host];\n"                                                  \
+	"	ld.volatile.global.u32 %t, [%at];\n"                                          \
+	"	setp.ne.u32 %p, %t, 0;\n"                                                     \
+	"	@%p mov.u32 %n, 1;\n"                                                         \
+	"	@%p mov.u64 %start, 0;\n"                                                     \
+	"	mov.f32 %f, 0f3F800000;\n"                                                    \
+	"again:\n"                                                                      \
+	"	fma.rn.f32 %f, %f, 0f3F7FFFFF, %f;\n"                                         \
+	"	sub.u32 %n, %n, 1;\n"                                                         \
+	"	setp.ne.u32 %p, %n, 0;\n"                                                     \
+	"	@%p bra again;\n"                                                             \
+	"	setp.eq.f32 %p, %f, 0f00000000;\n"                                            \
+	"	@%p trap;\n" barrier "	mov.u64 %end, %globaltimer;\n"                   \
+	"	mov.u32 %t, %tid.x;\n"                                                        \
+	"	setp.ne.u32 %p, %t, 0;\n"                                                     \
+	"	@%p bra done;\n"                                                              \
+	"	mov.u32 %sm, %smid;\n"                                                        \
+	"	mov.u32 %t, %ctaid.x;\n"                                                      \
+	"	ld.param.u64 %at, [out];\n"                                                   \
+	"	mul.wide.u32 %o, %t, 32;\n"                                                   \
+	"	add.u64 %at, %at, %o;\n"                                                      \
+	"	st.global.u64 [%at], %start;\n"                                               \
+	"	st.global.u64 [%at+8], %end;\n"                                               \
+	"	st.global.u32 [%at+16], %sm;\n"                                               \
+	"	red.global.add.u32 [%at+20], 1;\n"                                            \
+	"	mov.u64 %o, %gridid;\n"                                                       \
+	"	cvt.u32.u64 %n, %o;\n"                                                        \
+	"	mov.u32 %t, %warpid;\n"                                                       \
+	"	st.global.u32 [%at+24], %n;\n"                                                \
+	"	st.global.u32 [%at+28], %t;\n"                                                \
+	"	ld.param.u64 %at, [host];\n"                                                  \
+	"	red.global.add.u32 [%at+4], 1;\n"                                             \
+	"done:\n"                                                                       \
+	"	ret;\n"                                                                       \
 	"}\n"
 
 /* A barrier in a register makes it a guard form; the last one asks for its size, too. The loop's
@@ -79,16 +92,21 @@ struct stay {
 	uint32_t sm, times, grid, warp;
 };
 
+/* Memory of the host that the kernel reads and writes. */
+struct words {
+	unsigned stop, ended;
+};
+
 struct settings {
 	unsigned blocks, threads, shared, loops, count, every_ms, guard, asks;
-	const char *out;
+	const char *out, *until;
 };
 
 static void usage(void)
 {
-	fprintf(stderr,
-		"usage: where --out FILE [--blocks N] [--threads N] [--shared "
-		"BYTES] [--loops N] [--count N] [--every-ms N] [--guard 0|1] [--asks 0|1]\n");
+	fprintf(stderr, "usage: where --out FILE [--blocks N] [--threads N] [--shared "
+			"BYTES] [--loops N] [--count N] [--every-ms N] [--guard 0|1] [--asks 0|1] "
+			"[--until FILE]\n");
 	exit(2);
 }
 
@@ -114,15 +132,35 @@ static void parse(int argc, char **argv, struct settings *s)
 
 		while (k < n && strcmp(options[k].name, argv[i]))
 			k++;
-		if (i + 1 == argc || (k == n && strcmp(argv[i], "--out")))
+		if (i + 1 == argc)
 			usage();
-		if (k == n)
+		if (strcmp(argv[i], "--out") == 0)
 			s->out = argv[i + 1];
+		else if (strcmp(argv[i], "--until") == 0)
+			s->until = argv[i + 1];
+		else if (k == n)
+			usage();
 		else
 			*options[k].number = (unsigned)strtoul(argv[i + 1], NULL, 10);
 	}
 	if (!s->out || !s->threads || !s->loops)
 		usage();
+}
+
+/* Waits until the launch has ended, and stops it once the file of --until is there. */
+static void await_launch(const struct settings *s, volatile struct words *host)
+{
+	struct timespec nap = {.tv_nsec = 5000000};
+
+	while (s->until && !host->stop && cuStreamQuery(NULL) == CUDA_ERROR_NOT_READY) {
+		printf("%u ended\n", host->ended);
+		fflush(stdout);
+		if (access(s->until, F_OK) == 0)
+			host->stop = 1;
+		else
+			nanosleep(&nap, NULL);
+	}
+	must(cuCtxSynchronize(), "kernel");
 }
 
 /* False when a block did not run, or not once. */
@@ -132,6 +170,8 @@ static bool write_down(FILE *f, unsigned launch, const struct stay *at, unsigned
 
 	for (unsigned i = 0; i < blocks; i++) {
 		ok = ok && at[i].times == 1 && at[i].end >= at[i].start;
+		if (!at[i].start)
+			continue;
 		fprintf(f, "%u %u %u %llu %llu %u %u\n", launch, i, at[i].sm,
 			(unsigned long long)(at[i].start % CLOCK_WRAP),
 			(unsigned long long)(at[i].end % CLOCK_WRAP), at[i].grid, at[i].warp);
@@ -144,7 +184,8 @@ int main(int argc, char **argv)
 	struct settings s = {
 		.blocks = 64, .threads = 128, .loops = 1000, .count = 1, .every_ms = 0};
 	struct gpu gpu;
-	CUdeviceptr out;
+	CUdeviceptr out, host_there;
+	volatile struct words *host;
 	struct stay *at;
 	size_t bytes;
 	bool ok = true;
@@ -164,23 +205,27 @@ int main(int argc, char **argv)
 		return 1;
 	}
 	must(cuMemAlloc(&out, bytes), "memory");
+	must(cuMemHostAlloc((void **)&host, sizeof(*host), CU_MEMHOSTALLOC_DEVICEMAP), "memory");
+	must(cuMemHostGetDevicePointer(&host_there, (void *)host, 0), "memory");
+	host->stop = host->ended = 0;
 	printf("ready, %u SMs\n", gpu.n_sms);
 	fflush(stdout);
-	for (unsigned i = 0; i < s.count; i++) {
+	for (unsigned i = 0; i < s.count && !host->stop; i++) {
 		struct timespec pause = {s.every_ms / 1000, (long)(s.every_ms % 1000) * 1000000};
-		void *args[] = {&out, &s.loops};
+		void *args[] = {&out, &s.loops, &host_there};
 
 		must(cuMemsetD8(out, 0, bytes), "memset");
 		must(cuLaunchKernel(gpu.kernel, s.blocks, 1, 1, s.threads, 1, 1, s.shared, NULL,
 			     args, NULL),
 			"launch");
-		must(cuCtxSynchronize(), "kernel");
+		await_launch(&s, host);
 		must(cuMemcpyDtoH(at, out, bytes), "copy");
 		ok = write_down(f, i, at, s.blocks) && ok;
 		if (s.every_ms)
 			nanosleep(&pause, NULL);
 	}
 	must(cuMemFree(out), "free");
+	must(cuMemFreeHost((void *)host), "free");
 	free(at);
 	if (fclose(f) || !ok) {
 		fprintf(stderr, "where: %s\n", ok ? "cannot write" : "blocks ran not once");

@@ -2,12 +2,15 @@
 # SPDX-License-Identifier: Apache-2.0
 # Copyright 2026 The heddle authors
 #
-# usage: json.sh BUILD verbs|demo|bench|share
+# usage: json.sh BUILD verbs|merge|tasks|orders|demo|bench|share|share_split|share_store|share_oracle|share_predict
+#        [ROUNDS]
 # Every verb's --json is JSON, and each of its keys is in the verb's help. verbs: those that are
-# quick; demo, bench, share: these, on the virtual GPU, with a check of their results.
+# quick; merge, tasks, orders, demo, bench, share…: these benches, on the virtual GPU, with a check of their
+# results. ROUNDS: of share… (1).
 set -eu
 build=$1
 what=$2
+rounds=${3:-1}
 heddle=$build/heddle
 dir=$(mktemp -d)
 daemon='' tenant=''
@@ -55,7 +58,7 @@ is_documented() {
 }
 
 # Few tasks: each output is checked, and on a virtual GPU there is no ratio.
-narrow() {
+tasks() {
 	[ -s "$build/kernels/nvcc/narrow.ptx" ] || [ -s "$build/kernels/clang/narrow.ptx" ] || return 0
 	check 0 "bench tasks" --device cpu --tasks 40 --streams 4
 	python3 - "$dir/json" <<'END'
@@ -86,7 +89,7 @@ END
 }
 
 # Two pairs of small kernels; then what was kept of them, in another process.
-merged() {
+merge() {
 	pairs="--device cpu --rounds 1 --points 2 --store $dir/pairs --pairs va+transpose,histogram+histogram"
 	[ -s "$build/kernels/nvcc/va.ptx" ] || [ -s "$build/kernels/clang/va.ptx" ] || return 0
 	# shellcheck disable=SC2086
@@ -122,7 +125,7 @@ END
 }
 
 # Percentages are of the times that are printed; every order left the plain kernel's results.
-ordered() {
+orders() {
 	[ -s "$build/kernels/nvcc/mm.ptx" ] || [ -s "$build/kernels/clang/mm.ptx" ] || return 0
 	check 0 "bench preempt" --device cpu --part orders --rounds 2
 	python3 - "$dir/json" <<'END'
@@ -189,9 +192,6 @@ END
 	check 0 corun --device cpu --how streams -- "$@" + "$@"
 	check 0 corun --device cpu --how weave --registers 64 --check -- "$@" + "$@"
 	check 0 tune --device cpu --rounds 2 --points 1 --store "$dir/db" -- "$@" + "$@"
-	merged
-	narrow
-	ordered
 	printf '%s\n' 'at 0ms join a' 'at 0ms join b' 'at 1ms launch a k blocks=9' >"$dir/t.trace"
 	check 0 sim --trace --policy ffs "$dir/t.trace"
 	check 0 doctor
@@ -380,13 +380,13 @@ resumes() {
 
 # A pair of programs. Its figures are computed once more from the times of its orders.
 shared() {
-	python3 - "$dir/json" "$1" <<'END'
+	python3 - "$dir/json" "$1" "$rounds" <<'END'
 import json, math, sys
 
 d = json.load(open(sys.argv[1]))
 near = lambda a, b: abs(a - b) < 1e-6 * max(abs(a), abs(b), 1)
 geomean = lambda values: math.exp(sum(map(math.log, values)) / len(values))
-assert d["failures"] == 0 and d["left"] == 0 and d["size"] == "small" and d["rounds"] == 2, d
+assert d["failures"] == 0 and d["left"] == 0 and d["size"] == "small" and d["rounds"] == int(sys.argv[3]), d
 assert [p["program"] for p in d["programs"]] == ["mm", "va"], d["programs"]
 assert [p["class"] for p in d["programs"]] == ["high", "low"], d["programs"]
 for p in d["programs"]:
@@ -411,8 +411,8 @@ for a in pair["arrangements"]:
         assert o["makespan_us"] >= max(together) - 1e-3, o
     for key in ("stp_makespan", "stp", "antt"):
         assert near(a[key], geomean([o[key] for o in a["orders"]])), (a, key)
-    # Of two programs, two rounds in three orders.
-    assert a["checked"] == (0 if a["name"] == "sequential" else 12), a
+    # Of two programs in three orders.
+    assert a["checked"] == (0 if a["name"] == "sequential" else 6 * int(sys.argv[3])), a
 sequential = pair["arrangements"][0]
 assert sequential["stp_makespan"] == 1 and sequential["noise"] is None, sequential
 second = {o["order"]: o for o in sequential["orders"]}["second"]
@@ -447,9 +447,11 @@ END
 
 # The oracle: fixed divisions of an SM that fill it, measured and checked as the rest, and its figures by
 # the definition. Kept results are not measured again.
-oracle_knows() {
-	check 0 "bench share" --device cpu --of mm,va --low va --rounds 2 --resume "$log" --oracle
-	python3 - "$dir/json" "$log" <<'END'
+share_oracle() {
+	need_programs
+	log=$dir/log
+	check 0 "bench share" --device cpu --of mm,va --low va --rounds "$rounds" --resume "$log" --oracle
+	python3 - "$dir/json" "$log" "$rounds" <<'END'
 import json, sys
 
 d = json.load(open(sys.argv[1]))
@@ -478,10 +480,10 @@ assert p["share_percent"] is None if share is None else near(p["share_percent"],
 assert o["share_percent"] == p["share_percent"] and near(o["stp_makespan_geomean"], best), o
 kept = [json.loads(l) for l in open(sys.argv[2])]
 fixed = [k for k in kept if k["arrangement"].startswith("fixed ")]
-assert len(fixed) == 3 * len(splits) and all(k["checked"] == 4 for k in fixed), kept
+assert len(fixed) == 3 * len(splits) and all(k["checked"] == 2 * int(sys.argv[3]) for k in fixed), kept
 END
 	cp "$log" "$dir/with-oracle"
-	check 0 "bench share" --device cpu --of mm,va --low va --rounds 2 --resume "$log" --oracle
+	check 0 "bench share" --device cpu --of mm,va --low va --rounds "$rounds" --resume "$log" --oracle
 	cmp "$log" "$dir/with-oracle" || fail "measured again"
 }
 
@@ -492,7 +494,7 @@ shares_in_parts() {
 	while [ "$left" -gt 0 ]; do
 		[ "$calls" -lt 13 ] || fail "no end after $calls calls"
 		calls=$((calls + 1))
-		check 0 "bench share" --device cpu --of mm,va --low va --rounds 2 --resume "$log" --budget-s 1
+		check 0 "bench share" --device cpu --of mm,va --low va --rounds "$rounds" --resume "$log" --budget-s 1
 		left=$(sed -n 's/.*"left": \([0-9]*\).*/\1/p' "$dir/json")
 		# Two programs alone in two arrangements, three orders in three.
 		[ $(($(wc -l <"$log") + left)) = 13 ] || fail "$left left: $(cat "$log")"
@@ -500,30 +502,30 @@ shares_in_parts() {
 	[ "$(sed 's/"rounds".*"case"/"case"/; s/"programs".*//' "$log" | sort -u | wc -l)" = 13 ] || fail "twice: $(cat "$log")"
 	arrivals
 	cp "$log" "$dir/whole"
-	check 0 "bench share" --device cpu --of mm,va --low va --rounds 2 --resume "$log" --svg "$dir/share.svg"
+	check 0 "bench share" --device cpu --of mm,va --low va --rounds "$rounds" --resume "$log" --svg "$dir/share.svg"
 	cmp "$log" "$dir/whole" || fail "measured again"
 	shared ""
 	python3 -c 'import sys, xml.dom.minidom as m; m.parse(sys.argv[1])' "$dir/share.svg"
 	[ "$(grep -c '<title>greedy: ' "$dir/share.svg")" = 1 ] || fail "$(cat "$dir/share.svg")"
-	oracle_knows
-	check 0 "bench share" --device cpu --of mm,va --low va --rounds 2 --resume "$log" --only greedy
-	cmp "$log" "$dir/with-oracle" || fail "measured again"
+	check 0 "bench share" --device cpu --of mm,va --low va --rounds "$rounds" --resume "$log" --only greedy
+	cmp "$log" "$dir/whole" || fail "measured again"
 	python3 -c 'import json, sys; (p,) = json.load(open(sys.argv[1]))["pairs"]
 assert [a["name"] for a in p["arrangements"]] == ["sequential", "greedy"], p' "$dir/json"
 	check 2 "bench share" --device cpu --of mm,va --only greedy,whole-25
 	grep -q "whole-25. is none of the arrangements that the other options allow: unmanaged, workers, greedy" "$dir/json" ||
 		fail "$(cat "$dir/json")"
-	sed '2s/"rounds":2/"rounds":7/' "$dir/whole" >"$log"
-	check 1 "bench share" --device cpu --of mm,va --rounds 2 --resume "$log"
+	sed '2s/"rounds":[0-9]*/"rounds":7/' "$dir/whole" >"$log"
+	check 1 "bench share" --device cpu --of mm,va --rounds "$rounds" --resume "$log"
 	grep -q "line 2 is of another device" "$dir/json" || fail "$(cat "$dir/json")"
 }
 
 # Splits by SM: a pair's first program is the first side, whatever the order of names elsewhere, and the best of
 # the results is one of them.
-split() {
-	check 0 "bench share" --device cpu --pairs va+mm --by-sm --rounds 2 --svg "$dir/share.svg"
+share_split() {
+	need_programs
+	check 0 "bench share" --device cpu --pairs va+mm --by-sm --rounds "$rounds" --svg "$dir/share.svg"
 	python3 -c 'import sys, xml.dom.minidom as m; m.parse(sys.argv[1])' "$dir/share.svg"
-	python3 - "$dir/json" <<'END'
+	python3 - "$dir/json" "$rounds" <<'END'
 import json, sys
 
 d = json.load(open(sys.argv[1]))
@@ -533,7 +535,7 @@ by = {a["name"]: a for a in pair["arrangements"]}
 splits = ["whole-25", "whole-50", "whole-75", "mixed-75"]
 assert list(by) == ["sequential", "greedy"] + splits, list(by)
 for name in splits:
-    assert by[name]["checked"] == 12 and by[name]["shrinks"] > 0, by[name]
+    assert by[name]["checked"] == 6 * int(sys.argv[2]) and by[name]["shrinks"] > 0, by[name]
 best = pair["best_split"]
 results = [s for s in splits if not by[s]["noise"]] or splits
 assert best["name"] == max(results, key=lambda s: by[s]["stp_makespan"]), (best, by)
@@ -559,7 +561,6 @@ share() {
 	wrong_share 2 "--low: 'm' is no program" --of mm,va --low m
 	wrong_share 2 "names mm twice" --of mm,va,mm
 	wrong_share 2 "a pair needs two" --of mm
-	split
 	wrong_share 2 "'mm' is no pair; write the two programs with a plus, such as mm+va" --pairs mm
 	wrong_share 2 "'xx' is no program" --pairs mm+xx
 	wrong_share 2 "mm with itself" --pairs mm+mm
@@ -569,6 +570,10 @@ share() {
 	wrong_share 1 "$dir/none: " --of mm,va --store "$dir/none"
 	printf precious >"$dir/other"
 	wrong_share 1 "$dir/other: " --of mm,va --store "$dir/other"
+}
+
+share_store() {
+	need_programs
 	# heddled makes a store when it ends.
 	"$build/heddled" --config-root /nonexistent --socket "$HEDDLE_SOCKET" --set state="$dir/state" 2>"$dir/log" &
 	daemon=$!
@@ -576,7 +581,7 @@ share() {
 	kill "$daemon"
 	wait "$daemon" || fail "heddled: $(cat "$dir/log")"
 	daemon=''
-	check 0 "bench share" --device cpu --of mm,va --low va --rounds 2 --store "$dir/state/heddled.db"
+	check 0 "bench share" --device cpu --of mm,va --low va --rounds "$rounds" --store "$dir/state/heddled.db"
 	shared greedy+profile
 	python3 - "$dir/json" <<'END'
 import json, sys
@@ -587,9 +592,13 @@ assert (mm["program"], va["program"], va["curve"]) == ("mm", "va", []), d["curve
 # The one launch of mm: as many blocks as fit an SM, and maybe fewer at its end.
 assert mm["curve"][-1]["of_most"] == 1 and all(c["block_ns"] > 0 for c in mm["curve"]), mm
 END
+}
+
+share_predict() {
+	need_programs
 	if ! "$build/heddled" --check-config --config-root /nonexistent --policy greedy \
 		--set policy_options=pairs=unknown >"$dir/out" 2>&1; then
-		check 0 "bench share" --device cpu --of mm,va --low va --rounds 2 --predict
+		check 0 "bench share" --device cpu --of mm,va --low va --rounds "$rounds" --predict
 		shared greedy+predict
 	else
 		wrong_share 1 "greedy of this heddled has no option pairs" --of mm,va --predict

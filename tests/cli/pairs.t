@@ -29,11 +29,3 @@ is gone at the end:
   $ sed -n '/"pairs"/,$s/.*"compile_ms": \([0-9]*\)\..*/\1/p' b.json | awk '{ print ($1 >= 1000 && $1 < 2000) }'
   1
   $ ls tmp
-
-Programs of the CUDA runtime run on the virtual GPU, as they are and under heddle:
-
-  $ heddle bench preempt --quick --rounds 1 --part delay --device cpu --programs runtime --json > out
-  $ grep -E '"(device|programs|failures)"' out
-    "device": "heddle virtual GPU",
-    "programs": "runtime",
-    "failures": 0

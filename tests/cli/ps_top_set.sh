@@ -8,7 +8,7 @@
 # each program that joins or leaves.
 set -eu
 build=$1
-for part in examples/nn examples/tick src/shim/libcuda.so.1 src/dev/cpu/libcuda.so.1; do
+for part in bench/where src/shim/libcuda.so.1 src/dev/cpu/libcuda.so.1; do
 	[ -x "$build/$part" ] || {
 		echo "skipped: no $part"
 		exit 77
@@ -39,7 +39,7 @@ except OSError:
 sys.exit(os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1]))' "$@"
 }
 long() { # NAME PRIORITY
-	"$heddle" run --device cpu -p "$2" -- "$examples/nn" --size large --scale 30 --check none \
+	"$heddle" run --device cpu -p "$2" -- "$build/bench/where" --out "$dir/$1.where" --blocks 2000000 --loops 3000 \
 		>"$dir/$1.out" 2>"$dir/$1.err" &
 	started=$!
 	pids="$pids $started"
@@ -48,7 +48,7 @@ long() { # NAME PRIORITY
 start_daemon --policy hpf
 # Alone, nobody watches it. The first look comes when it has run for most of its life: on a busy machine
 # its kernel's form may take long, and then it is started anew and looked at later.
-for nap in 1 3 9 27; do
+for nap in 0.5 2 8 32; do
 	long alone normal
 	sleep $nap
 	seen=$(ask "(t[0]['age_ns'], t[0]['launches'][0]['ran_ns'], t[0]['launches'][0]['finished'],
@@ -113,9 +113,9 @@ fi
 # shellcheck disable=SC2086
 kill -9 $pids 2>/dev/null || :
 await 60 says 'not t' || fail "tenants that were killed stay"
-grep -q "^heddled: tenant $other joins: nn, pid [0-9]*, uid $(id -u), priority low" "$dir/daemon.log" ||
+grep -q "^heddled: tenant $other joins: where, pid [0-9]*, uid $(id -u), priority low" "$dir/daemon.log" ||
 	fail "no line for who joins"
-grep -q "^heddled: tenant $other: nn, pid [0-9]*: priority high, was low" "$dir/daemon.log" || fail "nor set"
-grep -q "^heddled: tenant $other leaves: nn" "$dir/daemon.log" || fail "no line for who leaves"
+grep -q "^heddled: tenant $other: where, pid [0-9]*: priority high, was low" "$dir/daemon.log" || fail "nor set"
+grep -q "^heddled: tenant $other leaves: where" "$dir/daemon.log" || fail "no line for who leaves"
 grep -q "^heddled: warning: refused pid .*: no such tenant" "$dir/daemon.log" || fail "nor is refused"
 told=yes

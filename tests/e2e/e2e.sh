@@ -2,13 +2,15 @@
 # SPDX-License-Identifier: Apache-2.0
 # Copyright 2026 The heddle authors
 #
-# usage: e2e.sh BUILD pair|spatial|smid|streams|queue|faults|deaths|daemon-killed|interrupted|kills [N]
+# usage: e2e.sh BUILD pair|spatial|smid|smid-three|smid-later|streams|queue|faults|deaths|daemon-killed|interrupted|kills [N]
 #        e2e.sh BUILD often [N [temporal|spatial [ROUNDS]]]
 # Unmodified example programs under heddle run and heddled, on the virtual GPU:
 #   pair           a program of low priority is preempted by one of high priority; both correct
 #   spatial        what a small kernel of high priority cannot use stays with the low one
 #   smid           by the blocks' own word: the high one has just the SMs that it needs, and the
-#                  low one goes on on all others; so do three programs side by side
+#                  low one goes on on all others
+#   smid-three     so do three programs side by side
+#   smid-later     so do launches that begin while the high one runs
 #   streams        of one program's two streams, the one of higher priority goes first
 #   queue          hundreds of queued launches cost no words but for the one that runs
 #   faults         a bad pointer and a trap give the same errors as without heddle
@@ -247,12 +249,24 @@ often_preempted() { # TIMES temporal|spatial ROUNDS
 	[ "$2" = temporal ] || has_event shrink || fail "nothing but whole preemptions"
 }
 
-# Nobody counts as late, however slow the machine: SMs would change hands once more.
-smid() {
+# Nobody counts as late, however slow the machine is: SMs would change hands once more.
+smid_begins() {
 	start_daemon --set min_managed_us=1 --set grace_us=10000000
-	smids 50000 160 150000 3
-	smids 60000 160 600000 2 3
-	later_launches 2000 160 2000000 3
+}
+
+smid() {
+	smid_begins
+	smids 15000 400 60000 3
+}
+
+smid_three() {
+	smid_begins
+	smids 20000 400 600000 2 3
+}
+
+smid_later() {
+	smid_begins
+	later_launches 1000 160 600000 3
 }
 
 no_tenants() {
@@ -309,6 +323,8 @@ daemon-killed) daemon_killed ;;
 interrupted) interrupted ;;
 kills) kills "${3:-20}" ;;
 smid) smid ;;
+smid-three) smid_three ;;
+smid-later) smid_later ;;
 often) often_preempted "${3:-200}" "${4:-temporal}" "${5:-1}" ;;
 *) exit 2 ;;
 esac

@@ -129,7 +129,7 @@ where_begins() {
 # many SMs, eight times, or beside that one and one of normal priority, each once. By %smid of all of
 # them: who had which SMs (where.awk). The daemon is started before.
 smids() {
-	where_begins low low --threads 256 --shared 114688 --blocks "$1" --loops "$2"
+	where_begins low low --threads 256 --shared 114688 --blocks "$1" --loops "$2" --until "$dir/low.end"
 	low=$started
 	sms=$(sed -n 's/ready, \([0-9]*\) SMs/\1/p' "$dir/low.out")
 	loops=$3
@@ -150,8 +150,10 @@ smids() {
 		wait "$pid" || fail "a program that got SMs: $?"
 	done
 	pids=
+	: >"$dir/low.end"
 	wait "$low" || fail "the program that gave up SMs: $?"
 	low=
+	rm "$dir/low.end"
 	# shellcheck disable=SC2086
 	awk -v n="$sms" -v need="$1,${2-}" -v least=$((count > 1 ? 3 : 2)) -v own="${own_numbers:-0}" \
 		-f "$here/where.awk" $files ||

@@ -2,14 +2,14 @@
 # SPDX-License-Identifier: Apache-2.0
 # Copyright 2026 The heddle authors
 #
-# usage: policy.sh BUILD halves|greedy|split|moved|resized|guard|asks|restless|orphan|exact|dies|nowhere|
+# usage: policy.sh BUILD halves|greedy|split_whole|split_mixed|moved|resized|guard|asks|restless|orphan|exact|dies|nowhere|
 #	hangs
 # Policies as shared objects, with programs on the virtual GPU:
 #   halves  examples/policy/halves.c, built as its head says: of two programs side by side each has half
 #           of every SM, by the blocks' own word
 #   greedy  heddled's own: the same, and then all for the one that is left
-#   split   heddled's own: the program of high priority has a quarter of the SMs; and then three quarters of the
-#           blocks on even SMs, and a quarter on odd ones. The other program has the rest
+#   split_whole  heddled's own: the program of high priority has a quarter of the SMs, the other one the rest
+#   split_mixed  likewise three quarters of the blocks on even SMs, and a quarter on odd ones
 #   moved   two programs change places, from half of the SMs to the other half, every 20 ms: each block
 #           runs once, and mostly where its program is at the time
 #   resized a launch gets more blocks an SM, fewer, and more while it runs, as SIGHUP changes what the
@@ -62,8 +62,7 @@ halves() {
 	build_example
 	two_programs "$dir/halves.so"
 	are_halved
-	awk -v n="$sms" -v half=8 -f "$here/halves.awk" "$dir/one.where" "$dir/two.where" ||
-		fail "halves: see above"
+	are_split "$(quotas 8 8)" "$(quotas 8 8)" halves
 }
 
 # Of two programs of which nothing is known yet each has half, too, until one is through.
@@ -84,24 +83,27 @@ quotas() {
 	awk -v n="$sms" -v even="$1" -v odd="$2" 'BEGIN { while (i < n) print (i++ % 2 ? odd : even) }' | tr '\n' ' '
 }
 
+# are_split QUOTAS QUOTAS WHAT: neither program had more blocks on an SM than its quota.
+are_split() {
+	{
+		awk '{ print $4, 1, $3, 1; print $5, 1, $3, -1 }' "$dir/one.where"
+		awk '{ print $4, 2, $3, 1; print $5, 2, $3, -1 }' "$dir/two.where"
+	} | sort -k1,1n -k4,4n >"$dir/moves"
+	awk -v one="$1" -v two="$2" -f "$here/split.awk" "$dir/moves" "$dir/moves" || fail "$3: see above"
+}
+
 # The second program's launch arrives when blocks of the first one end, however slow they are here.
-split() {
+split_whole() {
 	two_programs split high --set grace_us=10000000 --set policy_options=whole=25
 	quarter=$((sms / 4))
 	one=$(awk -v n="$sms" -v k=$quarter 'BEGIN { while (i < n) print (i++ < k ? 16 : 0) }' | tr '\n' ' ')
 	two=$(awk -v n="$sms" -v k=$quarter 'BEGIN { while (i < n) print (i++ < k ? 0 : 16) }' | tr '\n' ' ')
-	awk -v one="$one" -v two="$two" -f "$here/split.awk" "$dir/one.where" "$dir/two.where" ||
-		fail "whole=25: see above"
-	stop_daemon
-	two_programs split high --set grace_us=10000000 --set policy_options=mixed=75
-	awk -v one="$(quotas 12 4)" -v two="$(quotas 4 12)" -f "$here/split.awk" "$dir/one.where" "$dir/two.where" ||
-		fail "mixed=75: see above"
+	are_split "$one" "$two" whole=25
 }
 
-stop_daemon() {
-	kill "$daemon"
-	wait "$daemon" || fail "heddled: $?"
-	daemon=
+split_mixed() {
+	two_programs split high --set grace_us=10000000 --set policy_options=mixed=75
+	are_split "$(quotas 12 4)" "$(quotas 4 12)" mixed=75
 }
 
 # two_programs POLICY [PRIORITY OPTION...]: side by side, until both are through; the priority is of the first.
@@ -111,25 +113,19 @@ two_programs() {
 	shift
 	start_daemon --policy "$policy" --set min_managed_us=1 "$@"
 	# 128 threads a block: an SM of 2048 threads holds 16.
-	where_begins "$first" one --threads 128 --blocks 3000 --loops 3000
+	where_begins "$first" one --threads 128 --blocks 2000 --loops 2000
 	pids=$started
 	sms=$(sed -n 's/ready, \([0-9]*\) SMs/\1/p' "$dir/one.out")
-	where_begins normal two --threads 128 --blocks 3000 --loops 3000
+	where_begins normal two --threads 128 --blocks 2000 --loops 2000
 	pids="$pids $started"
 	for pid in $pids; do wait "$pid" || fail "a program: $?"; done
 	pids=
 	! grep -q warning "$dir/daemon.log" || fail "heddled found something wrong with it"
 }
 
-# cells NAME: SMs and times of 5 ms in which blocks of the program began there; and the times alone.
+# cells NAME: SMs and times of 5 ms in which blocks of the program began there.
 cells() {
 	awk '{ print $3, int($4 / 5000000) }' "$dir/$1.where" | sort -u >"$dir/$1.cells"
-	awk '{ print int($4 / 5000000) }' "$dir/$1.where" | sort -u >"$dir/$1.times"
-}
-
-# common KIND: how many there are of both programs.
-common() {
-	comm -12 "$dir/one.$1" "$dir/two.$1" | wc -l
 }
 
 moved() {
@@ -137,29 +133,53 @@ moved() {
 	chmod 755 "$dir/bad.so"
 	start_daemon --policy "$dir/bad.so" --set policy_options=move --set min_managed_us=1
 	for name in one two; do
-		where_begins normal $name --threads 128 --blocks 6000 --loops 1500
+		where_begins normal $name --threads 128 --blocks 20000 --loops 1500 --until "$dir/moved.end"
 		pids="$pids $started"
 	done
+	for name in one two; do
+		before=$(ended $name)
+		await 60 have_ended $((${before:-0} + 800)) $name || fail "program $name does not go on"
+	done
+	await 60 moves_are 20 || fail "too few moves"
+	for pid in $pids; do kill -0 "$pid" || fail "they did not run at the same time"; done
+	: >"$dir/moved.end"
 	for pid in $pids; do wait "$pid" || fail "a program: $?"; done
 	pids=
 	cells one
 	cells two
 	one=$(wc -l <"$dir/one.cells")
 	two=$(wc -l <"$dir/two.cells")
-	both=$(common cells)
-	moves=$(grep -c '"event": "grow"' "$dir/events")
+	both=$(comm -12 "$dir/one.cells" "$dir/two.cells" | wc -l)
 	echo "$moves moves; blocks began in $one and $two cells, of both programs in $both"
-	[ "$moves" -ge 20 ] || fail "too few moves"
-	[ "$(common times)" -ge 50 ] || fail "they did not run at the same time"
 	if [ $((both * 3)) -ge "$one" ] || [ $((both * 3)) -ge "$two" ]; then
 		fail "they are not apart"
 	fi
+}
+
+moves_are() {
+	moves=$(grep -c '"event": "grow"' "$dir/events") && [ "$moves" -ge "$1" ]
 }
 
 # gives BLOCKS: from here on the policy gives each kernel so many blocks an SM.
 gives() {
 	printf '[heddled]\nmin_managed_us = 1\npolicy = %s\npolicy_options = %s\n' "$dir/bad.so" \
 		"$1" >"$dir/etc/heddle/heddled.conf"
+}
+
+# ended NAME: how many blocks of this program have. It says so, also while heddled cannot know.
+ended() {
+	sed -n 's/^\([0-9][0-9]*\) ended$/\1/p' "$dir/$1.out" | tail -n 1
+}
+
+have_ended() { # N NAME
+	[ "$(ended "$2")" -ge "$1" ]
+}
+
+# await_blocks N: until, after the blocks that program "one" has on the SMs now, each of N blocks on every SM has
+# run four more.
+await_blocks() {
+	before=$(ended one)
+	await 60 have_ended $((${before:-0} + sms * (16 + 4 * $1))) one || fail "the program does not go on"
 }
 
 has_workers() {
@@ -177,18 +197,19 @@ resized() {
 	where_begins normal beside --threads 32 --blocks 1 --loops 1000 --count 100000 --every-ms 200
 	beside=$started
 	pids=$beside
-	where_begins normal one --threads 128 --blocks 30000 --loops 3000
+	where_begins normal one --threads 128 --blocks 20000 --loops 2000 --until "$dir/one.end"
 	pids="$pids $started"
 	sms=$(sed -n 's/ready, \([0-9]*\) SMs/\1/p' "$dir/one.out")
-	sleep 1
+	await_blocks 2
 	for step in "12 grow" "3 shrink" "255 grow"; do
 		blocks=${step% *}
 		gives "$blocks"
 		kill -HUP "$daemon"
 		[ "$blocks" != 255 ] || blocks=16
 		await 60 has_workers "${step#* }" 2 $((sms * blocks)) || fail "no ${step#* } to $blocks"
-		sleep 1
+		await_blocks "$blocks"
 	done
+	: >"$dir/one.end"
 	wait "$started" || fail "the program: $?"
 	kill "$beside"
 	pids=
@@ -212,8 +233,8 @@ comings() {
 # block of its own for as long. DEVICE=cuda: on a GPU, which this script has for itself.
 guard_begins() {
 	device=${DEVICE:-cpu}
-	mps=off long=4000000000 shape='--blocks 8000 --loops 3000' least=0.3
-	[ "$device" = cpu ] || mps=on long=2000000000 shape='--blocks 500000 --loops 2000000' least=1
+	mps=off long=4000000000 shape="--blocks 20000 --loops 2000 --until $dir/one.end"
+	[ "$device" = cpu ] || mps=on long=2000000000 shape='--blocks 500000 --loops 2000000'
 	cp "$build/tests/sched/policy_bad.so" "$dir/bad.so"
 	chmod 755 "$dir/bad.so"
 	mkdir -p "$dir/etc/heddle"
@@ -238,11 +259,16 @@ has_left_again() {
 	[ "$(drains | wc -l)" -gt "$left" ]
 }
 
-# A drain takes as long as a block. A stage of four drains is long enough however slow the machine is.
+# stays BLOCKS: until so many blocks on each SM have run for a while. On a GPU, where blocks are short, that is a
+# second, or four drains (one takes as long as a block).
 stays() {
-	sleep "$(drains | awk -v least="$least" '
+	if [ "$device" = cpu ]; then
+		[ "$1" = 0 ] || await_blocks "$1"
+		return
+	fi
+	sleep "$(drains | awk '
 		match($0, /"handover_ns": [0-9]+/) { ns = substr($0, RSTART + 15, RLENGTH - 15) }
-		END { s = 4 * ns / 1e9; print (s > least ? s : least) }')"
+		END { s = 4 * ns / 1e9; print (s > 1 ? s : 1) }')"
 }
 
 # guard_gets BLOCKS [EVENT]: the policy gives the launch that many blocks an SM. heddled tells it so by
@@ -256,11 +282,12 @@ guard_gets() {
 	grant) ;;
 	*) await 60 has_left_again || fail "it does not leave after $2 to $1" ;;
 	esac
-	stays
+	stays "$1"
 }
 
 # guard_ends SIZES: between the times at which it had left it had so many blocks on each SM.
 guard_ends() {
+	: >"$dir/one.end"
 	wait "$started" || fail "the program: $?"
 	[ "$device" != cpu ] || kill "$beside"
 	wait "$beside" 2>/dev/null || [ "$device" = cpu ] || fail "the program beside it: $?"
@@ -277,7 +304,7 @@ guard_ends() {
 # An SM of 2048 threads holds 16 blocks of 128 threads.
 guard() {
 	guard_begins unranked=16 --guard 1
-	sleep 1
+	stays 16
 	guard_gets 4 shrink
 	guard_gets 8 grow
 	guard_gets 0 preempt
@@ -288,11 +315,12 @@ guard() {
 # heddled dies while the launch is kept to 4 blocks: then it has all that fit.
 orphan() {
 	guard_begins unranked=16 --guard 1
-	sleep 1
+	stays 16
 	guard_gets 4 shrink
 	kill -9 "$daemon"
 	wait "$daemon" 2>/dev/null || :
 	daemon=
+	stays 16
 	guard_ends ""
 	awk '{ print $4, $3, 1; print $5, $3, -1 }' "$dir/one.where" | sort -k1,1n -k3,3n |
 		awk '{ there[$2] += $3 } there[$2] == 16 { last = NR } END { exit last < NR * 0.9 }' ||
@@ -306,7 +334,7 @@ asks() {
 	guard_begins unranked=16 --asks 1
 	await 60 grep -q '"event": "submit", "tenant": 2,' "$dir/events" || fail "heddled saw no launch"
 	most=$(sed -n 's/.*"event": "submit", "tenant": 2,.*"blocks_per_sm": \([0-9]*\),.*/\1/p' "$dir/events")
-	sleep 1
+	stays "$most"
 	guard_gets $((most / 4))
 	guard_gets 0 preempt
 	guard_gets "$most" grant
@@ -316,15 +344,23 @@ asks() {
 	! grep -qE '"event": "(shrink|grow)", "tenant": 2,' "$dir/events" || fail "it was told a count"
 }
 
-# Another size each few ms: it leaves again and again, and gets on.
+# Another size each few ms: it leaves again and again, and gets on. LEAVES: so many times at least; one that
+# heddled waits for although it is away leaves a few times, and then no more.
 restless() {
-	[ "${DEVICE:-cpu}" != cpu ] || SHAPE='--blocks 7000 --loops 3000'
+	leaves=${LEAVES:-15}
+	[ "${DEVICE:-cpu}" = cpu ] || leaves=${LEAVES:-5}
+	[ "${DEVICE:-cpu}" != cpu ] || SHAPE="--blocks 7000 --loops 1000 --until $dir/one.end"
 	guard_begins "sizes=${STEP:-5}" --guard 1
+	[ "$device" != cpu ] || await 60 has_left_times "$leaves" || fail "it left $(drains | wc -l) times, and no more"
 	guard_ends ""
 	# shellcheck disable=SC2086
 	set -- $drains
 	echo "left $# times"
-	[ $# -ge "${LEAVES:-5}" ] || fail "too few times"
+	[ $# -ge "$leaves" ] || fail "too few times"
+}
+
+has_left_times() {
+	[ "$(drains | wc -l)" -ge "$1" ]
 }
 
 # DEVICE=cuda: on a GPU, which one program has for itself. STEP: ms between resizes.
@@ -408,14 +444,17 @@ goes_on() {
 nowhere() {
 	start_daemon --policy greedy --set min_managed_us=1
 	for name in one two three; do
-		where_begins normal $name --threads 128 --shared 100000 --blocks 800 --loops 30000
+		where_begins normal $name --threads 128 --shared 100000 --blocks 20000 --loops 10000 --until "$dir/end"
 		pids="$pids $started"
 	done
+	await 60 grep -q 'policy greedy: a block of 128 threads.* does not fit on an SM beside one block of each other launch' \
+		"$dir/daemon.log" || fail "heddled does not say that they do not fit: $(cat "$dir/daemon.log")"
+	sms=$(sed -n 's/ready, \([0-9]*\) SMs/\1/p' "$dir/one.out")
+	await_blocks 1
+	: >"$dir/end"
 	for pid in $pids; do wait "$pid" || fail "a program: $?"; done
 	pids=
 	cat "$dir/daemon.log"
-	grep -q 'policy greedy: a block of 128 threads.* does not fit on an SM beside one block of each other launch' \
-		"$dir/daemon.log" || fail "heddled does not say that they do not fit"
 	[ "$(grep -c warning "$dir/daemon.log")" = 1 ] || fail "it says more than that, or again"
 }
 

@@ -2,13 +2,16 @@
 # SPDX-License-Identifier: Apache-2.0
 # Copyright 2026 The heddle authors
 #
-# usage: profile_program.sh BUILD
-# heddle profile -- PROG on the virtual GPU: which points of a kernel's curve there are, of a program
-# that launches it once and of one that launches it often; that the curve is in the store, and a heddled
-# with policy greedy has it; kernels that have one point, or none; and what is said of programs that
-# cannot be profiled. No time is compared: the virtual GPU's are those of an interpreter.
+# usage: profile_program.sh BUILD kept|points|refused
+# heddle profile -- PROG on the virtual GPU:
+#   kept     which points of a kernel's curve there are, of a program that launches it once and of one that
+#            launches it often; that the curve is in the store, and a heddled with policy greedy has it
+#   points   kernels that have one point, or none, and those of another device
+#   refused  what is said of programs that cannot be profiled
+# No time is compared: the virtual GPU's are those of an interpreter.
 set -eu
 build=$(cd "$1" && pwd)
+what=$2
 heddle=$build/heddle heddled=$build/heddled examples=$build/examples device=cpu
 for part in heddle heddled examples/mm examples/nn bench/where tests/shim/shim_prog src/shim/libcuda.so.1 \
 	src/dev/cpu/libcuda.so.1; do
@@ -57,68 +60,81 @@ of() {
 	echo "$whole" | sed "s/K\\[/k[\"$1\"][/g; s/(K)/(k[\"$1\"])/g" | tr -d '\n\t'
 }
 
-# Once in a run: as many runs as there are counts, three times.
-profile --runs 100 -- "$examples/nn" --size small
-holds 'p["runs"] >= 3 * k["nn"]["fit"] and p["missing"] == p["unmeasured"] == 0 and list(k) == ["nn"]'
-holds "$(of nn)"
-holds 'k["nn"]["kept"] and k["nn"]["unbounded"] is None and p["file"] == "'"$db"'"'
-[ "$(stat -c %a "$db")" = 600 ] || fail "others may read $db"
+kept() {
+	# Once in a run: as many runs as there are counts, three times.
+	profile --runs 100 -- "$examples/nn" --size small
+	holds 'p["runs"] >= 3 * k["nn"]["fit"] and p["missing"] == p["unmeasured"] == 0 and list(k) == ["nn"]'
+	holds "$(of nn)"
+	holds 'k["nn"]["kept"] and k["nn"]["unbounded"] is None and p["file"] == "'"$db"'"'
+	[ "$(stat -c %a "$db")" = 600 ] || fail "others may read $db"
 
-# Often: few runs are enough. Both are kept.
-profile -- "$examples/mm" --size small --repeat 20
-holds "$(of mm)"
-holds 'p["runs"] <= 3 and p["missing"] == 0'
-"$heddle" profile --json m >"$dir/profile.out"
-holds 'p["file"] == "'"$db"'" and [q["per_sm"] for q in k["mm"]["curve"]] == list(range(1, len(k["mm"]["curve"]) + 1))'
-holds '[q["pruned"] for q in k["mm"]["curve"]] == pruned(k["mm"]["curve"], "block_ns")'
-before=$("$heddle" profile mm | grep 'by blocks on it')
+	# Often: few runs are enough. Both are kept.
+	profile -- "$examples/mm" --size small --repeat 20
+	holds "$(of mm)"
+	holds 'p["runs"] <= 3 and p["missing"] == 0'
+	"$heddle" profile --json m >"$dir/profile.out"
+	holds 'p["file"] == "'"$db"'" and [q["per_sm"] for q in k["mm"]["curve"]] == list(range(1, len(k["mm"]["curve"]) + 1))'
+	holds '[q["pruned"] for q in k["mm"]["curve"]] == pruned(k["mm"]["curve"], "block_ns")'
+	before=$("$heddle" profile mm | grep 'by blocks on it')
 
-# A heddled with policy greedy has it as it was kept, and refines it.
-start_daemon --policy greedy --set min_managed_us=1
-"$heddle" profile mm >"$dir/profile.out"
-grep -qF "$before" "$dir/profile.out" || fail "heddled has another curve than $before: $(cat "$dir/profile.out")"
-# A launch that waits as it begins teaches nothing: on a busy machine the first ones may.
-for i in 1 2 3 4 5 6 7 8 9 10; do
-	"$heddle" run --device cpu -- "$examples/mm" --size small >"$dir/mm.out" || fail "mm"
+	# A heddled with policy greedy has it as it was kept, and refines it.
+	start_daemon --policy greedy --set min_managed_us=1
 	"$heddle" profile mm >"$dir/profile.out"
-	grep -qF "$before" "$dir/profile.out" || break
-done
-! grep -qF "$before" "$dir/profile.out" || fail "$i launches change nothing of $before"
-refused 1 'would overwrite the profile' --device cpu -- "$examples/nn" --size trivial
-# Another store is nobody's business.
-profile --store "$dir/other.db" --runs 1 -- "$examples/nn" --size trivial
-holds 'p["file"] == "'"$dir"'/other.db" and p["runs"] == 1 and p["missing"] == 2'
-kill "$daemon"
-wait "$daemon" || fail "heddled: $?"
-daemon=
+	grep -qF "$before" "$dir/profile.out" || fail "heddled has another curve than $before: $(cat "$dir/profile.out")"
+	# A launch that waits as it begins teaches nothing: on a busy machine the first ones may.
+	for i in 1 2 3 4 5 6 7 8 9 10; do
+		"$heddle" run --device cpu -- "$examples/mm" --size small >"$dir/mm.out" || fail "mm"
+		"$heddle" profile mm >"$dir/profile.out"
+		grep -qF "$before" "$dir/profile.out" || break
+	done
+	! grep -qF "$before" "$dir/profile.out" || fail "$i launches change nothing of $before"
+	refused 1 'would overwrite the profile' --device cpu -- "$examples/nn" --size trivial
+	# Another store is nobody's business.
+	profile --store "$dir/other.db" --runs 1 -- "$examples/nn" --size trivial
+	holds 'p["file"] == "'"$dir"'/other.db" and p["runs"] == 1 and p["missing"] == 2'
+	kill "$daemon"
+	wait "$daemon" || fail "heddled: $?"
+	daemon=
+}
 
-# A grid of one block on each SM has one count.
-holds 'k["nn"]["blocks"] == k["nn"]["sms"] and counts(k["nn"]) == [1]'
-"$heddle" profile --device cpu --store "$dir/other.db" --runs 1 -- "$examples/nn" --size trivial >"$dir/one.out"
-grep -q 'one point: the grid has no more blocks than the device has SMs' "$dir/one.out" || fail "$(cat "$dir/one.out")"
-# Another device: what was known is said, and stays.
-HEDDLE_VGPU="$HEDDLE_VGPU-4,sms=4" "$heddle" profile --device cpu --store "$dir/other.db" -- "$examples/nn" \
-	--size trivial >"$dir/other.out" 2>&1 || fail "$(cat "$dir/other.out")"
-grep -q 'had it for another device only: heddle virtual GPU, 8 SMs' "$dir/other.out" || fail "$(cat "$dir/other.out")"
-"$heddle" profile --json --store "$dir/other.db" >"$dir/profile.out"
-holds 'sorted(k["sms"] for k in p["kernels"]) == [4, 8]'
+points() {
+	profile --store "$dir/other.db" --runs 1 -- "$examples/nn" --size trivial
+	# A grid of one block on each SM has one count.
+	holds 'k["nn"]["blocks"] == k["nn"]["sms"] and counts(k["nn"]) == [1]'
+	"$heddle" profile --device cpu --store "$dir/other.db" --runs 1 -- "$examples/nn" --size trivial >"$dir/one.out"
+	grep -q 'one point: the grid has no more blocks than the device has SMs' "$dir/one.out" || fail "$(cat "$dir/one.out")"
+	# Another device: what was known is said, and stays.
+	HEDDLE_VGPU="$HEDDLE_VGPU-4,sms=4" "$heddle" profile --device cpu --store "$dir/other.db" -- "$examples/nn" \
+		--size trivial >"$dir/other.out" 2>&1 || fail "$(cat "$dir/other.out")"
+	grep -q 'had it for another device only: heddle virtual GPU, 8 SMs' "$dir/other.out" || fail "$(cat "$dir/other.out")"
+	"$heddle" profile --json --store "$dir/other.db" >"$dir/profile.out"
+	holds 'sorted(k["sms"] for k in p["kernels"]) == [4, 8]'
 
-# Kernels of which heddle has the guard form alone are measured as others; others have none, and a reason.
-profile -- "$build/tests/shim/shim_prog" outcomes 2 24 30
-holds 'not k["early"]["unbounded"] and counts(k["early"]) == [1, 2, 3] and counts(k["mix"])[-1] in (1, 3)'
-holds '{"no_room", "cooperative", "not_rewritten"} <= {r["reason"] for r in p["reasons"]}'
+	# Kernels of which heddle has the guard form alone are measured as others; others have none, and a reason.
+	profile -- "$build/tests/shim/shim_prog" outcomes 2 24 30
+	holds 'not k["early"]["unbounded"] and counts(k["early"]) == [1, 2, 3] and counts(k["mix"])[-1] in (1, 3)'
+	holds '{"no_room", "cooperative", "not_rewritten"} <= {r["reason"] for r in p["reasons"]}'
+}
 
-# What cannot be profiled.
-refused 1 'exit status 3 in run 1: last words' --device cpu -- sh -c 'echo first >&2; echo last words >&2; exit 3'
-refused 1 'killed by Killed in run 1' --device cpu -- sh -c 'kill -9 $$'
-refused 1 'No such file or directory' --device cpu -- "$dir/nosuch"
-refused 1 'true did not become a tenant' --device cpu -- true
-refused 1 'no launch ended within the 1 s of --budget-s' --device cpu --budget-s 1 -- sleep 1000
-HEDDLE_VGPU="$HEDDLE_VGPU-1,sms=1" refused 1 'none of its 1 launches was managed.*fewer than two blocks' --device cpu \
-	--runs 1 -- "$build/bench/where" --threads 128 --shared 204800 --blocks 100 --loops 10 --out "$dir/where"
-refused 1 'not a database' --device cpu --store "$0" -- true
-refused 2 '--socket: a program is profiled by a heddled of its own' --socket s --device cpu -- true
-refused 2 '--rounds is for a program' --rounds 2 mm
-refused 2 "unexpected: 'nn'" mm nn
-refused 2 'a program after --' --device cpu --
+refused_all() {
+	# What cannot be profiled.
+	refused 1 'exit status 3 in run 1: last words' --device cpu -- sh -c 'echo first >&2; echo last words >&2; exit 3'
+	refused 1 'killed by Killed in run 1' --device cpu -- sh -c 'kill -9 $$'
+	refused 1 'No such file or directory' --device cpu -- "$dir/nosuch"
+	refused 1 'true did not become a tenant' --device cpu -- true
+	refused 1 'no launch ended within the 1 s of --budget-s' --device cpu --budget-s 1 -- sleep 1000
+	HEDDLE_VGPU="$HEDDLE_VGPU-1,sms=1" refused 1 'none of its 1 launches was managed.*fewer than two blocks' --device cpu \
+		--runs 1 -- "$build/bench/where" --threads 128 --shared 204800 --blocks 100 --loops 10 --out "$dir/where"
+	refused 1 'not a database' --device cpu --store "$0" -- true
+	refused 2 '--socket: a program is profiled by a heddled of its own' --socket s --device cpu -- true
+	refused 2 '--rounds is for a program' --rounds 2 mm
+	refused 2 "unexpected: 'nn'" mm nn
+	refused 2 'a program after --' --device cpu --
+}
+
+case $what in
+kept | points) "$what" ;;
+refused) refused_all ;;
+*) exit 2 ;;
+esac
 echo passed

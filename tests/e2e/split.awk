@@ -1,41 +1,36 @@
 # SPDX-License-Identifier: Apache-2.0
 # Copyright 2026 The heddle authors
 #
-# usage: awk -v one="QUOTA..." -v two="QUOTA..." -f split.awk ONE TWO
-# What bench/where wrote of two programs that ran side by side. In the middle half of the time in which both ran,
-# each had at most so many blocks at once on each SM as the lists say, and at some time half as many at least.
-FNR == 1 { program++ }
-{
-	i = ++blocks[program]
-	sm[program, i] = $3; start[program, i] = $4; end[program, i] = $5
-	block[program, $3, ++on[program, $3]] = i
-	if (i == 1 || $4 < first[program]) first[program] = $4
-	if ($5 > last[program]) last[program] = $5
+# usage: awk -v one="QUOTA..." -v two="QUOTA..." -f split.awk MOVES MOVES
+# MOVES has when blocks of two programs began and ended, in the order of time: time, 1 or 2 for the program, SM, and
+# 1 or -1 (the ends of a time first). In the middle half of the time in which both ran, each had at most so many
+# blocks at once on each SM as the lists say, and at some time half as many at least (relays take places, too).
+NR == FNR {
+	if (!($2 in first)) first[$2] = $1
+	last[$2] = $1
+	next
 }
-END {
+FNR == 1 {
 	both = first[1] > first[2] ? first[1] : first[2]
 	until = last[1] < last[2] ? last[1] : last[2]
 	from = both + (until - both) / 4
 	to = until - (until - both) / 4
+}
+{
+	where = $2 SUBSEP $3
+	there[where] += $4
+	if ($4 > 0 && $1 >= from && $1 <= to && there[where] > most[where])
+		most[where] = there[where]
+}
+END {
 	for (p = 1; p <= 2; p++) {
 		text = ""
 		n = split(p == 1 ? one : two, quota, " ")
-		for (i = 1; i <= blocks[p]; i++) {
-			if (start[p, i] < from || start[p, i] > to)
-				continue
-			at_once = 0
-			where = p SUBSEP sm[p, i]
-			for (k = 1; k <= on[where]; k++) {
-				j = block[where, k]
-				at_once += start[p, j] <= start[p, i] && end[p, j] > start[p, i]
-			}
-			if (at_once > most[where]) most[where] = at_once
-		}
 		for (i = 0; i < n; i++) {
 			text = text " " most[p, i] + 0
 			bad += most[p, i] + 0 > quota[i + 1] + 0 || most[p, i] < quota[i + 1] / 2
 		}
 		print "program " p ", most blocks at once on each SM:" text
 	}
-	exit program != 2 || bad > 0
+	exit !(1 in first && 2 in first) || bad > 0
 }
