@@ -2,8 +2,8 @@
 # SPDX-License-Identifier: Apache-2.0
 # Copyright 2026 The heddle authors
 #
-# usage: matrix.sh ROOT BUILD. What ./run test makes of a run: which tests a changed file concerns, and where
-# the time went.
+# usage: matrix.sh ROOT BUILD. Tests ./run test itself: it finds the tests that a changed file concerns, and it says
+# where the time of a run went.
 build=$(cd "${2:?usage: matrix.sh ROOT BUILD}" && pwd) || exit 1
 . "$(dirname "$0")/lib.sh"
 tmp=$(mktemp -d) || exit 1
