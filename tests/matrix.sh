@@ -18,32 +18,30 @@ wrapper= # what runs each test, where processor time is measured
 # Many tests wait for something most of the time, so twice as many run at once as there are processors.
 jobs=$((2 * $(getconf _NPROCESSORS_ONLN)))
 
-# clock: the time in milliseconds, and the processor time of all commands so far.
-clock() {
-	times >"$1"
-	awk -v now="$(date +%s%N)" 'NR == 2 {
-		gsub(/s/, "")
-		for (i = 1; i <= 2; i++) {
-			split($i, t, "m")
-			cpu += t[1] * 60 + t[2]
-		}
-		printf "%.0f %.2f\n", now / 1e6, cpu
-	}' "$1"
-}
-
 # step NAME LOG COMMAND…: runs the command and notes how long it took. Its status is the command's.
 step() {
 	step=$1 step_log=$2
 	shift 2
 	clocks=$(mktemp)
-	began=$(clock "$clocks")
 	step_status=0
+	# Not in a subshell, whose times are its own.
+	{ date +%s%N && times; } >"$clocks"
 	"$@" || step_status=$?
-	ended=$(clock "$clocks")
-	rm -f "$clocks"
-	steps="$steps$(echo "$step $began $ended $step_log" |
-		awk '{ printf "%s %s\t%.1f\t%.1f\t%s", $1, $2, ($5 - $3) / 1000, $6 - $4, $7 }')
+	{ date +%s%N && times; } >>"$clocks"
+	steps="$steps$(awk -v name="$step" -v log_file="$step_log" '
+	NF == 1 { wall = $1 / 1e9 - wall }
+	NR % 3 == 0 { # user and system time of all commands so far
+		gsub(/s/, "")
+		now = 0
+		for (i = 1; i <= 2; i++) {
+			split($i, t, "m")
+			now += t[1] * 60 + t[2]
+		}
+		cpu = now - cpu
+	}
+	END { printf "%s\t%.1f\t%.1f\t%s", name, wall, cpu, log_file }' "$clocks")
 "
+	rm -f "$clocks"
 	return "$step_status"
 }
 
