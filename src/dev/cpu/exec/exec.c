@@ -198,7 +198,11 @@ static inline bool run_counted(struct vx *x, uint64_t *counts)
 	while (in && x->left) {
 		x->mask = x->active & (VX_PRED(x, in->guard) ^ in->guard_xor);
 		if (!(in->flags & VI_PSEUDO)) {
-			x->threads += (uint64_t)__builtin_popcount(x->active);
+			/* The whole warp, mostly; a host without an instruction for it counts
+			 * bits in a function. */
+			x->threads += x->active == UINT32_MAX
+					      ? LANES
+					      : (uint64_t)__builtin_popcount(x->active);
 			x->left--;
 			if (counts)
 				__atomic_fetch_add(&counts[in->line], 1, __ATOMIC_RELAXED);
