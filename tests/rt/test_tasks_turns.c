@@ -293,15 +293,20 @@ static void long_tasks(void **state)
 	assert_int_equal(heddle_tasks_destroy(t), 0);
 }
 
-int main(void)
+/* With an argument: the cases of tasks that take long. */
+int main(int argc, char **argv)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(ordinary_kernel),
 		cmocka_unit_test(driver_calls),
+	};
+	const struct CMUnitTest lengthy[] = {
 		cmocka_unit_test(one_long_task),
 		cmocka_unit_test(turn_of_another),
 		cmocka_unit_test(long_tasks),
 	};
 
-	return cmocka_run_group_tests(tests, open_it, close_it);
+	(void)argv;
+	return argc > 1 ? cmocka_run_group_tests(lengthy, open_it, close_it)
+			: cmocka_run_group_tests(tests, open_it, close_it);
 }
