@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 # Copyright 2026 The heddle authors
 #
-# usage: faults.sh ROOT BUILD. No fault of tests/faults.txt may lose its tests: each of them is a test of BUILD, one
+# usage: faults.sh ROOT BUILD. Tests of planted.txt exist. No fault of tests/faults.txt may lose its tests: each of them is a test of BUILD, one
 # at least of each row is not in the suite `full`, and each case is a word of some file in tests/. Rows without a
 # test that surely finds the fault begin with "-" and are counted. A test with "?" may be missing.
 build=$(cd "${2:?usage: faults.sh ROOT BUILD}" && pwd) || exit 1
@@ -28,6 +28,7 @@ awk '
 # In a build without cmocka most of them are missing.
 grep -q '^base ' "$tmp/tests" || { echo "skipped: built without cmocka"; exit 77; }
 find tests -type f ! -path "$list" -exec cat {} + | LC_ALL=C tr -cs 'A-Za-z0-9_-' '\n' | LC_ALL=C sort -u >"$tmp/words"
+{
 awk -F '\t' -v tests="$tmp/tests" -v words="$tmp/words" '
 BEGIN {
 	while ((getline line <tests) > 0) {
@@ -75,4 +76,9 @@ END {
 	printf "%d faults, %d without a test that surely finds them\n", rows, without >"/dev/stderr"
 	if (!rows)
 		print FILENAME ":1: no row"
-}' "$list" | verdict
+}' "$list"
+awk -F '\t' 'NR == FNR { split($0, t, " "); quick[t[1]] = t[2] == "quick"; next }
+	/^#/ { next }
+	NF != 3 { print FILENAME ":" FNR ": not a test, a file and a fault, with tabs between" }
+	!sub(/\?$/, "", $1) && !quick[$1] { print FILENAME ":" FNR ": no test of the quick matrix: " $1 }' "$tmp/tests" tests/planted.txt
+} | verdict
