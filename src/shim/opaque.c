@@ -58,14 +58,20 @@ static uint64_t patience_ns(uint32_t gave_up, uint32_t ended)
 	return MIN(MAX(LULL_NS, 3000 * follow_flying_us()), LONG_NS);
 }
 
+/* When a waiting launch last saw unmanaged work end. */
+struct last_end {
+	uint32_t seen; /* opaque_completed then */
+	uint64_t at_ns;
+};
+
 /* Waits until little enough work is in flight for this launch. The wait is bounded, because the
- * work in flight may itself wait for this launch. */
-static void wait_room(struct opaque *o)
+ * work in flight may itself wait for this launch. It counts the time in which heddled held the
+ * launch: that may be most of it. */
+static void wait_room(struct opaque *o, struct last_end *last)
 {
 	static _Atomic uint32_t gave_up_at[SHIM_SESSIONS]; /* opaque_completed then, and 1 */
 	_Atomic uint32_t *gave_up = &gave_up_at[shim_at()];
-	uint32_t seen = page_load(&shim->page->opaque_completed), ended, bound;
-	uint64_t since = shim_now_ns();
+	uint32_t ended, bound;
 
 	while (!is_held() && !atomic_load(&shim->dead)) {
 		bound = page_load(&shim->page->bound_us);
@@ -74,11 +80,11 @@ static void wait_room(struct opaque *o)
 		nanosleep(&(struct timespec){.tv_nsec = ROOM_NS}, NULL);
 		follow_look();
 		ended = page_load(&shim->page->opaque_completed);
-		if (ended != seen) {
-			seen = ended;
-			since = shim_now_ns();
-		} else if (shim_now_ns() - since > patience_ns(atomic_load(gave_up), seen)) {
-			atomic_store(gave_up, seen + 1);
+		if (ended != last->seen) {
+			*last = (struct last_end){ended, shim_now_ns()};
+		} else if (shim_now_ns() - last->at_ns >
+			   patience_ns(atomic_load(gave_up), last->seen)) {
+			atomic_store(gave_up, last->seen + 1);
 			return;
 		}
 	}
@@ -86,10 +92,12 @@ static void wait_room(struct opaque *o)
 
 static void wait_until_allowed(struct opaque *o)
 {
+	struct last_end last = {page_load(&shim->page->opaque_completed), shim_now_ns()};
+
 	do {
 		if (is_held())
 			wait_turn();
-		wait_room(o);
+		wait_room(o, &last);
 	} while (is_held() && !o->us);
 }
 

@@ -14,7 +14,8 @@
  *	late      likewise, then stands still; when the tenant has left it, stops all again and
  *answers nobody any more; late-alone: nor does it listen back      takes one SM after another from
  *a large launch and gives it back, waiting each time until all are full of workers again bound
- *everything runs; unmanaged work in flight may take 2 ms pin       preempts what runs longer than
+ *everything runs; unmanaged work in flight may take 2 ms; hold-bound: and the tenant is held, too
+ *pin       preempts what runs longer than
  *loading waits, unless that is pinned refuse    refuses, version speaks another protocol version,
  *mute says nothing garbage   answers with bytes of no message, big with more than any message may
  *have order     answers with a message that is not its turn nofds     welcomes without the page,
@@ -398,7 +399,7 @@ static void serve(struct tenant *t, const char *mode)
 		store(&t->page->alive_ms, (uint32_t)(ts.tv_sec * 1000 + ts.tv_nsec / 1000000));
 		if (!strcmp(mode, "chatter"))
 			send(t->sock, "chatter", 7, MSG_DONTWAIT | MSG_NOSIGNAL);
-		if (!strcmp(mode, "hold") && round++ % 50 == 0) {
+		if (strstr(mode, "hold") && round++ % 50 == 0) {
 			begin(t, !load(&t->page->hold));
 			store(&t->page->hold, !load(&t->page->hold));
 			wake(t);
@@ -520,7 +521,7 @@ static void greet(int conn, const char *mode)
 	/* Ahead of the first launch, however long it takes until this process looks again. */
 	store(&t.page->watch, strcmp(mode, "grant") != 0);
 	store(&t.page->follow, strcmp(mode, "grant") != 0);
-	store(&t.page->bound_us, strcmp(mode, "bound") ? 0 : 2000);
+	store(&t.page->bound_us, strstr(mode, "bound") ? 2000 : 0);
 	store(&t.page->allowed, WIRE_FAR_AHEAD);
 	store(&t.page->gates, strstr(mode, "gate") != NULL);
 	if (!strcmp(mode, "version"))

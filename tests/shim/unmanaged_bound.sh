@@ -30,3 +30,7 @@ deepest watch contexts 20 8 400
 deepest bound contexts 20 8 400
 deepest bound blocked 30 8 100
 [ "$deep" -ge 15 ] || fail "all were to be launched behind what blocks them: $deep" # as sampled
+# Held every few ms as well, a launch waits no longer for a kernel that waits for the program.
+start hold-bound
+same twice 3 24 30
+stop
