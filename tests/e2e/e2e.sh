@@ -150,7 +150,7 @@ queue() {
 # Each program beside one of high priority, and its results against those without heddle.
 faults() {
 	start_daemon
-	run high high va --size small --repeat 30
+	run high high va --size small --scale 0.1 --until "$dir/high.end"
 	high=$started
 	run_plain low errors errors
 	wait "$started" || fail "a program with a fault: $?"
@@ -159,8 +159,7 @@ faults() {
 	wait "$started" || fail "a program with a fault: $?"
 	cmp "$dir/trap.want" "$dir/trap.out" || fail "a trap: another error"
 	grep -q '"event": "finish", "tenant": [^1]' "$dir/events" || fail "nothing was managed"
-	wait "$high" || fail "the program beside them: $?"
-	passed high || fail "the program beside them is wrong"
+	ends high "$high" "beside them"
 	high=
 }
 
