@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 # Copyright 2026 The heddle authors
 #
-# usage: devices.sh WHERE [CASE]...
+# usage: devices.sh WHERE [apart|together|both|reset|full|late|each|names|shown]...
 # heddled and two devices. WHERE is a build folder or what ./run dist made.
 #   apart     a program of low priority on the second device, one of high priority on the first: nothing
 #             is preempted or held, ps lists both devices, results are right
