@@ -32,9 +32,9 @@
 
 #define CLOCK_WRAP 1000000000000000ull /* leaves numbers that awk holds exactly */
 
-/* where(out, loops, host, ns): {start, end, SM, times run, %gridid, %warpid} of 32 bytes a block. The
- * start is 0 if the program was to end as the block began. */
-#define PTX(barrier)                                                                   \
+/* where(out, loops, host, ns): {start, end, SM, times run, %gridid, %warpid} of 32 bytes a block.
+ * The start is 0 if the program was to end as the block began. */
+#define PTX(sleep, barrier)                                                            \
 	".version 7.0\n"                                                               \
 	".target sm_70\n"                                                              \
 	".address_size 64\n"                                                           \
@@ -57,27 +57,7 @@
 	"	fma.rn.f32 %f, %f, 0f3F7FFFFF, %f;\n"                                        \
 	"	sub.u32 %n, %n, 1;\n"                                                        \
 	"	setp.ne.u32 %p, %n, 0;\n"                                                    \
-	"	@%p bra again;\n"                                                            \
-	"	ld.param.u64 %o, [ns];\n"                                                    \
-	"	setp.eq.u64 %p, %o, 0;\n"                                                    \
-	"	@%p bra slept;\n"                                                            \
-	"	setp.eq.u64 %p, %start, 0;\n"                                                \
-	"	@%p bra slept;\n"                                                            \
-	"	add.u64 %o, %o, %start;\n"                                                   \
-	"	mov.u32 %t, %tid.x;\n"                                                       \
-	"	setp.ne.u32 %p, %t, 0;\n"                                                    \
-	"	@%p bra slept;\n"                                                            \
-	"	ld.param.u64 %at, [host];\n"                                                 \
-	"sleeps:\n"                                                                    \
-	"	nanosleep.u32 1000;\n"                                                       \
-	"	ld.volatile.global.u32 %t, [%at];\n"                                         \
-	"	setp.ne.u32 %p, %t, 0;\n"                                                    \
-	"	@%p bra slept;\n"                                                            \
-	"	mov.u64 %end, %globaltimer;\n"                                               \
-	"	setp.lt.u64 %p, %end, %o;\n"                                                 \
-	"	@%p bra sleeps;\n"                                                           \
-	"slept:\n"                                                                     \
-	"	setp.eq.f32 %p, %f, 0f00000000;\n"                                           \
+	"	@%p bra again;\n" sleep "	setp.eq.f32 %p, %f, 0f00000000;\n"           \
 	"	@%p trap;\n" barrier "	mov.u64 %end, %globaltimer;\n"                  \
 	"	mov.u32 %t, %tid.x;\n"                                                       \
 	"	setp.ne.u32 %p, %t, 0;\n"                                                    \
@@ -102,13 +82,39 @@
 	"	ret;\n"                                                                      \
 	"}\n"
 
+/* Sleeps until the block has lasted as long as it should. */
+#define SLEEP                                  \
+	"	ld.param.u64 %o, [ns];\n"            \
+	"	setp.eq.u64 %p, %o, 0;\n"            \
+	"	@%p bra slept;\n"                    \
+	"	setp.eq.u64 %p, %start, 0;\n"        \
+	"	@%p bra slept;\n"                    \
+	"	add.u64 %o, %o, %start;\n"           \
+	"	mov.u32 %t, %tid.x;\n"               \
+	"	setp.ne.u32 %p, %t, 0;\n"            \
+	"	@%p bra slept;\n"                    \
+	"	ld.param.u64 %at, [host];\n"         \
+	"sleeps:\n"                            \
+	"	nanosleep.u32 1000;\n"               \
+	"	ld.volatile.global.u32 %t, [%at];\n" \
+	"	setp.ne.u32 %p, %t, 0;\n"            \
+	"	@%p bra slept;\n"                    \
+	"	mov.u64 %end, %globaltimer;\n"       \
+	"	setp.lt.u64 %p, %end, %o;\n"         \
+	"	@%p bra sleeps;\n"                   \
+	"slept:\n"
+
 /* A barrier in a register makes it a guard form; the last one asks for its size, too. The loop's
  * result is never 0, but the loop has to stay. */
-static const char plain[] = PTX("	bar.sync 0;\n");
-static const char guarded[] = PTX("	mov.u32 %t, 0;\n	bar.sync %t;\n");
-static const char asking[] =
-	PTX("	mov.u32 %t, %dynamic_smem_size;\n	min.u32 %t, %t, 0;\n"
-	    "	bar.sync %t;\n");
+#define PLAIN "	bar.sync 0;\n"
+#define GUARD "	mov.u32 %t, 0;\n	bar.sync %t;\n"
+#define ASKS                                                      \
+	"	mov.u32 %t, %dynamic_smem_size;\n	min.u32 %t, %t, 0;\n" \
+	"	bar.sync %t;\n"
+static const char *const texts[2][3] = {
+	{PTX("", PLAIN), PTX("", GUARD), PTX("", ASKS)},
+	{PTX(SLEEP, PLAIN), PTX(SLEEP, GUARD), PTX(SLEEP, ASKS)},
+};
 
 struct stay {
 	uint64_t start, end;
@@ -216,7 +222,7 @@ int main(int argc, char **argv)
 	FILE *f;
 
 	parse(argc, argv, &s);
-	gpu_open(&gpu, s.asks ? asking : s.guard ? guarded : plain, NULL, "where");
+	gpu_open(&gpu, texts[s.us > 0][s.asks ? 2 : s.guard ? 1 : 0], NULL, "where");
 	if (s.shared > 48 << 10)
 		must(cuFuncSetAttribute(gpu.kernel, CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES,
 			     (int)s.shared),

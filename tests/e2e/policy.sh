@@ -113,10 +113,10 @@ two_programs() {
 	shift
 	start_daemon --policy "$policy" --set min_managed_us=1 "$@"
 	# 128 threads a block: an SM of 2048 threads holds 16.
-	where_begins "$first" one --threads 128 --blocks 2000 --loops 1 --us 5000
+	where_begins "$first" one --threads 128 --blocks 2000 --loops 1 --us 20000
 	pids=$started
 	sms=$(sed -n 's/ready, \([0-9]*\) SMs/\1/p' "$dir/one.out")
-	where_begins normal two --threads 128 --blocks 2000 --loops 1 --us 5000
+	where_begins normal two --threads 128 --blocks 2000 --loops 1 --us 20000
 	pids="$pids $started"
 	for pid in $pids; do wait "$pid" || fail "a program: $?"; done
 	pids=
