@@ -352,7 +352,7 @@ restless() {
 	[ "${DEVICE:-cpu}" = cpu ] || leaves=${LEAVES:-5}
 	[ "${DEVICE:-cpu}" != cpu ] || SHAPE="--blocks 7000 --loops 1 --us 2000 --until $dir/one.end"
 	guard_begins "sizes=${STEP:-5}" --guard 1
-	[ "$device" != cpu ] || await 60 has_left_times "$leaves" || fail "it left $(drains | wc -l) times, and no more"
+	[ "$device" != cpu ] || await 30 has_left_times "$leaves" || fail "it left $(drains | wc -l) times, and no more"
 	guard_ends ""
 	# shellcheck disable=SC2086
 	set -- $drains
