@@ -8,12 +8,15 @@
  * %warpid of its first warp, which differ between hardware blocks that are on one SM at the same
  * time. Fails unless each block ran exactly once.
  *
- * where --out FILE [--blocks N] [--threads N] [--shared BYTES] [--loops N] [--count N]
+ * where --out FILE [--blocks N] [--threads N] [--shared BYTES] [--loops N] [--us N] [--count N]
  * [--every-ms N] [--guard 0|1] [--asks 0|1] [--until FILE]
  *
  * --until FILE: once there is such a file, the remaining blocks of the launch return at once and
  * are not written down, and there is no further launch. Until then the program says how many blocks
  * have ended. So a test ends it as soon as it has seen enough, however fast the machine is.
+ *
+ * --us N: each block lasts so long at least. After its loops it sleeps, which costs the virtual GPU
+ * hardly any processor time.
  *
  * --guard 1: its barrier is a register, so that heddle gives it the guard form. --asks 1: likewise,
  * and it asks for the size of its shared memory. */
@@ -29,63 +32,89 @@
 
 #define CLOCK_WRAP 1000000000000000ull /* leaves numbers that awk holds exactly */
 
-/* where(out, loops, host): {start, end, SM, times run, %gridid, %warpid} of 32 bytes a block. The
- * start is 0 if the program was to end as the block began. */
-#define PTX(barrier)                                                                    \
-	".version 7.0\n"                                                                \
-	".target sm_70\n"                                                               \
-	".address_size 64\n"                                                            \
-	".visible .entry where(.param .u64 out, .param .u32 loops, .param .u64 host)\n" \
-	"{\n"                                                                           \
-	"	.reg .pred %p;\n"                                                             \
-	"	.reg .b32 %n, %t, %sm;\n"                                                     \
-	"	.reg .b64 %start, %end, %at, %o;\n"                                           \
-	"	.reg .f32 %f;\n"                                                              \
-	"	mov.u64 %start, %globaltimer;\n"                                              \
-	"	ld.param.u32 %n, [loops];\n"                                                  \
-	"	ld.param.u64 %at, [host];\n"                                                  \
-	"	ld.volatile.global.u32 %t, [%at];\n"                                          \
-	"	setp.ne.u32 %p, %t, 0;\n"                                                     \
-	"	@%p mov.u32 %n, 1;\n"                                                         \
-	"	@%p mov.u64 %start, 0;\n"                                                     \
-	"	mov.f32 %f, 0f3F800000;\n"                                                    \
-	"again:\n"                                                                      \
-	"	fma.rn.f32 %f, %f, 0f3F7FFFFF, %f;\n"                                         \
-	"	sub.u32 %n, %n, 1;\n"                                                         \
-	"	setp.ne.u32 %p, %n, 0;\n"                                                     \
-	"	@%p bra again;\n"                                                             \
-	"	setp.eq.f32 %p, %f, 0f00000000;\n"                                            \
-	"	@%p trap;\n" barrier "	mov.u64 %end, %globaltimer;\n"                   \
-	"	mov.u32 %t, %tid.x;\n"                                                        \
-	"	setp.ne.u32 %p, %t, 0;\n"                                                     \
-	"	@%p bra done;\n"                                                              \
-	"	mov.u32 %sm, %smid;\n"                                                        \
-	"	mov.u32 %t, %ctaid.x;\n"                                                      \
-	"	ld.param.u64 %at, [out];\n"                                                   \
-	"	mul.wide.u32 %o, %t, 32;\n"                                                   \
-	"	add.u64 %at, %at, %o;\n"                                                      \
-	"	st.global.u64 [%at], %start;\n"                                               \
-	"	st.global.u64 [%at+8], %end;\n"                                               \
-	"	st.global.u32 [%at+16], %sm;\n"                                               \
-	"	red.global.add.u32 [%at+20], 1;\n"                                            \
-	"	mov.u64 %o, %gridid;\n"                                                       \
-	"	cvt.u32.u64 %n, %o;\n"                                                        \
-	"	mov.u32 %t, %warpid;\n"                                                       \
-	"	st.global.u32 [%at+24], %n;\n"                                                \
-	"	st.global.u32 [%at+28], %t;\n"                                                \
-	"	ld.param.u64 %at, [host];\n"                                                  \
-	"	red.global.add.u32 [%at+4], 1;\n"                                             \
-	"done:\n"                                                                       \
-	"	ret;\n"                                                                       \
+/* where(out, loops, host, ns): {start, end, SM, times run, %gridid, %warpid} of 32 bytes a block.
+ * The start is 0 if the program was to end as the block began. */
+#define PTX(sleep, barrier)                                                            \
+	".version 7.0\n"                                                               \
+	".target sm_70\n"                                                              \
+	".address_size 64\n"                                                           \
+	".visible .entry where(.param .u64 out, .param .u32 loops, .param .u64 host, " \
+	".param .u64 ns)\n"                                                            \
+	"{\n"                                                                          \
+	"	.reg .pred %p;\n"                                                            \
+	"	.reg .b32 %n, %t, %sm;\n"                                                    \
+	"	.reg .b64 %start, %end, %at, %o;\n"                                          \
+	"	.reg .f32 %f;\n"                                                             \
+	"	mov.u64 %start, %globaltimer;\n"                                             \
+	"	ld.param.u32 %n, [loops];\n"                                                 \
+	"	ld.param.u64 %at, [host];\n"                                                 \
+	"	ld.volatile.global.u32 %t, [%at];\n"                                         \
+	"	setp.ne.u32 %p, %t, 0;\n"                                                    \
+	"	@%p mov.u32 %n, 1;\n"                                                        \
+	"	@%p mov.u64 %start, 0;\n"                                                    \
+	"	mov.f32 %f, 0f3F800000;\n"                                                   \
+	"again:\n"                                                                     \
+	"	fma.rn.f32 %f, %f, 0f3F7FFFFF, %f;\n"                                        \
+	"	sub.u32 %n, %n, 1;\n"                                                        \
+	"	setp.ne.u32 %p, %n, 0;\n"                                                    \
+	"	@%p bra again;\n" sleep "	setp.eq.f32 %p, %f, 0f00000000;\n"           \
+	"	@%p trap;\n" barrier "	mov.u64 %end, %globaltimer;\n"                  \
+	"	mov.u32 %t, %tid.x;\n"                                                       \
+	"	setp.ne.u32 %p, %t, 0;\n"                                                    \
+	"	@%p bra done;\n"                                                             \
+	"	mov.u32 %sm, %smid;\n"                                                       \
+	"	mov.u32 %t, %ctaid.x;\n"                                                     \
+	"	ld.param.u64 %at, [out];\n"                                                  \
+	"	mul.wide.u32 %o, %t, 32;\n"                                                  \
+	"	add.u64 %at, %at, %o;\n"                                                     \
+	"	st.global.u64 [%at], %start;\n"                                              \
+	"	st.global.u64 [%at+8], %end;\n"                                              \
+	"	st.global.u32 [%at+16], %sm;\n"                                              \
+	"	red.global.add.u32 [%at+20], 1;\n"                                           \
+	"	mov.u64 %o, %gridid;\n"                                                      \
+	"	cvt.u32.u64 %n, %o;\n"                                                       \
+	"	mov.u32 %t, %warpid;\n"                                                      \
+	"	st.global.u32 [%at+24], %n;\n"                                               \
+	"	st.global.u32 [%at+28], %t;\n"                                               \
+	"	ld.param.u64 %at, [host];\n"                                                 \
+	"	red.global.add.u32 [%at+4], 1;\n"                                            \
+	"done:\n"                                                                      \
+	"	ret;\n"                                                                      \
 	"}\n"
+
+/* Sleeps until the block has lasted as long as it should. */
+#define SLEEP                                  \
+	"	ld.param.u64 %o, [ns];\n"            \
+	"	setp.eq.u64 %p, %o, 0;\n"            \
+	"	@%p bra slept;\n"                    \
+	"	setp.eq.u64 %p, %start, 0;\n"        \
+	"	@%p bra slept;\n"                    \
+	"	add.u64 %o, %o, %start;\n"           \
+	"	mov.u32 %t, %tid.x;\n"               \
+	"	setp.ne.u32 %p, %t, 0;\n"            \
+	"	@%p bra slept;\n"                    \
+	"	ld.param.u64 %at, [host];\n"         \
+	"sleeps:\n"                            \
+	"	nanosleep.u32 1000;\n"               \
+	"	ld.volatile.global.u32 %t, [%at];\n" \
+	"	setp.ne.u32 %p, %t, 0;\n"            \
+	"	@%p bra slept;\n"                    \
+	"	mov.u64 %end, %globaltimer;\n"       \
+	"	setp.lt.u64 %p, %end, %o;\n"         \
+	"	@%p bra sleeps;\n"                   \
+	"slept:\n"
 
 /* A barrier in a register makes it a guard form; the last one asks for its size, too. The loop's
  * result is never 0, but the loop has to stay. */
-static const char plain[] = PTX("	bar.sync 0;\n");
-static const char guarded[] = PTX("	mov.u32 %t, 0;\n	bar.sync %t;\n");
-static const char asking[] =
-	PTX("	mov.u32 %t, %dynamic_smem_size;\n	min.u32 %t, %t, 0;\n"
-	    "	bar.sync %t;\n");
+#define PLAIN "	bar.sync 0;\n"
+#define GUARD "	mov.u32 %t, 0;\n	bar.sync %t;\n"
+#define ASKS                                                      \
+	"	mov.u32 %t, %dynamic_smem_size;\n	min.u32 %t, %t, 0;\n" \
+	"	bar.sync %t;\n"
+static const char *const texts[2][3] = {
+	{PTX("", PLAIN), PTX("", GUARD), PTX("", ASKS)},
+	{PTX(SLEEP, PLAIN), PTX(SLEEP, GUARD), PTX(SLEEP, ASKS)},
+};
 
 struct stay {
 	uint64_t start, end;
@@ -98,15 +127,15 @@ struct words {
 };
 
 struct settings {
-	unsigned blocks, threads, shared, loops, count, every_ms, guard, asks;
+	unsigned blocks, threads, shared, loops, us, count, every_ms, guard, asks;
 	const char *out, *until;
 };
 
 static void usage(void)
 {
 	fprintf(stderr, "usage: where --out FILE [--blocks N] [--threads N] [--shared "
-			"BYTES] [--loops N] [--count N] [--every-ms N] [--guard 0|1] [--asks 0|1] "
-			"[--until FILE]\n");
+			"BYTES] [--loops N] [--us N] [--count N] [--every-ms N] [--guard 0|1] "
+			"[--asks 0|1] [--until FILE]\n");
 	exit(2);
 }
 
@@ -120,6 +149,7 @@ static void parse(int argc, char **argv, struct settings *s)
 		{"--threads", &s->threads},
 		{"--shared", &s->shared},
 		{"--loops", &s->loops},
+		{"--us", &s->us},
 		{"--count", &s->count},
 		{"--every-ms", &s->every_ms},
 		{"--guard", &s->guard},
@@ -192,7 +222,7 @@ int main(int argc, char **argv)
 	FILE *f;
 
 	parse(argc, argv, &s);
-	gpu_open(&gpu, s.asks ? asking : s.guard ? guarded : plain, NULL, "where");
+	gpu_open(&gpu, texts[s.us > 0][s.asks ? 2 : s.guard ? 1 : 0], NULL, "where");
 	if (s.shared > 48 << 10)
 		must(cuFuncSetAttribute(gpu.kernel, CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES,
 			     (int)s.shared),
@@ -212,7 +242,8 @@ int main(int argc, char **argv)
 	fflush(stdout);
 	for (unsigned i = 0; i < s.count && !host->stop; i++) {
 		struct timespec pause = {s.every_ms / 1000, (long)(s.every_ms % 1000) * 1000000};
-		void *args[] = {&out, &s.loops, &host_there};
+		uint64_t ns = (uint64_t)s.us * 1000;
+		void *args[] = {&out, &s.loops, &host_there, &ns};
 
 		must(cuMemsetD8(out, 0, bytes), "memset");
 		must(cuLaunchKernel(gpu.kernel, s.blocks, 1, 1, s.threads, 1, 1, s.shared, NULL,

@@ -3,10 +3,11 @@
 
 /* A program on all devices that it sees: a thread for each, then one thread that goes from device
  * to device, then copies from each to the next. Every result is compared with the host's.
- *   devices [--rounds N] [--loops N] [--only N] [--reset N] [--until FILE] [--json]
+ *   devices [--rounds N] [--loops N] [--pause-ms N] [--only N] [--reset N] [--until FILE] [--json]
  * Kernels are of a module of each device and of a library of all, in turns. --until: the threads go
- * on until there is such a file. --only: kernels run on this device alone; the others are prepared,
- * and have the copies. --reset: this device is reset after each launch of its thread. */
+ * on until there is such a file. --pause-ms: of a thread after each launch. --only: kernels run on
+ * this device alone; the others are prepared, and have the copies. --reset: this device is reset
+ * after each launch of its thread. */
 #include "dev/cu_link.h"
 
 #include <pthread.h>
@@ -15,6 +16,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 #include <unistd.h>
 
 #define DEVICES 16
@@ -50,7 +52,7 @@ static int n_devices;
 static int only = -1, reset = -1;
 static CUlibrary library;
 static CUkernel shared;
-static uint32_t loops = 200, rounds = 3, blocks, words;
+static uint32_t loops = 200, rounds = 3, pause_ms, blocks, words;
 static size_t bytes;
 static const char *until;
 
@@ -136,12 +138,14 @@ static bool launches_on(int k)
 
 static void *on_one(void *arg)
 {
+	const struct timespec pause = {pause_ms / 1000, (long)(pause_ms % 1000) * 1000000};
 	struct on *d = arg;
 
 	CHECK(cuCtxSetCurrent(d->context));
 	for (uint32_t i = 0; goes_on(i); i++) {
 		begin(d);
 		end(d);
+		nanosleep(&pause, NULL);
 		if (d->number != reset)
 			continue;
 		CHECK(cuDevicePrimaryCtxReset(reset));
@@ -219,6 +223,8 @@ static bool parse(int argc, char **argv, bool *ret_json)
 			rounds = (uint32_t)strtoul(value, NULL, 10);
 		else if (value && !strcmp(argv[i], "--loops"))
 			loops = (uint32_t)strtoul(value, NULL, 10);
+		else if (value && !strcmp(argv[i], "--pause-ms"))
+			pause_ms = (uint32_t)strtoul(value, NULL, 10);
 		else if (value && !strcmp(argv[i], "--only"))
 			only = atoi(value);
 		else if (value && !strcmp(argv[i], "--reset"))
@@ -238,8 +244,8 @@ int main(int argc, char **argv)
 	bool json = false;
 
 	if (!parse(argc, argv, &json)) {
-		fputs("usage: devices [--rounds N] [--loops N] [--only N] [--reset N] "
-		      "[--until FILE] [--json]\n",
+		fputs("usage: devices [--rounds N] [--loops N] [--pause-ms N] [--only N] "
+		      "[--reset N] [--until FILE] [--json]\n",
 			stderr);
 		return 3;
 	}

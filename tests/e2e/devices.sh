@@ -47,11 +47,12 @@ fi
 # shellcheck source=tests/e2e/lib.sh
 . "$(dirname "$0")/lib.sh"
 kind=$device
-# On a GPU, kernels that take long enough to be managed.
-small='--size small' long=
+# On a GPU, kernels that take long enough to be managed. On the virtual GPU they are short, as all of their
+# work is processor time; there heddled manages short ones, too.
+small='--size small --scale 0.3' much='--size large --scale 0.2' long='--loops 30' managed=1
 if [ "$kind" = cuda ]; then
 	# shellcheck disable=SC2154
-	small=$large long='--loops 20000'
+	small=$large much=$large long='--loops 20000' managed=4000
 fi
 # A short kernel so often that each launch of another program meets one.
 ticks='--every-us 3000 --rounds 10 --count 10000000'
@@ -127,7 +128,7 @@ told() {
 }
 
 begins() { # OPTION...
-	start_daemon "$@"
+	start_daemon --set min_managed_us=$managed "$@"
 	pids=
 }
 
@@ -153,7 +154,7 @@ $(grep -E '"(preempt|shrink|hold|wait|bound)"' "$dir/events" | head -n 3)"
 together() {
 	begins
 	# shellcheck disable=SC2086
-	mm_on 1 $large
+	mm_on 1 $much
 	tick_on 1
 	await 60 told mm 'preempt|shrink' 3 || fail "the low program is not preempted"
 	[ "$(device_of tick)" = "$(device_of mm)" ] || fail "--device $kind:1 means two devices"
@@ -170,7 +171,8 @@ names() {
 	device=cpu
 	for which in one two; do
 		export HEDDLE_VGPU="$which-$$" CUDA_VISIBLE_DEVICES=0
-		run normal "$which" devices --until "$dir/$which.end"
+		# shellcheck disable=SC2086
+		run normal "$which" devices $long --until "$dir/$which.end"
 		pids="$pids $started"
 	done
 	export HEDDLE_VGPU="$both" CUDA_VISIBLE_DEVICES="$visible"
@@ -270,7 +272,7 @@ has_reason() {
 late() {
 	device=$kind
 	# shellcheck disable=SC2086
-	run low low devices $long --until "$dir/low.end"
+	run low low devices $long --pause-ms 20 --until "$dir/low.end"
 	low=$started
 	await 60 grep -q 'heddled does not run' "$dir/low.err" || fail "the program does not say that there is no heddled"
 	begins
@@ -331,7 +333,8 @@ refused() {
 # sees DEVICE: the device that a program has that is started so, in $seen.
 sees() {
 	device=$1
-	run normal sees devices --rounds 1
+	# shellcheck disable=SC2086
+	run normal sees devices $long --rounds 1
 	wait "$started" || fail "a program on $1: $?"
 	grep -q '^ready, devices: 1$' "$dir/sees.out" || fail "--device $1 shows $(cat "$dir/sees.out")"
 	await 60 told devices leave 1 || fail "heddled does not tell that the program has ended"
@@ -346,7 +349,8 @@ shown() {
 	sees "$kind:1"
 	one=$seen
 	device=$kind
-	run normal only devices --rounds 1 --only 1
+	# shellcheck disable=SC2086
+	run normal only devices $long --rounds 1 --only 1
 	wait "$started" || fail "a program that launches on one of two devices: $?"
 	await 60 told devices leave 1 || fail "heddled does not tell that the program has ended"
 	[ "$(device_of devices)" = "$one" ] || fail "a program that launches on device 1 is a tenant on $(device_of devices)"

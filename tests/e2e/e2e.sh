@@ -53,16 +53,15 @@ run_plain() {
 
 pair() {
 	start_daemon
-	# Granted again it runs for more than a second, while the daemon has nothing to say.
-	run low low nn --size large --scale "${SCALE:-2}" --until "$dir/low.end"
+	# Granted again it runs for more than a second, while the daemon has nothing to say. Its blocks sleep.
+	where_begins low low --threads 256 --blocks 300 --loops 1 --us 300000
 	low=$started
-	# Its kernels have been rewritten once the first round is over.
-	await 60 grep -q '"round":0' "$dir/low.out" || fail "the low program does not begin"
+	await 60 in_state "$low" running || fail "the low program does not begin"
 	run high high va --size small --repeat 5
 	high=$started
 	wait "$high" || fail "the high program: $?"
 	passed high || fail "wrong result of the preempting program"
-	ends low "$low"
+	wait "$low" || fail "the low program, whose blocks run once each: $?"
 	low='' high=''
 	await 60 has_event preempt || fail "nothing was preempted"
 	await 60 has_event drained || fail "nothing has drained"
@@ -150,8 +149,9 @@ queue() {
 # Each program beside one of high priority, and its results against those without heddle.
 faults() {
 	start_daemon
-	run high high va --size small --repeat 30
+	run high high tick --every-us 10000 --rounds 10 --check 1 --count 10000000
 	high=$started
+	await 60 grep -q ready "$dir/high.out" || fail "the program beside them does not begin"
 	run_plain low errors errors
 	wait "$started" || fail "a program with a fault: $?"
 	cmp "$dir/errors.want" "$dir/errors.out" || fail "a bad pointer: another error"
@@ -159,8 +159,8 @@ faults() {
 	wait "$started" || fail "a program with a fault: $?"
 	cmp "$dir/trap.want" "$dir/trap.out" || fail "a trap: another error"
 	grep -q '"event": "finish", "tenant": [^1]' "$dir/events" || fail "nothing was managed"
+	kill "$high"
 	wait "$high" || fail "the program beside them: $?"
-	passed high || fail "the program beside them is wrong"
 	high=
 }
 

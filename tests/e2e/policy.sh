@@ -113,10 +113,10 @@ two_programs() {
 	shift
 	start_daemon --policy "$policy" --set min_managed_us=1 "$@"
 	# 128 threads a block: an SM of 2048 threads holds 16.
-	where_begins "$first" one --threads 128 --blocks 2000 --loops 2000
+	where_begins "$first" one --threads 128 --blocks 2000 --loops 1 --us 20000
 	pids=$started
 	sms=$(sed -n 's/ready, \([0-9]*\) SMs/\1/p' "$dir/one.out")
-	where_begins normal two --threads 128 --blocks 2000 --loops 2000
+	where_begins normal two --threads 128 --blocks 2000 --loops 1 --us 20000
 	pids="$pids $started"
 	for pid in $pids; do wait "$pid" || fail "a program: $?"; done
 	pids=
@@ -133,7 +133,7 @@ moved() {
 	chmod 755 "$dir/bad.so"
 	start_daemon --policy "$dir/bad.so" --set policy_options=move --set min_managed_us=1
 	for name in one two; do
-		where_begins normal $name --threads 128 --blocks 20000 --loops 1500 --until "$dir/moved.end"
+		where_begins normal $name --threads 128 --blocks 20000 --loops 1 --us 5000 --until "$dir/moved.end"
 		pids="$pids $started"
 	done
 	for name in one two; do
@@ -197,7 +197,7 @@ resized() {
 	where_begins normal beside --threads 32 --blocks 1 --loops 1000 --count 100000 --every-ms 200
 	beside=$started
 	pids=$beside
-	where_begins normal one --threads 128 --blocks 20000 --loops 2000 --until "$dir/one.end"
+	where_begins normal one --threads 128 --blocks 20000 --loops 1 --us 5000 --until "$dir/one.end"
 	pids="$pids $started"
 	sms=$(sed -n 's/ready, \([0-9]*\) SMs/\1/p' "$dir/one.out")
 	await_blocks 2
@@ -233,7 +233,7 @@ comings() {
 # block of its own for as long. DEVICE=cuda: on a GPU, which this script has for itself.
 guard_begins() {
 	device=${DEVICE:-cpu}
-	mps=off long=4000000000 shape="--blocks 20000 --loops 2000 --until $dir/one.end"
+	mps=off long="1 --us 4000000000" shape="--blocks 20000 --loops 1 --us 20000 --until $dir/one.end"
 	[ "$device" = cpu ] || mps=on long=2000000000 shape='--blocks 500000 --loops 2000000'
 	cp "$build/tests/sched/policy_bad.so" "$dir/bad.so"
 	chmod 755 "$dir/bad.so"
@@ -242,7 +242,8 @@ guard_begins() {
 	shift
 	start_daemon --config-root "$dir" --mps $mps
 	# It lasts, as its launches that come late would have an SM to themselves.
-	where_begins normal beside --threads 32 --blocks 1 --loops "${LONG:-$long}"
+	# shellcheck disable=SC2086
+	where_begins normal beside --threads 32 --blocks 1 --loops ${LONG:-$long}
 	beside=$started
 	pids=$beside
 	# shellcheck disable=SC2086
@@ -349,9 +350,9 @@ asks() {
 restless() {
 	leaves=${LEAVES:-15}
 	[ "${DEVICE:-cpu}" = cpu ] || leaves=${LEAVES:-5}
-	[ "${DEVICE:-cpu}" != cpu ] || SHAPE="--blocks 7000 --loops 1000 --until $dir/one.end"
+	[ "${DEVICE:-cpu}" != cpu ] || SHAPE="--blocks 7000 --loops 1 --us 2000 --until $dir/one.end"
 	guard_begins "sizes=${STEP:-5}" --guard 1
-	[ "$device" != cpu ] || await 60 has_left_times "$leaves" || fail "it left $(drains | wc -l) times, and no more"
+	[ "$device" != cpu ] || await 30 has_left_times "$leaves" || fail "it left $(drains | wc -l) times, and no more"
 	guard_ends ""
 	# shellcheck disable=SC2086
 	set -- $drains
@@ -444,7 +445,7 @@ goes_on() {
 nowhere() {
 	start_daemon --policy greedy --set min_managed_us=1
 	for name in one two three; do
-		where_begins normal $name --threads 128 --shared 100000 --blocks 20000 --loops 10000 --until "$dir/end"
+		where_begins normal $name --threads 128 --shared 100000 --blocks 20000 --loops 1 --us 5000 --until "$dir/end"
 		pids="$pids $started"
 	done
 	await 60 grep -q 'policy greedy: a block of 128 threads.* does not fit on an SM beside one block of each other launch' \
