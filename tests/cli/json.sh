@@ -424,7 +424,7 @@ assert near(d["form_geomean"], geomean([p["form_ratio"] for p in d["programs"]])
 assert (pair["first"], pair["second"], pair["class"]) == ("mm", "va", "low"), pair
 alone = (pair["first_alone_us"], pair["second_alone_us"])
 names = [a["name"] for a in pair["arrangements"]]
-assert names == ["sequential", "unmanaged", "workers", "greedy"] + sys.argv[2].split(), names
+assert names == ["sequential"] + sys.argv[2].split(), names
 for a in pair["arrangements"]:
     assert [o["order"] for o in a["orders"]] == ["first", "second", "together"], a
     for o in a["orders"]:
@@ -528,7 +528,7 @@ shares_in_parts() {
 	cp "$log" "$dir/whole"
 	check 0 "bench share" --device cpu --of mm,va --low va --rounds "$rounds" --resume "$log" --svg "$dir/share.svg"
 	cmp "$log" "$dir/whole" || fail "measured again"
-	shared ""
+	shared "unmanaged workers greedy"
 	python3 -c 'import sys, xml.dom.minidom as m; m.parse(sys.argv[1])' "$dir/share.svg"
 	[ "$(grep -c '<title>greedy: ' "$dir/share.svg")" = 1 ] || fail "$(cat "$dir/share.svg")"
 	check 0 "bench share" --device cpu --of mm,va --low va --rounds "$rounds" --resume "$log" --only greedy
@@ -547,16 +547,19 @@ assert [a["name"] for a in p["arrangements"]] == ["sequential", "greedy"], p' "$
 # the results is one of them.
 share_split() {
 	need_programs
-	check 0 "bench share" --device cpu --pairs va+mm --by-sm --rounds "$rounds" --svg "$dir/share.svg"
+	# (With several rounds, in full, all splits.)
+	splits=whole-25,whole-50,whole-75,mixed-75
+	[ "$rounds" != 1 ] || splits=whole-25,mixed-75
+	check 0 "bench share" --device cpu --pairs va+mm --by-sm --only greedy,$splits --rounds "$rounds" --svg "$dir/share.svg"
 	python3 -c 'import sys, xml.dom.minidom as m; m.parse(sys.argv[1])' "$dir/share.svg"
-	python3 - "$dir/json" "$rounds" <<'END'
+	python3 - "$dir/json" "$rounds" "$splits" <<'END'
 import json, sys
 
 d = json.load(open(sys.argv[1]))
 (pair,) = d["pairs"]
 assert (pair["first"], pair["second"]) == ("va", "mm") and d["failures"] == 0, pair
 by = {a["name"]: a for a in pair["arrangements"]}
-splits = ["whole-25", "whole-50", "whole-75", "mixed-75"]
+splits = sys.argv[3].split(",")
 assert list(by) == ["sequential", "greedy"] + splits, list(by)
 for name in splits:
     assert by[name]["checked"] == 6 * int(sys.argv[2]) and by[name]["shrinks"] > 0, by[name]
@@ -605,8 +608,12 @@ share_store() {
 	kill "$daemon"
 	wait "$daemon" || fail "heddled: $(cat "$dir/log")"
 	daemon=''
-	check 0 "bench share" --device cpu --of mm,va --low va --rounds "$rounds" --store "$dir/state/heddled.db"
-	shared greedy+profile
+	# (With several rounds, in full, all arrangements.)
+	names="greedy greedy+profile" only="--only greedy,greedy+profile"
+	[ "$rounds" = 1 ] || names="unmanaged workers $names" only=
+	# shellcheck disable=SC2086
+	check 0 "bench share" --device cpu --of mm,va --low va --rounds "$rounds" $only --store "$dir/state/heddled.db"
+	shared "$names"
 	python3 - "$dir/json" <<'END'
 import json, sys
 
@@ -623,7 +630,7 @@ share_predict() {
 	if ! "$build/heddled" --check-config --config-root /nonexistent --policy greedy \
 		--set policy_options=pairs=unknown >"$dir/out" 2>&1; then
 		check 0 "bench share" --device cpu --of mm,va --low va --rounds "$rounds" --predict
-		shared greedy+predict
+		shared "unmanaged workers greedy greedy+predict"
 	else
 		wrong_share 1 "greedy of this heddled has no option pairs" --of mm,va --predict
 	fi

@@ -21,10 +21,10 @@ files() {
 }
 
 # recent: of the names on standard input, those of files that differ from the commit SINCE, by default the
-# one 100 commits ago. All of them without such a commit, or with SINCE=all. For checks that take long:
+# one 40 commits ago. All of them without such a commit, or with SINCE=all. For checks that take long:
 # a file that has not changed since passed them then.
 recent() {
-	since=${SINCE:-HEAD~100}
+	since=${SINCE:-HEAD~40}
 	if [ "$since" = all ] || ! git rev-parse -q --verify "$since^{commit}" >/dev/null 2>&1; then
 		cat
 		return
