@@ -309,7 +309,7 @@ import json, sys
 
 d = json.load(open(sys.argv[1]))
 near = lambda a, b: abs(a - b) < 1e-6 * max(abs(a), abs(b), 1)
-assert len(d["pairs"]) == 4 and [c["delay"] for c in d["delay"]] == [0, 0.6, 1.2], d
+assert len(d["pairs"]) == 4 and [c["delay"] for c in d["delay"]] == [0, 1.2], d
 for c in d["pairs"] + d["delay"]:
     low, high = c["low_alone_us"], c["high_alone_us"]
     assert near(c["ideal"], (max(low * (1 - c.get("delay", 0)), 0) + high) / high), c
