@@ -451,7 +451,7 @@ END
 
 # The second program launches a tenth of the first one's time alone after the first one's kernel began.
 arrivals() {
-	python3 - "$log" <<'END'
+	python3 - "$log" $((all == 13 ? 6 : 4)) <<'END'
 import json, statistics, sys
 
 lines = [json.loads(line) for line in open(sys.argv[1])]
@@ -461,7 +461,7 @@ for o in lines:
         (times,) = o["programs"]
         alone[o["case"].split()[-1]] = statistics.median(b - a for a, b in zip(times["launch_ns"], times["done_ns"]))
 arriving = [o for o in lines if o["case"].startswith("arriving 0.100 ")]
-assert len(arriving) == 6 and {o["case"].split()[2] for o in arriving} == {"mm", "va"}, lines
+assert len(arriving) == int(sys.argv[2]) and {o["case"].split()[2] for o in arriving} == {"mm", "va"}, lines
 for o in arriving:
     first, second = (p["launch_ns"] for p in o["programs"])
     least = 0.1 * alone[o["case"].split()[2]]
@@ -514,21 +514,26 @@ END
 # Calls that end before all is measured, until nothing is left: each gets on, and measures nothing twice.
 shares_in_parts() {
 	log=$dir/log
+	# Two programs alone in two arrangements, three orders in each of those that are together. (With several
+	# rounds, in full, all of these.)
+	names="workers greedy" only="--only workers,greedy" all=10
+	[ "$rounds" = 1 ] || names="unmanaged workers greedy" only='' all=13
 	left=1 calls=0
 	while [ "$left" -gt 0 ]; do
-		[ "$calls" -lt 13 ] || fail "no end after $calls calls"
+		[ "$calls" -lt $all ] || fail "no end after $calls calls"
 		calls=$((calls + 1))
-		check 0 "bench share" --device cpu --of mm,va --low va --rounds "$rounds" --resume "$log" --budget-s 1
+		# shellcheck disable=SC2086
+		check 0 "bench share" --device cpu --of mm,va --low va --rounds "$rounds" --resume "$log" $only --budget-s 1
 		left=$(sed -n 's/.*"left": \([0-9]*\).*/\1/p' "$dir/json")
-		# Two programs alone in two arrangements, three orders in three.
-		[ $(($(wc -l <"$log") + left)) = 13 ] || fail "$left left: $(cat "$log")"
+		[ $(($(wc -l <"$log") + left)) = $all ] || fail "$left left: $(cat "$log")"
 	done
-	[ "$(sed 's/"rounds".*"case"/"case"/; s/"programs".*//' "$log" | sort -u | wc -l)" = 13 ] || fail "twice: $(cat "$log")"
+	[ "$(sed 's/"rounds".*"case"/"case"/; s/"programs".*//' "$log" | sort -u | wc -l)" = $all ] || fail "twice: $(cat "$log")"
 	arrivals
 	cp "$log" "$dir/whole"
-	check 0 "bench share" --device cpu --of mm,va --low va --rounds "$rounds" --resume "$log" --svg "$dir/share.svg"
+	# shellcheck disable=SC2086
+	check 0 "bench share" --device cpu --of mm,va --low va --rounds "$rounds" --resume "$log" $only --svg "$dir/share.svg"
 	cmp "$log" "$dir/whole" || fail "measured again"
-	shared "unmanaged workers greedy"
+	shared "$names"
 	python3 -c 'import sys, xml.dom.minidom as m; m.parse(sys.argv[1])' "$dir/share.svg"
 	[ "$(grep -c '<title>greedy: ' "$dir/share.svg")" = 1 ] || fail "$(cat "$dir/share.svg")"
 	check 0 "bench share" --device cpu --of mm,va --low va --rounds "$rounds" --resume "$log" --only greedy

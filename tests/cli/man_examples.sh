@@ -8,6 +8,7 @@
 #   /etc/heddle, /tmp  folders of the test
 #   systemctl          does nothing: what it does needs root
 #   heddled            reads the configuration from the test's folder
+#   heddle tune        has one round and one point
 #   ./program, ./simulation, ./controller, ./driver-api-program, *.ptx: made here
 set -eu
 build=$1
@@ -79,10 +80,11 @@ unset XDG_CACHE_HOME XDG_STATE_HOME HEDDLE_PRIORITY HEDDLE_DRIVER_LIB 2>/dev/nul
 export PKG_CONFIG_PATH="$build/meson-uninstalled" CPATH="$source/include" LIBRARY_PATH="$build/src/rt"
 rt=$(find "$build/src/rt" -name 'libheddle.so.0' | head -n 1)
 export LD_LIBRARY_PATH="${rt%/*}:$build/src/dev/cpu"
-ln -s "$build/heddle" "$dir/bin/heddle"
+printf '#!/bin/sh\n[ "$1" != tune ] || { shift && set -- tune --rounds 1 --points 1 "$@"; }\nexec "%s/heddle" "$@"\n' "$build" \
+	>"$dir/bin/heddle"
 printf '#!/bin/sh\n' >"$dir/bin/systemctl"
 printf '#!/bin/sh\nexec "%s/heddled" --config-root "%s" "$@"\n' "$build" "$dir" >"$dir/bin/heddled"
-chmod +x "$dir/bin/systemctl" "$dir/bin/heddled"
+chmod +x "$dir/bin/"*
 PATH=$dir/bin:$PATH
 cd "$dir/work"
 cp "$source"/examples/*.c "$source"/examples/policy/*.c "$source"/examples/*.h "$source/examples/corun.ptx" .
