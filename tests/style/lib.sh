@@ -13,10 +13,13 @@ files() {
 			[ ! -f "$f" ] || echo "$f"
 		done
 	else
+		n=$#
 		for pattern; do
-			find . -name .git -prune -o -path './build*' -prune -o -path ./dist -prune \
-				-o -type f -name "$pattern" -print
-		done | sed 's|^\./||' | sort -u
+			set -- "$@" -o -name "$pattern"
+		done
+		shift $((n + 1))
+		find . -name .git -prune -o -path './build*' -prune -o -path ./dist -prune \
+			-o -type f \( "$@" \) -print | sed 's|^\./||' | sort -u
 	fi
 }
 
