@@ -416,7 +416,7 @@ assert [p["class"] for p in d["programs"]] == ["high", "low"], d["programs"]
 for p in d["programs"]:
     assert p["takes"]["threads"] > 0 and p["takes"]["registers"] > 0, p
     assert 0 < max(v for k, v in p["takes"].items() if k.endswith("_percent")) <= 100, p
-    # What forms cost is of the arrangement workers.
+    # Only the arrangement workers tells the cost of a form.
     assert near(p["form_ratio"], p["workers_us"] / p["plain_us"]) if "workers" in sys.argv[2] else "form_ratio" not in p, p
     assert p["plain_registers"] == p["takes"]["registers"] and 0 < p["workers_registers"] <= 255, p
 assert near(d["registers_geomean"], geomean([p["workers_registers"] / p["plain_registers"] for p in d["programs"]])), d
