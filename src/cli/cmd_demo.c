@@ -26,7 +26,10 @@ static const struct cli_option options[] = {
 	{0},
 };
 
-static const char *const pairs[][2] = {{"cfd", "spmv"}, {"nn", "mm"}};
+static const struct {
+	const char *low, *high;
+	double scale; /* of the low one's work where an interpreter runs it */
+} pairs[] = {{"cfd", "spmv", 0.5}, {"nn", "mm", 0.25}};
 #define PAIRS ARRAY_LEN(pairs)
 
 struct demo {
@@ -41,11 +44,12 @@ struct demo {
 	struct stage_result alone_low[PAIRS], alone_high[PAIRS], unmanaged[PAIRS], managed[PAIRS];
 };
 
-static struct stage_run make_run(const struct demo *d, const char *low, const char *high)
+/* Of pair i the one of low priority, the one of high priority, or both. */
+static struct stage_run make_run(const struct demo *d, unsigned i, bool low, bool high)
 {
-	/* Half of the work where an interpreter runs it. */
-	return (struct stage_run){.low = {low, "large", d->device == DEV_CPU ? 0.5 : 0},
-		.high = {high, "small", 0},
+	return (struct stage_run){.low = {low ? pairs[i].low : NULL, "large",
+					  d->device == DEV_CPU ? pairs[i].scale : 0},
+		.high = {high ? pairs[i].high : NULL, "small", 0},
 		.rounds = d->rounds,
 		.reference = d->reference[0] ? d->reference : NULL,
 		.delay_us = d->device == DEV_CPU ? 100000 : 500,
@@ -53,14 +57,13 @@ static struct stage_run make_run(const struct demo *d, const char *low, const ch
 		.timeout_ms = 120000};
 }
 
-/* Runs one program of the pair alone, or both (low or high may be NULL). */
-static int run_one(struct demo *d, struct stage *stage, const char *low, const char *high,
+static int run_one(struct demo *d, struct stage *stage, unsigned i, bool with_low, bool with_high,
 	const char *how, struct stage_result *ret)
 {
-	struct stage_run run = make_run(d, low, high);
+	struct stage_run run = make_run(d, i, with_low, with_high);
 
-	progress_step(
-		"%s%s%s %s", low ? low : "", low && high ? " and " : "", high ? high : "", how);
+	progress_step("%s%s%s %s", with_low ? pairs[i].low : "",
+		with_low && with_high ? " and " : "", with_high ? pairs[i].high : "", how);
 	return stage_run(stage, &d->arena, &run, ret);
 }
 
@@ -76,17 +79,15 @@ static int run_pairs(struct demo *d, bool managed)
 	if (r != CLI_OK)
 		return r;
 	for (unsigned i = 0; r == CLI_OK && i < PAIRS; i++) {
-		const char *low = pairs[i][0], *high = pairs[i][1];
-
 		if (managed) {
-			r = run_one(d, &stage, low, high, "under heddle", &d->managed[i]);
+			r = run_one(d, &stage, i, true, true, "under heddle", &d->managed[i]);
 			continue;
 		}
-		r = run_one(d, &stage, low, NULL, "alone", &d->alone_low[i]);
+		r = run_one(d, &stage, i, true, false, "alone", &d->alone_low[i]);
 		if (r == CLI_OK)
-			r = run_one(d, &stage, NULL, high, "alone", &d->alone_high[i]);
+			r = run_one(d, &stage, i, false, true, "alone", &d->alone_high[i]);
 		if (r == CLI_OK)
-			r = run_one(d, &stage, low, high, "as they are", &d->unmanaged[i]);
+			r = run_one(d, &stage, i, true, true, "as they are", &d->unmanaged[i]);
 	}
 	stage_close(&stage);
 	return r;
@@ -159,19 +160,19 @@ static void show_order(struct demo *d, unsigned i)
 
 	if (!with.together || !without.together) {
 		strbuf_printf(o, "  no result: %s had ended each time before %s was launched\n",
-			pairs[i][0], pairs[i][1]);
+			pairs[i].low, pairs[i].high);
 		return;
 	}
 	strbuf_printf(o,
 		"  order on the virtual GPU: %s clearly ended before %s in %u of %u rounds under "
 		"heddle, in %u of %u as they are\n",
-		pairs[i][1], pairs[i][0], with.overtook, with.together, without.overtook,
+		pairs[i].high, pairs[i].low, with.overtook, with.together, without.overtook,
 		without.together);
 	if (m->handovers)
 		strbuf_printf(o,
 			"  when it was preempted, %.0f of the %" PRIu64
 			" blocks of %s, in the median, were left for later\n",
-			median_of(m->put_off, m->handovers), m->low_blocks, pairs[i][0]);
+			median_of(m->put_off, m->handovers), m->low_blocks, pairs[i].low);
 }
 
 static void show_table(struct demo *d)
@@ -189,9 +190,9 @@ static void show_table(struct demo *d)
 		const char *why = find_noise(d, i, buf, sizeof(buf));
 		unsigned n = MIN(m->preemptions, 100000u);
 
-		strbuf_printf(o, "%-5s high %9.2f %9.2f %9.2f\n", pairs[i][1],
+		strbuf_printf(o, "%-5s high %9.2f %9.2f %9.2f\n", pairs[i].high,
 			d->alone_high[i].high_ns / 1e6, u->high_ns / 1e6, m->high_ns / 1e6);
-		strbuf_printf(o, "%-5s low  %9.2f %9.2f %9.2f\n", pairs[i][0],
+		strbuf_printf(o, "%-5s low  %9.2f %9.2f %9.2f\n", pairs[i].low,
 			d->alone_low[i].low_ns / 1e6, u->low_ns / 1e6, m->low_ns / 1e6);
 		strbuf_printf(o, "  ANTT %23.2f %9.2f  (1 at best)\n", fu.antt, fm.antt);
 		strbuf_printf(o, "  STP  %23.2f %9.2f  (2 at best)\n", fu.stp, fm.stp);
@@ -200,7 +201,7 @@ static void show_table(struct demo *d)
 		else if (why)
 			strbuf_printf(o, "  noise, no result: %s\n", why);
 		else
-			strbuf_printf(o, "  %s %.1f times faster\n", pairs[i][1],
+			strbuf_printf(o, "  %s %.1f times faster\n", pairs[i].high,
 				u->high_ns / m->high_ns);
 		strbuf_printf(o, "  %u preemptions, %.1f us each in the median\n", n,
 			median_of(m->handover_ns, MIN(n, m->handovers)) / 1e3);
@@ -232,8 +233,8 @@ static void show_json(struct demo *d, const char *svg)
 		json_uint(&j, "overtook_unmanaged", order_of(u).overtook);
 		json_num(&j, "put_off", median_of(m->put_off, m->handovers));
 		json_uint(&j, "low_blocks", m->low_blocks);
-		json_str(&j, "low", pairs[i][0]);
-		json_str(&j, "high", pairs[i][1]);
+		json_str(&j, "low", pairs[i].low);
+		json_str(&j, "high", pairs[i].high);
 		json_num(&j, "high_speedup", u->high_ns / m->high_ns);
 		json_num(&j, "antt", fm.antt);
 		json_num(&j, "stp", fm.stp);
@@ -258,8 +259,8 @@ static void show_json(struct demo *d, const char *svg)
 
 static int write_svg(struct demo *d, const char *path)
 {
-	struct timeline t = {.low = pairs[0][0],
-		.high = pairs[0][1],
+	struct timeline t = {.low = pairs[0].low,
+		.high = pairs[0].high,
 		.device = d->device_name,
 		.unmanaged = &d->unmanaged[0],
 		.managed = &d->managed[0],

@@ -8,6 +8,7 @@
 #   /etc/heddle, /tmp  folders of the test
 #   systemctl          does nothing: what it does needs root
 #   heddled            reads the configuration from the test's folder
+#   heddle tune        has one round and one point
 #   ./program, ./simulation, ./controller, ./driver-api-program, *.ptx: made here
 set -eu
 build=$1
@@ -41,25 +42,20 @@ from_source() {
 		/^```/ { in_block = !in_block; n += in_block; next }
 		in_block { print >(to n) }'
 }
-# from_page PAGE: the same, as man shows them. Blocks of prose begin with no command.
+# from_page PAGE: the same, as man shows them, all of them as one page with a line in front of each. Blocks of
+# prose begin with no command.
 from_page() {
-	awk -v to="$dir/roff." '
+	awk 'BEGIN { printf ".TH X 1\n.SH X\n.nf\n.ad l\n.nh\n" }
 		/^\.nf$/ { on = 1; text = ""; next }
 		/^\.fi$/ {
 			on = 0
-			if (text ~ /^([A-Z_]+=[^ ]* )*(heddled?|cc|systemctl|\()[ a-z]/) {
-				n++
-				printf ".TH X 1\n.SH X\n.nf\n.ad l\n.nh\n%s.fi\n", text >(to n)
-			}
+			if (text ~ /^([A-Z_]+=[^ ]* )*(heddled?|cc|systemctl|\()[ a-z]/)
+				printf "=== block\n%s", text
 			next
 		}
-		on && !/^\.RS/ { text = text $0 "\n" }' "$1"
-	for roff in "$dir"/roff.*; do
-		[ -f "$roff" ] || continue
-		LC_ALL=C.UTF-8 MANWIDTH=400 man -l "$roff" 2>/dev/null | col -bx | sed -n '/X(1)$/d; s/^       //p' \
-			>"$dir/blocks/$name.${roff##*.}"
-		rm "$roff"
-	done
+		on && !/^\.RS/ { text = text $0 "\n" }' "$1" >"$dir/roff"
+	LC_ALL=C.UTF-8 MANWIDTH=400 man -l "$dir/roff" 2>/dev/null | col -bx | sed '/X(1)$/d; s/^       //' |
+		awk -v to="$dir/blocks/$name." '/^=== block$/ { n++; next } n && NF { print >(to n) }'
 }
 mkdir "$dir/blocks"
 for name in heddled.8 heddle.1 heddle-environment.7 heddle.3; do
@@ -84,10 +80,11 @@ unset XDG_CACHE_HOME XDG_STATE_HOME HEDDLE_PRIORITY HEDDLE_DRIVER_LIB 2>/dev/nul
 export PKG_CONFIG_PATH="$build/meson-uninstalled" CPATH="$source/include" LIBRARY_PATH="$build/src/rt"
 rt=$(find "$build/src/rt" -name 'libheddle.so.0' | head -n 1)
 export LD_LIBRARY_PATH="${rt%/*}:$build/src/dev/cpu"
-ln -s "$build/heddle" "$dir/bin/heddle"
+printf '#!/bin/sh\n[ "$1" != tune ] || { shift && set -- tune --rounds 1 --points 1 "$@"; }\nexec "%s/heddle" "$@"\n' "$build" \
+	>"$dir/bin/heddle"
 printf '#!/bin/sh\n' >"$dir/bin/systemctl"
 printf '#!/bin/sh\nexec "%s/heddled" --config-root "%s" "$@"\n' "$build" "$dir" >"$dir/bin/heddled"
-chmod +x "$dir/bin/systemctl" "$dir/bin/heddled"
+chmod +x "$dir/bin/"*
 PATH=$dir/bin:$PATH
 cd "$dir/work"
 cp "$source"/examples/*.c "$source"/examples/policy/*.c "$source"/examples/*.h "$source/examples/corun.ptx" .

@@ -15,28 +15,70 @@ for part in bench/where src/shim/libcuda.so.1 src/dev/cpu/libcuda.so.1; do
 	}
 done
 heddle=$build/heddle heddled=$build/heddled examples=$build/examples device=cpu
-export HEDDLE_VGPU="listed-$$"
+# One worker: the programs only have to run meanwhile.
+export HEDDLE_VGPU="listed-$$,workers=1"
 # shellcheck source=tests/e2e/lib.sh
 . "$(dirname "$0")/../e2e/lib.sh"
 
 ask() { # PYTHON: of the list of tenants t
 	"$heddle" ps --json | python3 -c "import json, sys; t = json.load(sys.stdin)['tenants']; print($1)"
 }
-says() { # PYTHON: it is true
-	[ "$(ask "$1")" = True ]
+comes_to() { # PYTHON: it becomes true within 60 s
+	python3 -c "import json, subprocess, sys, time
+for _ in range(600):
+    t = json.loads(subprocess.run([sys.argv[1], 'ps', '--json'], stdout=subprocess.PIPE).stdout)['tenants']
+    if $1:
+        sys.exit(0)
+    time.sleep(0.1)
+sys.exit(1)" "$heddle" 2>/dev/null
 }
-on_terminal() { # COLUMNS COMMAND…: what it writes on a terminal of this width
-	python3 -c 'import fcntl, os, pty, struct, sys, termios
-pid, fd = pty.fork()
-if pid == 0:
-    fcntl.ioctl(1, termios.TIOCSWINSZ, struct.pack("HHHH", 24, int(sys.argv[1]), 0, 0))
-    os.execv(sys.argv[2], sys.argv[2:])
-try:
-    while text := os.read(fd, 65536):
-        sys.stdout.write(text.decode().replace("\r", ""))
-except OSError:
-    pass
-sys.exit(os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1]))' "$@"
+# looks_at_one: what is said of the one program, if it has run for most of its life; 2 if not.
+looks_at_one() {
+	python3 - "$heddle" "$(id -un)" <<'END'
+import fcntl, json, os, pty, struct, subprocess, sys, termios
+
+heddle, user = sys.argv[1:]
+
+def says(*args):
+    return subprocess.run([heddle, *args], stdout=subprocess.PIPE, check=True).stdout.decode()
+
+def on_terminal(columns, *args):
+    pid, fd = pty.fork()
+    if pid == 0:
+        fcntl.ioctl(1, termios.TIOCSWINSZ, struct.pack("HHHH", 24, columns, 0, 0))
+        os.execv(heddle, [heddle, *args])
+    said = ""
+    try:
+        while text := os.read(fd, 65536):
+            said += text.decode().replace("\r", "")
+    except OSError:
+        pass
+    assert os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1]) == 0, said
+    return said.splitlines()
+
+tenants = json.loads(says("ps", "--json"))["tenants"]
+if not tenants or not tenants[0]["launches"] or not tenants[0]["launches"][0]["finished"]:
+    sys.exit(2)
+(t,) = tenants
+age, (ran, finished, left, blocks) = t["age_ns"], [
+    t["launches"][0][key] for key in ("ran_ns", "finished", "remaining_ns", "blocks")]
+print(f"age {age}, ran {ran}, finished {finished}, left {left}, blocks {blocks}")
+if ran <= age / 4:
+    sys.exit(2)
+assert 0 < ran <= age, "ran longer than it is there"
+rate = ran / finished
+assert 0.5 < left / (rate * (blocks - finished)) < 2, "what is left does not follow from what is done"
+assert (t["user"], t["priority"]) == (user, "normal"), t
+assert (t["device_name"], t["managed"]) == ("heddle virtual GPU", 1), t
+for columns in 40, 80:
+    lines = on_terminal(columns, "ps")
+    assert any(l.startswith("on heddle virtual GPU") for l in lines), lines
+    assert any(l.startswith("(not shown: ") for l in lines), ("ps does not say what is missing", lines)
+assert any(l.startswith("TENANT ") and " PREEMPTED " in l for l in lines), ("ps at 80 columns", lines)
+top = says("top", "--once")
+assert top.startswith("heddled ") and " 1 tenant," in top.splitlines()[0], top
+json.loads(says("top", "--json"))
+END
 }
 long() { # NAME PRIORITY
 	"$heddle" run --device cpu -p "$2" -- "$build/bench/where" --out "$dir/$1.where" --blocks 2000000 --loops 3000 \
@@ -51,50 +93,29 @@ start_daemon --policy hpf
 for nap in 0.5 2 8 32; do
 	long alone normal
 	sleep $nap
-	seen=$(ask "(t[0]['age_ns'], t[0]['launches'][0]['ran_ns'], t[0]['launches'][0]['finished'],
-		t[0]['launches'][0]['remaining_ns'], t[0]['launches'][0]['blocks'])
-		if t and t[0]['launches'] and t[0]['launches'][0]['finished'] else ''")
-	if [ -n "$seen" ] && python3 -c "age, ran, *_ = $seen; exit(ran <= age / 4)"; then
-		break
-	fi
+	status=0
+	looks_at_one || status=$?
+	[ "$status" = 2 ] || break
 	kill -9 "$started"
-	await 60 says 'not t' || fail "a tenant that was killed stays"
+	comes_to 'not t' || fail "a tenant that was killed stays"
 done
-echo "age, ran, finished, left, blocks: $seen"
-python3 -c "
-age, ran, finished, left, blocks = $seen
-assert 0 < ran <= age, 'ran longer than it is there'
-assert ran > age / 4, 'most of what it ran was not seen'
-rate = ran / finished
-assert 0.5 < left / (rate * (blocks - finished)) < 2, 'what is left does not follow from what is done'
-" || fail "times of a launch that was looked at late"
-says "t[0]['user'] == '$(id -un)' and t[0]['priority'] == 'normal'" || fail "user, priority: $(ask t)"
-says "t[0]['device_name'] == 'heddle virtual GPU' and t[0]['managed'] == 1" || fail "device: $(ask t)"
-for columns in 40 80; do
-	on_terminal "$columns" "$heddle" ps >"$dir/ps"
-	grep -q '^on heddle virtual GPU' "$dir/ps" || fail "ps: $(cat "$dir/ps")"
-	grep -q '^(not shown: ' "$dir/ps" || fail "ps does not say what is missing: $(cat "$dir/ps")"
-done
-grep -q '^TENANT .* PREEMPTED ' "$dir/ps" || fail "ps at 80 columns: $(cat "$dir/ps")"
-"$heddle" top --once | grep -q '^heddled .* 1 tenant,' || fail "top: $("$heddle" top --once)"
-"$heddle" top --json | python3 -m json.tool >/dev/null || fail "top --json"
+[ "$status" = 0 ] || fail "a launch that was looked at late: see above"
 
 # One of low priority beside it waits. It is set above, and they change places.
 long other low
-await 60 says "len(t) == 2" || fail "the other is no tenant"
-first=$(ask "[x['tenant'] for x in t if x['priority'] == 'normal'][0]")
-other=$(ask "[x['tenant'] for x in t if x['priority'] == 'low'][0]")
+comes_to "len(t) == 2" || fail "the other is no tenant"
+ask "*[x['tenant'] for p in ('normal', 'low') for x in t if x['priority'] == p]" >"$dir/both"
+read -r first other <"$dir/both"
 of() { # TENANT KEY
 	echo "[x for x in t if x['tenant'] == $1][0]['$2']"
 }
-await 60 says "$(of "$other" state) in ('held', 'queued')" || fail "the other does not wait: $(ask t)"
+comes_to "$(of "$other" state) in ('held', 'queued')" || fail "the other does not wait: $(ask t)"
 "$heddle" set "$other" -p high || fail "set"
-await 60 says "$(of "$first" state) == 'preempted' and $(of "$other" state) == 'running'" ||
+comes_to "$(of "$first" state) == 'preempted' and $(of "$other" state) == 'running'" ||
 	fail "it counts for nothing: $(ask t)"
-says "$(of "$other" priority) == 'high'" || fail "priority: $(ask t)"
-[ "$("$heddle" set 999 -p low --json | python3 -c '
-import json, sys
-print(json.load(sys.stdin)["errors"][0]["error"])')" = "no tenant 999" ] || fail "set: another's number"
+[ "$(ask "$(of "$other" priority)")" = high ] || fail "priority: $(ask t)"
+"$heddle" set 999 -p low --json >"$dir/set.json" || :
+grep -q '"error": "no tenant 999"' "$dir/set.json" || fail "set: another's number"
 status=0
 "$heddle" set "$other" -p urgent 2>/dev/null || status=$?
 [ $status = 2 ] || fail "set -p urgent: $status"
@@ -112,7 +133,7 @@ fi
 
 # shellcheck disable=SC2086
 kill -9 $pids 2>/dev/null || :
-await 60 says 'not t' || fail "tenants that were killed stay"
+comes_to 'not t' || fail "tenants that were killed stay"
 grep -q "^heddled: tenant $other joins: where, pid [0-9]*, uid $(id -u), priority low" "$dir/daemon.log" ||
 	fail "no line for who joins"
 grep -q "^heddled: tenant $other: where, pid [0-9]*: priority high, was low" "$dir/daemon.log" || fail "nor set"

@@ -11,7 +11,7 @@
 
 #define THREADS 3
 #define TURN    40000 /* long enough alone that the pool becomes the thread's */
-#define TURNS   6
+#define TURNS   3
 
 static uint64_t ids[THREADS][2 * TURN * TURNS];
 static pthread_mutex_t turn_lock = PTHREAD_MUTEX_INITIALIZER;

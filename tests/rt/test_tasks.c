@@ -202,7 +202,7 @@ static void ends(void **state)
 }
 
 /* ---- many ---- */
-#define PRODUCED 1200 /* by each of four threads */
+#define PRODUCED 400 /* by each of four threads */
 
 static void *produce(void *user)
 {

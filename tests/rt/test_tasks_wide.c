@@ -241,16 +241,16 @@ static void parts_failing(void **state)
 static void parts_parked(void **state)
 {
 	make((struct heddle_tasks_options){.threads = 64, .blocks_per_sm = 1});
-	for (unsigned i = 0; i < 20; i++) {
+	for (unsigned i = 0; i < 10; i++) {
 		spawn(ONE, 1000 + i, 32, 0, NOBODY, 0);
 		ok(heddle_tasks_suspend(t));
 		ok(heddle_tasks_resume(t));
 	}
 	ok(heddle_tasks_wait_all(t, LONG));
 	read_data();
-	for (unsigned i = 0; i < 1020; i++)
+	for (unsigned i = 0; i < 1010; i++)
 		for (unsigned k = 0; k < 32; k++)
-			assert_int_equal(data[i * 32 + k], i < 1000 ? 20 : 1019 - i);
+			assert_int_equal(data[i * 32 + k], i < 1000 ? 10 : 1009 - i);
 	assert_true(look().launches > 1);
 	heddle_tasks_destroy(t);
 }

@@ -13,18 +13,21 @@ files() {
 			[ ! -f "$f" ] || echo "$f"
 		done
 	else
+		n=$#
 		for pattern; do
-			find . -name .git -prune -o -path './build*' -prune -o -path ./dist -prune \
-				-o -type f -name "$pattern" -print
-		done | sed 's|^\./||' | sort -u
+			set -- "$@" -o -name "$pattern"
+		done
+		shift $((n + 1))
+		find . -name .git -prune -o -path './build*' -prune -o -path ./dist -prune \
+			-o -type f \( "$@" \) -print | sed 's|^\./||' | sort -u
 	fi
 }
 
 # recent: of the names on standard input, those of files that differ from the commit SINCE, by default the
-# one 100 commits ago. All of them without such a commit, or with SINCE=all. For checks that take long:
+# one 40 commits ago. All of them without such a commit, or with SINCE=all. For checks that take long:
 # a file that has not changed since passed them then.
 recent() {
-	since=${SINCE:-HEAD~100}
+	since=${SINCE:-HEAD~40}
 	if [ "$since" = all ] || ! git rev-parse -q --verify "$since^{commit}" >/dev/null 2>&1; then
 		cat
 		return

@@ -29,13 +29,13 @@ static const struct orders_row {
 	{"mm 4096", "mm",
 		"--grid 64,64 --block 256 f32[16777216]:rand(1) f32[16777216]:rand(2) "
 		"f32[16777216]:zero u32:4096 u32:1",
-		"--grid 4,4 --block 256 f32[65536]:rand(1) f32[65536]:rand(2) f32[65536]:zero "
-		"u32:256 u32:1"},
+		"--grid 3,3 --block 256 f32[36864]:rand(1) f32[36864]:rand(2) f32[36864]:zero "
+		"u32:192 u32:1"},
 	{"mm 8192", "mm",
 		"--grid 128,128 --block 256 f32[67108864]:rand(1) f32[67108864]:rand(2) "
 		"f32[67108864]:zero u32:8192 u32:1",
-		"--grid 6,6 --block 256 f32[147456]:rand(1) f32[147456]:rand(2) f32[147456]:zero "
-		"u32:384 u32:1"},
+		"--grid 4,4 --block 256 f32[65536]:rand(1) f32[65536]:rand(2) f32[65536]:zero "
+		"u32:256 u32:1"},
 	{"transpose", "transpose",
 		"--grid 256,256,4 --block 32,8 f32[67108864]:rand(3) f32[67108864]:zero u32:8192 "
 		"u32:8192",

@@ -20,7 +20,8 @@
 #include <unistd.h>
 
 static const struct cli_option options[] = {
-	{0, "quick", NULL, "a few pairs and rounds"},
+	{0, "quick", NULL,
+		"a few pairs and rounds; on the virtual GPU, co-runs with a third of the work"},
 	{0, "device", "auto|cpu|cuda",
 		"where it runs: cpu is the virtual GPU, cuda the GPU, cuda:1 the second GPU, auto "
 		"the GPU if there is one, else the virtual GPU (default: auto)"},
