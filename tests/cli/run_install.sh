@@ -11,8 +11,9 @@ set -eu
 source=$1
 dir=$(mktemp -d)
 trap 'rm -rf "$dir"' EXIT
-mkdir "$dir/bin" "$dir/tree"
+mkdir -p "$dir/bin" "$dir/tree/tests"
 cp "$source/run" "$dir/tree/"
+cp "$source/tests/matrix.sh" "$dir/tree/tests/"
 
 fail() {
 	echo "FAILED: $*"

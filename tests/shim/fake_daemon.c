@@ -291,7 +291,7 @@ static void look(struct tenant *t, unsigned i, const char *mode)
 		word(t, w, k, mode);
 	else if (suspends(mode) && k->running)
 		word(t, w, k, mode);
-	else if ((!strcmp(mode, "hold") || !strcmp(mode, "turn") || !strcmp(mode, "fill")) &&
+	else if ((strstr(mode, "hold") || !strcmp(mode, "turn") || !strcmp(mode, "fill")) &&
 		 !load(&t->page->hold) && !k->running)
 		word(t, w, k, mode);
 }

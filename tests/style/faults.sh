@@ -2,9 +2,10 @@
 # SPDX-License-Identifier: Apache-2.0
 # Copyright 2026 The heddle authors
 #
-# usage: faults.sh ROOT BUILD. Tests of planted.txt exist. No fault of tests/faults.txt may lose its tests: each of them is a test of BUILD, one
-# at least of each row is not in the suite `full`, and each case is a word of some file in tests/. Rows without a
-# test that surely finds the fault begin with "-" and are counted. A test with "?" may be missing.
+# usage: faults.sh ROOT BUILD. Each test of tests/planted.txt is a quick one. No fault of tests/faults.txt may lose
+# its tests: each of them is a test of BUILD, one at least of each row is not in the suite `full`, and each case is a
+# word of some file in tests/. Rows without a test that surely finds the fault begin with "-" and are counted. A
+# test with "?" may be missing.
 build=$(cd "${2:?usage: faults.sh ROOT BUILD}" && pwd) || exit 1
 . "$(dirname "$0")/lib.sh"
 list=tests/faults.txt
