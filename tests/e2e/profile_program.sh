@@ -62,7 +62,7 @@ of() {
 
 kept() {
 	# Once in a run: as many runs as there are counts, three times.
-	profile --runs 100 -- "$examples/nn" --size small
+	profile --runs 100 -- "$examples/nn" --size small --scale 0.7
 	holds 'p["runs"] >= 3 * k["nn"]["fit"] and p["missing"] == p["unmeasured"] == 0 and list(k) == ["nn"]'
 	holds "$(of nn)"
 	holds 'k["nn"]["kept"] and k["nn"]["unbounded"] is None and p["file"] == "'"$db"'"'
