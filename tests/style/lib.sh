@@ -24,10 +24,10 @@ files() {
 }
 
 # recent: of the names on standard input, those of files that differ from the commit SINCE, by default the
-# one 40 commits ago. All of them without such a commit, or with SINCE=all. For checks that take long:
-# a file that has not changed since passed them then.
+# last one that is a day old. All of them without such a commit, or with SINCE=all. For checks that take
+# long: a file that has not changed since passed them then.
 recent() {
-	since=${SINCE:-HEAD~40}
+	since=${SINCE:-$(git rev-list -1 --first-parent --before='1 day ago' HEAD 2>/dev/null)}
 	if [ "$since" = all ] || ! git rev-parse -q --verify "$since^{commit}" >/dev/null 2>&1; then
 		cat
 		return
