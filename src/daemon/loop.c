@@ -55,6 +55,7 @@ static void read_signal(struct server *s)
 
 	while (read(s->signal.fd, &info, sizeof(info)) == (ssize_t)sizeof(info)) {
 		int status;
+		pid_t pid;
 
 		if (info.ssi_signo == SIGHUP) {
 			server_reload(s);
@@ -64,8 +65,8 @@ static void read_signal(struct server *s)
 			s->stop = true;
 			continue;
 		}
-		while (waitpid(-1, &status, WNOHANG) > 0)
-			;
+		while ((pid = waitpid(-1, &status, WNOHANG)) > 0)
+			porter_ended(s, pid);
 	}
 }
 
@@ -120,12 +121,15 @@ static void handle_event(struct server *s, const struct epoll_event *ev, bool sl
 		mps_answered(s);
 		break;
 	case WATCH_CLAIM:
-		claims_asked(w);
+		claims_asked(s, w);
+		break;
+	case WATCH_PORTER:
+		porter_answered(s, w);
 		break;
 	case WATCH_CONN:
 		if (w->conn->dead)
 			break;
-		if (ev->events & EPOLLIN)
+		if (ev->events & EPOLLIN && !w->conn->at_porter)
 			conn_readable(s, w->conn);
 		else if (ev->events & (EPOLLHUP | EPOLLERR))
 			conn_kill(w->conn);
@@ -185,14 +189,16 @@ static uint64_t run_clocks(struct server *s)
 
 static uint64_t run_turn(struct server *s, const struct epoll_event *ev, int n, bool slept)
 {
-	uint64_t next;
+	uint64_t next, porters;
 
 	for (int i = 0; i < n; i++)
 		handle_event(s, &ev[i], slept);
 	conn_reap(s);
+	porters = porters_look(s);
 	mps_look(s);
 	next = hd_run(s->hd);
-	return MIN(next, run_clocks(s));
+	porters -= MIN(porters, porters == UINT64_MAX ? 0 : loop_now(s));
+	return MIN(MIN(next, porters), run_clocks(s));
 }
 
 int loop_turn(struct server *s, bool wait, uint64_t *ret_next_ns)

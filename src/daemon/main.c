@@ -105,6 +105,7 @@ static void close_server(struct server *s)
 		conn_kill(s->conns);
 		conn_reap(s);
 	}
+	porters_finish(s);
 	mps_stop(s, somebody);
 	keeper_stop(s->keeper);
 	hd_destroy(s->hd);

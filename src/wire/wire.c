@@ -43,6 +43,7 @@ static const struct layout {
 	[WIRE_KERNEL] = {sizeof(struct wire_kernel),
 		{TEXT(wire_kernel, name), TEXT(wire_kernel, device), TEXT(wire_kernel, driver)}},
 	[WIRE_SHAPE] = {sizeof(struct wire_shape)},
+	[WIRE_WAKE] = {sizeof(struct wire_head)},
 };
 
 static bool hello_in_range(const struct wire_hello *h)
@@ -209,4 +210,47 @@ int wire_recv(int sock, void *msg, size_t max, int *ret_fds, unsigned max_fds, u
 	if (ret_n_fds)
 		*ret_n_fds = n_fds;
 	return (int)n;
+}
+
+/* With SO_PASSCRED every packet has a control message, also an empty packet. So a packet without one
+ * is the end of the connection. */
+int wire_peek_init(int sock)
+{
+	int on = 1;
+
+	return setsockopt(sock, SOL_SOCKET, SO_PASSCRED, &on, sizeof(on)) < 0 ? -errno : 0;
+}
+
+int wire_peek(int sock, void *msg, size_t max, bool *ret_has_fds)
+{
+	union {
+		struct cmsghdr head;
+		char room[CMSG_SPACE(sizeof(struct ucred))]; /* and for no descriptor */
+	} control;
+	struct iovec iov = {.iov_base = msg, .iov_len = max};
+	struct msghdr m;
+	ssize_t n;
+	int tries = 2; /* the system reports a reset once, and then goes on */
+
+	do {
+		m = (struct msghdr){.msg_iov = &iov,
+			.msg_iovlen = 1,
+			.msg_control = &control,
+			.msg_controllen = sizeof(control)};
+		n = recvmsg(sock, &m, MSG_PEEK | MSG_DONTWAIT);
+	} while (n < 0 && (errno == EINTR || (errno == ECONNRESET && --tries)));
+	if (n < 0)
+		return -errno;
+	*ret_has_fds = m.msg_flags & MSG_CTRUNC;
+	if (n == 0 && m.msg_controllen == 0 && !*ret_has_fds)
+		return -EPIPE;
+	return m.msg_flags & MSG_TRUNC ? -EMSGSIZE : (int)n;
+}
+
+void wire_skip(int sock)
+{
+	char byte;
+
+	while (recv(sock, &byte, 0, MSG_DONTWAIT) < 0 && errno == EINTR)
+		;
 }

@@ -18,6 +18,7 @@
 #include <sys/eventfd.h>
 #include <sys/mman.h>
 #include <sys/socket.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #define PEERS     12u
@@ -53,7 +54,7 @@ struct world {
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t len);
 
 static int passed[KINDS];
-static unsigned long long n_messages, n_passed, n_tenants, n_again, n_writes;
+static unsigned long long n_messages, n_passed, n_tenants, n_again, n_writes, n_porters;
 
 static void must(bool ok)
 {
@@ -122,8 +123,8 @@ static unsigned count_fds(void)
 static void say_how_many(void)
 {
 	printf("%llu messages, %llu descriptors passed, %llu tenants, %llu that came back, "
-	       "%llu writes into pages\n",
-		n_messages, n_passed, n_tenants, n_again, n_writes);
+	       "%llu writes into pages, %llu porters\n",
+		n_messages, n_passed, n_tenants, n_again, n_writes, n_porters);
 }
 
 static void open_passed(void)
@@ -142,11 +143,20 @@ static void open_passed(void)
 	atexit(say_how_many);
 }
 
+/* Porters are processes of their own, so wait for each. */
 static void turn(struct world *w)
 {
 	uint64_t next;
 
 	must(loop_turn(&w->s, false, &next) == 0);
+	while (w->s.porters) {
+		pid_t pid = waitpid(-1, NULL, 0);
+
+		must(pid > 0);
+		n_porters++;
+		porter_ended(&w->s, pid);
+		must(loop_turn(&w->s, false, &next) == 0);
+	}
 }
 
 static void begin(struct world *w)
