@@ -176,6 +176,8 @@ static uint64_t run_clocks(struct server *s)
 {
 	uint64_t now = loop_now(s), next = keeper_look(s->keeper, now);
 
+	next = MIN(next, porters_look(s));
+	next = MIN(next, pulse_report(s));
 	if (s->expiry_ns == UINT64_MAX && !s->listen_ns && s->mps <= 0)
 		return next == UINT64_MAX ? next : next - MIN(now, next);
 	next = MIN(next, conn_expire(s, now));
@@ -187,18 +189,41 @@ static uint64_t run_clocks(struct server *s)
 	return next == UINT64_MAX ? next : next - MIN(now, next);
 }
 
+/* What handling an event is called in the log. */
+static const char *const event_names[] = {
+	[WATCH_LISTENER] = "a new connection",
+	[WATCH_SIGNAL] = "a signal",
+	[WATCH_TIMER] = "the timer",
+	[WATCH_CONN] = "a message",
+	[WATCH_KICK] = "an event",
+	[WATCH_PID] = "the end",
+	[WATCH_MPS] = "the end of MPS",
+	[WATCH_MPS_ANSWER] = "an answer of MPS",
+	[WATCH_CLAIM] = "a question of another heddled",
+	[WATCH_PORTER] = "the answer of a porter",
+};
+
 static uint64_t run_turn(struct server *s, const struct epoll_event *ev, int n, bool slept)
 {
-	uint64_t next, porters;
+	uint64_t next;
 
-	for (int i = 0; i < n; i++)
+	pulse_begin(s);
+	for (int i = 0; i < n; i++) {
+		const struct watch *w = ev[i].data.ptr;
+		const struct conn *c = w->conn;
+
 		handle_event(s, &ev[i], slept);
+		pulse_step(s, event_names[w->kind], c);
+	}
 	conn_reap(s);
-	porters = porters_look(s);
+	pulse_step(s, "closing connections", NULL);
 	mps_look(s);
+	pulse_step(s, "starting MPS again", NULL);
 	next = hd_run(s->hd);
-	porters -= MIN(porters, porters == UINT64_MAX ? 0 : loop_now(s));
-	return MIN(MIN(next, porters), run_clocks(s));
+	pulse_step(s, "a decision", NULL);
+	next = MIN(next, run_clocks(s));
+	pulse_step(s, "a timed task", NULL);
+	return next;
 }
 
 int loop_turn(struct server *s, bool wait, uint64_t *ret_next_ns)

@@ -159,6 +159,7 @@ int heddled_serve(
 			"shares it among the launches of one program",
 			config.policy->name);
 	notify("READY=1\nSTATUS=serving\n");
+	pulse_start(&s);
 	r = loop_run(&s);
 	if (r < 0)
 		hd_log_at(HD_LOG_ERROR, "the event loop failed: %s", strerror(-r));

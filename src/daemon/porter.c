@@ -399,14 +399,31 @@ static uint64_t serve_waiting(struct server *s)
 	return next;
 }
 
+/* Starts porters for sockets to close, if their users may have more: or if the room for such sockets
+ * is half used, because a porter that only closes does not block. Returns true if some are left. */
+static bool close_rest(struct server *s)
+{
+	struct unclosed *u = s->unclosed;
+
+	for (unsigned i = 0; u && i < u->n;) {
+		uid_t uid = u->at[i].uid;
+
+		if (count_porters(s, uid, UINT64_MAX) >= PORTERS_PER_USER && u->n < UNCLOSED / 2)
+			i++;
+		else if (start_porter(s, uid) < 0)
+			return true;
+		else
+			i = 0;
+	}
+	return u && u->n;
+}
+
 uint64_t porters_look(struct server *s)
 {
 	uint64_t next = serve_waiting(s), now = loop_now(s);
 
-	while (s->unclosed && s->unclosed->n && start_porter(s, s->unclosed->at[0].uid) == 0)
-		;
-	if (s->unclosed && s->unclosed->n)
-		next = MIN(next, now + PORTER_NS / 20); /* no process could be started */
+	if (close_rest(s))
+		next = MIN(next, now + PORTER_NS / 20);
 	for (struct porter *p = s->porters; p; p = p->next) {
 		if (!p->pid)
 			continue;

@@ -9,6 +9,7 @@
 #include "keeper.h"
 #include "policies.h"
 #include "porter.h"
+#include "pulse.h"
 
 #define SERVER_CONNS 4096u
 /* limit of bytes that one user's connections leave unread */
@@ -73,7 +74,8 @@ struct server {
 	/* until when no connection is accepted, because descriptors ran out; 0: connections are
 	 * accepted */
 	uint64_t listen_ns;
-	struct hd_log_limit refusals;
+	struct hd_log_limit refusals, slow;
+	struct pulse pulse;
 	struct porter *porters;    /* porter.c */
 	struct unclosed *unclosed; /* porter.c */
 	uint32_t n_at_porter;      /* connections that wait for a porter */

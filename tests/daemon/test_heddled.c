@@ -527,6 +527,8 @@ static void activation(void **state)
 		setenv("LISTEN_PID", pid, 1);
 		setenv("LISTEN_FDS", "1", 1);
 		setenv("NOTIFY_SOCKET", note, 1);
+		setenv("WATCHDOG_USEC", "100000", 1);
+		setenv("WATCHDOG_PID", pid, 1);
 		setenv("STATE_DIRECTORY", dir, 1);
 		dup2(sock, 3);
 		execl(heddled_path, heddled_path, "--socket", path, (char *)NULL);
@@ -539,6 +541,22 @@ static void activation(void **state)
 	strcpy(d.dir, dir);
 	t = tenant_join(&d, 1);
 	tenant_leave(&t);
+	/* Twice as often as the watchdog asks for, also while nothing happens; and not while the loop
+	 * does not run. */
+	for (unsigned i = 0; i < 5; i++) {
+		uint64_t began = now_ns();
+
+		memset(text, 0, sizeof(text));
+		assert_true(recv(notes, text, sizeof(text) - 1, 0) > 0);
+		assert_string_equal(text, "WATCHDOG=1\n");
+		assert_true(now_ns() - began < LIMIT_NS);
+	}
+	kill(d.pid, SIGSTOP);
+	while (recv(notes, text, sizeof(text), MSG_DONTWAIT) > 0)
+		;
+	usleep(200000);
+	assert_int_equal(recv(notes, text, sizeof(text), MSG_DONTWAIT), -1);
+	kill(d.pid, SIGCONT);
 	assert_int_equal(daemon_stop(&d), 0);
 	assert_int_equal(access(path, F_OK), 0); /* the service manager's, not ours to remove */
 	snprintf(path, sizeof(path), "%s/heddled.db", dir);
