@@ -14,16 +14,7 @@
  *	OVERDUE_NS + SLICES_NS = 160 ms < SCHED_WAIT_MAX_NS = 200 ms
  *
  * The clock of a launch stands still while no equal has SMs, because the launch then waits for work
- * of a higher priority, or for its own program.
- *
- * In vain: if a tenant launches back to back, the device seems free for an instant after each
- * launch. Another launch would get SMs then, and lose them before a block of it has begun. So each
- * loss of this kind adds one to a count, which falls by one each FORGET_NS. While the count is not
- * 0, the launch gets SMs only after it could have had some for a pause. The pause grows with the
- * count, so that a launch loses SMs in vain at most SCHED_VAIN_MAX times in a second, whatever the
- * pauses of the others are: 5 times until the count is 5, and then once in 64 ms, 15 times. Losses to
- * work of a higher priority do not count: that work is expected back (pauses.c), and must find a
- * launch that it can preempt (daemon/bounce.c). */
+ * of a higher priority, or for its own program. */
 #include "engine.h"
 
 #define OVERDUE_NS   100000000u
@@ -34,6 +25,14 @@
 /* how often to check whether a launch of unknown duration has finished a block */
 #define CHECK_NS 1000000u
 
+/* In vain: if a tenant launches back to back, the device seems free for an instant after each
+ * launch. Another launch would get SMs then, and lose them before a block of it has begun. So each
+ * loss of this kind adds one to a count, which falls by one each FORGET_NS. While the count is not
+ * 0, the launch gets SMs only after it could have had some for a pause. The pause grows with the
+ * count, so that a launch loses SMs in vain at most SCHED_VAIN_MAX times in a second, whatever the
+ * pauses of the others are: 5 times until the count is 5, and then once in 64 ms, 15 times. Losses to
+ * work of a higher priority do not count: that work is expected back (pauses.c), and must find a
+ * launch that it can preempt (daemon/bounce.c). */
 static const uint64_t pauses_ns[] = {0, 250000, 1000000, 4000000, 16000000, 64000000};
 
 /* Lets the count of losses in vain fall. */

@@ -2,7 +2,7 @@ Traces in virtual time. What the scheduler decides does not depend on the machin
 
   $ cp "$SRC"/examples/traces/*.trace .
 
-Under hpf a program waits for an equal that came first; under ffs both take turns:
+Under hpf the shorter launches of an equal go first; under ffs both take turns:
 
   $ heddle sim equal.trace --policy hpf
   equal.trace: policy hpf, 8 SMs
