@@ -114,7 +114,8 @@ static struct sms place_lane(
 
 		if (!l)
 			continue;
-		l->next_allowed = quota;
+		if (!l->k.withheld)
+			l->next_allowed = quota;
 		l->reserved = reserved;
 		sched_leave_arrival_sm(s, l, &l->next_allowed);
 		if (!l->tenant->best) {
@@ -172,10 +173,12 @@ int sched_lanes(struct sched *s, uint64_t now_ns, int *ret_hold_below)
 			return -ENOMEM;
 	}
 	sched_turns(s, now_ns);
+	sched_waits(s, now_ns);
 	v.at = s->view.at;
 	v.len = s->view.len;
 	s->policy->decide(&v);
 	sched_turns_note(s, now_ns);
+	sched_waits_note(s, now_ns);
 	place_lanes(s, v.hold_below);
 	*ret_hold_below = v.hold_below;
 	return 0;

@@ -67,7 +67,7 @@ void sched_came_back(const struct sched *s, struct sched_tenant *t, uint64_t now
  *   waits as long as the switch cost, whatever its usual pause is. */
 static uint64_t comes_back_until(const struct sched *s, const struct sched_tenant *t)
 {
-	uint64_t bounce = 0;
+	uint64_t bounce = 0, twice;
 
 	if (!t->continues && (t->gaps < 2 || t->gap_ns > s->o.linger_max_ns))
 		return 0;
@@ -84,7 +84,11 @@ static uint64_t comes_back_until(const struct sched *s, const struct sched_tenan
 	bounce = MIN(bounce, s->o.linger_max_ns);
 	if (t->continues)
 		return t->idle_since_ns + bounce;
-	return t->gap_ns > bounce ? 0 : t->idle_since_ns + MIN(2 * t->gap_ns, bounce);
+	if (t->gap_ns > bounce)
+		return 0;
+	/* A tenant that comes back within the same microsecond would else not be waited for. */
+	twice = s->policy->planner ? 2 * t->gap_ns : MAX(2 * t->gap_ns, 1000);
+	return t->idle_since_ns + MIN(twice, bounce);
 }
 
 static uint64_t copies_until(const struct sched *s, const struct sched_tenant *t)
