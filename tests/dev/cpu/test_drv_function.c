@@ -37,7 +37,7 @@ static const char attributes_ptx[] =
 	"%d<2>;\n"
 	"mov.u64 %d0, room; st.local.u64 [%d0], %d0; ret; }\n";
 
-/* What a GPU says of each attribute, and what becomes of setting it: the value that it can be set
+/* The values that a GPU gives for each attribute, and the result of setting it: the value that it can be set
  * to, and one that is refused (NO: none). */
 #define NO (-1000)
 static const struct {
@@ -248,7 +248,7 @@ static void all_clusters(void **state)
 		cuOccupancyMaxPotentialClusterSize(&n, two, &config), CUDA_ERROR_NOT_SUPPORTED);
 	OK(cuDeviceGetAttribute(&v, CU_DEVICE_ATTRIBUTE_CLUSTER_LAUNCH, 0));
 	assert_int_equal(v, 0);
-	/* What the text says cannot be set; what it leaves open can be, and counts. */
+	/* A size in the text is fixed. A size that the text leaves open can be set, and counts. */
 	assert_int_equal(attribute(two, CU_FUNC_ATTRIBUTE_REQUIRED_CLUSTER_WIDTH), 2);
 	assert_int_equal(attribute(two, CU_FUNC_ATTRIBUTE_REQUIRED_CLUSTER_DEPTH), 1);
 	assert_int_equal(
