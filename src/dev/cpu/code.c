@@ -154,8 +154,9 @@ static int prepare_info(struct vgpu_kernel *k)
 	uint32_t regs;
 
 	k->info.name = k->ptx->sym->name;
-	k->info.ptx_version = m->version;
+	k->info.target = m->sm;
 	k->info.max_threads = threads_limit(k->ptx);
+	k->info.needs_cluster = ptx_bounds_cluster_size(k->ptx, k->info.cluster);
 	regs = estimate_registers(k->ptx);
 	k->info.regs_per_thread = MIN(regs, registers_bound(k->ptx));
 	k->info.spilled_bytes = 4 * (regs - k->info.regs_per_thread);

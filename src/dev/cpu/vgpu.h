@@ -112,7 +112,9 @@ struct vgpu_kernel_info {
 	uint32_t spilled_bytes; /* part of local_bytes */
 	uint32_t static_shared_bytes, local_bytes, const_bytes;
 	uint32_t max_threads; /* .maxntid product, else 1024 */
-	unsigned ptx_version;
+	uint32_t cluster[3];  /* .reqnctapercluster; zeros: the launch chooses */
+	bool needs_cluster;   /* .explicitcluster: the launch must choose */
+	unsigned target;      /* .target: 75 for sm_75, and 90 for sm_90a */
 };
 void vgpu_kernel_info(const struct vgpu_kernel *k, struct vgpu_kernel_info *ret);
 

@@ -241,7 +241,10 @@ static void set_attributes(struct drv_func *f)
 {
 	f->max_dynamic_shared = 48 * 1024 - (int)MIN(f->info.static_shared_bytes, 48 * 1024);
 	f->carveout = -1;
-	f->cluster_flags = 0;
+	for (unsigned i = 0; i < 3; i++)
+		f->cluster[i] = (int)f->info.cluster[i];
+	f->large_clusters = 0;
+	f->cluster_policy = CU_CLUSTER_SCHEDULING_POLICY_DEFAULT;
 	f->cache = CU_FUNC_CACHE_PREFER_NONE;
 }
 

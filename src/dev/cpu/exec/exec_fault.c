@@ -37,6 +37,7 @@ void vx_fault_thread(struct vgpu_block *b, struct vwarp *w, unsigned lane, uint3
 {
 	struct vgpu_fault *f = &b->fault;
 	const struct vgpu_module *mod = b->launch->kernel->mod;
+	bool is_source;
 	char of[32] = "";
 
 	if (f->kind)
@@ -44,17 +45,21 @@ void vx_fault_thread(struct vgpu_block *b, struct vwarp *w, unsigned lane, uint3
 	f->kind = kind;
 	/* Code that a pass added has no source line. */
 	f->line = vgpu_module_line(mod, line);
-	if (!f->line) {
+	is_source = f->line != 0;
+	if (!is_source) {
 		f->line = line;
 		snprintf(of, sizeof(of), " of the form made of it");
 	}
 	if (f->line > PTX_LINE_MASK)
 		snprintf(of, sizeof(of), " of kernel %u", f->line >> PTX_LINE_BITS);
-	f->line &= PTX_LINE_MASK;
 	for (unsigned k = 0; k < 3; k++) {
 		f->block[k] = b->ctaid[k];
 		f->thread[k] = w->tid[k][lane];
 	}
+	/* The program knows its own blocks, not the workers of a form. */
+	if (is_source && b->program->n_forms)
+		vx_form_ids(b, w, lane, f->line >> PTX_LINE_BITS, f->block, f->thread);
+	f->line &= PTX_LINE_MASK;
 	source_line(mod, line, f->source, sizeof(f->source));
 	snprintf(f->message, sizeof(f->message),
 		"kernel %.80s, block (%u,%u,%u), thread (%u,%u,%u), PTX line %u%s: %.200s",
