@@ -138,7 +138,7 @@ static int look_at_input(const struct pass_row *row, const struct pass_request *
 /* Verifies the rewritten kernel against the original kernels. Returns -EAGAIN for a woven form in
  * which lanes do not reconverge.
  *
- * Does nothing for passes without PASS_IS_VERIFIED, because the verifier does not support
+ * For passes without PASS_IS_VERIFIED checks only that no code reads the hardware's ids, because the verifier does not support
  * parameters in memory, or blocks that are only part of a launch. Tests check what these passes
  * write instead: verify_tool checks preemptible forms, and other tests check what the form that
  * `virtual` makes computes (this form is for tests only). */
@@ -157,8 +157,14 @@ static int verify(const struct pass_row *row, const struct pass_request *rq,
 		.apart = &apart,
 	};
 
-	if (!(row->wants & PASS_IS_VERIFIED))
-		return 0;
+	if (!(row->wants & PASS_IS_VERIFIED)) {
+		static const struct pass_left left = PASS_LEFT_BLOCK;
+
+		return row->wants & PASS_WANTS_BLOCK ||
+				       pass_verify_left(form->m, f, &left, 1, diags)
+			       ? 0
+			       : -EINVAL;
+	}
 	if (!pass_verify(&result, diags))
 		return -EINVAL;
 	return apart ? -EAGAIN : 0;
