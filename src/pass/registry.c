@@ -186,6 +186,21 @@ static int look_at_form(const struct pass_row *row, const struct pass_request *r
 	return errors ? -EINVAL : verify(row, rq, form, f, record, diags);
 }
 
+/* Refuses a form whose module has more constants than a driver accepts: the kernels' modules may
+ * have as many each. */
+static int check_constants(
+	const struct pass_request *rq, struct diag_list *diags, struct pass_form *ret)
+{
+	uint64_t bytes = ret->m == rq->in ? 0 : cfg_const_bytes(ret->m);
+
+	return bytes <= CFG_CONST_LIMIT
+		       ? 0
+		       : refuse(ret, rq->n - 1, diags,
+				 "with it the kernels use modules with %" PRIu64
+				 " bytes of constants: one module may have at most %d",
+				 bytes, CFG_CONST_LIMIT);
+}
+
 static int run_once(const struct pass_row *row, const struct pass_request *rq,
 	struct diag_list *diags, struct pass_form *ret)
 {
@@ -197,6 +212,8 @@ static int run_once(const struct pass_row *row, const struct pass_request *rq,
 	/* Two incompatible modules: only the list has the reason. */
 	if (r == -ENOTSUP && !ret->verdict.reason && diags->len)
 		r = refuse(ret, ret->which, diags, "%s", diags->at[diags->len - 1].message);
+	if (r == 0)
+		r = check_constants(rq, diags, ret);
 	if (r == 0)
 		r = look_at_form(row, rq, ret, &record, diags);
 	pass_record_finish(&record);

@@ -312,6 +312,11 @@ static int make_tasks(struct kernels *x, const struct pass_kernel *from, struct 
 	x->pool_align = MAX(x->pool_align, 128u);
 	pass_emit_tasks(x, &w, pool);
 	r = kernels_seal(x, &w, block);
+	if (r == 0 && cfg_const_bytes(x->m) > CFG_CONST_LIMIT)
+		r = kernels_refuse(x, x->n - 1,
+			"with it the tasks use modules with %llu bytes of constants: one module "
+			"may have at most %d",
+			(unsigned long long)cfg_const_bytes(x->m), CFG_CONST_LIMIT);
 	if (r == 0 && !pass_verify_left(x->m, x->host, &all, 1, x->diags))
 		r = -EINVAL;
 	return r == 0 ? set_registers(x, pool->registers) : r;
