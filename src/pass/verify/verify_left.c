@@ -19,7 +19,8 @@ static bool is_left(const struct pass_left *left, const struct ptx_opd *o)
 	static const uint64_t first[] = {
 		PTX_SR_CTAID_X, PTX_SR_NCTAID_X, PTX_SR_TID_X, PTX_SR_NTID_X};
 
-	if (o->value == PTX_SR_DYNAMIC_SMEM || o->value == PTX_SR_TOTAL_SMEM)
+	if (o->value == PTX_SR_DYNAMIC_SMEM || o->value == PTX_SR_TOTAL_SMEM ||
+		o->value == PTX_SR_AGGR_SMEM)
 		return left->sizes;
 	for (unsigned i = 0; i < ARRAY_LEN(first); i++) {
 		if (o->value < first[i] || o->value > first[i] + 3)
