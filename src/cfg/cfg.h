@@ -98,6 +98,17 @@ struct cfg_demand {
 	bool dynamic_shared;
 };
 void cfg_demand(const struct ptx_module *m, const struct ptx_func *f, struct cfg_demand *ret);
+/* ---- sizes that no driver accepts ---- */
+#define CFG_CONST_LIMIT  65536 /* bytes of a module's constants */
+#define CFG_SHARED_LIMIT 49152 /* bytes of an entry's static shared memory */
+/* Returns the most bytes that an entry's parameters may have. */
+uint32_t cfg_param_limit(const struct ptx_module *m);
+/* Returns the size of all of a module's constants, used or not. */
+uint64_t cfg_const_bytes(const struct ptx_module *m);
+/* Adds an error to diags for each size that ptxas refuses: constants, and static shared memory and
+ * parameters of entries. Returns the number of errors. */
+unsigned cfg_check_limits(const struct ptx_module *m, struct diag_list *diags);
+
 bool cfg_blocks_1d(const struct ptx_func *f); /* .reqntid N, 1, 1 */
 /* Estimates the registers per thread that ptxas allocates without a limit: a multiple of 8 of at
  * least 16, and at most 255. For 374 kernels with ptxas 13.0, 62 % of the estimates are the right

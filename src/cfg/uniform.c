@@ -53,6 +53,7 @@ static uint8_t special_level(const struct ptx_opd *o)
 	case PTX_SR_GRIDID:
 	case PTX_SR_DYNAMIC_SMEM:
 	case PTX_SR_TOTAL_SMEM:
+	case PTX_SR_AGGR_SMEM:
 	case PTX_SR_ENVREG:
 	case PTX_SR_RESERVED_SMEM:
 		return CFG_BLOCK_UNIFORM;

@@ -5,6 +5,7 @@
 #include "cli/ptx_file.h"
 #include "base/demangle.h"
 #include "base/text.h"
+#include "cfg/cfg.h"
 #include "image/image.h"
 
 #include <errno.h>
@@ -39,10 +40,13 @@ static void parse_and_call(struct walk *w, struct cli_ptx *f)
 	arena_init(&f->arena, 0);
 	diag_init(&f->diags, &f->arena, f->name, f->text, f->len);
 	r = ptx_parse(f->text, f->len, 0, &f->diags, &f->module);
-	if (r < 0)
+	if (r < 0) {
 		keep_status(w, cli_error(w->c, NULL, "%s: %s", f->name, strerror(-r)));
-	else
+	} else {
+		if (!f->diags.errors)
+			cfg_check_limits(f->module, &f->diags);
 		keep_status(w, w->fn(w->c, f, w->user));
+	}
 	if (f->module)
 		ptx_module_free(f->module);
 	arena_finish(&f->arena);
@@ -362,7 +366,7 @@ static int parse_kernel(
 	diag_init(k->diags, a, path, k->text, k->len);
 	if (ptx_parse(k->text, k->len, 0, k->diags, &k->module))
 		return cli_error(c, NULL, "out of memory");
-	if (k->diags->errors) {
+	if (k->diags->errors || cfg_check_limits(k->module, k->diags)) {
 		cli_show_diags(k->diags);
 		return CLI_FAILED;
 	}

@@ -138,7 +138,7 @@ static int look_at_input(const struct pass_row *row, const struct pass_request *
 /* Verifies the rewritten kernel against the original kernels. Returns -EAGAIN for a woven form in
  * which lanes do not reconverge.
  *
- * Does nothing for passes without PASS_IS_VERIFIED, because the verifier does not support
+ * For passes without PASS_IS_VERIFIED checks only that no code reads the hardware's ids, because the verifier does not support
  * parameters in memory, or blocks that are only part of a launch. Tests check what these passes
  * write instead: verify_tool checks preemptible forms, and other tests check what the form that
  * `virtual` makes computes (this form is for tests only). */
@@ -157,8 +157,14 @@ static int verify(const struct pass_row *row, const struct pass_request *rq,
 		.apart = &apart,
 	};
 
-	if (!(row->wants & PASS_IS_VERIFIED))
-		return 0;
+	if (!(row->wants & PASS_IS_VERIFIED)) {
+		static const struct pass_left left = PASS_LEFT_BLOCK;
+
+		return row->wants & PASS_WANTS_BLOCK ||
+				       pass_verify_left(form->m, f, &left, 1, diags)
+			       ? 0
+			       : -EINVAL;
+	}
 	if (!pass_verify(&result, diags))
 		return -EINVAL;
 	return apart ? -EAGAIN : 0;
@@ -180,6 +186,21 @@ static int look_at_form(const struct pass_row *row, const struct pass_request *r
 	return errors ? -EINVAL : verify(row, rq, form, f, record, diags);
 }
 
+/* Refuses a form whose module has more constants than a driver accepts: the kernels' modules may
+ * have as many each. */
+static int check_constants(
+	const struct pass_request *rq, struct diag_list *diags, struct pass_form *ret)
+{
+	uint64_t bytes = ret->m == rq->in ? 0 : cfg_const_bytes(ret->m);
+
+	return bytes <= CFG_CONST_LIMIT
+		       ? 0
+		       : refuse(ret, rq->n - 1, diags,
+				 "with it the kernels use modules with %" PRIu64
+				 " bytes of constants: one module may have at most %d",
+				 bytes, CFG_CONST_LIMIT);
+}
+
 static int run_once(const struct pass_row *row, const struct pass_request *rq,
 	struct diag_list *diags, struct pass_form *ret)
 {
@@ -191,6 +212,8 @@ static int run_once(const struct pass_row *row, const struct pass_request *rq,
 	/* Two incompatible modules: only the list has the reason. */
 	if (r == -ENOTSUP && !ret->verdict.reason && diags->len)
 		r = refuse(ret, ret->which, diags, "%s", diags->at[diags->len - 1].message);
+	if (r == 0)
+		r = check_constants(rq, diags, ret);
 	if (r == 0)
 		r = look_at_form(row, rq, ret, &record, diags);
 	pass_record_finish(&record);

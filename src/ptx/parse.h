@@ -40,7 +40,12 @@ struct ptx_parser {
 	const struct ptx_mnem *mnem; /* mnemonic of the statement being read, or NULL */
 	VEC(struct ptx_stmt) before; /* statements to insert before the statement being read */
 	struct ptx_sym *param;       /* the parameter that a snippet declared */
-	int error;                   /* what escape was taken for */
+	/* the first special register among the operands of the statement being read */
+	struct ptx_special_seen {
+		const char *at, *line_start; /* at: NULL if there is none */
+		uint32_t line;
+	} special;
+	int error; /* what escape was taken for */
 	jmp_buf escape;
 };
 
@@ -75,6 +80,14 @@ bool ptx_parse_index(struct ptx_parser *p, struct ptx_opd *o);
 /* Parses an offset ("+4", "-4" or an integer) into o->value, and sets o->has_value if the value is
  * known. */
 bool ptx_parse_offset(struct ptx_parser *p, struct ptx_opd *o);
+/* Checks the special registers among a statement's operands, and replaces those in vectors (in
+ * parse_special.c). */
+bool ptx_parse_specials(struct ptx_parser *p, struct ptx_opd *opd, unsigned n);
+/* Creates a register "%hd_HINT_N" in the innermost scope. Its declaration goes before the current
+ * statement. */
+uint32_t ptx_reg_before(struct ptx_parser *p, enum ptx_base_type type, const char *hint);
+/* Adds an instruction with n operands to the statements that go before the current one. */
+void ptx_insn_before(struct ptx_parser *p, const char *mnem, const struct ptx_opd *opd, unsigned n);
 /* Inserts the statements in p->before before the last statement of the body. */
 void ptx_put_before(struct ptx_parser *p);
 bool ptx_parse_targets(struct ptx_parser *p, struct ptx_sym *sym, bool labels);

@@ -30,9 +30,7 @@ static void put_before(struct ptx_parser *p, const struct ptx_stmt *st)
 		ptx_give_up(p, -ENOMEM);
 }
 
-/* Adds an instruction with n operands to the list of statements that go before the current
- * statement. */
-static void put_insn(struct ptx_parser *p, const char *mnem, const struct ptx_opd *opd, unsigned n)
+void ptx_insn_before(struct ptx_parser *p, const char *mnem, const struct ptx_opd *opd, unsigned n)
 {
 	struct ptx_stmt st = {.kind = PTX_INSN, .n = (uint8_t)n, .guard = PTX_NO_REG};
 	char text[32] = {0}; /* eight bytes after a name have to be readable */
@@ -46,8 +44,7 @@ static void put_insn(struct ptx_parser *p, const char *mnem, const struct ptx_op
 	put_before(p, &st);
 }
 
-/* Creates a register in the innermost scope. Its declaration goes before the current statement. */
-static uint32_t new_reg(struct ptx_parser *p, enum ptx_base_type type)
+uint32_t ptx_reg_before(struct ptx_parser *p, enum ptx_base_type type, const char *hint)
 {
 	struct ptx_stmt st = {.kind = PTX_DECL, .guard = PTX_NO_REG};
 	char text[48] = {0};
@@ -55,7 +52,7 @@ static uint32_t new_reg(struct ptx_parser *p, enum ptx_base_type type)
 	int len;
 
 	do {
-		len = snprintf(text, sizeof(text) - 8, "%%hd_index_%u", p->m->fresh++);
+		len = snprintf(text, sizeof(text) - 8, "%%hd_%s_%u", hint, p->m->fresh++);
 		n = ptx_name_at(p, text, (size_t)len);
 	} while (n->local || n->global);
 	st.sym = ptx_sym_new(p->m, PTX_SYM_REG, n);
@@ -91,15 +88,15 @@ static bool index_reg(
 	}
 	*ret_reg = from;
 	if (ptx_type_bytes(type->base) == 8) {
-		*ret_reg = new_reg(p, PTX_B32);
+		*ret_reg = ptx_reg_before(p, PTX_B32, "index");
 		opd[0] = reg_opd(*ret_reg);
-		put_insn(p, "cvt.u32.u64", opd, 2);
+		ptx_insn_before(p, "cvt.u32.u64", opd, 2);
 		opd[1] = opd[0];
 	}
 	if ((uint32_t)plus) {
-		*ret_reg = new_reg(p, PTX_B32);
+		*ret_reg = ptx_reg_before(p, PTX_B32, "index");
 		opd[0] = reg_opd(*ret_reg);
-		put_insn(p, "add.s32", opd, 3);
+		ptx_insn_before(p, "add.s32", opd, 3);
 	}
 	return true;
 }
@@ -122,14 +119,14 @@ static bool computed(struct ptx_parser *p, struct ptx_opd *o, const char *at, ui
 	}
 	if (!index_reg(p, at, index, plus, &index))
 		return false;
-	to = new_reg(p, PTX_B64);
+	to = ptx_reg_before(p, PTX_B64, "index");
 	opd[0] = reg_opd(to);
 	opd[1] = *o;
-	put_insn(p, "mov.u64", opd, 2);
+	ptx_insn_before(p, "mov.u64", opd, 2);
 	opd[1] = reg_opd(index);
 	opd[2] = value_opd(element_bytes);
 	opd[3] = opd[0];
-	put_insn(p, "mad.wide.u32", opd, 4);
+	ptx_insn_before(p, "mad.wide.u32", opd, 4);
 	*o = opd[0];
 	return true;
 }

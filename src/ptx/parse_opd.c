@@ -136,6 +136,8 @@ static bool special(struct ptx_parser *p, struct ptx_opd *o, const char *from)
 		o->kind = PTX_OPD_SPECIAL;
 		o->has_value = 1;
 		o->value = n->special - 1u;
+		if (!p->special.at)
+			p->special = (struct ptx_special_seen){from, p->line_start, p->line};
 	}
 	p->s = e;
 	return true;
@@ -661,6 +663,7 @@ bool ptx_parse_operands(struct ptx_parser *p, const struct ptx_mnem *mn, struct 
 	p->opd_depth = 0;
 	p->mnem = mn;
 	p->label_pending = false;
+	p->special.at = NULL;
 	ptx_skip(p);
 	if (*p->s != ';') {
 		n = operands(p, mn);
@@ -675,6 +678,8 @@ bool ptx_parse_operands(struct ptx_parser *p, const struct ptx_mnem *mn, struct 
 		ptx_error(p, p->s, 1, "%.100s takes %d operands or more", mn->text, mn->n_needed);
 		return false;
 	}
+	if (p->special.at && !p->is_unknown && !ptx_parse_specials(p, sc->opds, (unsigned)n))
+		return false;
 	p->s++;
 	st->n = (uint8_t)n;
 	if (n) {

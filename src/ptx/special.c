@@ -25,7 +25,7 @@ static const struct {
 	{"%lanemask_eq", PTX_SR_LANEMASK_EQ}, {"%lanemask_lt", PTX_SR_LANEMASK_LT},
 	{"%lanemask_le", PTX_SR_LANEMASK_LE}, {"%lanemask_gt", PTX_SR_LANEMASK_GT},
 	{"%lanemask_ge", PTX_SR_LANEMASK_GE}, {"%dynamic_smem_size", PTX_SR_DYNAMIC_SMEM},
-	{"%total_smem_size", PTX_SR_TOTAL_SMEM},
+	{"%total_smem_size", PTX_SR_TOTAL_SMEM}, {"%aggr_smem_size", PTX_SR_AGGR_SMEM},
 	{"%reserved_smem_offset_begin", PTX_SR_RESERVED_SMEM},
 	{"%reserved_smem_offset_end", PTX_SR_RESERVED_SMEM},
 	{"%reserved_smem_offset_cap", PTX_SR_RESERVED_SMEM}, {"%tid.w", PTX_SR_OTHER},
@@ -41,7 +41,7 @@ static const struct {
 
 static const char *const other[] = {"%is_explicit_cluster", "%clusterid", "%nclusterid",
 	"%cluster_ctaid", "%cluster_nctaid", "%cluster_ctarank", "%cluster_nctarank", "%pm",
-	"%aggr_smem_size", "%current_graph_exec"};
+	"%current_graph_exec"};
 
 static bool is_suffix(const char *s, size_t len)
 {

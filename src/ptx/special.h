@@ -46,6 +46,7 @@ enum ptx_special {
 	PTX_SR_LANEMASK_GE,
 	PTX_SR_DYNAMIC_SMEM,
 	PTX_SR_TOTAL_SMEM,
+	PTX_SR_AGGR_SMEM,
 	PTX_SR_ENVREG,        /* %envreg0 … 31 */
 	PTX_SR_RESERVED_SMEM, /* %reserved_smem_offset_begin, …: identified by the name */
 	PTX_SR_OTHER,

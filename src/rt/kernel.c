@@ -3,6 +3,7 @@
 
 /* Loads kernels by name. Each kernel is parsed, so that it can be merged with others, and compiled
  * unmodified, so that it can run alone. */
+#include "cfg/cfg.h"
 #include "rt/rt.h"
 
 #include "base/file.h"
@@ -50,7 +51,7 @@ static int parse_kernel(struct heddle *h, struct rt_kernel *k, size_t bytes)
 
 	if (ptx_parse(k->text, bytes, 0, &k->diags, &k->ptx))
 		return rt_out_of_memory(h);
-	if (k->diags.errors)
+	if (k->diags.errors || cfg_check_limits(k->ptx, &k->diags))
 		return report_refusal(h, k);
 	f = ptx_find_func(k->ptx, k->entry);
 	if (!f || !f->is_entry)

@@ -748,12 +748,82 @@ static void test_mutants(void **state)
 	assert_int_equal(bad, 0);
 }
 
+/* ---- ids of the hardware, in any operand ---- */
+/* Makes operand o a special register, within `depth` vectors. */
+static void plant_id(struct ptx_opd *o, unsigned depth, enum ptx_special sr, const char *name)
+{
+	struct ptx_opd id = {.kind = PTX_OPD_SPECIAL, .has_value = 1, .value = sr, .name = name};
+	struct ptx_opd *list;
+
+	for (; depth; depth--) {
+		list = ARENA_ARRAY(&t.m->arena, struct ptx_opd, 2);
+		assert_non_null(list);
+		list[0] = list[1] = id;
+		id = (struct ptx_opd){.kind = PTX_OPD_VECTOR, .n = 2, .list = list};
+	}
+	*o = id;
+}
+
+static bool finds_id(const char *name)
+{
+	char text[64];
+	bool found = false;
+
+	snprintf(text, sizeof(text), "reads the hardware's %s,", name);
+	for (unsigned i = 0; i < t.diags.len; i++)
+		found |= strstr(t.diags.at[i].message, text) != NULL;
+	return found;
+}
+
+/* Each id, each operand of a kernel's statements of each kind, each way, alone and in lists. */
+static void test_ids_left(void **state)
+{
+	static const struct {
+		enum ptx_special sr;
+		const char *name;
+		bool preempt; /* the preemptible form replaces it, too */
+	} ids[] = {
+		{PTX_SR_CTAID_X, "%ctaid.x", true},
+		{PTX_SR_CTAID_Z, "%ctaid.z", true},
+		{PTX_SR_NCTAID_Y, "%nctaid.y", true},
+		{PTX_SR_CTAID, "%ctaid", true},
+		{PTX_SR_TID_X, "%tid.x", false},
+		{PTX_SR_NTID_Y, "%ntid.y", false},
+		{PTX_SR_DYNAMIC_SMEM, "%dynamic_smem_size", false},
+		{PTX_SR_TOTAL_SMEM, "%total_smem_size", false},
+	};
+	static const enum way made[] = {MERGE, HORIZONTAL, PREEMPT, WEAVE};
+	static const char *const at[] = {
+		"mad.lo.u32 %r7, %r4", "shl.b32 %r8, %r3", "mov.u32 %r9, left"};
+
+	(void)state;
+	for (unsigned i = 0; i < ARRAY_LEN(ids) * ARRAY_LEN(made) * ARRAY_LEN(at) * 3; i++) {
+		unsigned id = i % ARRAY_LEN(ids), rest = i / ARRAY_LEN(ids);
+		enum way way = made[rest % ARRAY_LEN(made)];
+		const char *text = at[rest / ARRAY_LEN(made) % ARRAY_LEN(at)];
+		struct ptx_stmt *s;
+		bool fine;
+
+		if (way == PREEMPT && !ids[id].preempt)
+			continue;
+		begin(way);
+		s = &t.f->body.at[of(0, text)];
+		plant_id(&s->opd[s->n - 1], rest / ARRAY_LEN(made) / ARRAY_LEN(at), ids[id].sr,
+			ids[id].name);
+		fine = !pass_verify(&t.result, &t.diags) && finds_id(ids[id].name);
+		if (!fine)
+			fail_msg("%s is not found in `%s`", ids[id].name, text);
+		finish();
+	}
+}
+
 int main(int argc, char **argv)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_nothing),
 		cmocka_unit_test(test_mutants),
 		cmocka_unit_test(test_half_a_warp_that_counts),
+		cmocka_unit_test(test_ids_left),
 	};
 
 	path = argc > 1 ? argv[1] : "verify.ptx";

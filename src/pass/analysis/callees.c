@@ -121,7 +121,8 @@ static bool is_id(const struct ptx_opd *o, int all, int one)
 static bool is_size(const struct ptx_opd *o)
 {
 	return o->kind == PTX_OPD_SPECIAL &&
-	       (o->value == PTX_SR_DYNAMIC_SMEM || o->value == PTX_SR_TOTAL_SMEM);
+	       (o->value == PTX_SR_DYNAMIC_SMEM || o->value == PTX_SR_TOTAL_SMEM ||
+		       o->value == PTX_SR_AGGR_SMEM);
 }
 
 static void note_operand(void *user, struct ptx_opd *o)
@@ -130,8 +131,7 @@ static void note_operand(void *user, struct ptx_opd *o)
 
 	c->shared |= o->kind == PTX_OPD_SYM && o->sym && o->sym->space == PTX_SHARED;
 	c->shared |= is_size(o);
-	c->sizes |= is_size(o) ||
-		    (o->kind == PTX_OPD_SPECIAL && o->name && !strcmp(o->name, "%aggr_smem_size"));
+	c->sizes |= is_size(o);
 	if (o->kind != PTX_OPD_SPECIAL)
 		return;
 	for (int d = 0; d < 3; d++) {

@@ -43,7 +43,7 @@ static void check_operand(void *user, struct ptx_opd *o)
 	if (o->value == PTX_SR_ENVREG &&
 		(!strcmp(o->name, "%envreg1") || !strcmp(o->name, "%envreg2")))
 		pass_note(l->facts, PASS_IS_GRID, l->s, "waits for its whole grid (%s)", o->name);
-	if (o->value == PTX_SR_TOTAL_SMEM)
+	if (o->value == PTX_SR_TOTAL_SMEM || o->value == PTX_SR_AGGR_SMEM)
 		pass_note(l->facts, PASS_READS_TOTAL, l->s,
 			"reads %s, whose value changes when the kernel shares a block", o->name);
 	if (o->value == PTX_SR_RESERVED_SMEM) {
@@ -52,6 +52,10 @@ static void check_operand(void *user, struct ptx_opd *o)
 			"uses reserved shared memory (%s), which exists once for each block",
 			o->name);
 	}
+	if (o->value == PTX_SR_GRIDID)
+		pass_note(l->facts, PASS_READS_GRID, l->s,
+			"reads %s, which differs between the launches that heddle makes of one",
+			o->name);
 	if (o->value == PTX_SR_WARPID || o->value == PTX_SR_NWARPID)
 		pass_note(l->facts, PASS_READS_WARP, l->s,
 			"reads %s, whose value changes when the kernel shares a block", o->name);

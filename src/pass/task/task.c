@@ -14,6 +14,7 @@
  * without bar.warp.sync would treat the lanes of a warp as possibly apart. */
 #include "pass/analysis/tables.h"
 #include "pass/task/emit_task.h"
+#include "pass/verify/verify.h"
 #include "pass/virtual/emit.h"
 #include "pass/virtual/rounds.h"
 
@@ -287,6 +288,8 @@ static int set_registers(struct kernels *x, uint32_t max)
 static int make_tasks(struct kernels *x, const struct pass_kernel *from, struct pass_task *kinds,
 	const struct pass_pool *pool)
 {
+	static const struct pass_left all = {
+		{true, true, true, true, true, true, true, true, true, true, true, true}, true};
 	const uint32_t block[3] = {pool->threads, 1, 1};
 	struct pass_writer w = {.diags = x->diags};
 	struct ptx_sym *own = NULL;
@@ -309,6 +312,13 @@ static int make_tasks(struct kernels *x, const struct pass_kernel *from, struct 
 	x->pool_align = MAX(x->pool_align, 128u);
 	pass_emit_tasks(x, &w, pool);
 	r = kernels_seal(x, &w, block);
+	if (r == 0 && cfg_const_bytes(x->m) > CFG_CONST_LIMIT)
+		r = kernels_refuse(x, x->n - 1,
+			"with it the tasks use modules with %llu bytes of constants: one module "
+			"may have at most %d",
+			(unsigned long long)cfg_const_bytes(x->m), CFG_CONST_LIMIT);
+	if (r == 0 && !pass_verify_left(x->m, x->host, &all, 1, x->diags))
+		r = -EINVAL;
 	return r == 0 ? set_registers(x, pool->registers) : r;
 }
 

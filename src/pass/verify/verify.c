@@ -274,8 +274,27 @@ static bool begin(struct verify *v)
 	return !v->failed;
 }
 
+/* Checks that no kernel reads the hardware's ids. A kernel may keep its thread ids if the entry's
+ * blocks have the shape of its own. */
+static void look_for_ids(struct verify *v)
+{
+	const struct pass_merged *form = v->r->form;
+	struct pass_left left[CTL_MAX_MERGED];
+
+	for (unsigned k = 0; k < v->r->n; k++) {
+		const uint32_t *block = v->r->kernels[k].block;
+
+		left[k] = (struct pass_left)PASS_LEFT_BLOCK;
+		left[k].sizes = form != NULL;
+		for (unsigned i = PASS_TID; form && i < PASS_IDS; i++)
+			left[k].id[i] = memcmp(block, form->block, sizeof(form->block)) != 0;
+	}
+	v->found += !pass_verify_left(v->r->m, v->r->f, left, v->r->n, v->diags);
+}
+
 static void run_checks(struct verify *v)
 {
+	look_for_ids(v);
 	/* Calls add to them. */
 	for (size_t i = 0; i < v->pairs.len && !v->failed; i++)
 		verify_flow(v->pairs.at[i]);

@@ -17,6 +17,7 @@
 #ifndef HEDDLE_VERIFY_H
 #define HEDDLE_VERIFY_H
 
+#include "pass/analysis/body.h"
 #include "pass/analysis/record.h"
 #include "pass/merge.h"
 
@@ -59,5 +60,23 @@ struct pass_result {
  * rewritten code as ptx_print prints it, and the line in the kernel's file. Running out of memory
  * is a finding, too. Changes nothing. */
 bool pass_verify(const struct pass_result *r, struct diag_list *diags);
+
+/* The hardware registers that a kernel's code may not read in a rewritten form. */
+struct pass_left {
+	bool id[PASS_IDS];
+	bool sizes; /* of shared memory: %dynamic_smem_size and %total_smem_size */
+};
+#define PASS_LEFT_BLOCK                                      \
+	{                                                    \
+		.id = { true, true, true, true, true, true } \
+	} /* %ctaid and %nctaid */
+/* Returns true if the kernels' code in entry f and in the functions that f reaches reads none of
+ * these. left has one element for each of n_left kernels. In functions other than f only what is
+ * in all elements counts, because kernels may share functions. Findings are errors in diags, as
+ * pass_verify's, with the line in the kernel's file. Checks each operand of each statement that
+ * has a line. Changes nothing. pass_verify includes this check; passes that it does not verify call
+ * it alone. */
+bool pass_verify_left(const struct ptx_module *m, const struct ptx_func *f,
+	const struct pass_left *left, unsigned n_left, struct diag_list *diags);
 
 #endif

@@ -111,6 +111,7 @@ static bool (*const forbids[PASS_TRAITS])(const struct pass_place *at) = {
 	[PASS_LANES_LEFT] = joins_exits,
 	[PASS_SPINS_DEEP] = joins_exits,
 	[PASS_READS_TOTAL] = moves_shared,
+	[PASS_READS_GRID] = is_always_forbidden,
 	[PASS_USES_RESERVED] = is_part,
 	[PASS_RECURS] = is_followed_bare,
 	[PASS_READS_WARP] = is_part,

@@ -441,6 +441,19 @@ static bool is_declared_elsewhere(const struct virt *x, const struct ptx_stmt *s
 	return s->kind == PTX_DECL && (s->sym == x->v->declared || move_of(x, s->sym));
 }
 
+/* Returns whether a statement is a pragma that is not valid at this place. All pragmas are hints, so
+ * the code is correct without them.
+ * - used_bytes_mask describes the next load, and other statements may come between the two.
+ * - enable_smem_spilling is an error in an entry with dynamic shared memory. */
+static bool is_lost_pragma(const struct virt *x, const struct ptx_stmt *s)
+{
+	if (s->kind != PTX_DIRECTIVE || s->sym || !s->text ||
+		strncmp(s->text, ".pragma", strlen(".pragma")) != 0)
+		return false;
+	return strstr(s->text, "\"used_bytes_mask ") ||
+	       (x->v->dynamic_bytes && strstr(s->text, "\"enable_smem_spilling\""));
+}
+
 /* Emits `red` for an atomic whose result is unused (unread.c). */
 static void emit_reduction(struct virt *x, const struct ptx_stmt *s)
 {
@@ -463,7 +476,7 @@ static void virtual_stmt(struct virt *x, const struct ptx_stmt *stmt)
 	struct ptx_stmt at_home = move_variables(x, stmt), *s = &at_home;
 
 	if (s->kind != PTX_INSN) {
-		if (!is_declared_elsewhere(x, s))
+		if (!is_declared_elsewhere(x, s) && !is_lost_pragma(x, s))
 			pass_copy(x->w, s);
 		return;
 	}

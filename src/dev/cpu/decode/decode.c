@@ -165,10 +165,32 @@ static void place_used(struct dec *d, const struct ptx_opd *o)
 			place_used(d, &o->list[i]);
 }
 
+/* Returns whether the program reads where the reserved shared memory is. */
+static bool reads_reserved(const struct dec *d)
+{
+	for (uint32_t k = 0; k < d->p->n_funcs; k++) {
+		const ptx_body *body = &d->p->funcs[k].ptx->body;
+
+		for (size_t i = 0; i < body->len; i++) {
+			const struct ptx_stmt *s = &body->at[i];
+
+			for (unsigned o = 0; s->kind == PTX_INSN && o < s->n; o++)
+				if (s->opd[o].kind == PTX_OPD_SPECIAL &&
+					s->opd[o].value == PTX_SR_RESERVED_SMEM)
+					return true;
+		}
+	}
+	return false;
+}
+
 /* Lays out the shared memory of the whole program: all variables that its functions declare or
- * name. */
+ * name. In a program that reads the registers %reserved_smem_offset_*, the reserved memory comes
+ * first, as on a GPU, so their values do not depend on the program's own shared memory. */
 static void layout_shared(struct dec *d)
 {
+	uint32_t first = reads_reserved(d) ? VGPU_SHARED_RESERVED : 0;
+
+	d->p->static_shared_bytes = first;
 	for (uint32_t k = 0; k < d->p->n_funcs; k++) {
 		const struct ptx_func *f = d->p->funcs[k].ptx;
 
@@ -186,6 +208,8 @@ static void layout_shared(struct dec *d)
 		for (struct vslot *s = d->shared.bucket[b]; s; s = s->next)
 			if (s->at == UINT64_MAX)
 				s->at = round_up(d->p->static_shared_bytes, 16);
+	d->p->static_shared_bytes -= first;
+	d->p->reserved = first != 0;
 }
 
 static void layout_formals(

@@ -791,7 +791,6 @@ static void mov_special(struct dec *d, uint32_t dst, enum ptx_special sr, uint32
 
 	in->op = (uint8_t)sr;
 	in->imm = sr >= PTX_SR_ENVREG ? number : 0;
-	d->p->reserved |= sr == PTX_SR_RESERVED_SMEM;
 	in->d = dst;
 	in->flags |= ptx_type_bytes(d->s->mn->type[0]) == 8 ? VI_WIDE : 0;
 }

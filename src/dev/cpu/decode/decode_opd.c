@@ -185,8 +185,8 @@ static bool find_reserved(const char *name, uint32_t *ret)
 	static const struct {
 		const char *end;
 		uint32_t imm;
-	} all[] = {{"begin", 0}, {"end", VGPU_SHARED_RESERVED}, {"cap", VR_RESERVED_CAP}, {"0", 0},
-		{"1", VR_RESERVED_1}};
+	} all[] = {{"begin", 0}, {"end", VGPU_SHARED_RESERVED}, {"cap", VGPU_SHARED_RESERVED},
+		{"0", 0}, {"1", VR_RESERVED_1}};
 
 	for (size_t i = 0; name && i < ARRAY_LEN(all); i++)
 		if (!strcmp(strrchr(name, '_') + 1, all[i].end)) {
@@ -235,7 +235,6 @@ static uint32_t src_special(struct dec *d, const struct ptx_opd *o, unsigned byt
 	in->flags |= VI_PSEUDO | (bytes > 4 ? VI_WIDE : 0);
 	in->op = (uint8_t)sr;
 	in->imm = sr >= PTX_SR_ENVREG ? constant : 0;
-	d->p->reserved |= sr == PTX_SR_RESERVED_SMEM;
 	in->d = dec_new_reg(d, bytes);
 	return in->d;
 }

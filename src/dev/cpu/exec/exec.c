@@ -474,9 +474,9 @@ int vgpu_block_create(const struct vgpu_launch *l, uint64_t block_index, uint32_
 	b->own_shared_bytes =
 		(uint32_t)round_up(p->static_shared_bytes, 16) + l->dynamic_shared_bytes;
 	b->shared_bytes = b->own_shared_bytes;
-	/* without reserved memory, accesses after the block's own shared memory are faults */
+	/* the reserved memory comes first; without it, accesses to it are faults */
 	if (p->reserved)
-		b->shared_bytes = vgpu_reserved_begin(b) + VGPU_SHARED_RESERVED;
+		b->shared_bytes += VGPU_SHARED_RESERVED;
 	b->shared = aligned_alloc(128, round_up(b->shared_bytes + 1u, 128));
 	b->warps = aligned_alloc(64, round_up(b->n_warps * sizeof(*b->warps), 64));
 	b->ranges = calloc(p->n_ranges + 1u, sizeof(*b->ranges));

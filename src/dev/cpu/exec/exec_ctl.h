@@ -8,15 +8,10 @@
 
 #include "exec.h"
 
-/* Reserved shared memory; on the virtual GPU it follows the block's own shared memory. The special
- * registers %reserved_smem_offset_* return an offset from its start, or its size. Cooperative
- * groups use some 288 bytes at %reserved_smem_offset_1. */
-#define VR_RESERVED_1   512u
-#define VR_RESERVED_CAP ~0u
-static inline uint32_t vgpu_reserved_begin(const struct vgpu_block *b)
-{
-	return (uint32_t)round_up(b->own_shared_bytes, 128);
-}
+/* Reserved shared memory precedes the block's own shared memory, as on a GPU. The special registers
+ * %reserved_smem_offset_* are an offset in it, or its size. Cooperative groups use some 288 bytes
+ * at %reserved_smem_offset_1. */
+#define VR_RESERVED_1 512u
 
 /* exec_ctl.c */
 vop_fn vop_join, vop_bra, vop_brx, vop_exit, vop_trap, vop_unknown, vop_call, vop_ret;

@@ -67,14 +67,15 @@ static uint64_t uniform_value(const struct vx *x, const struct vinsn *in)
 		return l->dynamic_shared_bytes;
 	case PTX_SR_TOTAL_SMEM:
 		return b->own_shared_bytes;
+	case PTX_SR_AGGR_SMEM:
+		return b->own_shared_bytes + VGPU_SHARED_RESERVED;
 	/* %envreg1 and %envreg2 are the workspace's address, as cooperative_groups expects */
 	case PTX_SR_ENVREG:
 		return in->imm == 1   ? l->workspace >> 32
 		       : in->imm == 2 ? (uint32_t)l->workspace
 				      : 0;
 	case PTX_SR_RESERVED_SMEM:
-		return in->imm == VR_RESERVED_CAP ? VGPU_SHARED_RESERVED
-						  : vgpu_reserved_begin(b) + (uint32_t)in->imm;
+		return in->imm;
 	default:
 		return 0;
 	}
