@@ -451,11 +451,12 @@ static void handle_set(struct server *s, struct conn *c, const struct wire_set *
 	}
 }
 
-static void handle_message(struct server *s, struct conn *c, const void *msg)
+static void handle_message(struct server *s, struct conn *c, void *msg)
 {
 	struct wire_status status;
 	struct wire_head head;
 
+	wire_plain(msg);
 	memcpy(&head, msg, sizeof(head));
 	switch (head.type) {
 	case WIRE_HELLO:

@@ -90,6 +90,7 @@ static int receive_hello(int sock, struct wire_hello *ret, int *ret_page)
 		return -errno;
 	if (n != sizeof(*ret) || wire_check(msg, (size_t)n) < 0)
 		return -EBADMSG;
+	wire_plain(msg);
 	memcpy(ret, msg, sizeof(*ret));
 	if (ret->head.type != WIRE_HELLO)
 		return -EBADMSG;

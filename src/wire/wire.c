@@ -4,6 +4,7 @@
 /* Checks, sends and receives messages. Received bytes are untrusted: wire_check reads nothing
  * beyond them, and a receiver keeps only the descriptors that it asked for. */
 #include "wire.h"
+#include "base/text.h"
 
 #include <errno.h>
 #include <string.h>
@@ -81,6 +82,22 @@ int wire_check(const void *msg, size_t bytes)
 		return hello_in_range(&h) ? 0 : -EBADMSG;
 	}
 	return 0;
+}
+
+void wire_plain(void *msg)
+{
+	struct wire_head head;
+	const struct layout *l;
+
+	memcpy(&head, msg, sizeof(head));
+	l = &layouts[head.type];
+	if (head.type == WIRE_WELCOME)
+		return;
+	for (size_t i = 0; i < ARRAY_LEN(l->texts) && l->texts[i].bytes; i++) {
+		char *text = (char *)msg + l->texts[i].at;
+
+		text_plain(text, strlen(text), "");
+	}
 }
 
 void wire_head_init(struct wire_head *h, enum wire_type type, size_t bytes)

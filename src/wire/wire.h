@@ -149,6 +149,9 @@ struct wire_status {
 /* Checks bytes from an untrusted peer. Returns 0, -EBADMSG, or -EPROTO for another protocol
  * version. */
 int wire_check(const void *msg, size_t bytes);
+/* Makes the names and sentences in a checked message plain (base/text.h): another program chose them.
+ * Leaves paths as they are. */
+void wire_plain(void *msg);
 void wire_head_init(struct wire_head *h, enum wire_type type, size_t bytes);
 #define WIRE_MAX_FDS 8u
 /* Sends one packet, either whole or not at all. fds are sent with SCM_RIGHTS; fds can be NULL.

@@ -501,6 +501,83 @@ static void event_log(void **state)
 	daemon_remove(&d);
 }
 
+/* Names that a program chose for itself, its class, its device and its kernels end up in tables, in the
+ * log, and in the event log, which is JSON. Each is one plain word there. */
+static void names(void **state)
+{
+	static const char evil[] = "x\n     7    4321 root\x1b[2J\x9b"
+				   "1m\xc2\x9b"
+				   "2m\xe2\x80\xae\"}\r\t\x7f";
+	char dir[] = "/tmp/heddled-test-XXXXXX", events[64], said[64], line[4096];
+	char *args[] = {"--events", events, "--log", "debug", NULL};
+	struct wire_hello h = tenant_hello(1);
+	unsigned rows = 0, lines = 0;
+	struct wire_head q;
+	struct wire_slot *w;
+	struct daemon d = {0};
+	struct tenant t;
+	int sock, fd, r;
+	FILE *f;
+
+	assert_non_null(mkdtemp(dir));
+	snprintf(events, sizeof(events), "%s/events", dir);
+	snprintf(said, sizeof(said), "%s/said", dir);
+	snprintf(d.dir, sizeof(d.dir), "%s", dir);
+	snprintf(d.socket, sizeof(d.socket), "%s/sock", dir);
+	fd = open(said, O_RDWR | O_CREAT, 0600);
+	d.pid = daemon_spawn(d.socket, args, fd);
+	for (sock = -1; sock < 0 && waitpid(d.pid, NULL, WNOHANG) == 0; usleep(1000))
+		sock = wire_connect(d.socket, 100);
+	assert_true(sock >= 0);
+	close(sock);
+	snprintf(h.name, sizeof(h.name), "%s", evil);
+	snprintf(h.device, sizeof(h.device), "%s", evil);
+	snprintf(h.device_name, sizeof(h.device_name), "%s", evil);
+	snprintf(h.group, sizeof(h.group), "%.31s", evil);
+	snprintf(h.driver, sizeof(h.driver), "%.31s", evil);
+	assert_int_equal(tenant_hello_send(d.socket, &h, &t), WIRE_WELCOME);
+	w = tenant_submit(&t, 0, 100);
+	snprintf(w->name, sizeof(w->name), "%s", evil);
+	tenant_kick(&t);
+	assert_true(slot_await(w, 4));
+	sock = wire_connect(d.socket, 30000);
+	wire_head_init(&q, WIRE_LIST, sizeof(q));
+	assert_int_equal(wire_send(sock, &q, NULL, 0), 0);
+	for (;; rows++) {
+		struct wire_row row;
+
+		r = wire_recv(sock, &row, sizeof(row), NULL, 0, NULL);
+		if (r != sizeof(row) || row.head.type != WIRE_ROW)
+			break;
+		for (unsigned i = 0; i < 4; i++) {
+			const char *name = (const char *[]){
+				row.name, row.group, row.device, row.device_name}[i];
+
+			assert_true(
+				strlen(name) ==
+				strspn(name, "abcdefghijklmnopqrstuvwxyzGPU0123456789 ?[{}\"-J"));
+		}
+	}
+	assert_int_equal(rows, 2);
+	close(sock);
+	tenant_leave(&t);
+	assert_true(status_await_tenants(&d, 0));
+	assert_int_equal(daemon_stop(&d), 0);
+	for (unsigned i = 0; i < 2; i++) {
+		f = fopen(i ? events : said, "r");
+		assert_non_null(f);
+		for (; fgets(line, sizeof(line), f); lines++) {
+			for (const char *c = line; *c; c++)
+				assert_true((*c >= ' ' && *c < 127) || *c == '\n' || *c == '\t');
+			assert_true(i ? line[0] == '{' : strncmp(line, "heddled: ", 9) == 0);
+		}
+		fclose(f);
+	}
+	assert_true(lines >= 5);
+	close(fd);
+	daemon_remove(&d);
+}
+
 static void activation(void **state)
 {
 	char dir[] = "/tmp/heddled-test-XXXXXX", path[108], note[108], text[256] = "";
@@ -617,6 +694,7 @@ int main(int argc, char **argv)
 		cmocka_unit_test(second_user),
 		cmocka_unit_test(full_disk),
 		cmocka_unit_test(event_log),
+		cmocka_unit_test(names),
 		cmocka_unit_test(activation),
 		cmocka_unit_test(gates),
 	};
