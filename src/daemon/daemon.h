@@ -77,19 +77,24 @@ struct hd_tenant {
 	struct hd_device *device;
 	struct sched_tenant *sched;
 	struct wire_page *page;
-	struct wire_hello hello;
+	/* What each pass of the loop reads comes first, in few cache lines. */
+	uint32_t n_known, pin;
+	bool opaque_active;
+	/* when it last had work, and when it last had managed work */
+	uint64_t active_ns, steered_ns;
+	struct hd_bounce bounce;
+	int priority;
+	uint32_t id, weight, watch, follow, hold, seq, bound_us, ended;
 	struct ucred cred;
+	struct wire_hello hello;
 	struct duration_owner owner; /* owner of the records that its launches teach */
 	void *user;
-	uint32_t id, weight, watch, follow, hold, seq, bound_us, pin, ended, n_known;
 	uint32_t begin, begins; /* page->begin.seq, and the number of such words so far */
 	/* the shared memory, in bytes, that a managed kernel needs on an SM when as many of its
 	 * blocks run there as fit: the maximum over the tenant's kernels */
 	uint32_t shared_need;
-	bool opaque_active;
 	bool is_logged; /* its start was logged, so its end is logged, too */
 	bool again;     /* it was a tenant of an earlier daemon */
-	int priority;
 	/* enum hd_stage of each slot; a separate array, so that a scan reads few cache lines */
 	uint8_t stage[WIRE_SLOTS];
 	uint32_t next_slot; /* slot of the oldest launch that had not arrived */
@@ -97,10 +102,13 @@ struct hd_tenant {
 	/* totals of its ended launches */
 	uint64_t launches, preemptions, joined_ns, waited_ns, ran_ns;
 	uint64_t share_from_ns; /* its service when shares were last reset */
-	/* when it last had work, and when it last had managed work */
-	uint64_t active_ns, steered_ns;
-	struct hd_bounce bounce;
 	struct hd_slot slots[WIRE_SLOTS];
+};
+
+/* The tenants of one priority, for hd_set_bounds. */
+struct hd_rank {
+	int priority;
+	uint64_t last_ns; /* when one of them last had work that bounds others; 0: never */
 };
 
 struct hd_device {
@@ -108,7 +116,10 @@ struct hd_device {
 	struct sched *sched;
 	struct hd_tenant *tenants;
 	uint32_t n_tenants, n_sms;
-	uint64_t freed_ns; /* when a launch on this device last ended or left its SMs */
+	int lowest, highest;       /* priorities of its tenants, as of the last hd_watch */
+	bool bounds;               /* some tenant has a bound_us */
+	VEC(struct hd_rank) ranks; /* in descending order; kept between passes for its memory */
+	uint64_t freed_ns;         /* when a launch on this device last ended or left its SMs */
 	bool is_cpu;
 	/* user of the first tenant; the device counts toward this user's limit */
 	uid_t uid;

@@ -88,6 +88,10 @@ struct sched_tenant {
 	uint32_t n_unpredicted;    /* launches of both sets without a prediction */
 	void *user;
 	uint32_t id, weight, n_launches;
+	uint32_t index; /* planner.c: in the view */
+	/* gather.c: workers on an SM of its launch whose relay takes most room, 0: none has an SM; and
+	 * of those that fill the device */
+	uint8_t relay, relay_full;
 	int priority;
 	int64_t submitted_priority; /* highest one of submitted launches; -1: there are none */
 	bool opaque_active;
@@ -123,6 +127,13 @@ struct sched_tenant {
 	struct quota best_avail;
 };
 
+/* What a switch to the work of the view costs at most: all of it, and that of other tenants than the
+ * one with the greatest cost. */
+struct sched_costs {
+	uint64_t most, others;
+	uint32_t tenant;
+};
+
 struct sched {
 	struct sched_options o;
 	const struct sched_policy *policy;
@@ -134,8 +145,10 @@ struct sched {
 	uint32_t n_in[LAUNCH_STATES]; /* number of launches in each state */
 	/* One level was allocated for each tenant; free_levels has those that are not in use. */
 	struct sched_level *levels, *free_levels;
-	uint64_t overdue;  /* waits.c: the number that the last overdue launch got */
-	uint64_t waits_ns; /* waits.c: time of the last decision */
+	struct sched_costs costs; /* pauses.c, of the present decision */
+	uint32_t n_busy;          /* tenants with work, as of the last decision */
+	uint64_t overdue;         /* waits.c: the number that the last overdue launch got */
+	uint64_t waits_ns;        /* waits.c: time of the last decision */
 	uint64_t order, deadline_ns;
 	uint64_t served_ns; /* the service of all tenants is up to date to this time */
 	uint64_t change_ns; /* from a grant to the first block, a moving mean; 0: unknown */
@@ -164,6 +177,12 @@ void sched_number(const struct sched *s, struct sched_tenant *t);
 static inline struct sched_launch *sched_launch_of(struct sched_kernel *k)
 {
 	return k->kind == SCHED_MANAGED ? CONTAINER_OF(k, struct sched_launch, k) : NULL;
+}
+static inline struct sched_tenant *sched_tenant_of(struct sched_kernel *k)
+{
+	return k->kind == SCHED_MANAGED  ? CONTAINER_OF(k, struct sched_launch, k)->tenant
+	       : k->kind == SCHED_OPAQUE ? CONTAINER_OF(k, struct sched_tenant, opaque)
+					 : CONTAINER_OF(k, struct sched_tenant, linger);
 }
 
 /* ---- account.c ---- */
@@ -203,9 +222,9 @@ bool sched_is_new(const struct sched *s, const struct sched_launch *l);
 /* ---- pauses.c ---- */
 /* The tenant has work again. */
 void sched_came_back(const struct sched *s, struct sched_tenant *t, uint64_t now_ns);
-/* Appends a pseudo launch for the idle tenant to s->view, if waiting for its next work costs less
+/* Appends a pseudo launch for each idle tenant to s->view, if waiting for its next work costs less
  * than switching to other tenants. Returns false if out of memory. */
-bool sched_linger(struct sched *s, struct sched_tenant *t, uint64_t now_ns);
+bool sched_linger(struct sched *s, uint64_t now_ns);
 
 /* ---- lanes.c ---- */
 /* Asks a policy that answers in lanes. Sets next_allowed, next_begin and next_held of each launch
