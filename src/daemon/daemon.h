@@ -14,6 +14,7 @@
 #include "limits.h"
 #include "log.h"
 #include "model/durations.h"
+#include "ranks.h"
 #include "sched/sched.h"
 #include "wire/wire.h"
 
@@ -77,7 +78,7 @@ struct hd_tenant {
 	struct hd_device *device;
 	struct sched_tenant *sched;
 	struct wire_page *page;
-	/* What each pass of the loop reads comes first, in few cache lines. */
+	/* Each pass of the loop reads these fields, so they are in few cache lines. */
 	uint32_t n_known, pin;
 	bool opaque_active;
 	/* when it last had work, and when it last had managed work */
@@ -103,12 +104,6 @@ struct hd_tenant {
 	uint64_t launches, preemptions, joined_ns, waited_ns, ran_ns;
 	uint64_t share_from_ns; /* its service when shares were last reset */
 	struct hd_slot slots[WIRE_SLOTS];
-};
-
-/* The tenants of one priority, for hd_set_bounds. */
-struct hd_rank {
-	int priority;
-	uint64_t last_ns; /* when one of them last had work that bounds others; 0: never */
 };
 
 struct hd_device {
@@ -235,10 +230,6 @@ void hd_carveout_tell(const struct hd *d, struct hd_device *dev);
  * the number differs from the present one, the launch will exit, and the tenant will launch it
  * again. */
 void hd_note_count(struct hd_slot *s, const uint8_t quota[CTL_MAX_SMS]);
-void hd_watch(struct hd *d, struct hd_device *dev);
-/* Bounds the amount of unmanaged (opaque) work in flight. Returns the time in ns until the next
- * bound expires. */
-uint64_t hd_set_bounds(struct hd *d, struct hd_device *dev);
 /* ---- rows.c: replies to command-line tools, as a sequence of packets in out ---- */
 void hd_list(struct hd *d, struct strbuf *out);
 void hd_status(struct hd *d, struct wire_status *ret);

@@ -7,6 +7,7 @@
 
 #include "guard.h"
 #include "launch_state.h"
+#include "pauses.h"
 #include "planner.h"
 #include "quota.h"
 #include "sched.h"
@@ -127,13 +128,6 @@ struct sched_tenant {
 	struct quota best_avail;
 };
 
-/* What a switch to the work of the view costs at most: all of it, and that of other tenants than the
- * one with the greatest cost. */
-struct sched_costs {
-	uint64_t most, others;
-	uint32_t tenant;
-};
-
 struct sched {
 	struct sched_options o;
 	const struct sched_policy *policy;
@@ -218,13 +212,6 @@ bool sched_add_kernel(struct sched *s, struct sched_kernel *k);
 struct sched_launch *sched_arriving(const struct sched_tenant *t);
 /* True if the launch was submitted after the last decision. */
 bool sched_is_new(const struct sched *s, const struct sched_launch *l);
-
-/* ---- pauses.c ---- */
-/* The tenant has work again. */
-void sched_came_back(const struct sched *s, struct sched_tenant *t, uint64_t now_ns);
-/* Appends a pseudo launch for each idle tenant to s->view, if waiting for its next work costs less
- * than switching to other tenants. Returns false if out of memory. */
-bool sched_linger(struct sched *s, uint64_t now_ns);
 
 /* ---- lanes.c ---- */
 /* Asks a policy that answers in lanes. Sets next_allowed, next_begin and next_held of each launch

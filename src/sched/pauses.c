@@ -49,7 +49,7 @@ void sched_came_back(const struct sched *s, struct sched_tenant *t, uint64_t now
 	t->gaps += t->gaps < 1000;
 }
 
-/* What a switch to a kernel of the view costs. */
+/* Returns the cost of a switch to this kernel of the view. */
 static uint64_t bounce_of(const struct sched *s, const struct sched_kernel *k)
 {
 	return k->kind == SCHED_MANAGED  ? 2 * k->cost_ns
