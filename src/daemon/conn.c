@@ -43,14 +43,20 @@ static void conn_free(struct server *s, struct conn *c)
 	free(c);
 }
 
+/* True if a connection has been killed since the last conn_reap. */
+static bool any_dead;
+
 void conn_kill(struct conn *c)
 {
-	c->dead = true;
+	c->dead = any_dead = true;
 }
 
 void conn_reap(struct server *s)
 {
-	for (struct conn *c = s->conns, *next; c; c = next) {
+	bool any = any_dead;
+
+	any_dead = false;
+	for (struct conn *c = s->conns, *next; c && any; c = next) {
 		next = c->next;
 		if (c->dead)
 			conn_free(s, c);

@@ -145,17 +145,18 @@ static void push_level(struct sched_level **list, struct sched_level *v)
  * priority. */
 static void level_enter(struct sched *s, struct sched_tenant *t)
 {
-	struct sched_level *v = s->levels;
+	struct sched_level **at = &s->levels;
 
-	while (v && v->priority != t->priority)
-		v = v->next;
-	if (!v) {
-		v = pop_level(&s->free_levels);
+	while (*at && (*at)->priority > t->priority)
+		at = &(*at)->next;
+	if (!*at || (*at)->priority != t->priority) {
+		struct sched_level *v = pop_level(&s->free_levels);
+
 		*v = (struct sched_level){.priority = t->priority};
-		push_level(&s->levels, v);
+		push_level(at, v);
 	}
-	v->n_tenants++;
-	t->level = v;
+	(*at)->n_tenants++;
+	t->level = *at;
 }
 
 static void level_leave(struct sched *s, struct sched_tenant *t)
@@ -237,6 +238,7 @@ void sched_leave(struct sched *s, uint64_t now_ns, struct sched_tenant *t)
 	*(t->prev ? &t->prev->next : &s->tenants) = t->next;
 	if (t->next)
 		t->next->prev = t->prev;
+	s->n_busy -= t->busy;
 	level_leave(s, t);
 	free(pop_level(&s->free_levels));
 	s->stats.tenants--;

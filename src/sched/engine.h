@@ -7,6 +7,7 @@
 
 #include "guard.h"
 #include "launch_state.h"
+#include "pauses.h"
 #include "planner.h"
 #include "quota.h"
 #include "sched.h"
@@ -88,6 +89,10 @@ struct sched_tenant {
 	uint32_t n_unpredicted;    /* launches of both sets without a prediction */
 	void *user;
 	uint32_t id, weight, n_launches;
+	uint32_t index; /* planner.c: in the view */
+	/* gather.c: workers on an SM of its launch whose relay takes most room, 0: none has an SM; and
+	 * of those that fill the device */
+	uint8_t relay, relay_full;
 	int priority;
 	int64_t submitted_priority; /* highest one of submitted launches; -1: there are none */
 	bool opaque_active;
@@ -134,8 +139,10 @@ struct sched {
 	uint32_t n_in[LAUNCH_STATES]; /* number of launches in each state */
 	/* One level was allocated for each tenant; free_levels has those that are not in use. */
 	struct sched_level *levels, *free_levels;
-	uint64_t overdue;  /* waits.c: the number that the last overdue launch got */
-	uint64_t waits_ns; /* waits.c: time of the last decision */
+	struct sched_costs costs; /* pauses.c, of the present decision */
+	uint32_t n_busy;          /* tenants with work, as of the last decision */
+	uint64_t overdue;         /* waits.c: the number that the last overdue launch got */
+	uint64_t waits_ns;        /* waits.c: time of the last decision */
 	uint64_t order, deadline_ns;
 	uint64_t served_ns; /* the service of all tenants is up to date to this time */
 	uint64_t change_ns; /* from a grant to the first block, a moving mean; 0: unknown */
@@ -164,6 +171,12 @@ void sched_number(const struct sched *s, struct sched_tenant *t);
 static inline struct sched_launch *sched_launch_of(struct sched_kernel *k)
 {
 	return k->kind == SCHED_MANAGED ? CONTAINER_OF(k, struct sched_launch, k) : NULL;
+}
+static inline struct sched_tenant *sched_tenant_of(struct sched_kernel *k)
+{
+	return k->kind == SCHED_MANAGED  ? CONTAINER_OF(k, struct sched_launch, k)->tenant
+	       : k->kind == SCHED_OPAQUE ? CONTAINER_OF(k, struct sched_tenant, opaque)
+					 : CONTAINER_OF(k, struct sched_tenant, linger);
 }
 
 /* ---- account.c ---- */
@@ -199,13 +212,6 @@ bool sched_add_kernel(struct sched *s, struct sched_kernel *k);
 struct sched_launch *sched_arriving(const struct sched_tenant *t);
 /* True if the launch was submitted after the last decision. */
 bool sched_is_new(const struct sched *s, const struct sched_launch *l);
-
-/* ---- pauses.c ---- */
-/* The tenant has work again. */
-void sched_came_back(const struct sched *s, struct sched_tenant *t, uint64_t now_ns);
-/* Appends a pseudo launch for the idle tenant to s->view, if waiting for its next work costs less
- * than switching to other tenants. Returns false if out of memory. */
-bool sched_linger(struct sched *s, struct sched_tenant *t, uint64_t now_ns);
 
 /* ---- lanes.c ---- */
 /* Asks a policy that answers in lanes. Sets next_allowed, next_begin and next_held of each launch

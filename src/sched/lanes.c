@@ -168,10 +168,8 @@ int sched_lanes(struct sched *s, uint64_t now_ns, int *ret_hold_below)
 		.now_ns = now_ns,
 		.hold_below = INT_MIN};
 
-	for (struct sched_tenant *t = s->tenants; t; t = t->next) {
-		if (!sched_linger(s, t, now_ns))
-			return -ENOMEM;
-	}
+	if (!sched_linger(s, now_ns))
+		return -ENOMEM;
 	sched_turns(s, now_ns);
 	sched_waits(s, now_ns);
 	v.at = s->view.at;

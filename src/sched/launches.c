@@ -200,11 +200,11 @@ void sched_number(const struct sched *s, struct sched_tenant *t)
 {
 	bool others = false;
 
-	if (has_work_on_device(t))
+	if (!s->o.renumbers || has_work_on_device(t))
 		return;
-	for (const struct sched_tenant *o = s->tenants; o; o = o->next)
-		others |= o != t && has_work_on_device(o);
-	t->renumbered = s->o.renumbers && others;
+	for (const struct sched_tenant *o = s->tenants; o && !others; o = o->next)
+		others = o != t && has_work_on_device(o);
+	t->renumbered = others;
 }
 
 void sched_arrive(struct sched *s, uint64_t now_ns, struct sched_launch *l, enum sched_began began)

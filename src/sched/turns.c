@@ -23,7 +23,7 @@ uint64_t sched_last_turn(const struct sched *s, const struct sched_level *v)
 {
 	uint64_t last = 0;
 
-	for (const struct sched_tenant *t = s->tenants; t; t = t->next) {
+	for (const struct sched_tenant *t = s->tenants; t && s->turns; t = t->next) {
 		if (t->level == v)
 			last = MAX(last, t->turn);
 	}

@@ -6,8 +6,9 @@
 #ifndef HEDDLE_SCHED_WAITS_H
 #define HEDDLE_SCHED_WAITS_H
 
+#include "model.h"
+
 #include <stdbool.h>
-#include <stdint.h>
 
 struct sched;
 struct sched_launch;
@@ -28,14 +29,23 @@ struct sched_wait {
 /* The tenants of one priority. The engine keeps one level for each priority that some tenant has, so
  * that no decision compares each tenant with each other one. */
 struct sched_level {
-	struct sched_level *next; /* in sched.levels, or in sched.free_levels */
+	struct sched_level *next;  /* in sched.levels (in descending order), or in free_levels */
+	struct sched_level *above; /* pauses.c, gather.c: the next higher one */
 	int priority;
 	uint32_t n_tenants;
 	/* Of the present decision. turns.c: whether a tenant is stalled, and the last queue
 	 * position. */
 	bool stalled;
 	uint64_t last_turn;
-	uint32_t n_waiting;         /* tenants with a launch that has no lane */
+	uint32_t n_waiting; /* tenants with a launch that has no lane */
+	/* pauses.c: what a switch to its work costs, or to that of all levels below it; whether there
+	 * is such work */
+	uint64_t bounce, bounce_below;
+	bool works, works_below;
+	/* gather.c: tenants of all lower levels, and of this one, whose relays take room: their number
+	 * for each number of workers on an SM */
+	uint32_t relays_below[SCHED_PER_SM + 1], relays[SCHED_PER_SM + 1];
+	uint32_t relays_full[SCHED_PER_SM + 1];
 	uint32_t n_lanes, n_behind; /* launches with and without a lane (waits.c) */
 };
 
