@@ -186,6 +186,15 @@ static int look_at_form(const struct pass_row *row, const struct pass_request *r
 	return errors ? -EINVAL : verify(row, rq, form, f, record, diags);
 }
 
+/* Gives the kernel's symbols names that passes do not use. Passes that make a new module do this
+ * after the import. */
+static int free_names(const struct pass_request *rq, struct diag_list *diags)
+{
+	const struct ptx_func *f = rq->in ? ptx_find_func(rq->in, rq->kernels[0].name) : NULL;
+
+	return f ? pass_free_names(rq->in, f, diags) : 0;
+}
+
 /* Refuses a form whose module has more constants than a driver accepts: the kernels' modules may
  * have as many each. */
 static int check_constants(
@@ -208,7 +217,9 @@ static int run_once(const struct pass_row *row, const struct pass_request *rq,
 	int r;
 
 	*ret = (struct pass_form){0};
-	r = row->run(rq, diags, ret, &record);
+	r = free_names(rq, diags);
+	if (r == 0)
+		r = row->run(rq, diags, ret, &record);
 	/* Two incompatible modules: only the list has the reason. */
 	if (r == -ENOTSUP && !ret->verdict.reason && diags->len)
 		r = refuse(ret, ret->which, diags, "%s", diags->at[diags->len - 1].message);

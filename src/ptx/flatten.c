@@ -306,3 +306,118 @@ int ptx_flatten(struct ptx_module *m, struct ptx_func *f, struct diag_list *diag
 	ptx_map_free(&c.texts);
 	return r;
 }
+
+/* ---- names that passes use ---- */
+bool ptx_is_own_name(const char *name)
+{
+	const char *s = *name == '%' || *name == '$' ? name + 1 : name, *end = s + strlen(s);
+	const char *digits = end;
+
+	if (strncmp(s, "hd_", 3) != 0 || (s[3] >= '0' && s[3] <= '9'))
+		return false;
+	while (digits > s && digits[-1] >= '0' && digits[-1] <= '9')
+		digits--;
+	return digits == end || digits[-1] != '_';
+}
+
+static int choose_free(struct flat *c, const struct ptx_stmt *s, size_t depth, bool kept)
+{
+	bool names =
+		s->kind == PTX_DECL || s->kind == PTX_LABEL || (s->kind == PTX_DIRECTIVE && s->sym);
+
+	(void)depth;
+	(void)kept;
+	return names && ptx_is_own_name(s->sym->name) ? rename_sym(c, s) : 0;
+}
+
+static int choose_params(struct flat *c)
+{
+	int r = 0;
+
+	for (size_t i = 0; r == 0 && i < c->f->params.len + c->f->rets.len; i++) {
+		size_t at = i < c->f->params.len ? i : i - c->f->params.len;
+		struct ptx_stmt s = {.sym = at == i ? c->f->params.at[at] : c->f->rets.at[at]};
+
+		if (ptx_is_own_name(s.sym->name))
+			r = rename_sym(c, &s);
+	}
+	return r;
+}
+
+static int put_renamed(struct flat *c, const struct ptx_stmt *s, size_t depth, bool kept)
+{
+	struct ptx_stmt st = *s;
+	const void *text = s->kind == PTX_INSN ? ptx_map_get(&c->texts, s) : NULL;
+
+	(void)depth;
+	(void)kept;
+	if (text && s->n)
+		st.opd = (struct ptx_opd *)text;
+	else if (text)
+		st.text = text;
+	return VEC_PUSH(&c->body, st) ? 0 : -ENOMEM;
+}
+
+static bool has_own_names(const struct ptx_func *f)
+{
+	for (size_t i = 0; i < f->params.len; i++)
+		if (ptx_is_own_name(f->params.at[i]->name))
+			return true;
+	for (size_t i = 0; i < f->rets.len; i++)
+		if (ptx_is_own_name(f->rets.at[i]->name))
+			return true;
+	for (size_t i = 0; i < f->body.len; i++) {
+		const struct ptx_stmt *s = &f->body.at[i];
+
+		if ((s->kind == PTX_DECL || s->kind == PTX_LABEL || s->kind == PTX_DIRECTIVE) &&
+			s->sym && ptx_is_own_name(s->sym->name))
+			return true;
+	}
+	return false;
+}
+
+static int apply_free_names(struct flat *c)
+{
+	int r = apply_names(c);
+
+	if (r == 0) {
+		ptx_unbind_func(c->m);
+		swap_body(c);
+		r = ptx_validate_func(c->m, c->f, c->diags) ? -EINVAL : 0;
+		if (r < 0)
+			swap_body(c);
+	}
+	if (r < 0)
+		undo(c);
+	return r;
+}
+
+int ptx_free_names(struct ptx_module *m, struct ptx_func *f, struct diag_list *diags)
+{
+	struct flat c = {.m = m, .f = f, .diags = diags};
+	int r = 0;
+
+	if (!f->has_body || !has_own_names(f))
+		return 0;
+	r = measure_scopes(&c);
+	if (r == 0) {
+		ptx_unbind_func(m);
+		c.tag = ptx_new_tag(m);
+		r = choose_params(&c);
+	}
+	if (r == 0)
+		r = each_stmt(&c, choose_free);
+	if (r == 0)
+		r = ptx_walk_texts(c.m, c.f, translate_text, &c);
+	if (r == 0)
+		r = each_stmt(&c, put_renamed);
+	if (r == 0)
+		r = apply_free_names(&c);
+	VEC_FREE(&c.kept);
+	VEC_FREE(&c.renamed);
+	VEC_FREE(&c.body);
+	VEC_FREE(&c.hoisted);
+	ptx_map_free(&c.names);
+	ptx_map_free(&c.texts);
+	return r;
+}

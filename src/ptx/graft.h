@@ -56,6 +56,15 @@ int ptx_import(struct ptx_module *into, const struct ptx_module *from, const cha
  * - -ENOMEM */
 int ptx_flatten(struct ptx_module *m, struct ptx_func *f, struct diag_list *diags);
 
+/* Returns whether a name is one that the code of passes may use: "%hd_r", "$hd_end", "hd_args". Names
+ * of copies ("%hd_7_r") and fresh names ("$hd_part_12") are not, because they are chosen so that
+ * nothing else has them. */
+bool ptx_is_own_name(const char *name);
+/* Gives registers, labels, variables and parameters of f with such names others, so that a pass can
+ * rewrite code that happens to use them. Module symbols keep their names. Returns 0, or leaves f
+ * unchanged and returns -EINVAL or -ENOTSUP, explained in diags, or -ENOMEM. */
+int ptx_free_names(struct ptx_module *m, struct ptx_func *f, struct diag_list *diags);
+
 /* A graft: one copy of the names of a source (the function whose code is copied), for use in a
  * target (the function that receives the code). Its names are registers, labels, prototypes, and
  * variables declared in the body (.local, .shared, .param of calls, .const). Each graft of a source

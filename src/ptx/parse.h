@@ -29,7 +29,8 @@ struct ptx_parser {
 	/* true in ptx_append: labels can stay without a place, and statements have no source
 	 * line */
 	bool is_snippet;
-	bool is_added; /* in ptx_add_text: existing names keep their meaning */
+	bool knows_fresh; /* m->fresh is above the numbers of names in the text */
+	bool is_added;    /* in ptx_add_text: existing names keep their meaning */
 	/* the statement's op is not in ops.def, so nothing in it is reported as an error */
 	bool is_unknown;
 	unsigned opd_depth;

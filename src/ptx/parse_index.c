@@ -12,6 +12,7 @@
 
 #include <errno.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 static struct ptx_opd reg_opd(uint32_t reg)
@@ -44,6 +45,27 @@ void ptx_insn_before(struct ptx_parser *p, const char *mnem, const struct ptx_op
 	put_before(p, &st);
 }
 
+/* Moves the numbers of fresh names past those of the names "%hd_index_N" and "%hd_special_N" in the
+ * rest of the text, which may declare them later. */
+static void skip_used_names(struct ptx_parser *p)
+{
+	static const char *const names[] = {"%hd_index_", "%hd_special_"};
+
+	p->knows_fresh = true;
+	for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++) {
+		const char *s = p->s;
+
+		while ((s = memmem(s, (size_t)(p->end - s), names[i], strlen(names[i])))) {
+			unsigned long number;
+
+			s += strlen(names[i]);
+			number = strtoul(s, NULL, 10);
+			if (number < UINT32_MAX / 2 && number >= p->m->fresh)
+				p->m->fresh = (unsigned)number + 1;
+		}
+	}
+}
+
 uint32_t ptx_reg_before(struct ptx_parser *p, enum ptx_base_type type, const char *hint)
 {
 	struct ptx_stmt st = {.kind = PTX_DECL, .guard = PTX_NO_REG};
@@ -51,6 +73,8 @@ uint32_t ptx_reg_before(struct ptx_parser *p, enum ptx_base_type type, const cha
 	struct ptx_name *n;
 	int len;
 
+	if (!p->is_snippet && !p->knows_fresh)
+		skip_used_names(p);
 	do {
 		len = snprintf(text, sizeof(text) - 8, "%%hd_%s_%u", hint, p->m->fresh++);
 		n = ptx_name_at(p, text, (size_t)len);

@@ -70,8 +70,8 @@ make() {
 # row PRAGMA FORMS-THAT-HAVE-IT
 row() {
 	for place in head loop load; do
-		for shared in - shared; do
-			kernel "$1" $place $shared >"$work/k.ptx"
+		for with in - shared; do
+			kernel "$1" $place $with >"$work/k.ptx"
 			kernel nothing - shared >"$work/other.ptx"
 			for form in preempt slice merge weave fuse-vertical fuse-horizontal task; do
 				n=$((n + 1)) wanted=0
@@ -81,12 +81,12 @@ row() {
 				! grep -q "^[^/]*\.pragma \"$1\";" "$work/form.ptx" || has=1
 				[ $has = $wanted ] || {
 					bad=$((bad + 1))
-					echo "FAIL $1 $place $shared $form: has it: $has, not $wanted"
+					echo "FAIL $1 $place $with $form: has it: $has, not $wanted"
 				}
 				[ "${PTXAS-}" ] || continue
 				"$PTXAS" -arch=sm_80 -o /dev/null "$work/form.ptx" >"$work/said" 2>&1 || {
 					bad=$((bad + 1))
-					echo "FAIL ptxas of $1 $place $shared $form: $(head -n 1 "$work/said")"
+					echo "FAIL ptxas of $1 $place $with $form: $(head -n 1 "$work/said")"
 				}
 			done
 		done

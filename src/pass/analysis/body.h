@@ -59,11 +59,13 @@ struct pass_tail {
  * trait. preempt.c assigns a tier to each trait. fits.c says for each trait which code around the
  * body (struct pass_place) makes the kernel unusable. */
 enum pass_trait {
+	PASS_IS_FORM,         /* was made by a pass */
 	PASS_IS_OTHER_MODULE, /* 32-bit addresses, or a target before sm_70 */
 	PASS_IS_CLUSTER,      /* thread block clusters */
 	PASS_IS_GRID,         /* waits for its whole grid, or affects it */
 	PASS_IS_UNKNOWN,      /* holds an unknown instruction */
 	PASS_CALLS_ELSEWHERE, /* calls a function without code in this module */
+	PASS_USES_NAME,       /* uses a module symbol with a name of heddle's own code */
 	PASS_CALLS_POINTER,   /* to a function that reads block ids or has a barrier */
 	PASS_LAUNCHES,        /* launches kernels itself */
 	/* may pass function addresses to other kernels, or receive them (pointers.c) */
@@ -132,6 +134,14 @@ struct pass_facts {
 /* Computes all facts of entry f. The caller must call pass_facts_finish, also after a failure. */
 int pass_facts_find(const struct ptx_module *m, const struct ptx_func *f, struct pass_facts *facts);
 void pass_facts_finish(struct pass_facts *facts);
+/* Gives entry f and the functions that it reaches names that passes do not use (ptx_free_names).
+ * Does nothing for a form of a pass. */
+int pass_free_names(struct ptx_module *m, const struct ptx_func *f, struct diag_list *diags);
+/* Returns the parameter that shows that entry f was made by a pass; NULL: it was not. */
+const struct ptx_sym *pass_form_param(const struct ptx_func *f);
+/* for the parameter's name */
+#define PASS_FORM_REASON \
+	"is a form that heddle made (it has the parameter '%s'): use the original kernel"
 
 /* Records a trait, unless an earlier occurrence is recorded. Always returns false. */
 bool pass_note(struct pass_facts *facts, enum pass_trait trait, const struct ptx_stmt *s,

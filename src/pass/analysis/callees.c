@@ -8,6 +8,7 @@
 #include "pass/analysis/callees.h"
 #include "pass/analysis/find.h"
 #include "pass/analysis/warps.h"
+#include "ptx/graft.h"
 
 #include <errno.h>
 #include <stdarg.h>
@@ -315,5 +316,16 @@ int pass_callees_find(
 		r = note_recursion(facts);
 	if (r == 0)
 		note_pointers(facts);
+	return r;
+}
+
+int pass_free_names(struct ptx_module *m, const struct ptx_func *f, struct diag_list *diags)
+{
+	ptx_func_list list = {0};
+	int r = pass_form_param(f) ? 0 : ptx_reached(m, f, &list);
+
+	for (size_t i = 0; r == 0 && i < list.len; i++)
+		r = ptx_free_names(m, (struct ptx_func *)list.at[i], diags);
+	VEC_FREE(&list);
 	return r;
 }

@@ -26,7 +26,34 @@ static void check_module(
 		pass_note(facts, PASS_IS_CLUSTER, NULL, "is launched in clusters (%s)", cluster);
 }
 
+/* ---- heddle's own forms and names ---- */
+static const struct {
+	const char *name;
+	uint32_t bytes;
+} form_params[] = {
+	{CTL_PARAM, sizeof(struct ctl_args)},
+	{CTL_PARAM "0", sizeof(struct ctl_args)},
+	{PASS_SLICE_PARAM, PASS_SLICE_BYTES},
+};
+
+const struct ptx_sym *pass_form_param(const struct ptx_func *f)
+{
+	for (size_t i = 0; f->is_entry && i < f->params.len; i++)
+		for (size_t k = 0; k < ARRAY_LEN(form_params); k++)
+			if (!strcmp(f->params.at[i]->name, form_params[k].name) &&
+				f->params.at[i]->bytes >= form_params[k].bytes)
+				return f->params.at[i];
+	return NULL;
+}
+
+static void check_form(struct pass_facts *facts, const struct ptx_func *f)
+{
+	if (pass_form_param(f))
+		pass_note(facts, PASS_IS_FORM, NULL, PASS_FORM_REASON, pass_form_param(f)->name);
+}
+
 struct operand_check {
+	const struct ptx_module *m;
 	struct pass_facts *facts;
 	const struct ptx_stmt *s;
 };
@@ -38,6 +65,14 @@ static void check_operand(void *user, struct ptx_opd *o)
 	if (o->kind == PTX_OPD_SYM && o->sym && o->sym->kind == PTX_SYM_VAR &&
 		o->sym->space == PTX_SHARED)
 		l->facts->uses_shared = true;
+	/* All dynamic shared memory of an imported kernel is called hd_pool (kernels.c). */
+	if (o->kind == PTX_OPD_SYM && o->sym && l->s->line && ptx_is_own_name(o->sym->name) &&
+		strcmp(o->sym->name, "hd_pool") != 0 &&
+		ptx_find_global(l->m, o->sym->name) == o->sym)
+		pass_note(l->facts, PASS_USES_NAME, l->s,
+			"uses '%.200s', a name that begins as those of heddle's own code: rename "
+			"it",
+			o->sym->name);
 	if (o->kind != PTX_OPD_SPECIAL)
 		return;
 	if (o->value == PTX_SR_ENVREG &&
@@ -121,14 +156,14 @@ static void check_params(
 		pass_note(facts, PASS_ODD_PARAM, s, "%s, of parameters", s->mn->text);
 }
 
-static void check_funcs(struct pass_facts *facts)
+static void check_funcs(const struct ptx_module *m, struct pass_facts *facts)
 {
 	for (size_t i = 0; i < facts->callees.len; i++) {
 		const struct ptx_func *f = facts->callees.at[i].f;
 
 		for (size_t k = 0; k < f->body.len; k++) {
 			struct ptx_stmt s = f->body.at[k];
-			struct operand_check l = {facts, &f->body.at[k]};
+			struct operand_check l = {m, facts, &f->body.at[k]};
 
 			if (s.kind == PTX_DECL && s.sym->space == PTX_SHARED)
 				facts->uses_shared = true;
@@ -176,12 +211,13 @@ int pass_facts_find(const struct ptx_module *m, const struct ptx_func *f, struct
 
 	*facts = (struct pass_facts){.parting = PASS_NO_PARTING};
 	arena_init(&facts->arena, 0);
+	check_form(facts, f);
 	check_module(m, facts, f);
 	r = pass_callees_find(m, f, facts);
 	if (r < 0)
 		return r;
 	check_launches(facts);
-	check_funcs(facts);
+	check_funcs(m, facts);
 	cfg_demand(m, f, &facts->demand);
 	facts->uses_shared |= facts->demand.static_shared_bytes || facts->demand.dynamic_shared;
 	r = cfg_build(&facts->arena, f, &facts->g);

@@ -123,6 +123,8 @@ int kernels_import(struct kernels *x, const struct pass_kernel *from, const char
 		x->which = k;
 		r = ptx_import(x->m, from[k].m, from[k].name, prefix, x->diags, &x->of[k].f);
 		if (r == 0)
+			r = pass_free_names(x->m, x->of[k].f, x->diags);
+		if (r == 0)
 			number_lines(x, k);
 		else if (r == -ENOTSUP && x->diags->len)
 			r = kernels_refuse(x, k, "%s", x->diags->at[x->diags->len - 1].message);
@@ -286,6 +288,8 @@ int kernels_look(struct kernels *x, unsigned k, const struct pass_kernel *from)
 	 * another meaning. */
 	if (from->m->sm < 70)
 		return kernels_refuse(x, k, "written for sm_%u: sm_70 is needed", from->m->sm);
+	if (pass_form_param(g->f))
+		return kernels_refuse(x, k, PASS_FORM_REASON, pass_form_param(g->f)->name);
 	r = partly ? add_early_return(x, g->f, from->block) : 0;
 	for (size_t i = 0; r == 0 && i < g->f->body.len - plain; i++)
 		g->added += g->f->body.at[i].kind == PTX_INSN;

@@ -94,6 +94,8 @@ static bool moves_params(const struct pass_place *at)
 }
 
 static bool (*const forbids[PASS_TRAITS])(const struct pass_place *at) = {
+	[PASS_IS_FORM] = is_always_forbidden,
+	[PASS_USES_NAME] = is_always_forbidden,
 	[PASS_IS_OTHER_MODULE] = is_always_forbidden,
 	[PASS_IS_CLUSTER] = is_always_forbidden,
 	[PASS_IS_GRID] = is_always_forbidden,

@@ -720,6 +720,9 @@ static int copy_callee(struct virt *x, size_t k)
 	char name[512];
 
 	snprintf(name, sizeof(name), "hd_%.200s_%.200s", w->f->sym->name, c->f->sym->name);
+	while (ptx_is_known(w->m, name))
+		snprintf(name, sizeof(name), "hd_%.200s_%.200s_%u", w->f->sym->name,
+			c->f->sym->name, w->m->fresh++);
 	to = ptx_clone_func(w->m, c->f, name, w->f);
 	if (!to || !VEC_PUSH(&w->copies, to))
 		return -ENOMEM;

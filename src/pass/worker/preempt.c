@@ -51,6 +51,8 @@ bool pass_order_find(const char *name, enum pass_order *ret)
 /* The tier that each trait of a kernel leads to. Traits that are not listed do not affect
  * preemption. */
 static const enum pass_tier tiers[PASS_TRAITS] = {
+	[PASS_IS_FORM] = PASS_HELD,
+	[PASS_USES_NAME] = PASS_HELD,
 	[PASS_IS_OTHER_MODULE] = PASS_HELD,
 	[PASS_IS_CLUSTER] = PASS_HELD,
 	[PASS_IS_GRID] = PASS_HELD,
