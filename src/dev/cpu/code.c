@@ -341,6 +341,9 @@ int vgpu_module_load(struct vgpu_mem *m, const char *ptx, size_t len, struct dia
 		r = vgpu_init_globals(mod, diags);
 	if (!r)
 		r = make_kernels(mod);
+	if (r == -E2BIG)
+		r = diag_line_error(
+			diags, 0, "a variable of over 4 GiB, or parameters of over 64 KiB");
 	if (r) {
 		vgpu_module_free(mod);
 		return r;

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  * Copyright 2026 The heddle authors */
 
-/* Kernels as objects of the driver on the virtual GPU: a table of all attributes of functions, and a
- * table of clusters, each tried on every way to launch. */
+/* Kernels as objects of the driver on the virtual GPU: a table of all attributes of functions, a
+ * table of clusters, each tried on every way to launch, and a table of the limits of modules. */
 #include "base/base.h"
 #include "drv.h"
 
@@ -263,11 +263,87 @@ static void all_clusters(void **state)
 	OK(cuModuleUnload(mod));
 }
 
+/* ---- limits ---- */
+
+/* A module's text behind .version and .target, and what the log says (NULL: it loads). */
+static const struct limit_case {
+	const char *version, *body, *says;
+} limits[] = {
+	{"8.0", ".const .align 4 .b8 t[65536]; .visible .entry k() { ret; }", NULL},
+	{"8.0", ".const .align 4 .b8 t[65537]; .visible .entry k() { ret; }",
+		"constants (.const) of 65537 bytes: a module has 65536 at most"},
+	{"8.0", ".const .align 4 .b8 t[40000]; .const .align 4 .b8 u[40000];",
+		"constants (.const) of 80000 bytes"},
+	{"8.0", ".const .b8 t[1]; .const .align 256 .b8 u[65280];", NULL},
+	{"8.0", ".const .b8 t[1]; .const .align 256 .b8 u[65281];",
+		"constants (.const) of 65537 bytes"},
+	{"8.0", ".visible .entry k() { .shared .align 4 .b8 s[49152]; ret; }", NULL},
+	{"8.0", ".visible .entry k() { .shared .align 4 .b8 s[49153]; ret; }",
+		"kernel k: static shared memory of 49153 bytes: a kernel has 49152 at most"},
+	{"8.0", ".visible .entry k() { .shared .align 4 .b8 s[65536]; ret; }",
+		"static shared memory of 65536 bytes"},
+	{"8.0",
+		".shared .align 4 .b8 s[65536]; .visible .entry k() { .reg .b32 %r; mov.u32 %r, s; "
+		"ret; }",
+		"static shared memory of 65536 bytes"},
+	/* a variable that no kernel uses, and two of which each kernel uses one */
+	{"8.0", ".shared .align 4 .b8 s[65536]; .visible .entry k() { ret; }", NULL},
+	{"8.0",
+		".shared .align 4 .b8 s[40000]; .shared .align 4 .b8 t[40000];\n"
+		".visible .entry k() { .reg .b32 %r; mov.u32 %r, s; ret; }\n"
+		".visible .entry l() { .reg .b32 %r; mov.u32 %r, t; ret; }",
+		NULL},
+	/* of a function that the kernel calls */
+	{"8.0",
+		".func f() { .shared .align 4 .b8 t[40000]; ret; }\n"
+		".visible .entry k() { .shared .align 4 .b8 s[10000]; call f; ret; }",
+		"kernel k: static shared memory of 50000 bytes"},
+	{"8.0", ".visible .entry k(.param .align 4 .b8 p[4352]) { ret; }", NULL},
+	{"8.0", ".visible .entry k(.param .align 4 .b8 p[4356]) { ret; }",
+		"parameters of 4356 bytes: a kernel has 4352 at most before PTX 8.1"},
+	{"8.1", ".visible .entry k(.param .align 4 .b8 p[32764]) { ret; }", NULL},
+	{"8.1", ".visible .entry k(.param .align 4 .b8 p[32768]) { ret; }",
+		"parameters of 32768 bytes: a kernel has 32764 at most"},
+	{"8.1", ".visible .entry k(.param .align 4 .b8 p[80000]) { ret; }",
+		"parameters of over 64 KiB"},
+};
+
+static void all_limits(void **state)
+{
+	static char text[1000], log[1000];
+
+	for (unsigned i = 0; i < ARRAY_LEN(limits); i++) {
+		CUjit_option options[] = {
+			CU_JIT_ERROR_LOG_BUFFER, CU_JIT_ERROR_LOG_BUFFER_SIZE_BYTES};
+		void *values[] = {log, (void *)sizeof(log)};
+		CUlibrary library;
+		CUmodule mod;
+
+		print_message("%s\n", limits[i].body);
+		snprintf(text, sizeof(text), ".version %s\n.target sm_80\n.address_size 64\n%s",
+			limits[i].version, limits[i].body);
+		CUresult r = cuModuleLoadDataEx(&mod, text, 2, options, values);
+		assert_int_equal(r, limits[i].says ? CUDA_ERROR_INVALID_PTX : CUDA_SUCCESS);
+		if (limits[i].says && !strstr(log, limits[i].says))
+			fail_msg("the log is: %s", log);
+		if (!limits[i].says)
+			OK(cuModuleUnload(mod));
+		assert_int_equal(cuModuleLoadData(&mod, text), r);
+		if (!limits[i].says)
+			OK(cuModuleUnload(mod));
+		assert_int_equal(
+			cuLibraryLoadData(&library, text, NULL, NULL, 0, NULL, NULL, 0), r);
+		if (!limits[i].says)
+			OK(cuLibraryUnload(library));
+	}
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(all_attributes),
 		cmocka_unit_test(all_clusters),
+		cmocka_unit_test(all_limits),
 	};
 	return cmocka_run_group_tests(tests, drv_setup, drv_teardown);
 }
