@@ -543,6 +543,8 @@ int ways_choose(struct ways *t)
 	best = pick_way(first, n);
 	if (best)
 		best->chosen = true;
+	/* The last measurement has changed the medians of the leaders. */
+	qsort(t->at, t->n_ways, sizeof(t->at[0]), by_median);
 	return CLI_OK;
 }
 
