@@ -9,12 +9,14 @@
 #include "cli/progress.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <ftw.h>
 #include <limits.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 static struct {
@@ -198,6 +200,24 @@ int cli_read_file(const struct cli *c, const char *path, char **ret_text, size_t
 	*ret_text = b.at;
 	*ret_len = b.len;
 	return 0;
+}
+
+int cli_will_write(const struct cli *c, const char *path, const char *hint)
+{
+	struct stat st;
+	bool exists = path && stat(path, &st) == 0;
+	int fd;
+
+	/* The end of a pipe or a terminal is opened only once. */
+	if (!path || (exists && !S_ISREG(st.st_mode) && !S_ISDIR(st.st_mode)))
+		return CLI_OK;
+	fd = open(path, O_WRONLY | O_CREAT | O_CLOEXEC, 0666);
+	if (fd < 0)
+		return cli_error(c, hint, "%s: %s", path, strerror(errno));
+	close(fd);
+	if (!exists)
+		unlink(path);
+	return CLI_OK;
 }
 
 int cli_write_file(

@@ -263,6 +263,10 @@ static int run_all(struct merge_bench *b)
 	if (r == CLI_OK && path && b->c->json)
 		r = cli_usage(b->c, "--data beside --json, which prints the same");
 	if (r == CLI_OK)
+		r = cli_will_write(b->c, cli_value(b->c, "svg"), NULL);
+	if (r == CLI_OK)
+		r = cli_will_write(b->c, path, NULL);
+	if (r == CLI_OK)
 		r = begin_cache(b);
 	if (r == CLI_OK)
 		r = corun_device_open(b->c, job_device_kind(b->c), &b->device);

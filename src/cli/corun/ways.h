@@ -41,6 +41,9 @@ struct ways {
 	double behind;
 	/* no round after the first begins after this time, by clock_ms; 0: no limit */
 	double until_ms;
+	/* Returns true if nothing more is to be measured, because of Ctrl-C. The methods then keep the
+	 * runs that they have. NULL: never. */
+	bool (*stops)(void);
 	struct way *at; /* in order of listing; after ways_choose the fastest first */
 	unsigned n_ways;
 };
