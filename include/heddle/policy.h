@@ -24,7 +24,8 @@
  * - heddled calls the policy from one thread at a time, for one device at a time. Each device has
  *   its own state. Between calls the policy must run nothing: no threads, no signal handlers.
  * - A call must not block and must be short, because heddled schedules nothing meanwhile. heddled
- *   exits if a call takes more than a second; the programs then run on without heddled.
+ *   exits if a call takes more than a second, crashes or ends the process; the programs then run on
+ *   without heddled.
  * - Pointers in a view and a plan are valid until decide returns. Do not keep them.
  * - heddled may apply a plan late. A program that is loading code keeps its quotas until the code
  *   is loaded. A program that has lost SMs several times before it could use them keeps the SMs of

@@ -4,6 +4,7 @@
 /* A streaming JSON writer (RFC 8259). Each level is indented by two spaces, and a newline follows
  * the outermost value. */
 #include "json.h"
+#include "base/text.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -22,25 +23,18 @@ static void write_indent(struct json *j)
 		strbuf_puts(j->out, "  ");
 }
 
-/* Returns the length of the valid UTF-8 sequence at s, or 0 if there is none (RFC 3629: no
- * surrogates, no overlong forms, nothing above U+10FFFF). The text ends in a NUL, which is never a
- * valid continuation byte, so the loop stops there. */
-static unsigned utf8_len(const unsigned char *s)
+/* Escapes a character that would control a terminal: heddle's JSON is also read on one. */
+static void write_escaped(struct strbuf *out, const unsigned char *s, unsigned n)
 {
-	unsigned n;
+	uint32_t c = n == 1 ? s[0] : s[0] & (0x7fu >> n);
 
-	if (s[0] < 0x80)
-		return 1;
-	n = s[0] >= 0xf0 ? 4 : s[0] >= 0xe0 ? 3 : 2;
-	if (s[0] < 0xc2 || s[0] > 0xf4)
-		return 0;
 	for (unsigned i = 1; i < n; i++)
-		if ((s[i] & 0xc0) != 0x80)
-			return 0;
-	if ((s[0] == 0xe0 && s[1] < 0xa0) || (s[0] == 0xed && s[1] > 0x9f) ||
-		(s[0] == 0xf0 && s[1] < 0x90) || (s[0] == 0xf4 && s[1] > 0x8f))
-		return 0;
-	return n;
+		c = c << 6 | (s[i] & 0x3f);
+	if (c > 0xffff)
+		strbuf_printf(out, "\\u%04x\\u%04x", 0xd800 + ((c - 0x10000) >> 10),
+			0xdc00 + ((c - 0x10000) & 0x3ff));
+	else
+		strbuf_printf(out, "\\u%04x", c);
 }
 
 static void write_quoted(struct strbuf *out, const char *text)
@@ -49,7 +43,7 @@ static void write_quoted(struct strbuf *out, const char *text)
 
 	strbuf_puts(out, "\"");
 	while (*s) {
-		unsigned n = utf8_len(s);
+		unsigned n = text_utf8((const char *)s, strlen((const char *)s));
 
 		if (n == 0) {
 			strbuf_puts(out, "\xef\xbf\xbd");
@@ -60,8 +54,8 @@ static void write_quoted(struct strbuf *out, const char *text)
 			strbuf_puts(out, "\\n");
 		} else if (*s == '\t') {
 			strbuf_puts(out, "\\t");
-		} else if (*s < 0x20) {
-			strbuf_printf(out, "\\u%04x", *s);
+		} else if (!text_is_plain((const char *)s, n)) {
+			write_escaped(out, s, n);
 		} else {
 			strbuf_add(out, (const char *)s, n);
 		}

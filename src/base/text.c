@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  * Copyright 2026 The heddle authors */
 
-/* Parses counts with units and finds nearly matching words, independently of the locale. */
+/* Parses counts with units, finds nearly matching words, and finds plain characters, independently of
+ * the locale. */
 #include "base/text.h"
 
 #include <string.h>
@@ -46,4 +47,62 @@ bool text_is_near(const char *word, size_t len, const char *known, size_t known_
 		return true;
 	return len == known_len && len - same - tail == 2 && word[same] == known[same + 1] &&
 	       word[same + 1] == known[same];
+}
+
+unsigned text_utf8(const char *text, size_t len)
+{
+	const unsigned char *s = (const unsigned char *)text;
+	unsigned n;
+
+	if (!len)
+		return 0;
+	n = s[0] < 0x80 ? 1 : s[0] < 0xe0 ? 2 : s[0] < 0xf0 ? 3 : 4;
+	if (n > len || (s[0] >= 0x80 && s[0] < 0xc2) || s[0] > 0xf4)
+		return 0;
+	for (unsigned i = 1; i < n; i++)
+		if ((s[i] & 0xc0) != 0x80)
+			return 0;
+	if ((s[0] == 0xe0 && s[1] < 0xa0) || (s[0] == 0xed && s[1] > 0x9f) ||
+		(s[0] == 0xf0 && s[1] < 0x90) || (s[0] == 0xf4 && s[1] > 0x8f))
+		return 0;
+	return n;
+}
+
+bool text_is_plain(const char *text, unsigned n)
+{
+	static const struct {
+		uint32_t first, last;
+	} others[] = {
+		{0, 0x1f}, {0x7f, 0x9f}, {0xad, 0xad}, /* controls, soft hyphen */
+		{0x61c, 0x61c},                        /* Arabic letter mark */
+		{0x180e, 0x180e},                      /* no width */
+		{0x200b, 0x200f},                      /* no width; marks of direction */
+		{0x2028, 0x202e},                      /* separators; embeddings and overrides */
+		{0x2060, 0x206f},                      /* no width; isolates */
+		{0xfe00, 0xfe0f},                      /* variation selectors */
+		{0xfeff, 0xfeff}, {0xfff9, 0xfffb},    /* no width; annotations */
+		{0xe0000, 0xe0fff},                    /* tags */
+	};
+	const unsigned char *s = (const unsigned char *)text;
+	uint32_t c = n == 1 ? s[0] : s[0] & (0x7fu >> n);
+
+	for (unsigned i = 1; i < n; i++)
+		c = c << 6 | (s[i] & 0x3f);
+	for (size_t i = 0; i < ARRAY_LEN(others); i++)
+		if (c >= others[i].first && c <= others[i].last)
+			return false;
+	return true;
+}
+
+void text_plain(char *text, size_t len, const char *keep)
+{
+	for (size_t i = 0; i < len;) {
+		unsigned n = text_utf8(text + i, len - i);
+		bool plain = n && (text_is_plain(text + i, n) ||
+					  (n == 1 && text[i] && strchr(keep, text[i])));
+
+		if (!plain)
+			memset(text + i, '?', MAX(n, 1));
+		i += MAX(n, 1);
+	}
 }

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  * Copyright 2026 The heddle authors */
 
-/* Handles words that users type: counts with a unit, and suggestions for misspelled words. */
+/* Handles words that users type (counts with a unit, suggestions for misspelled words), and text from
+ * other programs, which must not control a terminal. */
 #ifndef HEDDLE_TEXT_H
 #define HEDDLE_TEXT_H
 
@@ -15,5 +16,18 @@ const char *text_count(const char *text, uint64_t *ret);
 /* Returns true if word differs from known by at most one letter (added, missing or changed), or if
  * two adjacent letters are swapped. */
 bool text_is_near(const char *word, size_t len, const char *known, size_t known_len);
+
+/* Returns the length of the valid UTF-8 character at s (RFC 3629: no surrogates, no overlong forms,
+ * nothing above U+10FFFF), or 0. Reads at most len bytes. */
+unsigned text_utf8(const char *s, size_t len);
+
+/* Returns true if the valid character of n bytes at s is plain: it does not control a terminal (C0,
+ * DEL, C1), and does not change the order or place of other characters (line and paragraph
+ * separators, marks and embeddings of direction, characters of no width). */
+bool text_is_plain(const char *s, unsigned n);
+
+/* Replaces each byte that is not part of a plain character by '?', except the characters in `keep`,
+ * for example "\t\n". */
+void text_plain(char *text, size_t len, const char *keep);
 
 #endif

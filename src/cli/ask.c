@@ -51,6 +51,7 @@ static int receive_answer(int fd, void *msg)
 	r = wire_check(msg, (size_t)n);
 	if (r < 0)
 		return r;
+	wire_plain(msg);
 	memcpy(&head, msg, sizeof(head));
 	if (head.type != WIRE_REFUSED)
 		return (int)head.type;

@@ -35,9 +35,15 @@ static void say_kernel(
 			f->name, wait.line ? wait.line : k->line, k->sym->name);
 }
 
+struct check {
+	struct json j;
+	unsigned n; /* kernels and errors of the file so far */
+};
+
 static int check_module(struct cli *c, struct cli_ptx *f, void *user)
 {
-	struct json *j = user;
+	struct check *check = user;
+	struct json *j = &check->j;
 
 	if (!f->diags.errors)
 		ptx_validate(f->module, &f->diags);
@@ -53,9 +59,12 @@ static int check_module(struct cli *c, struct cli_ptx *f, void *user)
 	for (size_t i = 0; !f->diags.errors && i < f->module->items.len; i++) {
 		const struct ptx_item *item = &f->module->items.at[i];
 
-		if (item->kind == PTX_ITEM_FUNC && item->func->is_entry && item->func->has_body)
-			say_kernel(c, j, f, item->func);
+		if (item->kind != PTX_ITEM_FUNC || !item->func->is_entry || !item->func->has_body)
+			continue;
+		say_kernel(c, j, f, item->func);
+		check->n++;
 	}
+	check->n += f->diags.errors;
 	json_end(j, ']');
 	json_end(j, '}');
 	return f->diags.errors ? CLI_FAILED : CLI_OK;
@@ -63,7 +72,21 @@ static int check_module(struct cli *c, struct cli_ptx *f, void *user)
 
 static int run_ptx_check(struct cli *c)
 {
-	return cli_ptx_each(c, check_module);
+	struct check check;
+	int status = CLI_OK;
+
+	cli_json_open(c, &check.j, 1);
+	json_begin_array(&check.j, "files");
+	for (int i = 0; i < c->n_operands; i++) {
+		check.n = 0;
+		int r = cli_ptx_walk(c, c->operands[i], check_module, &check);
+		status = status ? status : r;
+		if (r == CLI_OK && !check.n)
+			cli_show(c, "%s: no kernels (.entry functions)\n", c->operands[i]);
+	}
+	json_end(&check.j, ']');
+	json_end(&check.j, '}');
+	return status;
 }
 
 static const struct cli_option options[] = {

@@ -133,6 +133,8 @@ static int run_in_place(struct cli *c)
 	if (r == CLI_OK && kernel && !o.found)
 		r = cli_error(c, "heddle ptx check lists the kernels", "%s: no kernel '%s'",
 			c->operands[0], kernel);
+	if (r == CLI_OK && !kernel && !o.found)
+		cli_warn(c, "%s: no kernels (.entry functions)", c->operands[0]);
 	if (o.text->failed)
 		r = cli_error(c, NULL, "out of memory");
 	json_end(&o.j, ']');

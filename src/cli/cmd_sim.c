@@ -5,6 +5,7 @@
 #include "cli/ask.h"
 #include "cli/cli.h"
 #include "cli/recorded.h"
+#include "daemon/policy_calls.h"
 #include "daemon/policy_file.h"
 #include "sched/planner.h"
 #include "sim/picture.h"
@@ -15,6 +16,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 /* ---- as JSON ---- */
 
@@ -152,14 +154,21 @@ static void add_panel(struct sim_picture *p, const char *file, const struct sim 
 	sim_picture_add(p, s, title);
 }
 
+/* The simulation that runs, for messages; NULL: none. */
+static const struct sim *running;
+
 /* picture: NULL: none. */
 static int simulate_trace(
 	struct cli *c, struct json *j, const struct sim_job *job, struct sim_picture *picture)
 {
 	struct sim_report report = {0};
 	struct sim s;
-	int status = sim_job_run(job, NULL, &s);
+	int status;
 
+	s.now = 0;
+	running = &s;
+	status = sim_job_run(job, NULL, &s);
+	running = NULL;
 	if (status == 0)
 		status = sim_report_make(job, &s, &report);
 	if (status == 0 && picture)
@@ -213,6 +222,35 @@ static void policy_says(void *user, const char *what)
 	cli_warn(p->c, "policy %s: %s", p->file.name, what);
 }
 
+static void calls_enter(void *user, const char *call)
+{
+	const struct chosen *p = user;
+
+	policy_calls_enter(p->file.name, call);
+}
+
+static void calls_leave(void *user)
+{
+	(void)user;
+	policy_calls_leave();
+}
+
+static void calls_ended(const char *name, const char *call, const char *how)
+{
+	char at[64] = "", line[512];
+
+	if (running)
+		snprintf(at, sizeof(at), ", at %.3f ms of the trace", (double)running->now / 1e6);
+	if (call)
+		snprintf(line, sizeof(line), "heddle sim: error: policy %s: %s %s%s\n", name, call,
+			how, at);
+	else
+		snprintf(line, sizeof(line), "heddle sim: error: heddle %s, outside of policy %s\n",
+			how, name);
+	if (write(STDERR_FILENO, line, strlen(line)) < 0)
+		return;
+}
+
 /* Finds the named policy. Returns 0, or CLI_FAILED after it reports the error. The caller frees
  * *ret with policy_file_close, unless ret's fd is -1. */
 static int choose_policy(struct cli *c, const char *name, struct chosen *ret)
@@ -225,6 +263,12 @@ static int choose_policy(struct cli *c, const char *name, struct chosen *ret)
 	if (!name || ret->policy)
 		return CLI_OK;
 	r = policy_file_open(name, &ret->file, &err);
+	ret->file.enter = policy_calls_enter;
+	ret->file.leave = policy_calls_leave;
+	if (r == 0 && policy_calls_watch(calls_ended) < 0) {
+		strbuf_puts(&err, "policy: out of memory");
+		r = -ENOMEM;
+	}
 	if (r == 0)
 		r = policy_file_load(&ret->file, &err);
 	if (r < 0)
@@ -232,6 +276,8 @@ static int choose_policy(struct cli *c, const char *name, struct chosen *ret)
 	strbuf_finish(&err);
 	ret->planner = (struct sched_planner){.policy = ret->file.table,
 		.options = cli_value(c, "policy-options") ? cli_value(c, "policy-options") : "",
+		.enter = calls_enter,
+		.leave = calls_leave,
 		.say = policy_says,
 		.user = ret};
 	ret->loaded = (struct sched_policy){.name = ret->file.name, .planner = &ret->planner};

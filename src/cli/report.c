@@ -4,6 +4,7 @@
 /* Input and output of verbs: errors in a uniform style (what, where, what to do), reading and
  * writing of whole files, and finding heddle's installed files. */
 #include "base/file.h"
+#include "base/text.h"
 #include "cli/cli.h"
 #include "cli/progress.h"
 
@@ -169,37 +170,9 @@ int cli_misuse(const struct cli *c, const char *fmt, ...)
 	return CLI_USAGE;
 }
 
-/* Returns the length of the UTF-8 character at s, or 0 if the bytes are not valid UTF-8. C1 control
- * characters count as invalid, because terminals obey them. */
-static size_t utf8_len(const unsigned char *s, size_t len)
-{
-	size_t n = s[0] < 0x80                   ? 1
-		   : s[0] >= 0xc2 && s[0] < 0xe0 ? 2
-		   : (s[0] & 0xf0) == 0xe0       ? 3
-						 : 4;
-
-	if (n > len || (s[0] >= 0x80 && s[0] < 0xc2) || s[0] > 0xf4)
-		return 0;
-	for (size_t i = 1; i < n; i++)
-		if ((s[i] & 0xc0) != 0x80)
-			return 0;
-	/* C1, overlong encodings, surrogates, and values above U+10FFFF */
-	if ((s[0] == 0xc2 && s[1] < 0xa0) || (s[0] == 0xe0 && s[1] < 0xa0) ||
-		(s[0] == 0xed && s[1] >= 0xa0) || (s[0] == 0xf0 && s[1] < 0x90) ||
-		(s[0] == 0xf4 && s[1] >= 0x90))
-		return 0;
-	return n;
-}
-
 void cli_plain(char *text, size_t len)
 {
-	unsigned char *s = (unsigned char *)text;
-
-	for (size_t i = 0, n; i < len; i += n ? n : 1) {
-		n = utf8_len(s + i, len - i);
-		if (!n || (s[i] < 32 && s[i] != '\t' && s[i] != '\n') || s[i] == 127)
-			s[i] = '?';
-	}
+	text_plain(text, len, "\t\n");
 }
 
 void cli_show_diags(const struct diag_list *d)

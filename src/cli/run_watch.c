@@ -121,6 +121,8 @@ static bool read_report(struct watch *w)
 	r = wire_recv(sock, &m, sizeof(m), &fd, 1, &n);
 	if (r > 0 && wire_check(&m, (size_t)r) < 0)
 		r = -EPROTO;
+	if (r > 0)
+		wire_plain(&m);
 	if (r > 0 && m.head.type == WIRE_REFUSED)
 		snprintf(w->said, sizeof(w->said), "%s", m.refused.why);
 	else if (r > 0 && m.head.type == WIRE_HELLO)

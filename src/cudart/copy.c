@@ -339,26 +339,49 @@ rt_error rt_set_2d_async(const struct cu_api *cu, CUdeviceptr dst, size_t pitch,
 		cu, cuMemsetD2D8Async, dst, pitch, (unsigned char)value, width, height, stream);
 }
 
-/* Sets a box of memory to a value, one slice at a time. A slice of the allocation can have more
- * rows than the box, and those rows must not change. */
+/* Finds the number of slices of a box (0: nothing is to do) and the bytes from one to the next. A slice
+ * of the allocation can have more rows than the box, and those rows must not change. */
+static rt_error slices_of(
+	const struct rt_pitched *dst, struct rt_extent extent, size_t *ret_n, size_t *ret_stride)
+{
+	size_t last;
+
+	*ret_n = 0;
+	*ret_stride = 0;
+	if (!extent.width || !extent.height || !extent.depth)
+		return cudaSuccess;
+	if (extent.depth > 1 && (extent.width > dst->pitch || extent.height > dst->height))
+		return cudaErrorInvalidValue;
+	if (extent.depth > 1 &&
+		(__builtin_mul_overflow(dst->pitch, dst->height, ret_stride) ||
+			__builtin_mul_overflow(*ret_stride, extent.depth - 1, &last)))
+		return cudaErrorInvalidValue;
+	*ret_n = extent.depth;
+	return cudaSuccess;
+}
+
+/* Sets a box of memory to a value, one slice at a time. The last slice is first: if the box does not
+ * fit in the memory, nothing changes. */
 rt_error rt_set_3d(
 	const struct cu_api *cu, struct rt_pitched dst, int value, struct rt_extent extent)
 {
-	CUdeviceptr at = (CUdeviceptr)dst.ptr;
-	rt_error r = cudaSuccess;
+	size_t n, stride;
+	rt_error r = slices_of(&dst, extent, &n, &stride);
 
-	for (size_t z = 0; z < extent.depth && !r; z++, at += dst.pitch * dst.height)
-		r = rt_set_2d(cu, at, dst.pitch, value, extent.width, extent.height);
+	while (n-- > 0 && !r)
+		r = rt_set_2d(cu, (CUdeviceptr)dst.ptr + n * stride, dst.pitch, value, extent.width,
+			extent.height);
 	return r;
 }
 
 rt_error rt_set_3d_async(const struct cu_api *cu, struct rt_pitched dst, int value,
 	struct rt_extent extent, CUstream stream)
 {
-	CUdeviceptr at = (CUdeviceptr)dst.ptr;
-	rt_error r = cudaSuccess;
+	size_t n, stride;
+	rt_error r = slices_of(&dst, extent, &n, &stride);
 
-	for (size_t z = 0; z < extent.depth && !r; z++, at += dst.pitch * dst.height)
-		r = rt_set_2d_async(cu, at, dst.pitch, value, extent.width, extent.height, stream);
+	while (n-- > 0 && !r)
+		r = rt_set_2d_async(cu, (CUdeviceptr)dst.ptr + n * stride, dst.pitch, value,
+			extent.width, extent.height, stream);
 	return r;
 }

@@ -81,15 +81,30 @@ static rt_error launch_error(rt_error error, struct rt_dim3 grid, struct rt_dim3
 	return cudaErrorInvalidConfiguration;
 }
 
-rt_error rt_launch_kernel(const struct cu_api *cu, CUkernel kernel, struct rt_dim3 grid,
+static rt_error launch_with(const struct cu_api *cu, CUkernel kernel, struct rt_dim3 grid,
 	struct rt_dim3 block, void **args, size_t shared, CUstream stream)
 {
-	if (shared > UINT32_MAX)
-		return cudaErrorInvalidValue;
 	return launch_error(
 		RT_CALL(cu, cuLaunchKernel, (CUfunction)kernel, grid.x, grid.y, grid.z, block.x,
 			block.y, block.z, (unsigned)shared, stream, args, NULL),
 		grid, block);
+}
+
+/* Launches the kernel that rt_kernel_to_launch found, or fails with the reason that it found none. */
+rt_error rt_launch_kernel(const struct cu_api *cu, CUkernel kernel, struct rt_dim3 grid,
+	struct rt_dim3 block, void **args, size_t shared, CUstream stream)
+{
+	CUkernel found;
+
+	if (shared > UINT32_MAX)
+		return cudaErrorInvalidValue;
+	rt_error r = launch_with(cu, kernel, grid, block, args, shared, stream);
+	if (r != cudaErrorInvalidResourceHandle || !kernel)
+		return r;
+	rt_error why = rt_kernel_of((const void *)kernel, &found);
+	if (why)
+		return why;
+	return found == kernel ? r : launch_with(cu, found, grid, block, args, shared, stream);
 }
 
 rt_error rt_launch(const struct cu_api *cu, const void *func, struct rt_dim3 grid,
@@ -153,6 +168,17 @@ rt_error rt_launch_ex(const struct cu_api *cu, const struct rt_launch_config *co
 rt_error rt_get_kernel(CUkernel *ret, const void *func)
 {
 	return ret ? rt_kernel_of(func, ret) : cudaErrorInvalidValue;
+}
+
+/* Code that nvcc generates calls this at a kernel's first launch, ignores the result, and keeps the
+ * handle. If there is no kernel, the handle is the host function, for rt_launch_kernel. */
+rt_error rt_kernel_to_launch(CUkernel *ret, const void *func)
+{
+	rt_error r = rt_get_kernel(ret, func);
+
+	if (r && ret)
+		*ret = (CUkernel)func;
+	return r;
 }
 
 rt_error rt_get_function(CUfunction *ret, const void *func)

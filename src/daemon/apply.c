@@ -261,8 +261,6 @@ void hd_apply(struct hd *d, struct hd_device *dev)
 	struct sched_action a;
 	bool any = false;
 
-	for (struct hd_tenant *t = dev->tenants; t; t = t->next)
-		t->seq = 0;
 	while (sched_next(dev->sched, &a)) {
 		struct hd_tenant *t = sched_tenant_user(a.tenant);
 
@@ -283,6 +281,7 @@ void hd_apply(struct hd *d, struct hd_device *dev)
 		__atomic_fetch_add(&t->page->seq, 1, __ATOMIC_RELEASE);
 		if (t->seq & 2)
 			d->io.wake(d->io.user, t, t->seq & 4);
+		t->seq = 0;
 	}
 }
 
@@ -295,20 +294,13 @@ static bool tenants_take_turns(const struct hd *d, const struct hd_device *dev)
  * device use it in time slices, and another tenant has a higher priority than t. */
 static bool wants_gates(const struct hd *d, const struct hd_tenant *t)
 {
-	bool above = false;
-
-	for (const struct hd_tenant *o = t->device->tenants; o; o = o->next)
-		above |= o->priority > t->priority;
-	return above && d->config.gates && tenants_take_turns(d, t->device);
+	return t->device->highest > t->priority && d->config.gates &&
+	       tenants_take_turns(d, t->device);
 }
 
 static bool has_lower(const struct hd_tenant *t)
 {
-	for (const struct hd_tenant *o = t->device->tenants; o; o = o->next) {
-		if (o->priority < t->priority)
-			return true;
-	}
-	return false;
+	return t->device->lowest < t->priority;
 }
 
 /* Makes the tenant report when its unmanaged (opaque) work ends. This is needed in three cases: a
@@ -327,38 +319,86 @@ static void set_follow(struct hd *d, struct hd_tenant *t)
 	hd_look_at_opaque(d, t);
 }
 
-/* Returns the time until which the amount of t's unmanaged (opaque) work in flight is bounded:
- * EXPECTED_NS after a tenant of higher priority last had work; 0: no bound. If opaque_auto is set
- * and the tenants use the device in time slices, only managed work of the higher tenant counts. For
- * unmanaged work of the higher tenant, the device's own time slices are as good and slow t less
- * (doc/notebook.md, PyTorch). */
-static uint64_t bound_until(const struct hd *d, const struct hd_tenant *t)
+/* Finds the place of the priority among the device's ranks, which are in descending order. */
+static size_t find_rank(const struct hd_device *dev, int priority)
 {
-	uint64_t until = 0;
+	size_t from = 0, to = dev->ranks.len;
 
-	if (!d->config.opaque_ns || d->config.policy == &sched_policy_none)
-		return 0;
-	for (const struct hd_tenant *o = t->device->tenants; o; o = o->next) {
-		uint64_t last = d->config.opaque_auto && tenants_take_turns(d, t->device)
-					? o->steered_ns
-					: o->active_ns;
+	while (from < to) {
+		size_t mid = from + (to - from) / 2;
 
-		if (o->priority > t->priority && last)
-			until = MAX(until, last + EXPECTED_NS);
+		if (dev->ranks.at[mid].priority > priority)
+			from = mid + 1;
+		else
+			to = mid;
 	}
-	return until;
+	return from;
+}
+
+/* Returns the tenant's rank, or NULL if out of memory. */
+static struct hd_rank *add_rank(struct hd_device *dev, int priority)
+{
+	size_t at = find_rank(dev, priority);
+	struct hd_rank fresh = {.priority = priority}, *r;
+
+	if (at < dev->ranks.len && dev->ranks.at[at].priority == priority)
+		return &dev->ranks.at[at];
+	if (!VEC_PUSH(&dev->ranks, fresh))
+		return NULL;
+	r = &dev->ranks.at[at];
+	memmove(r + 1, r, (dev->ranks.len - 1 - at) * sizeof(*r));
+	*r = fresh;
+	return r;
+}
+
+/* Notes for each priority when a tenant of this or a higher one last had work that bounds the work of
+ * lower ones. If opaque_auto is set and the tenants use the device in time slices, only managed work
+ * counts. For unmanaged work of the higher tenant, the device's own time slices are as good and slow
+ * others less (doc/notebook.md, PyTorch). */
+static void rank_tenants(const struct hd *d, struct hd_device *dev)
+{
+	bool steered = d->config.opaque_auto && tenants_take_turns(d, dev);
+
+	dev->ranks.len = 0;
+	for (const struct hd_tenant *t = dev->tenants; t; t = t->next) {
+		struct hd_rank *r = add_rank(dev, t->priority);
+
+		if (r)
+			r->last_ns = MAX(r->last_ns, steered ? t->steered_ns : t->active_ns);
+	}
+	for (size_t i = 1; i < dev->ranks.len; i++)
+		dev->ranks.at[i].last_ns =
+			MAX(dev->ranks.at[i].last_ns, dev->ranks.at[i - 1].last_ns);
+}
+
+/* Returns the time until which the amount of t's unmanaged (opaque) work in flight is bounded:
+ * EXPECTED_NS after a tenant of higher priority last had work; 0: no bound. */
+static uint64_t bound_until(const struct hd_tenant *t)
+{
+	size_t at = find_rank(t->device, t->priority);
+	uint64_t last = at ? t->device->ranks.at[at - 1].last_ns : 0;
+
+	return last ? last + EXPECTED_NS : 0;
 }
 
 uint64_t hd_set_bounds(struct hd *d, struct hd_device *dev)
 {
+	bool bounds = d->config.opaque_ns && d->config.policy != &sched_policy_none;
 	uint64_t next = UINT64_MAX;
 
+	bounds &= dev->lowest < dev->highest;
+	if (!bounds && !dev->bounds)
+		return UINT64_MAX;
+	if (bounds)
+		rank_tenants(d, dev);
+	dev->bounds = false;
 	for (struct hd_tenant *t = dev->tenants; t; t = t->next) {
-		uint64_t until = bound_until(d, t);
+		uint64_t until = bounds ? bound_until(t) : 0;
 		uint32_t us = d->now_ns < until ? (uint32_t)(d->config.opaque_ns / 1000) : 0;
 
 		if (us)
 			next = MIN(next, until - d->now_ns);
+		dev->bounds |= us > 0;
 		if (t->bound_us == us)
 			continue;
 		t->bound_us = us;
@@ -375,6 +415,12 @@ void hd_watch(struct hd *d, struct hd_device *dev)
 {
 	bool shared = dev->n_tenants > 1 || d->config.policy->steers_one;
 
+	dev->lowest = INT32_MAX;
+	dev->highest = INT32_MIN;
+	for (const struct hd_tenant *t = dev->tenants; t; t = t->next) {
+		dev->lowest = MIN(dev->lowest, t->priority);
+		dev->highest = MAX(dev->highest, t->priority);
+	}
 	for (struct hd_tenant *t = dev->tenants; t; t = t->next) {
 		store_word(&t->page->gates, wants_gates(d, t));
 		set_follow(d, t);

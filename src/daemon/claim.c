@@ -65,7 +65,10 @@ static bool find_holder(bool system, const char *gpu, struct ucred *ret)
 	struct sockaddr_un a;
 	socklen_t size = fill_claim_name(&a, system, gpu), len = sizeof(*ret);
 	int fd = new_socket();
-	bool is = fd >= 0 && connect(fd, (const struct sockaddr *)&a, size) == 0 &&
+	/* The listener may be a process of any user. After shutdown it cannot send: to close a socket
+	 * that has descriptors in it can block. */
+	bool is = fd >= 0 && shutdown(fd, SHUT_RD) == 0 &&
+		  connect(fd, (const struct sockaddr *)&a, size) == 0 &&
 		  getsockopt(fd, SOL_SOCKET, SO_PEERCRED, ret, &len) == 0;
 
 	if (fd >= 0)

@@ -56,12 +56,12 @@ int claims_add(struct server *s, const struct wire_hello *h, char *ret_why, size
 	return 0;
 }
 
-void claims_asked(const struct watch *w)
+void claims_asked(struct server *s, const struct watch *w)
 {
-	int fd = accept4(w->fd, NULL, NULL, SOCK_CLOEXEC);
+	int fd = accept4(w->fd, NULL, NULL, SOCK_CLOEXEC | SOCK_NONBLOCK);
 
-	if (fd >= 0)
-		close(fd);
+	if (fd >= 0) /* any user may connect, and may have sent descriptors already */
+		porter_close(s, fd, 0);
 }
 
 static bool has_tenants(const struct server *s, const struct claim *c)

@@ -30,11 +30,11 @@ static void conn_free(struct server *s, struct conn *c)
 	if (c->tenant)
 		hd_tenant_remove(s->hd, c->tenant);
 	wire_page_unmap(c->page);
-	loop_unwatch(s, &c->socket);
 	loop_unwatch(s, &c->kick);
 	loop_unwatch(s, &c->pid);
-	if (c->tenant_event >= 0)
-		close(c->tenant_event); /* this one is not watched */
+	epoll_ctl(s->epoll, EPOLL_CTL_DEL, c->socket.fd, NULL);
+	porter_close(s, c->socket.fd, c->cred.uid);
+	s->n_at_porter -= c->at_porter && !c->porter;
 	*(c->prev ? &c->prev->next : &s->conns) = c->next;
 	if (c->next)
 		c->next->prev = c->prev;
@@ -43,19 +43,26 @@ static void conn_free(struct server *s, struct conn *c)
 	free(c);
 }
 
+/* True if a connection has been killed since the last conn_reap. */
+static bool any_dead;
+
 void conn_kill(struct conn *c)
 {
-	c->dead = true;
+	c->dead = any_dead = true;
 }
 
 void conn_reap(struct server *s)
 {
-	for (struct conn *c = s->conns, *next; c; c = next) {
+	bool any = any_dead;
+
+	any_dead = false;
+	for (struct conn *c = s->conns, *next; c && any; c = next) {
 		next = c->next;
 		if (c->dead)
 			conn_free(s, c);
 	}
 	claims_reap(s);
+	porters_reap(s);
 }
 
 static int read_peer_cred(int fd, struct ucred *ret)
@@ -146,6 +153,9 @@ static const char *check_conn_limits(const struct server *s, const struct conn *
 	if (count_user_conns(s, c->cred.uid) > hd_user_connections(s->config, s->max_conns))
 		return "too many connections of this user: user_connections (heddled(8)) is the "
 		       "limit";
+	if (porters_block(s, c->cred.uid))
+		return "heddled still waits for files to close that programs of this user sent: "
+		       "end these programs";
 	return NULL;
 }
 
@@ -154,12 +164,12 @@ void conn_add(struct server *s, int fd)
 	struct conn *c = calloc(1, sizeof(*c));
 	const char *why;
 
-	if (!c || read_peer_cred(fd, &c->cred) < 0) {
+	if (!c || read_peer_cred(fd, &c->cred) < 0 || wire_peek_init(fd) < 0) {
+		porter_close(s, fd, c ? c->cred.uid : 0);
 		free(c);
-		close(fd);
 		return;
 	}
-	c->kick.fd = c->pid.fd = c->tenant_event = -1;
+	c->kick.fd = c->pid.fd = -1;
 	c->socket.conn = c->kick.conn = c->pid.conn = c;
 	c->next = s->conns;
 	if (c->next)
@@ -215,7 +225,8 @@ void conn_writable(struct server *s, struct conn *c)
 	}
 	if (c->out_at != from)
 		set_expiry(s, c);
-	epoll_ctl(s->epoll, EPOLL_CTL_MOD, c->socket.fd, &ev);
+	if (!c->at_porter)
+		epoll_ctl(s->epoll, EPOLL_CTL_MOD, c->socket.fd, &ev);
 }
 
 /* ---- tenants ---- */
@@ -227,6 +238,7 @@ static size_t peer_groups(int fd, gid_t *ret, size_t max)
 	return getsockopt(fd, SOL_SOCKET, SO_PEERGROUPS, ret, &len) < 0 ? 0 : len / sizeof(gid_t);
 }
 
+/* The tenant's eventfd is its own: heddled keeps no descriptor of it. */
 static int send_welcome(struct server *s, struct conn *c, int page_fd)
 {
 	const struct hd_config *cf = s->config;
@@ -239,11 +251,18 @@ static int send_welcome(struct server *s, struct conn *c, int page_fd)
 		.min_managed_ns = (uint32_t)MIN(cf->min_managed_ns, UINT32_MAX),
 		.latency_ns = (uint32_t)cf->latency_ns,
 	};
-	int fds[3] = {page_fd, c->kick.fd, c->tenant_event};
+	int fds[3] = {page_fd, c->kick.fd, eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK)}, r;
 
+	if (fds[2] < 0)
+		return -errno;
 	wire_head_init(&m.head, WIRE_WELCOME, sizeof(m));
 	snprintf(m.mps_pipe, sizeof(m.mps_pipe), "%s", cf->mps ? cf->mps_pipe : "");
-	return wire_send(c->socket.fd, &m, fds, 3);
+	r = wire_send(c->socket.fd, &m, fds, 3);
+	close(fds[2]);
+	c->welcomed = r == 0;
+	if (c->welcomed && c->wake_due)
+		conn_wake(s, c->tenant, false);
+	return r;
 }
 
 /* Watches the eventfd by which the tenant wakes heddled. The watch is edge-triggered and heddled
@@ -257,9 +276,6 @@ static int watch_tenant(struct server *s, struct conn *c)
 	r = loop_watch(s, &c->kick, WATCH_KICK, kick, EPOLLIN | EPOLLET);
 	if (r < 0)
 		return r;
-	c->tenant_event = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
-	if (c->tenant_event < 0)
-		return -errno;
 	/* Watches the process itself, because a child that inherited the socket would keep it open.
 	 * A process of another pid namespace has pid 0 here; heddled then learns of its end only
 	 * from the socket. */
@@ -316,7 +332,7 @@ static int get_page(struct server *s, struct conn *c, int *io_fd)
 	return r;
 }
 
-/* page_fd: the descriptor that came with the message, or -1. The caller closes it. */
+/* page_fd: the page that a porter received with the message, or -1. The caller closes it. */
 static void handle_hello(struct server *s, struct conn *c, const struct wire_hello *h, int page_fd)
 {
 	int priority = h->priority, given_fd = page_fd, r;
@@ -361,15 +377,19 @@ static void handle_hello(struct server *s, struct conn *c, const struct wire_hel
 void conn_wake(void *server, struct hd_tenant *t, bool hold)
 {
 	struct conn *c = t->user;
-	uint64_t one = 1;
-	ssize_t n;
+	struct wire_head m;
 
 	(void)server;
 	syscall(SYS_futex, &t->page->seq, FUTEX_WAKE, INT32_MAX, NULL, NULL, 0);
 	if (hold)
 		syscall(SYS_futex, &t->page->hold, FUTEX_WAKE, INT32_MAX, NULL, NULL, 0);
-	n = write(c->tenant_event, &one, sizeof(one));
-	(void)n; /* the eventfd is full, so it is readable already */
+	c->wake_due = !c->welcomed;
+	if (!c->welcomed)
+		return;
+	/* This does not block: the open file is heddled's alone, and is non-blocking. If the socket
+	 * is full, the tenant has a message to wake it already. */
+	wire_head_init(&m, WIRE_WAKE, sizeof(m));
+	wire_send(c->socket.fd, &m, NULL, 0);
 }
 
 /* ---- receiving ---- */
@@ -437,18 +457,18 @@ static void handle_set(struct server *s, struct conn *c, const struct wire_set *
 	}
 }
 
-/* fd: the descriptor of the message, or -1. */
-static void handle_message(struct server *s, struct conn *c, const void *msg, int fd)
+static void handle_message(struct server *s, struct conn *c, void *msg)
 {
 	struct wire_status status;
 	struct wire_head head;
 
+	wire_plain(msg);
 	memcpy(&head, msg, sizeof(head));
 	switch (head.type) {
 	case WIRE_HELLO:
 		if (c->tenant)
 			break;
-		handle_hello(s, c, msg, fd);
+		handle_hello(s, c, msg, -1);
 		return;
 	case WIRE_LIST:
 	case WIRE_PROFILE:
@@ -478,29 +498,61 @@ static void handle_message(struct server *s, struct conn *c, const void *msg, in
 	refuse_conn(s, c, -EBADMSG, "message out of order");
 }
 
+void conn_brought(struct server *s, struct conn *c, const struct wire_hello *h, int page_fd, int r)
+{
+	if (r == 0) {
+		handle_hello(s, c, h, page_fd);
+		return;
+	}
+	s->hd->bad_messages++;
+	if (r == -EBUSY || r == -ETIMEDOUT)
+		refuse_conn(s, c, r,
+			"heddled still waits for files to close that programs of this user sent");
+	else
+		refuse_conn(s, c, -EPROTO, "the file with the message is no page of a tenant");
+}
+
+/* Only a HELLO may come with a descriptor. */
+static void handle_with_fds(struct server *s, struct conn *c, const void *msg, int n)
+{
+	struct wire_head head;
+
+	if (n > 0 && wire_check(msg, (size_t)n) == 0 && !c->tenant) {
+		memcpy(&head, msg, sizeof(head));
+		if (head.type == WIRE_HELLO) {
+			porter_receive(s, c);
+			return;
+		}
+	}
+	s->hd->bad_messages++;
+	refuse_conn(s, c, -EBADMSG, "a message with a file that does not belong to it");
+}
+
 void conn_readable(struct server *s, struct conn *c)
 {
 	_Alignas(8) char msg[WIRE_MAX_BYTES];
 
 	/* Handles only a few messages at a time, so that no connection delays the others. */
-	for (unsigned i = 0; i < 8 && !c->dead; i++) {
-		unsigned n_fds = 0;
-		int fd = -1, n = wire_recv(c->socket.fd, msg, sizeof(msg), &fd, 1, &n_fds), r;
+	for (unsigned i = 0; i < 8 && !c->dead && !c->at_porter; i++) {
+		bool has_fds = false;
+		int n = wire_peek(c->socket.fd, msg, sizeof(msg), &has_fds), r;
 
 		if (n == -EAGAIN)
 			return;
-		if (n == -EMSGSIZE) {
-			refuse_bad_message(s, c, -EBADMSG);
+		if (has_fds) {
+			handle_with_fds(s, c, msg, n);
 			return;
 		}
+		if (n >= 0 || n == -EMSGSIZE)
+			wire_skip(c->socket.fd);
 		r = n > 0 ? wire_check(msg, (size_t)n) : 0;
-		if (n <= 0)
+		if (n == -EMSGSIZE)
+			refuse_bad_message(s, c, -EBADMSG);
+		else if (n <= 0)
 			conn_kill(c);
 		else if (r < 0)
 			refuse_bad_message(s, c, r);
 		else
-			handle_message(s, c, msg, fd);
-		if (n_fds) /* also comes with an empty packet */
-			close(fd);
+			handle_message(s, c, msg);
 	}
 }

@@ -20,6 +20,7 @@
 #define ALIVE_TICK_NS 100000000ull
 #define LOOK_AGAIN_NS 1000000000ull
 #define LEAVES_NS     100000000ull
+#define COPIES_NS     10000000ull    /* how long the copies of an idle tenant matter, at most */
 #define ACTIVE_NS     60000000000ull /* a tenant with work since then may launch at any time */
 
 uint64_t hd_clock(struct hd *d)
@@ -169,6 +170,7 @@ static void drop_device(struct hd *d, struct hd_device *dev)
 	d->ended_grants += st.grants;
 	d->ended_preemptions += st.preemptions + st.shrinks;
 	sched_destroy(dev->sched);
+	VEC_FREE(&dev->ranks);
 	free(dev);
 }
 
@@ -237,6 +239,7 @@ int hd_tenant_add(struct hd *d, const struct ucred *cred, const struct wire_hell
 			(unsigned)cred->uid, hd_priority_name(priority, (char[16]){0}), weight,
 			hello->device);
 	hd_watch(d, dev);
+	hd_look_at_pin(d, t);
 	if (t->again)
 		hd_scan_tenant(d, t, true);
 	*ret = t;
@@ -322,15 +325,34 @@ void hd_tenant_set(struct hd *d, struct hd_tenant *t, int priority, uint32_t wei
 	hd_watch(d, t->device);
 }
 
+/* Reads from the tenant's page what a decision needs besides its launches (hd_look_at_pin). A tenant
+ * without work does not pin, and wakes heddled when it does; its copies matter only shortly after its
+ * work. So a decision does not read the pages of tenants that have been idle for long. */
+static void look_at_tenant(struct hd *d, struct hd_tenant *t)
+{
+	if (t->n_known || t->opaque_active || t->pin & 1 ||
+		(t->active_ns && d->now_ns - t->active_ns < COPIES_NS))
+		hd_look_at_pin(d, t);
+}
+
 /* Makes a decision at once, from what heddled knows already. A new launch, or unmanaged (opaque)
  * work that begins or ends, must not wait until the pages of the other tenants are scanned. Those
  * pages may contain hundreds of launches. */
 static void decide_at_once(struct hd *d, struct hd_device *dev)
 {
 	for (struct hd_tenant *t = dev->tenants; t; t = t->next)
-		hd_look_at_pin(d, t);
+		look_at_tenant(d, t);
 	if (sched_decide(dev->sched, d->now_ns) == 0)
 		hd_apply(d, dev);
+}
+
+/* Returns true if unmanaged (opaque) work of the tenant has begun or ended. */
+static bool note_opaque(struct hd *d, struct hd_tenant *t)
+{
+	if (!hd_look_at_opaque(d, t))
+		return false;
+	t->active_ns = d->now_ns;
+	return true;
 }
 
 void hd_kicked(struct hd *d, struct hd_tenant *t)
@@ -338,7 +360,8 @@ void hd_kicked(struct hd *d, struct hd_tenant *t)
 	uint64_t before = t->launches;
 
 	hd_clock(d);
-	if (hd_look_at_opaque(d, t))
+	hd_look_at_pin(d, t);
+	if (note_opaque(d, t))
 		decide_at_once(d, t->device);
 	hd_scan_tenant(d, t, true);
 	if (t->launches == before)
@@ -425,7 +448,7 @@ static void check_opaque_ends(struct hd *d, struct hd_device *dev)
 	bool changed = false;
 
 	for (struct hd_tenant *t = dev->tenants; t; t = t->next)
-		changed |= t->opaque_active && hd_look_at_opaque(d, t);
+		changed |= t->opaque_active && note_opaque(d, t);
 	if (changed)
 		decide_at_once(d, dev);
 }
@@ -442,7 +465,7 @@ static uint64_t run_device(struct hd *d, struct hd_device *dev)
 			if (t->n_known)
 				t->steered_ns = t->active_ns;
 		}
-		hd_look_at_pin(d, t);
+		look_at_tenant(d, t);
 		next = MIN(next, hd_bounce_look(d, t));
 	}
 	next = MIN(next, hd_set_bounds(d, dev));

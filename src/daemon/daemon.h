@@ -14,6 +14,7 @@
 #include "limits.h"
 #include "log.h"
 #include "model/durations.h"
+#include "ranks.h"
 #include "sched/sched.h"
 #include "wire/wire.h"
 
@@ -77,19 +78,24 @@ struct hd_tenant {
 	struct hd_device *device;
 	struct sched_tenant *sched;
 	struct wire_page *page;
-	struct wire_hello hello;
+	/* Each pass of the loop reads these fields, so they are in few cache lines. */
+	uint32_t n_known, pin;
+	bool opaque_active;
+	/* when it last had work, and when it last had managed work */
+	uint64_t active_ns, steered_ns;
+	struct hd_bounce bounce;
+	int priority;
+	uint32_t id, weight, watch, follow, hold, seq, bound_us, ended;
 	struct ucred cred;
+	struct wire_hello hello;
 	struct duration_owner owner; /* owner of the records that its launches teach */
 	void *user;
-	uint32_t id, weight, watch, follow, hold, seq, bound_us, pin, ended, n_known;
 	uint32_t begin, begins; /* page->begin.seq, and the number of such words so far */
 	/* the shared memory, in bytes, that a managed kernel needs on an SM when as many of its
 	 * blocks run there as fit: the maximum over the tenant's kernels */
 	uint32_t shared_need;
-	bool opaque_active;
 	bool is_logged; /* its start was logged, so its end is logged, too */
 	bool again;     /* it was a tenant of an earlier daemon */
-	int priority;
 	/* enum hd_stage of each slot; a separate array, so that a scan reads few cache lines */
 	uint8_t stage[WIRE_SLOTS];
 	uint32_t next_slot; /* slot of the oldest launch that had not arrived */
@@ -97,9 +103,6 @@ struct hd_tenant {
 	/* totals of its ended launches */
 	uint64_t launches, preemptions, joined_ns, waited_ns, ran_ns;
 	uint64_t share_from_ns; /* its service when shares were last reset */
-	/* when it last had work, and when it last had managed work */
-	uint64_t active_ns, steered_ns;
-	struct hd_bounce bounce;
 	struct hd_slot slots[WIRE_SLOTS];
 };
 
@@ -108,7 +111,10 @@ struct hd_device {
 	struct sched *sched;
 	struct hd_tenant *tenants;
 	uint32_t n_tenants, n_sms;
-	uint64_t freed_ns; /* when a launch on this device last ended or left its SMs */
+	int lowest, highest;       /* priorities of its tenants, as of the last hd_watch */
+	bool bounds;               /* some tenant has a bound_us */
+	VEC(struct hd_rank) ranks; /* in descending order; kept between passes for its memory */
+	uint64_t freed_ns;         /* when a launch on this device last ended or left its SMs */
 	bool is_cpu;
 	/* user of the first tenant; the device counts toward this user's limit */
 	uid_t uid;
@@ -224,10 +230,6 @@ void hd_carveout_tell(const struct hd *d, struct hd_device *dev);
  * the number differs from the present one, the launch will exit, and the tenant will launch it
  * again. */
 void hd_note_count(struct hd_slot *s, const uint8_t quota[CTL_MAX_SMS]);
-void hd_watch(struct hd *d, struct hd_device *dev);
-/* Bounds the amount of unmanaged (opaque) work in flight. Returns the time in ns until the next
- * bound expires. */
-uint64_t hd_set_bounds(struct hd *d, struct hd_device *dev);
 /* ---- rows.c: replies to command-line tools, as a sequence of packets in out ---- */
 void hd_list(struct hd *d, struct strbuf *out);
 void hd_status(struct hd *d, struct wire_status *ret);

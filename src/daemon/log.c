@@ -5,6 +5,7 @@
  * the journal, and the line begins with the journal's prefix for the level. Otherwise it begins
  * with "heddled: ", and for warnings and errors also with the name of the level. */
 #include "daemon.h"
+#include "base/text.h"
 
 #include <errno.h>
 #include <poll.h>
@@ -74,10 +75,7 @@ static size_t format_line(
 			level < HD_LOG_INFO ? words[level] : "", level < HD_LOG_INFO ? ": " : "");
 	vsnprintf(ret + n, LINE_MAX_BYTES - 1 - (size_t)n, fmt, ap);
 	/* Names come from other programs, and must not be able to start a second line. */
-	for (char *c = ret; *c; c++) {
-		if ((unsigned char)*c < ' ' || *c == 127)
-			*c = '?';
-	}
+	text_plain(ret, strlen(ret), "");
 	return strlen(strcat(ret, "\n"));
 }
 

@@ -55,6 +55,7 @@ static void read_signal(struct server *s)
 
 	while (read(s->signal.fd, &info, sizeof(info)) == (ssize_t)sizeof(info)) {
 		int status;
+		pid_t pid;
 
 		if (info.ssi_signo == SIGHUP) {
 			server_reload(s);
@@ -64,8 +65,8 @@ static void read_signal(struct server *s)
 			s->stop = true;
 			continue;
 		}
-		while (waitpid(-1, &status, WNOHANG) > 0)
-			;
+		while ((pid = waitpid(-1, &status, WNOHANG)) > 0)
+			porter_ended(s, pid);
 	}
 }
 
@@ -120,12 +121,15 @@ static void handle_event(struct server *s, const struct epoll_event *ev, bool sl
 		mps_answered(s);
 		break;
 	case WATCH_CLAIM:
-		claims_asked(w);
+		claims_asked(s, w);
+		break;
+	case WATCH_PORTER:
+		porter_answered(s, w);
 		break;
 	case WATCH_CONN:
 		if (w->conn->dead)
 			break;
-		if (ev->events & EPOLLIN)
+		if (ev->events & EPOLLIN && !w->conn->at_porter)
 			conn_readable(s, w->conn);
 		else if (ev->events & (EPOLLHUP | EPOLLERR))
 			conn_kill(w->conn);
@@ -172,6 +176,8 @@ static uint64_t run_clocks(struct server *s)
 {
 	uint64_t now = loop_now(s), next = keeper_look(s->keeper, now);
 
+	next = MIN(next, porters_look(s));
+	next = MIN(next, pulse_report(s));
 	if (s->expiry_ns == UINT64_MAX && !s->listen_ns && s->mps <= 0)
 		return next == UINT64_MAX ? next : next - MIN(now, next);
 	next = MIN(next, conn_expire(s, now));
@@ -183,16 +189,41 @@ static uint64_t run_clocks(struct server *s)
 	return next == UINT64_MAX ? next : next - MIN(now, next);
 }
 
+/* What handling an event is called in the log. */
+static const char *const event_names[] = {
+	[WATCH_LISTENER] = "a new connection",
+	[WATCH_SIGNAL] = "a signal",
+	[WATCH_TIMER] = "the timer",
+	[WATCH_CONN] = "a message",
+	[WATCH_KICK] = "an event",
+	[WATCH_PID] = "the end",
+	[WATCH_MPS] = "the end of MPS",
+	[WATCH_MPS_ANSWER] = "an answer of MPS",
+	[WATCH_CLAIM] = "a question of another heddled",
+	[WATCH_PORTER] = "the answer of a porter",
+};
+
 static uint64_t run_turn(struct server *s, const struct epoll_event *ev, int n, bool slept)
 {
 	uint64_t next;
 
-	for (int i = 0; i < n; i++)
+	pulse_begin(s);
+	for (int i = 0; i < n; i++) {
+		const struct watch *w = ev[i].data.ptr;
+		const struct conn *c = w->conn;
+
 		handle_event(s, &ev[i], slept);
+		pulse_step(s, event_names[w->kind], c);
+	}
 	conn_reap(s);
+	pulse_step(s, "closing connections", NULL);
 	mps_look(s);
+	pulse_step(s, "starting MPS again", NULL);
 	next = hd_run(s->hd);
-	return MIN(next, run_clocks(s));
+	pulse_step(s, "a decision", NULL);
+	next = MIN(next, run_clocks(s));
+	pulse_step(s, "a timed task", NULL);
+	return next;
 }
 
 int loop_turn(struct server *s, bool wait, uint64_t *ret_next_ns)

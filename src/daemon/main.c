@@ -105,6 +105,7 @@ static void close_server(struct server *s)
 		conn_kill(s->conns);
 		conn_reap(s);
 	}
+	porters_finish(s);
 	mps_stop(s, somebody);
 	keeper_stop(s->keeper);
 	hd_destroy(s->hd);
@@ -158,6 +159,7 @@ int heddled_serve(
 			"shares it among the launches of one program",
 			config.policy->name);
 	notify("READY=1\nSTATUS=serving\n");
+	pulse_start(&s);
 	r = loop_run(&s);
 	if (r < 0)
 		hd_log_at(HD_LOG_ERROR, "the event loop failed: %s", strerror(-r));

@@ -5,6 +5,7 @@
  * engine. A tenant can write anything at any time. So heddled copies the description of a launch
  * when it first sees the launch. It checks or bounds each value of the page before it uses the
  * value as an index or a size. */
+#include "base/text.h"
 #include "daemon.h"
 
 #include <string.h>
@@ -37,9 +38,10 @@ static void copy_name(char ret_name[64], const char *from)
 
 		ret_name[i] = c;
 		if (!c)
-			return;
+			break;
 	}
 	ret_name[63] = 0;
+	text_plain(ret_name, strlen(ret_name), "");
 }
 
 static uint64_t multiply_dims(const uint32_t dim[3], uint64_t max)

@@ -3,32 +3,31 @@
 
 /* Loads policies from files, and protects heddled from a policy that crashes it.
  * - Before any of a policy's code runs, heddled writes the path of the policy's file to a note on
- *   disk.
+ *   disk (policy_note.h). The note also says in which call into the policy heddled is.
  * - heddled removes the note when it unloads the policy, after the last call into the policy's code
  *   has returned.
- * - If heddled is to load a policy and finds a note with this policy's path, it assumes that the
- *   policy crashed the earlier heddled, and does not load the file.
- *
- * The note is in the service manager's state folder, or else beside the socket. */
+ * - If heddled is to load a policy and finds a note with this policy's path, the earlier heddled ended
+ *   while the policy was loaded. If the policy's code ended it, heddled does not load the file. If
+ *   heddled was killed, it loads the file once more: not each kill (out of memory, a power cut) is
+ *   the policy's fault. */
 #include "policies.h"
 #include "log.h"
+#include "policy_calls.h"
 #include "policy_file.h"
+#include "policy_note.h"
 #include "sched/planner.h"
-#include "watchdog.h"
 
 #include <errno.h>
-#include <fcntl.h>
-#include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
 struct policy_loaded {
 	struct sched_policy policy; /* for the engines */
 	struct sched_planner planner;
 	struct policy_file file;
 	char *options, *note;
+	uint32_t kills; /* of heddleds in a row that had it loaded */
 };
 
 /* ---- the file ---- */
@@ -68,96 +67,47 @@ int policy_check(const struct hd_config *c)
 	return 0;
 }
 
-/* ---- the note ---- */
-
-/* NULL: out of memory. The caller frees it. */
-static char *note_path(const struct hd_config *c)
-{
-	const char *state = getenv("STATE_DIRECTORY");
-	char *path = NULL;
-	int n = state && *state ? asprintf(&path, "%.*s/policy", (int)strcspn(state, ":"), state)
-				: asprintf(&path, "%s.policy", c->socket);
-
-	return n < 0 ? NULL : path;
-}
-
-static int sync_folder(const char *path)
-{
-	char *folder = strdup(path), *slash = folder ? strrchr(folder, '/') : NULL;
-	int fd, r = 0;
-
-	if (!folder)
-		return -ENOMEM;
-	if (slash)
-		slash[slash == folder] = 0;
-	fd = open(slash ? folder : ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-	if (fd < 0 || fsync(fd) < 0)
-		r = -errno;
-	if (fd >= 0)
-		close(fd);
-	free(folder);
-	return r;
-}
-
-/* Writes the note; it is on disk when this returns. Returns 0 or a negative errno. */
-static int write_note(const char *note, const char *policy)
-{
-	char *tmp = NULL;
-	size_t n = strlen(policy);
-	int fd, r = 0;
-
-	if (asprintf(&tmp, "%s.new", note) < 0)
-		return -ENOMEM;
-	unlink(tmp);
-	fd = open(tmp, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
-	if (fd < 0) {
-		r = -errno;
-		free(tmp);
-		return r;
-	}
-	if (write(fd, policy, n) != (ssize_t)n || write(fd, "\n", 1) != 1 || fsync(fd) < 0)
-		r = errno ? -errno : -EIO;
-	close(fd);
-	if (r == 0 && rename(tmp, note) < 0)
-		r = -errno;
-	if (r < 0)
-		unlink(tmp);
-	free(tmp);
-	return r < 0 ? r : sync_folder(note);
-}
-
-static void remove_note(const char *note)
-{
-	if (unlink(note) == 0)
-		sync_folder(note);
-}
-
-/* True if the note names this policy. */
-static bool is_noted(const char *note, const char *policy)
-{
-	size_t n = strlen(policy);
-	char text[PATH_MAX + 2];
-	int fd = open(note, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
-	ssize_t got = fd < 0 ? -1 : read(fd, text, sizeof(text));
-
-	if (fd >= 0)
-		close(fd);
-	return got == (ssize_t)n + 1 && memcmp(text, policy, n) == 0 && text[n] == '\n';
-}
-
 /* ---- loading ---- */
+
+/* The name of the policy that the note names, the same pointer as in its calls. While a policy replaces
+ * another one, the calls of the old one must not mark the note of the new one. */
+static const char *noted;
+
+static void on_file_enter(const char *name, const char *call)
+{
+	if (name == noted)
+		note_mark_call(policy_call_of(call));
+	policy_calls_enter(name, call);
+}
+
+static void on_file_leave(void)
+{
+	policy_calls_leave();
+	note_mark_call(POLICY_CALL_NONE);
+}
 
 static void on_enter(void *user, const char *call)
 {
 	const struct policy_loaded *p = user;
 
-	watchdog_enter(p->file.name, call);
+	on_file_enter(p->file.name, call);
 }
 
 static void on_leave(void *user)
 {
 	(void)user;
-	watchdog_leave();
+	on_file_leave();
+}
+
+static void on_end(const char *name, const char *call, const char *how)
+{
+	if (!call) {
+		hd_log_last("heddled %s, outside of policy %s", how, name);
+		return;
+	}
+	if (name == noted)
+		note_mark_ended();
+	hd_log_last("policy %s: %s %s: heddled ends; programs run on without it", name, call, how);
 }
 
 static void on_fault(void *user, const char *what)
@@ -205,16 +155,28 @@ static bool is_same_policy(const struct policy_loaded *old, const struct policy_
 	       old->file.st.st_ino == p->file.st.st_ino && strcmp(old->options, p->options) == 0;
 }
 
-/* Returns true if an earlier heddled's note names this policy. A note about the policy that is
- * loaded now does not count. */
-static bool is_suspect_policy(const struct policy_loaded *old, const struct policy_loaded *p)
+/* Returns true if the policy must not run, because of the note of an earlier heddled. A note about
+ * the policy that is loaded now does not count. */
+static bool is_suspect_policy(const struct policy_loaded *old, struct policy_loaded *p)
 {
-	if ((old && strcmp(old->file.path, p->file.path) == 0) || !is_noted(p->note, p->file.path))
+	struct note_found n;
+	const char *in;
+
+	if ((old && strcmp(old->file.path, p->file.path) == 0) ||
+		!note_read(p->note, p->file.path, &n))
 		return false;
-	hd_log("policy: %s: an earlier heddled ended while this policy was loaded, so policy none "
-	       "runs; "
-	       "to try it again, remove %s and send heddled SIGHUP",
-		p->file.path, p->note);
+	in = policy_call_text(n.call);
+	if (!n.ended && n.kills == 0) {
+		hd_log("policy: %s: an earlier heddled was killed %s%s while this policy was "
+		       "loaded; it runs once more",
+			p->file.path, in ? "in its " : "outside of its code", in ? in : "");
+		p->kills = 1;
+		return false;
+	}
+	hd_log("policy: %s: an earlier heddled ended%s%s while this policy was loaded%s, so policy "
+	       "none runs; to try it again, remove %s and send heddled SIGHUP",
+		p->file.path, in ? " in its " : "", in ? in : "", n.ended ? "" : ", twice in a row",
+		p->note);
 	return true;
 }
 
@@ -231,10 +193,10 @@ static struct policy_loaded *open_policy(const struct hd_config *c)
 		free(p);
 		return NULL;
 	}
-	p->file.enter = watchdog_enter;
-	p->file.leave = watchdog_leave;
+	p->file.enter = on_file_enter;
+	p->file.leave = on_file_leave;
 	p->options = strdup(c->policy_options);
-	p->note = note_path(c);
+	p->note = note_path(c->socket);
 	if (p->options && p->note)
 		return p;
 	hd_log_at(HD_LOG_ERROR, "policy: %s: not loaded: out of memory", c->policy_file);
@@ -244,18 +206,19 @@ static struct policy_loaded *open_policy(const struct hd_config *c)
 
 static int start_policy(struct policy_loaded *p, const struct policy_loaded *old)
 {
-	int r = write_note(p->note, p->file.path);
+	int r = note_write(p->note, p->file.path, p->kills);
 
 	if (r < 0) {
 		hd_log_at(HD_LOG_ERROR,
 			"policy: %s: not loaded, because its note %s cannot be written: %s",
 			p->file.path, p->note, strerror(-r));
-	} else if (!old && (r = watchdog_start()) < 0) {
+	} else if (!old && (r = policy_calls_watch(on_end)) < 0) {
 		hd_log_at(HD_LOG_ERROR,
 			"policy: %s: not loaded, because its watchdog cannot start: %s",
 			p->file.path, strerror(-r));
-		remove_note(p->note);
+		note_remove(p->note);
 	} else {
+		noted = p->file.name;
 		r = load_table(p);
 	}
 	return r < 0 ? -EINVAL : 0;
@@ -268,17 +231,18 @@ static void discard_policy(struct policy_loaded *p, const struct policy_loaded *
 	int r = 0;
 
 	free_loaded(p);
+	noted = old ? old->file.name : NULL;
 	if (!note)
 		return;
 	if (old)
-		r = write_note(note, old->file.path);
+		r = note_write(note, old->file.path, old->kills);
 	else
-		remove_note(note);
+		note_remove(note);
 	if (r < 0)
 		hd_log("policy: %s: cannot write its note %s: %s", old->file.path, note,
 			strerror(-r));
 	if (!old)
-		watchdog_stop();
+		policy_calls_stop();
 	free(note);
 }
 
@@ -323,8 +287,8 @@ void policy_unload(struct policy_loaded *p, bool keep_note)
 	p->note = NULL;
 	free_loaded(p);
 	if (!keep_note && note)
-		remove_note(note);
+		note_remove(note);
 	if (!keep_note)
-		watchdog_stop();
+		policy_calls_stop();
 	free(note);
 }

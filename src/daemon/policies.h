@@ -18,8 +18,8 @@ struct policy_loaded;
  * normally beside the socket. Returns 0, or -EINVAL after logging the error (unless memory ran
  * out).
  *
- * - *ret is the loaded file. It is NULL for a built-in policy. It is also NULL if the note of an
- *   earlier heddled names the file: then `none` is used instead, and this is logged.
+ * - *ret is the loaded file. It is NULL for a built-in policy. It is also NULL if an earlier heddled
+ *   ended while the file was loaded (policies.c): then `none` is used instead, and this is logged.
  * - `old` is the policy that is loaded now, or NULL. If neither its file nor its options differ,
  *   the file is not loaded again: *ret is old.
  * - The caller frees *ret with policy_unload when no engine uses it any more. c->policy is invalid

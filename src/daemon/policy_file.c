@@ -160,8 +160,12 @@ int policy_file_load(struct policy_file *p, struct strbuf *err)
 {
 	const struct heddle_policy *(*table)(void);
 	const struct heddle_policy *t;
-	char file[32];
+	char file[32], why_not[160];
 
+	if (policy_elf_check(p->fd, (uint64_t)p->st.st_size, why_not, sizeof(why_not)) < 0) {
+		policy_error(err, "policy: %s: it cannot be loaded: %s", p->path, why_not);
+		return -EINVAL;
+	}
 	snprintf(file, sizeof(file), "/proc/self/fd/%d", p->fd);
 	file_enter(p, "loading it");
 	p->dl = dlopen(file, RTLD_NOW | RTLD_LOCAL);

@@ -27,6 +27,9 @@ struct policy_file {
 	void (*leave)(void);
 };
 
+/* Returns 0 if the file of this size is a whole shared object for this machine, or -EINVAL; then
+ * ret_why says what is wrong (policy_elf.c). dlopen crashes on an object whose end is missing. */
+int policy_elf_check(int fd, uint64_t bytes, char *ret_why, size_t size);
 /* Opens a policy file. It must be a regular file of this user or root that no other user can write
  * or replace. Runs none of its code. Returns 0, or -EINVAL with the reason in *err. Free it with
  * policy_file_close. */

@@ -69,23 +69,37 @@ static void add_launch(struct hd *d, const struct hd_slot *s, struct strbuf *out
 	add_packet(out, &r, sizeof(r));
 }
 
-static void fill_shares(const struct hd *d, const struct hd_tenant *t, struct wire_row *r)
+/* Sums over the tenants of a device. */
+struct shares {
+	uint64_t weights, had;
+};
+
+static struct shares sum_shares(const struct hd_device *dev)
 {
-	uint64_t weights = 0, had = 0, its = sched_service(t->sched) - t->share_from_ns;
+	struct shares sum = {0};
+
+	for (const struct hd_tenant *t = dev->tenants; t; t = t->next) {
+		sum.weights += t->weight;
+		sum.had += sched_service(t->sched) - t->share_from_ns;
+	}
+	return sum;
+}
+
+static void fill_shares(
+	const struct hd *d, const struct hd_tenant *t, const struct shares *sum, struct wire_row *r)
+{
+	uint64_t its = sched_service(t->sched) - t->share_from_ns;
 
 	r->share_wanted = r->share_had = UINT32_MAX;
 	if (!d->config.policy->by_shares)
 		return;
-	for (const struct hd_tenant *o = t->device->tenants; o; o = o->next) {
-		weights += o->weight;
-		had += sched_service(o->sched) - o->share_from_ns;
-	}
-	r->share_wanted = (uint32_t)(1000 * (uint64_t)t->weight / MAX(weights, 1u));
-	if (had)
-		r->share_had = (uint32_t)(1000 * (double)its / (double)had);
+	r->share_wanted = (uint32_t)(1000 * (uint64_t)t->weight / MAX(sum->weights, 1u));
+	if (sum->had)
+		r->share_had = (uint32_t)(1000 * (double)its / (double)sum->had);
 }
 
-static void add_tenant(struct hd *d, struct hd_tenant *t, struct strbuf *out, size_t *io_rows)
+static void add_tenant(struct hd *d, struct hd_tenant *t, const struct shares *sum,
+	struct strbuf *out, size_t *io_rows)
 {
 	struct wire_row r = {.kind = 0, .id = t->id, .state = WIRE_IDLE};
 
@@ -97,7 +111,7 @@ static void add_tenant(struct hd *d, struct hd_tenant *t, struct strbuf *out, si
 	r.waited_ns = t->waited_ns;
 	r.ran_ns = t->ran_ns;
 	hd_launched(t, r.launched);
-	fill_shares(d, t, &r);
+	fill_shares(d, t, sum, &r);
 	if (t->opaque_active)
 		r.state = WIRE_RUNNING;
 	for (uint32_t i = 0; i < WIRE_SLOTS; i++) {
@@ -137,10 +151,13 @@ void hd_list(struct hd *d, struct strbuf *out)
 
 	hd_clock(d);
 	for (struct hd_device *dev = d->devices; dev; dev = dev->next) {
-		for (struct hd_tenant *t = dev->tenants; t && rows < MAX_ROWS; t = t->next) {
+		struct shares sum;
+
+		for (struct hd_tenant *t = dev->tenants; t; t = t->next)
 			hd_scan_tenant(d, t, true);
-			add_tenant(d, t, out, &rows);
-		}
+		sum = sum_shares(dev);
+		for (struct hd_tenant *t = dev->tenants; t && rows < MAX_ROWS; t = t->next)
+			add_tenant(d, t, &sum, out, &rows);
 	}
 	wire_head_init(&end, WIRE_END, sizeof(end));
 	add_packet(out, &end, sizeof(end));

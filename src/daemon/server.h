@@ -8,6 +8,8 @@
 #include "daemon.h"
 #include "keeper.h"
 #include "policies.h"
+#include "porter.h"
+#include "pulse.h"
 
 #define SERVER_CONNS 4096u
 /* limit of bytes that one user's connections leave unread */
@@ -24,7 +26,8 @@ enum watch_kind {
 	WATCH_PID,
 	WATCH_MPS,
 	WATCH_MPS_ANSWER,
-	WATCH_CLAIM
+	WATCH_CLAIM,
+	WATCH_PORTER
 };
 
 struct watch {
@@ -36,14 +39,19 @@ struct watch {
 struct conn {
 	struct conn *prev, *next;
 	struct watch socket, kick, pid;
-	int tenant_event; /* an eventfd that wakes the tenant; -1: none */
 	struct hd_tenant *tenant;
 	struct wire_page *page;
 	uint64_t page_number; /* wire_page_number */
 	struct ucred cred;
 	struct strbuf out; /* packets that the socket has not taken yet */
 	size_t out_at;
-	uint64_t until_ns; /* closed at this time, unless data moves; UINT64_MAX: never */
+	/* porter.h: while at_porter, the next packet is a porter's (porter NULL: it waits for one
+	 * until porter_ns) */
+	struct porter *porter;
+	uint64_t porter_ns;
+	bool at_porter;
+	bool welcomed, wake_due; /* a wake-up before the welcome is sent after it */
+	uint64_t until_ns;       /* closed at this time, unless data moves; UINT64_MAX: never */
 	bool dead;
 };
 
@@ -66,7 +74,11 @@ struct server {
 	/* until when no connection is accepted, because descriptors ran out; 0: connections are
 	 * accepted */
 	uint64_t listen_ns;
-	struct hd_log_limit refusals;
+	struct hd_log_limit refusals, slow;
+	struct pulse pulse;
+	struct porter *porters;    /* porter.c */
+	struct unclosed *unclosed; /* porter.c */
+	uint32_t n_at_porter;      /* connections that wait for a porter */
 	int epoll, lock;
 	/* device number and inode of the socket file that was created at config->socket */
 	dev_t socket_dev;
@@ -103,12 +115,15 @@ void conn_writable(struct server *s, struct conn *c);
 /* Marks the connection for closing; conn_reap frees it when no event can refer to it any more. */
 void conn_kill(struct conn *c);
 void conn_reap(struct server *s);
+/* A porter's result for c's HELLO with a page: h and page_fd (the caller closes it) if r is 0, else a
+ * negative errno. */
+void conn_brought(struct server *s, struct conn *c, const struct wire_hello *h, int page_fd, int r);
 void conn_wake(void *server, struct hd_tenant *t, bool hold);
 /* ---- claims.c ---- */
 /* Claims the GPU of a new tenant. Returns -EBUSY if another heddled serves that GPU (ret_why says
  * which), or another negative errno. */
 int claims_add(struct server *s, const struct wire_hello *h, char *ret_why, size_t max);
-void claims_asked(const struct watch *w);
+void claims_asked(struct server *s, const struct watch *w);
 /* Releases the claims of GPUs that have no tenant any more. No event may be pending. */
 void claims_reap(struct server *s);
 /* ---- listen.c ---- */

@@ -4,7 +4,6 @@
 /* The watchdog counts its own ticks instead of reading the clock. If the whole process was stopped,
  * for example by a debugger, that time must not count as time in the call. */
 #include "watchdog.h"
-#include "log.h"
 #include "policies.h"
 
 #include <pthread.h>
@@ -20,11 +19,11 @@ static struct {
 	uint32_t generation; /* threads of other generations end */
 } dog;
 
+static void (*report)(const char *name, const char *call);
+
 static void watchdog_end_process(void)
 {
-	hd_log_last("policy %s: %s has not returned for a second: heddled ends; programs run on "
-		    "without it",
-		__atomic_load_n(&dog.name, __ATOMIC_RELAXED),
+	report(__atomic_load_n(&dog.name, __ATOMIC_RELAXED),
 		__atomic_load_n(&dog.call, __ATOMIC_RELAXED));
 	_exit(1);
 }
@@ -45,6 +44,11 @@ static void *watchdog_thread(void *arg)
 			watchdog_end_process();
 	}
 	return NULL;
+}
+
+void watchdog_report(void (*fn)(const char *name, const char *call))
+{
+	report = fn;
 }
 
 int watchdog_start(void)

@@ -8,6 +8,8 @@
 
 #include "base/base.h"
 
+/* Sets what is called before the process ends, in the watchdog's thread. Call this first. */
+void watchdog_report(void (*fn)(const char *name, const char *call));
 /* Starts the thread that watches calls until watchdog_stop. Returns 0 or a negative errno. */
 int watchdog_start(void);
 void watchdog_stop(void);

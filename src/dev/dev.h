@@ -47,6 +47,10 @@ enum dev_kind dev_kind_of(const struct cu_api *api);
  * GPU copies the array. For any other device this does nothing. */
 void dev_tell_lines(
 	const struct cu_api *api, const char *text, size_t len, const uint32_t *lines, size_t n);
+/* The text's entry is a form of src/pass. Reports name the program's block then: the virtual GPU finds
+ * its ids in the registers of src/pass/virtual/emit.h, and the grid at this offset in the parameter
+ * hd_args, or hd_args0, hd_args1 … (struct ctl_args, which src/dev does not include). */
+#define DEV_FORM_GRID 24
 /* The virtual GPU's function that receives the lines. */
 #define DEV_CPU_LINES "heddle_cpu_lines"
 typedef void dev_lines_fn(const char *text, size_t len, const uint32_t *lines, size_t n);

@@ -108,6 +108,8 @@ static int make_text(struct host_form *form, bool tight, struct strbuf *ret, ptx
 	return ret->failed ? host_fail(f, HOST_MEMORY, -1, NULL) : 0;
 }
 
+_Static_assert(offsetof(struct ctl_args, grid) == DEV_FORM_GRID, "reports read it");
+
 /* Fault reports name the kernel by its number among all. */
 static void tell_lines(const struct host_device *d, const struct host_form *form,
 	const struct strbuf *text, ptx_lines *lines)

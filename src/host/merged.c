@@ -8,6 +8,9 @@
 #include "host/merged.h"
 
 #include <string.h>
+#include <time.h>
+
+#define PATIENCE 8u /* launches in a row without a block, before workers serve all kernels */
 
 /* ---- the plan ---- */
 static uint32_t gcd(uint32_t a, uint32_t b)
@@ -386,14 +389,22 @@ static void fill_args(
 	memcpy((char *)part->params + part->form->of[at].arg_offset, &args, sizeof(args));
 }
 
-static void fill_params(const struct run *x)
+static void fill_merge(const struct run *x, uint32_t more_flags)
 {
 	struct ctl_merge merge = x->plan->merge;
 
+	merge.turns = x->d->turns;
+	merge.flags |= more_flags;
+	memcpy((char *)x->all->params + x->all->form->merge_offset, &merge, sizeof(merge));
+}
+
+static void fill_params(const struct run *x)
+{
+	struct ctl_merge merge;
+
 	for (unsigned k = 0; k < x->n; k++)
 		fill_args(x, x->all, k, k);
-	merge.turns = x->d->turns;
-	memcpy((char *)x->all->params + x->all->form->merge_offset, &merge, sizeof(merge));
+	fill_merge(x, 0);
 	for (unsigned k = 0; k < x->n; k++) {
 		if (!x->plan->own[k].workers)
 			continue;
@@ -561,13 +572,27 @@ static CUresult add_times(const struct cu_api *cu, unsigned n, const struct dev_
 	return r;
 }
 
-/* Returns how many launches in a row are allowed to run no block. With CTL_MIXED and CTL_APART, the
- * worker's SM (CTL_APART), or the worker's number on that SM (CTL_MIXED), decides which kernel the
- * worker serves, and the hardware chooses the SM. If other programs occupy all SMs of the kernel
- * that is left, a launch gets no worker for this kernel, and runs no block. */
-static unsigned empty_launches_allowed(const struct dev_merging *how)
+/* After a launch that ran no block. With CTL_MIXED and CTL_APART, the worker's SM (CTL_APART), or the
+ * worker's number on that SM (CTL_MIXED), decides which kernel the worker serves, and the hardware
+ * chooses the SM. If other programs occupy all SMs of the kernel that is left, a launch gets no
+ * worker for this kernel. So wait for these programs, a little longer each time; and after a few
+ * launches let all workers serve all kernels, if that is possible. If not (a kernel has a launch of
+ * its own on SMs of its own), wait for as long as it takes. Returns false if no other program can be
+ * the cause. */
+static bool wait_for_sms(const struct run *x, unsigned in_vain)
 {
-	return how->order == CTL_MIXED || how->order == CTL_APART ? 8 : 0;
+	const struct dev_merging *how = x->how;
+	bool can_help = !(how->own && how->order == CTL_APART);
+	struct timespec t = {.tv_nsec = 1000000 * MIN(in_vain, 20)};
+
+	if (how->order != CTL_MIXED && how->order != CTL_APART)
+		return false;
+	if (in_vain > 2 * PATIENCE && can_help)
+		return false;
+	if (in_vain == PATIENCE && can_help)
+		fill_merge(x, CTL_HELP);
+	nanosleep(&t, NULL);
+	return true;
 }
 
 CUresult dev_merged_run(const struct cu_api *cu, const struct dev_merge_part *all,
@@ -599,7 +624,7 @@ CUresult dev_merged_run(const struct cu_api *cu, const struct dev_merge_part *al
 		if (!p.undone)
 			break;
 		in_vain = p.handed > before.handed ? 0 : in_vain + 1;
-		if (in_vain > empty_launches_allowed(how)) {
+		if (in_vain && !wait_for_sms(&x, in_vain)) {
 			ret->stalled = p.first;
 			return CUDA_ERROR_UNKNOWN;
 		}

@@ -126,8 +126,9 @@ struct dev_merged_stats {
 /* Runs the merged form `all` (made by pass_merge) until all its kernels are complete. Also runs the
  * forms in `own`, each of a single kernel, as planned. Fills in the rest of the parameters. Returns
  * a driver error, or CUDA_ERROR_UNKNOWN if a whole launch ran no block. With CTL_MIXED and
- * CTL_APART, in which a worker's SM or its number there decides which kernel the worker serves, a
- * few such launches in a row are allowed before that error. */
+ * CTL_APART, a worker's SM or its number there decides which kernel the worker serves, and other
+ * programs may occupy all SMs of a kernel. Then this function waits for them; after a few launches
+ * all workers serve all kernels, except with a launch of a kernel's own and CTL_APART. */
 CUresult dev_merged_run(const struct cu_api *cu, const struct dev_merge_part *all,
 	const struct dev_merge_part *own, unsigned n, const struct dev_merge_shape *shapes,
 	const struct dev_merging *how, const struct dev_merge_plan *plan, struct dev_merged *io,

@@ -93,6 +93,8 @@ int host_await_answer(int sock, union host_answer *m, int fds[3])
 
 	if (r > 0 && wire_check(m, (size_t)r) < 0)
 		r = -EPROTO;
+	if (r > 0)
+		wire_plain(m);
 	if (r > 0 && m->head.type == WIRE_WELCOME && n == 3)
 		return 0;
 	if (r == 0)

@@ -171,3 +171,21 @@ const char *ptx_bounds_cluster(const struct ptx_func *f)
 				return f->directives.at[i];
 	return NULL;
 }
+
+bool ptx_bounds_cluster_size(const struct ptx_func *f, uint32_t ret_size[3])
+{
+	static const char required[] = ".reqnctapercluster";
+	bool is_explicit = false;
+
+	memset(ret_size, 0, 3 * sizeof(*ret_size));
+	for (size_t i = 0; i < f->directives.len; i++) {
+		const char *d = f->directives.at[i];
+
+		is_explicit |= ptx_word_is(d, ".explicitcluster");
+		if (!ptx_word_is(d, required))
+			continue;
+		ret_size[1] = ret_size[2] = 1;
+		read_numbers(d + strlen(required), ret_size, 3);
+	}
+	return is_explicit;
+}

@@ -145,5 +145,8 @@ int ptx_bounds_lower_maxnreg(struct ptx_module *m, struct ptx_func *f, uint32_t 
 int ptx_bounds_state_registers(struct ptx_module *m, struct ptx_func *f);
 /* Returns f's directive that launches its blocks in clusters, or NULL if f has none. */
 const char *ptx_bounds_cluster(const struct ptx_func *f);
+/* Reads the size of f's clusters in blocks (.reqnctapercluster), or zeros if the launch may choose
+ * it. Returns whether the launch must choose it if f does not (.explicitcluster). */
+bool ptx_bounds_cluster_size(const struct ptx_func *f, uint32_t ret_size[3]);
 
 #endif

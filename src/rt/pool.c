@@ -434,6 +434,7 @@ static int build_module(struct heddle_tasks *t, unsigned n, bool wide)
 	struct ptx_module *m;
 	struct diag_list diags;
 	struct strbuf text = {0};
+	ptx_lines lines = {0};
 	struct arena arena;
 	unsigned which = 0;
 	int r;
@@ -452,8 +453,9 @@ static int build_module(struct heddle_tasks *t, unsigned n, bool wide)
 	} else {
 		if (pass_leave_const(m) < 0 || pass_leave_nc(m) < 0)
 			text.failed = true;
-		ptx_print(m, &text);
+		ptx_print_lines(m, &text, &lines);
 		ptx_module_free(m);
+		dev_tell_lines(&t->h->d.cu, text.at, text.len, lines.at, lines.len);
 		r = text.failed ? rt_out_of_memory(t->h) : compile_apart(t, &text, n);
 		if (r == 0)
 			r = rt_pools_hold(t->h);
@@ -466,6 +468,7 @@ static int build_module(struct heddle_tasks *t, unsigned n, bool wide)
 	}
 	if (r == 0)
 		note_form(t, &t->form[n - 1], &kinds[n - 1]);
+	VEC_FREE(&lines);
 	strbuf_finish(&text);
 	arena_finish(&arena);
 	return r;

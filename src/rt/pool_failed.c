@@ -5,6 +5,7 @@
  * failure is first stored in the `why` of the task's row (slot). Before a thread reuses the row, it
  * copies the failure to a table, where later queries find it. */
 #include "rt/pool_row.h"
+#include "base/text.h"
 
 #include <errno.h>
 #include <stdio.h>
@@ -167,9 +168,10 @@ static void read_text(const struct ptx_opd *o, char *to, size_t size)
 		c = *at ? strtol(at, (char **)&at, 10) : 0;
 		if (c <= 0 || c > 255)
 			break;
-		to[n++] = c < ' ' || c == 127 ? '?' : (char)c;
+		to[n++] = (char)c;
 	}
 	to[n] = 0;
+	text_plain(to, n, "");
 }
 
 static void say_assertion(const struct ptx_func *f, const struct ptx_stmt *s, char *to, size_t size)

@@ -128,8 +128,11 @@ static void share_check(struct heddle_share *s)
 		share_lose(s, "the program has closed its connection to heddled");
 		return;
 	}
-	n = recv(s->sock.fd, &byte, 1, MSG_DONTWAIT | MSG_PEEK);
-	if (n >= 0 || (errno != EAGAIN && errno != EINTR))
+	/* heddled sends WIRE_WAKE; the quotas are read here anyway. */
+	do
+		n = recv(s->sock.fd, &byte, 1, MSG_DONTWAIT);
+	while (n > 0);
+	if (n == 0 || (errno != EAGAIN && errno != EINTR))
 		share_lose(s, "heddled is gone, so nothing is shared");
 	else if (silence_too_long(&s->silence,
 			 __atomic_load_n(&s->page->alive_ms, __ATOMIC_ACQUIRE),

@@ -127,6 +127,50 @@ void sched_reconfigure(struct sched *s, const struct sched_options *o, const str
 		change_policy(s, p);
 }
 
+static struct sched_level *pop_level(struct sched_level **list)
+{
+	struct sched_level *v = *list;
+
+	*list = v->next;
+	return v;
+}
+
+static void push_level(struct sched_level **list, struct sched_level *v)
+{
+	v->next = *list;
+	*list = v;
+}
+
+/* Adds the tenant to the level of its priority. There is a free level if no tenant has this
+ * priority. */
+static void level_enter(struct sched *s, struct sched_tenant *t)
+{
+	struct sched_level **at = &s->levels;
+
+	while (*at && (*at)->priority > t->priority)
+		at = &(*at)->next;
+	if (!*at || (*at)->priority != t->priority) {
+		struct sched_level *v = pop_level(&s->free_levels);
+
+		*v = (struct sched_level){.priority = t->priority};
+		push_level(at, v);
+	}
+	(*at)->n_tenants++;
+	t->level = *at;
+}
+
+static void level_leave(struct sched *s, struct sched_tenant *t)
+{
+	struct sched_level **at = &s->levels;
+
+	if (--t->level->n_tenants == 0) {
+		while (*at != t->level)
+			at = &(*at)->next;
+		push_level(&s->free_levels, pop_level(at));
+	}
+	t->level = NULL;
+}
+
 void sched_destroy(struct sched *s)
 {
 	if (!s)
@@ -146,9 +190,14 @@ int sched_join(struct sched *s, uint64_t now_ns, uint32_t tenant, int priority, 
 	void *user, struct sched_tenant **ret)
 {
 	struct sched_tenant *t = calloc(1, sizeof(*t));
+	struct sched_level *v = calloc(1, sizeof(*v));
 
-	if (!t)
+	if (!t || !v) {
+		free(t);
+		free(v);
 		return -ENOMEM;
+	}
+	push_level(&s->free_levels, v);
 	t->id = tenant;
 	t->priority = priority;
 	t->weight = weight;
@@ -162,7 +211,8 @@ int sched_join(struct sched *s, uint64_t now_ns, uint32_t tenant, int priority, 
 		.need_sms = s->o.n_sms,
 	};
 	t->begin = s->everywhere;
-	t->turn = sched_last_turn(s, priority);
+	level_enter(s, t);
+	t->turn = sched_last_turn(s, t->level);
 	t->opaque.kind = SCHED_OPAQUE;
 	t->linger.kind = SCHED_LINGER;
 	t->next = s->tenants;
@@ -188,6 +238,9 @@ void sched_leave(struct sched *s, uint64_t now_ns, struct sched_tenant *t)
 	*(t->prev ? &t->prev->next : &s->tenants) = t->next;
 	if (t->next)
 		t->next->prev = t->prev;
+	s->n_busy -= t->busy;
+	level_leave(s, t);
+	free(pop_level(&s->free_levels));
 	s->stats.tenants--;
 	s->dirty = true;
 	free(t);
@@ -196,9 +249,13 @@ void sched_leave(struct sched *s, uint64_t now_ns, struct sched_tenant *t)
 void sched_set_priority(struct sched *s, struct sched_tenant *t, int priority)
 {
 	/* like a new tenant, it comes after the tenants that already have this priority */
-	if (priority != t->priority)
-		t->turn = sched_last_turn(s, priority);
-	t->priority = t->opaque.priority = t->linger.priority = priority;
+	if (priority != t->priority) {
+		level_leave(s, t);
+		t->priority = t->opaque.priority = t->linger.priority = priority;
+		level_enter(s, t);
+		t->turn = 0;
+		t->turn = sched_last_turn(s, t->level);
+	}
 	for (struct sched_launch *l = t->arrived.first; l; l = l->next)
 		l->k.priority = priority;
 	for (struct sched_launch *l = t->submitted.first; l; l = l->next)

@@ -6,10 +6,12 @@
 #define HEDDLE_SCHED_ENGINE_H
 
 #include "guard.h"
-#include "heddle/policy.h"
 #include "launch_state.h"
+#include "pauses.h"
+#include "planner.h"
 #include "quota.h"
 #include "sched.h"
+#include "waits.h"
 
 #define SCHED_STREAM_RANKS 16
 
@@ -54,6 +56,7 @@ struct sched_launch {
 	bool shared;                /* it has had company since it arrived; likewise */
 	uint32_t preemptions;       /* and shrinks, so far */
 	struct sched_guard guard;
+	struct sched_wait wait;
 	/* For turns.c, which checks whether the launch makes progress on its SMs. */
 	bool partial;  /* it has waited, or had fewer workers than it could use, since it arrived */
 	bool idle;     /* a pool of tasks without a task */
@@ -70,6 +73,7 @@ struct sched_launches {
 
 struct sched_tenant {
 	struct sched_tenant *prev, *next;
+	struct sched_level *level; /* of its priority */
 	/* Of the submitted launches only the oldest takes part in decisions, and only while no
 	 * launch has arrived. So a decision costs the same, however many launches are submitted. */
 	struct sched_launches arrived, submitted, native;
@@ -85,6 +89,10 @@ struct sched_tenant {
 	uint32_t n_unpredicted;    /* launches of both sets without a prediction */
 	void *user;
 	uint32_t id, weight, n_launches;
+	uint32_t index; /* planner.c: in the view */
+	/* gather.c: workers on an SM of its launch whose relay takes most room, 0: none has an SM; and
+	 * of those that fill the device */
+	uint8_t relay, relay_full;
 	int priority;
 	int64_t submitted_priority; /* highest one of submitted launches; -1: there are none */
 	bool opaque_active;
@@ -104,6 +112,7 @@ struct sched_tenant {
 	bool renumbered;
 	uint64_t idle_since_ns, gap_ns; /* gap_ns: moving mean of the pauses between its work */
 	uint32_t gaps;
+	uint64_t began_ns; /* waits.c: when a block of it began last, as far as reported */
 	uint64_t busy_since_ns, copied_ns, last_copy_ns;
 	uint32_t copies; /* confidence that a copy follows right after its work */
 	uint64_t linger_until_ns;
@@ -113,25 +122,10 @@ struct sched_tenant {
 	uint64_t turn;       /* queue position among tenants of its priority */
 	uint64_t awaited_ns; /* since when a tenant of its priority waits for it; 0: none does */
 	uint64_t used_ns, counted_ns; /* used part of its time slice; time of the last count */
-	uint64_t watched_ns, watched_service_ns; /* start of its starvation watch, or 0 */
-	bool starved; /* it had little service for long, and no launch of it has ended since */
 	bool stalled, in_turns, has_lane, waits;
 	/* In this decision: the tenant's launch in the lowest lane, and that lane's quotas. */
 	const struct sched_launch *best;
 	struct quota best_avail;
-};
-
-/* Buffers and state of planner.c, which are kept between decisions. */
-struct planning {
-	VEC(struct heddle_policy_kernel) kernels;
-	VEC(struct heddle_policy_tenant) tenants;
-	uint8_t *now;  /* rows of the kernels' present quotas */
-	uint8_t *plan; /* canary, rows of quotas, canary, held, canary */
-	size_t plan_bytes, now_bytes;
-	uint64_t empty_ns; /* since when no launch has had an SM; 0: some launch has one */
-	uint64_t ask_ns;   /* when to ask a policy with no wake time again; 0: never */
-	bool any;          /* in the present plan, some launch gets an SM */
-	bool waits;        /* in the present plan, some launch gets no SM, or a tenant is held */
 };
 
 struct sched {
@@ -143,6 +137,12 @@ struct sched {
 	void *model_state; /* of o.model */
 	struct sched_stats stats;
 	uint32_t n_in[LAUNCH_STATES]; /* number of launches in each state */
+	/* One level was allocated for each tenant; free_levels has those that are not in use. */
+	struct sched_level *levels, *free_levels;
+	struct sched_costs costs; /* pauses.c, of the present decision */
+	uint32_t n_busy;          /* tenants with work, as of the last decision */
+	uint64_t overdue;         /* waits.c: the number that the last overdue launch got */
+	uint64_t waits_ns;        /* waits.c: time of the last decision */
 	uint64_t order, deadline_ns;
 	uint64_t served_ns; /* the service of all tenants is up to date to this time */
 	uint64_t change_ns; /* from a grant to the first block, a moving mean; 0: unknown */
@@ -152,7 +152,7 @@ struct sched {
 	const struct sched_tenant *late[2]; /* the two late tenants of the highest priorities */
 	uint64_t left_ns;                   /* turns.c: when a launch was last seen leaving */
 	bool dirty, contended;
-	bool turns; /* some tenant is stalled or starved */
+	bool turns; /* some tenant is stalled */
 	bool pairs; /* the policy asks the model of pairs, so the engine teaches that model */
 	char policy_options[SCHED_POLICY_OPTIONS];
 	VEC(struct sched_kernel *) view;
@@ -171,6 +171,12 @@ void sched_number(const struct sched *s, struct sched_tenant *t);
 static inline struct sched_launch *sched_launch_of(struct sched_kernel *k)
 {
 	return k->kind == SCHED_MANAGED ? CONTAINER_OF(k, struct sched_launch, k) : NULL;
+}
+static inline struct sched_tenant *sched_tenant_of(struct sched_kernel *k)
+{
+	return k->kind == SCHED_MANAGED  ? CONTAINER_OF(k, struct sched_launch, k)->tenant
+	       : k->kind == SCHED_OPAQUE ? CONTAINER_OF(k, struct sched_tenant, opaque)
+					 : CONTAINER_OF(k, struct sched_tenant, linger);
 }
 
 /* ---- account.c ---- */
@@ -207,13 +213,6 @@ struct sched_launch *sched_arriving(const struct sched_tenant *t);
 /* True if the launch was submitted after the last decision. */
 bool sched_is_new(const struct sched *s, const struct sched_launch *l);
 
-/* ---- pauses.c ---- */
-/* The tenant has work again. */
-void sched_came_back(const struct sched *s, struct sched_tenant *t, uint64_t now_ns);
-/* Appends a pseudo launch for the idle tenant to s->view, if waiting for its next work costs less
- * than switching to other tenants. Returns false if out of memory. */
-bool sched_linger(struct sched *s, struct sched_tenant *t, uint64_t now_ns);
-
 /* ---- lanes.c ---- */
 /* Asks a policy that answers in lanes. Sets next_allowed, next_begin and next_held of each launch
  * and tenant, and lowers deadline_ns. Called after sched_gather. *ret_hold_below: see struct
@@ -245,6 +244,7 @@ void sched_turns(struct sched *s, uint64_t now_ns);
 void sched_turns_note(struct sched *s, uint64_t now_ns);
 /* Returns whether the launch was preempted long ago and has not left. Decisions ignore it then. */
 bool sched_stays_away(const struct sched *s, const struct sched_launch *l, uint64_t now_ns);
-uint64_t sched_last_turn(const struct sched *s, int priority);
+/* Returns the last queue position of the level's tenants. */
+uint64_t sched_last_turn(const struct sched *s, const struct sched_level *v);
 
 #endif

@@ -9,6 +9,7 @@
 #include "engine.h"
 
 #include <errno.h>
+#include <string.h>
 
 static uint64_t divide_up(uint64_t a, uint64_t b)
 {
@@ -20,34 +21,63 @@ static bool fills_device(const struct sched *s, const struct sched_launch *l)
 	return l->k.total - l->k.finished >= (uint64_t)s->o.n_sms * l->k.workers_per_sm;
 }
 
-/* Returns how much room the relays of other tenants with the same or a lower priority take, counted
- * in workers of l. A relay is the block of a launch that reads quotas. It stays on the device after
- * a preemption. It is the first block of its grid, and the hardware puts it on the last SMs of an
- * empty device.
+/* Counts the tenants whose relays take room. A relay is the block of a launch that reads quotas. It
+ * stays on the device after a preemption. It is the first block of its grid, and the hardware puts it
+ * on the last SMs of an empty device.
  *
- * Of tenants of the same priority, only the relays of launches that fill the device count, because
- * smaller launches may leave room. */
-static uint64_t relays_below(const struct sched *s, const struct sched_launch *l)
+ * Counts one relay for each tenant, the one that takes most room. A tenant's launches usually run one
+ * after another, and heddled often sees the end of one after the arrival of the next. */
+static void find_relay(const struct sched *s, struct sched_tenant *t)
 {
+	t->relay = t->relay_full = 0;
+	for (const struct sched_launch *l = t->arrived.first; l; l = l->next) {
+		uint8_t workers = (uint8_t)l->k.workers_per_sm;
+
+		if (!quota_any(&l->allowed))
+			continue;
+		t->relay = t->relay ? MIN(t->relay, workers) : workers;
+		if (fills_device(s, l))
+			t->relay_full = t->relay_full ? MIN(t->relay_full, workers) : workers;
+	}
+}
+
+static void count_relays(struct sched *s)
+{
+	struct sched_level *above = NULL;
+
+	for (struct sched_level *v = s->levels; v; v = v->next) {
+		memset(v->relays, 0, sizeof(v->relays));
+		memset(v->relays_full, 0, sizeof(v->relays_full));
+		memset(v->relays_below, 0, sizeof(v->relays_below));
+		v->above = above;
+		above = v;
+	}
+	for (struct sched_tenant *t = s->tenants; t; t = t->next) {
+		find_relay(s, t);
+		t->level->relays[t->relay]++;
+		t->level->relays_full[t->relay_full]++;
+	}
+	for (struct sched_level *v = above; v && v->above; v = v->above) {
+		for (unsigned i = 0; i <= SCHED_PER_SM; i++)
+			v->above->relays_below[i] = v->relays[i] + v->relays_below[i];
+	}
+}
+
+/* Returns how much room the relays of other tenants with the same or a lower priority take, counted
+ * in workers of l. Of tenants of the same priority, only the relays of launches that fill the device
+ * count, because smaller launches may leave room. */
+static uint64_t relays_below(const struct sched_launch *l)
+{
+	const struct sched_level *v = l->tenant->level;
 	uint64_t n = 0;
 
 	if (sms_any(&l->reserved))
 		return 0; /* a past decision made room for it */
-	for (const struct sched_tenant *t = s->tenants; t; t = t->next) {
-		bool equal = t->priority == l->tenant->priority;
-		uint64_t most = 0;
+	for (uint32_t i = 1; i <= SCHED_PER_SM; i++) {
+		uint32_t others =
+			v->relays_below[i] + v->relays_full[i] - (l->tenant->relay_full == i);
 
-		if (t == l->tenant || t->priority > l->tenant->priority)
-			continue;
-		/* Counts one relay for each tenant. A tenant's launches usually run one after
-		 * another, and heddled often sees the end of one after the arrival of the next. */
-		for (const struct sched_launch *o = t->arrived.first; o; o = o->next) {
-			uint64_t relay = divide_up(l->k.workers_per_sm, o->k.workers_per_sm);
-
-			if (quota_any(&o->allowed) && (!equal || fills_device(s, o)))
-				most = MAX(most, relay);
-		}
-		n += most;
+		n += others ? others * divide_up(l->k.workers_per_sm, i) : 0;
 	}
 	return n;
 }
@@ -55,7 +85,7 @@ static uint64_t relays_below(const struct sched *s, const struct sched_launch *l
 static uint32_t need_sms(const struct sched *s, const struct sched_launch *l)
 {
 	/* one place for the launch's own relay */
-	uint64_t places = l->k.total - l->k.finished + 1 + relays_below(s, l), n;
+	uint64_t places = l->k.total - l->k.finished + 1 + relays_below(l), n;
 
 	n = divide_up(places, l->k.workers_per_sm) + s->o.extra_sms;
 	return (uint32_t)MIN(n, s->o.n_sms);
@@ -156,6 +186,8 @@ static bool gather_tenant(struct sched *s, struct sched_tenant *t, uint64_t now_
 		t->idle_since_ns = now_ns;
 	if (busy && !t->busy)
 		t->busy_since_ns = now_ns;
+	s->n_busy += busy;
+	s->n_busy -= t->busy;
 	t->busy = busy;
 	t->worked |= busy;
 	return true;
@@ -164,6 +196,7 @@ static bool gather_tenant(struct sched *s, struct sched_tenant *t, uint64_t now_
 int sched_gather(struct sched *s, uint64_t now_ns)
 {
 	s->view.len = 0;
+	count_relays(s);
 	for (struct sched_tenant *t = s->tenants; t; t = t->next) {
 		t->next_held = false;
 		if (!gather_tenant(s, t, now_ns))

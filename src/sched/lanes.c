@@ -114,7 +114,8 @@ static struct sms place_lane(
 
 		if (!l)
 			continue;
-		l->next_allowed = quota;
+		if (!l->k.withheld)
+			l->next_allowed = quota;
 		l->reserved = reserved;
 		sched_leave_arrival_sm(s, l, &l->next_allowed);
 		if (!l->tenant->best) {
@@ -167,15 +168,15 @@ int sched_lanes(struct sched *s, uint64_t now_ns, int *ret_hold_below)
 		.now_ns = now_ns,
 		.hold_below = INT_MIN};
 
-	for (struct sched_tenant *t = s->tenants; t; t = t->next) {
-		if (!sched_linger(s, t, now_ns))
-			return -ENOMEM;
-	}
+	if (!sched_linger(s, now_ns))
+		return -ENOMEM;
 	sched_turns(s, now_ns);
+	sched_waits(s, now_ns);
 	v.at = s->view.at;
 	v.len = s->view.len;
 	s->policy->decide(&v);
 	sched_turns_note(s, now_ns);
+	sched_waits_note(s, now_ns);
 	place_lanes(s, v.hold_below);
 	*ret_hold_below = v.hold_below;
 	return 0;

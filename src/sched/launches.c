@@ -200,11 +200,11 @@ void sched_number(const struct sched *s, struct sched_tenant *t)
 {
 	bool others = false;
 
-	if (has_work_on_device(t))
+	if (!s->o.renumbers || has_work_on_device(t))
 		return;
-	for (const struct sched_tenant *o = s->tenants; o; o = o->next)
-		others |= o != t && has_work_on_device(o);
-	t->renumbered = s->o.renumbers && others;
+	for (const struct sched_tenant *o = s->tenants; o && !others; o = o->next)
+		others = o != t && has_work_on_device(o);
+	t->renumbered = others;
 }
 
 void sched_arrive(struct sched *s, uint64_t now_ns, struct sched_launch *l, enum sched_began began)
@@ -231,6 +231,7 @@ void sched_arrive(struct sched *s, uint64_t now_ns, struct sched_launch *l, enum
 		began == SCHED_BEGAN_UNKNOWN ? LAUNCH_UNSURE
 		: quota_any(&l->allowed)     ? LAUNCH_RUNNING
 					     : LAUNCH_HELD);
+	l->wait.granted_ns = now_ns;
 	l->tenant->late = false;
 	s->dirty = true;
 }
@@ -268,6 +269,8 @@ void sched_started(struct sched *s, uint64_t now_ns, struct sched_launch *l, uin
 	if (l->coming_ns && started > before)
 		end_change(s, now_ns, l);
 
+	if (started > before)
+		sched_wait_started(s, l, now_ns);
 	l->started = MAX(before, MIN(started, l->k.total));
 	s->dirty |= s->policy->planner && before < l->k.total && l->started == l->k.total;
 }
@@ -289,6 +292,7 @@ void sched_drained(struct sched *s, uint64_t now_ns, struct sched_launch *l)
 	if (!launch_is(l->state, LAUNCH_LEAVES))
 		return;
 	sched_to(s, l, LAUNCH_WAITING);
+	sched_wait_left(l, now_ns);
 	s->left_ns = now_ns;
 	s->dirty = true;
 	sched_learn_way_out(s, now_ns, l);
@@ -312,6 +316,8 @@ void sched_absent(struct sched *s, struct sched_launch *l)
 	if (!leaves && l->state != LAUNCH_SHRINKING)
 		return;
 	sched_to(s, l, leaves ? LAUNCH_WAITING : LAUNCH_RUNNING);
+	if (leaves)
+		sched_wait_left(l, s->waits_ns);
 	l->preempt_ns = 0;
 	s->dirty |= leaves;
 }
@@ -333,7 +339,6 @@ void sched_end(
 		/* A launch that has completed proves that its tenant's streams make progress. */
 		l->tenant->late = false;
 	}
-	l->tenant->starved = false;
 	l->tenant->linger_sms = l->reserved;
 	drop_launch(s, l);
 	s->dirty = true;

@@ -59,22 +59,42 @@ static uint32_t count_of(const struct sched_launch *l)
 		     : 0;
 }
 
-static struct sched_beside beside_of(const struct sched *s, const struct sched_launch *l)
-{
-	struct sched_beside b = {.own_count = count_of(l)};
+/* The first launches that have SMs, or are leaving them. Two others than a launch itself are enough to
+ * say that it is beside several. */
+struct company {
+	const struct sched_launch *at[3];
+	uint32_t len;
+	bool unmanaged; /* there is unmanaged work, too */
+};
 
-	for (const struct sched_tenant *t = s->tenants; t && !b.several; t = t->next) {
-		b.several |= t->native.first || (t->opaque_active && !t->opaque_waits);
-		for (const struct sched_launch *o = t->arrived.first; o && !b.several;
+static struct company find_company(const struct sched *s)
+{
+	struct company c = {0};
+
+	for (const struct sched_tenant *t = s->tenants; t; t = t->next) {
+		c.unmanaged |= t->native.first || (t->opaque_active && !t->opaque_waits);
+		for (const struct sched_launch *o = t->arrived.first; o && c.len < ARRAY_LEN(c.at);
 			o = o->next) {
-			if (o == l || o->idle ||
-				!launch_is(o->state, LAUNCH_HAS_SMS | LAUNCH_LEAVES))
-				continue;
-			b.several |= b.count || launch_is(o->state, LAUNCH_LEAVES);
-			b.kernel = o->k.kernel;
-			b.count = MAX(count_of(o), 1);
-			b.most = most_on_sm(o);
+			if (!o->idle && launch_is(o->state, LAUNCH_HAS_SMS | LAUNCH_LEAVES))
+				c.at[c.len++] = o;
 		}
+	}
+	return c;
+}
+
+static struct sched_beside beside_of(const struct company *c, const struct sched_launch *l)
+{
+	struct sched_beside b = {.own_count = count_of(l), .several = c->unmanaged};
+
+	for (uint32_t i = 0; i < c->len && !b.several; i++) {
+		const struct sched_launch *o = c->at[i];
+
+		if (o == l)
+			continue;
+		b.several |= b.count || launch_is(o->state, LAUNCH_LEAVES);
+		b.kernel = o->k.kernel;
+		b.count = MAX(count_of(o), 1);
+		b.most = most_on_sm(o);
 	}
 	return b;
 }
@@ -87,13 +107,15 @@ static bool is_same_company(const struct sched_beside *a, const struct sched_bes
 
 void sched_learn_beside(struct sched *s)
 {
+	struct company company = s->pairs ? find_company(s) : (struct company){0};
+
 	for (struct sched_tenant *t = s->tenants; t && s->pairs; t = t->next) {
 		for (struct sched_launch *l = t->arrived.first; l; l = l->next) {
 			struct sched_beside b;
 
 			if (!launch_is(l->state, LAUNCH_HAS_SMS))
 				continue;
-			b = beside_of(s, l);
+			b = beside_of(&company, l);
 			l->shared |= b.count || b.several;
 			if (is_same_company(&l->beside, &b))
 				continue;

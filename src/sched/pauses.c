@@ -23,15 +23,6 @@ static void learn_copies(struct sched_tenant *t)
 		t->copies--;
 }
 
-static bool others_have_work(const struct sched *s, const struct sched_tenant *t)
-{
-	for (const struct sched_tenant *o = s->tenants; o; o = o->next) {
-		if (o != t && o->busy)
-			return true;
-	}
-	return false;
-}
-
 /* Learns from the pauses between bursts of work, and ignores pauses within a burst. */
 void sched_came_back(const struct sched *s, struct sched_tenant *t, uint64_t now_ns)
 {
@@ -52,10 +43,68 @@ void sched_came_back(const struct sched *s, struct sched_tenant *t, uint64_t now
 	 * the mean. (Policy hpf keeps the rule with which its tables were measured.) */
 	gap = MIN(gap, 4 * s->o.linger_max_ns);
 	if (s->policy->planner && t->gaps && t->linger_until_ns <= t->idle_since_ns &&
-		others_have_work(s, t))
+		s->n_busy > t->busy)
 		gap = MIN(gap, t->gap_ns / 2);
 	t->gap_ns = t->gaps ? (3 * t->gap_ns + gap) / 4 : gap;
 	t->gaps += t->gaps < 1000;
+}
+
+/* Returns the cost of a switch to this kernel of the view. */
+static uint64_t bounce_of(const struct sched *s, const struct sched_kernel *k)
+{
+	return k->kind == SCHED_MANAGED  ? 2 * k->cost_ns
+	       : k->kind == SCHED_OPAQUE ? s->o.opaque_ns
+					 : 0;
+}
+
+/* Finds the costs for switch_cost: for lanes, the greatest cost below each priority; for plans, the
+ * greatest one of all and the greatest one of another tenant. The levels are in descending order. */
+static void find_costs(struct sched *s)
+{
+	struct sched_costs *c = &s->costs;
+	struct sched_level *above = NULL;
+
+	*c = (struct sched_costs){0};
+	for (struct sched_level *v = s->levels; v; v = v->next) {
+		v->bounce = v->bounce_below = 0;
+		v->works = v->works_below = false;
+	}
+	for (size_t i = 0; i < s->view.len; i++) {
+		const struct sched_kernel *k = s->view.at[i];
+		struct sched_level *v = sched_tenant_of(s->view.at[i])->level;
+		uint64_t ns = bounce_of(s, k);
+
+		v->bounce = MAX(v->bounce, ns);
+		v->works = true;
+		if (k->tenant == c->tenant || ns <= c->most) {
+			c->others = k->tenant == c->tenant ? c->others : MAX(c->others, ns);
+			c->most = MAX(c->most, ns);
+		} else {
+			c->others = c->most;
+			c->most = ns;
+			c->tenant = k->tenant;
+		}
+	}
+	/* From the lowest level up: the list is walked once, each level looks at those below it by
+	 * way of the one that was reversed before. */
+	for (struct sched_level *v = s->levels, *next; v; v = next) {
+		next = v->next;
+		v->above = above;
+		above = v;
+	}
+	for (struct sched_level *v = above; v && v->above; v = v->above) {
+		v->above->bounce_below = MAX(v->bounce, v->bounce_below);
+		v->above->works_below = v->works || v->works_below;
+	}
+}
+
+/* Returns what it costs to give the device to other work: under lanes, to work of a lower priority,
+ * else to that of other tenants. */
+static uint64_t switch_cost(const struct sched *s, const struct sched_tenant *t)
+{
+	if (!s->policy->planner)
+		return t->level->bounce_below;
+	return s->costs.tenant == t->id ? s->costs.others : s->costs.most;
 }
 
 /* Returns until when to wait for the tenant's next work; 0: do not wait. Let the switch cost be the
@@ -67,39 +116,30 @@ void sched_came_back(const struct sched *s, struct sched_tenant *t, uint64_t now
  *   waits as long as the switch cost, whatever its usual pause is. */
 static uint64_t comes_back_until(const struct sched *s, const struct sched_tenant *t)
 {
-	uint64_t bounce = 0;
+	uint64_t bounce = switch_cost(s, t), twice;
 
 	if (!t->continues && (t->gaps < 2 || t->gap_ns > s->o.linger_max_ns))
 		return 0;
-	for (size_t i = 0; i < s->view.len; i++) {
-		const struct sched_kernel *k = s->view.at[i];
-
-		if (s->policy->planner ? k->tenant == t->id : k->priority >= t->priority)
-			continue;
-		if (k->kind == SCHED_MANAGED)
-			bounce = MAX(bounce, 2 * k->cost_ns);
-		else if (k->kind == SCHED_OPAQUE)
-			bounce = MAX(bounce, s->o.opaque_ns);
-	}
 	bounce = MIN(bounce, s->o.linger_max_ns);
 	if (t->continues)
 		return t->idle_since_ns + bounce;
-	return t->gap_ns > bounce ? 0 : t->idle_since_ns + MIN(2 * t->gap_ns, bounce);
+	if (t->gap_ns > bounce)
+		return 0;
+	/* A tenant that comes back within the same microsecond would else not be waited for. */
+	twice = s->policy->planner ? 2 * t->gap_ns : MAX(2 * t->gap_ns, 1000);
+	return t->idle_since_ns + MIN(twice, bounce);
 }
 
 static uint64_t copies_until(const struct sched *s, const struct sched_tenant *t)
 {
 	uint64_t from = MAX(t->idle_since_ns, t->last_copy_ns);
-	bool lower = false;
 
-	for (size_t i = 0; i < s->view.len; i++)
-		lower |= s->view.at[i]->priority < t->priority;
-	if (!lower || s->o.simultaneous || t->copies < COPIES_ENOUGH)
+	if (!t->level->works_below || s->o.simultaneous || t->copies < COPIES_ENOUGH)
 		return 0;
 	return MIN(from + COPY_NS, t->idle_since_ns + ALL_COPIES_NS);
 }
 
-bool sched_linger(struct sched *s, struct sched_tenant *t, uint64_t now_ns)
+static bool linger(struct sched *s, struct sched_tenant *t, uint64_t now_ns)
 {
 	uint64_t until;
 
@@ -115,4 +155,14 @@ bool sched_linger(struct sched *s, struct sched_tenant *t, uint64_t now_ns)
 	t->linger.need_sms = MAX(sms_count(&t->linger_sms), 1);
 	s->deadline_ns = MIN(s->deadline_ns, until);
 	return sched_add_kernel(s, &t->linger);
+}
+
+bool sched_linger(struct sched *s, uint64_t now_ns)
+{
+	find_costs(s);
+	for (struct sched_tenant *t = s->tenants; t; t = t->next) {
+		if (!linger(s, t, now_ns))
+			return false;
+	}
+	return true;
 }

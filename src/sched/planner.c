@@ -103,13 +103,6 @@ void planner_free(struct planning *p)
 
 /* ---- the view ---- */
 
-static const struct sched_tenant *tenant_of(const struct sched_kernel *k)
-{
-	return k->kind == SCHED_MANAGED  ? CONTAINER_OF(k, struct sched_launch, k)->tenant
-	       : k->kind == SCHED_OPAQUE ? CONTAINER_OF(k, struct sched_tenant, opaque)
-					 : CONTAINER_OF(k, struct sched_tenant, linger);
-}
-
 static int by_arrival(const void *pa, const void *pb)
 {
 	const struct sched_kernel *a = *(struct sched_kernel *const *)pa;
@@ -203,15 +196,6 @@ static struct heddle_policy_tenant describe_tenant(const struct sched_tenant *t)
 	};
 }
 
-static uint32_t index_of(const struct sched *s, const struct sched_tenant *t)
-{
-	uint32_t i = 0;
-
-	for (const struct sched_tenant *o = s->tenants; o != t; o = o->next)
-		i++;
-	return i;
-}
-
 /* Grows the buffers. Pointers into p->now must be set only after this, because the buffer may
  * move. */
 static bool make_room(struct planning *p, size_t n_sms)
@@ -238,7 +222,8 @@ static bool fill_view(struct sched *s, struct planning *p)
 	uint32_t n_sms = s->o.n_sms;
 
 	p->kernels.len = p->tenants.len = 0;
-	for (const struct sched_tenant *t = s->tenants; t; t = t->next) {
+	for (struct sched_tenant *t = s->tenants; t; t = t->next) {
+		t->index = (uint32_t)p->tenants.len;
 		if (!VEC_PUSH(&p->tenants, describe_tenant(t)))
 			return false;
 	}
@@ -250,7 +235,7 @@ static bool fill_view(struct sched *s, struct planning *p)
 
 		if (l)
 			k = describe_kernel(s, l);
-		k.tenant_index = index_of(s, tenant_of(s->view.at[i]));
+		k.tenant_index = sched_tenant_of(s->view.at[i])->index;
 		if (!VEC_PUSH(&p->kernels, k))
 			return false;
 	}
@@ -626,10 +611,8 @@ int planner_decide(struct sched *s, uint64_t now_ns)
 	struct heddle_policy_plan plan;
 	bool taken;
 
-	for (struct sched_tenant *t = s->tenants; t; t = t->next) {
-		if (!sched_linger(s, t, now_ns))
-			return -ENOMEM;
-	}
+	if (!sched_linger(s, now_ns))
+		return -ENOMEM;
 	if (!fill_view(s, p))
 		return -ENOMEM;
 	taken = ask_policy(s, p, now_ns, &plan);

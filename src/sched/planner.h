@@ -7,9 +7,9 @@
 #ifndef HEDDLE_SCHED_PLANNER_H
 #define HEDDLE_SCHED_PLANNER_H
 
+#include "base/base.h"
 #include "heddle/policy.h"
 
-struct planning;
 struct sched;
 
 /* how long a policy may give no launch an SM although there is work */
@@ -31,6 +31,19 @@ struct sched_planner {
 	void (*say)(void *user, const char *what);
 	void *user;
 	uint32_t said; /* kinds already reported, as bits; initially 0 */
+};
+
+/* Buffers and state of planner.c, which are kept between decisions. */
+struct planning {
+	VEC(struct heddle_policy_kernel) kernels;
+	VEC(struct heddle_policy_tenant) tenants;
+	uint8_t *now;  /* rows of the kernels' present quotas */
+	uint8_t *plan; /* canary, rows of quotas, canary, held, canary */
+	size_t plan_bytes, now_bytes;
+	uint64_t empty_ns; /* since when no launch has had an SM; 0: some launch has one */
+	uint64_t ask_ns;   /* when to ask a policy with no wake time again; 0: never */
+	bool any;          /* in the present plan, some launch gets an SM */
+	bool waits;        /* in the present plan, some launch gets no SM, or a tenant is held */
 };
 
 /* Creates the policy's state for this engine's device. Returns NULL if the policy has no state, or

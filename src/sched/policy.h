@@ -41,11 +41,16 @@ struct sched_kernel {
 	uint32_t need_sms; /* SMs that its unfinished blocks can use, and extra_sms */
 	bool running;      /* it has SMs now, */
 	bool begun;        /* and a block of it has begun on them */
+	/* Waits (waits.c). overdue: not 0 if it has waited too long behind equals; the smaller value
+	 * goes first. attained_ns: how long it has had SMs. If it has no SM, it gets one only after
+	 * it could have had one for pause_ns; free_ns: since when it could (0: it could not). */
+	uint64_t overdue, attained_ns, pause_ns, free_ns;
 	uint64_t predicted_ns, waited_ns, remaining_ns; /* T_e, T_w, T_r, or SCHED_UNKNOWN */
 	uint64_t cost_ns;                               /* of preempting it after it has begun */
 	/* The policy's output. Kernels of one lane share their SMs. A lane may use every SM that no
 	 * lane with a smaller number has reserved. */
 	uint32_t lane;     /* SCHED_NO_LANE: it must not run */
+	bool withheld;     /* it must not run yet, because of pause_ns; its lane keeps its SMs */
 	uint32_t want_sms; /* SMs to reserve for it */
 };
 

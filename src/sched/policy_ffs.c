@@ -55,6 +55,7 @@ struct entry {
 
 struct ffs {
 	VEC(struct entry) row;
+	VEC(uint32_t) slots; /* make_table */
 	uint32_t current;    /* the tenant whose turn it is; meaningful if it is in the row */
 	bool waits;          /* `current` had no work at the last decision, and kept the device */
 	uint64_t decided_ns; /* time of the last decision */
@@ -69,6 +70,42 @@ static struct entry *find_entry(struct ffs *f, uint32_t tenant)
 	return NULL;
 }
 
+static size_t hash_slot(const struct ffs *f, uint32_t tenant)
+{
+	return (tenant * 2654435769u) & (f->slots.len - 1);
+}
+
+/* Fills the table that finds an entry by its tenant: its number plus one; 0: free. */
+static bool make_table(struct ffs *f)
+{
+	size_t n = 16;
+
+	while (n < 2 * f->row.len)
+		n *= 2;
+	f->slots.len = 0;
+	while (f->slots.len < n) {
+		if (!VEC_PUSH(&f->slots, 0))
+			return false;
+	}
+	for (size_t i = 0; i < f->row.len; i++) {
+		size_t at = hash_slot(f, f->row.at[i].tenant);
+
+		while (f->slots.at[at])
+			at = (at + 1) & (n - 1);
+		f->slots.at[at] = (uint32_t)i + 1;
+	}
+	return true;
+}
+
+static struct entry *look_up(const struct ffs *f, uint32_t tenant)
+{
+	size_t at = hash_slot(f, tenant);
+
+	while (f->slots.at[at] && f->row.at[f->slots.at[at] - 1].tenant != tenant)
+		at = (at + 1) & (f->slots.len - 1);
+	return f->slots.at[at] ? &f->row.at[f->slots.at[at] - 1] : NULL;
+}
+
 /* Appends new tenants to the array, and removes tenants that are gone. */
 static bool update_tenants(struct ffs *f, const struct heddle_policy_view *v)
 {
@@ -76,9 +113,11 @@ static bool update_tenants(struct ffs *f, const struct heddle_policy_view *v)
 
 	for (size_t i = 0; i < f->row.len; i++)
 		f->row.at[i].here = false;
+	if (!make_table(f))
+		return false;
 	for (uint32_t i = 0; i < v->n_tenants; i++) {
 		const struct heddle_policy_tenant *t = heddle_policy_tenant_at(v, i);
-		struct entry *e = find_entry(f, t->id);
+		struct entry *e = look_up(f, t->id);
 		struct entry fresh = {.tenant = t->id,
 			.served_ns = t->service_ns,
 			.worked_ns = t->work_ns,
@@ -99,7 +138,7 @@ static bool update_tenants(struct ffs *f, const struct heddle_policy_view *v)
 			f->row.at[kept++] = f->row.at[i];
 	}
 	f->row.len = kept;
-	return true;
+	return make_table(f);
 }
 
 static uint32_t owner_of(const struct heddle_policy_view *v, uint32_t i)
@@ -111,7 +150,7 @@ static void update_wants(struct ffs *f, const struct heddle_policy_view *v)
 {
 	for (uint32_t i = 0; i < v->n_kernels; i++) {
 		const struct heddle_policy_kernel *k = heddle_policy_kernel_at(v, i);
-		struct entry *e = find_entry(f, owner_of(v, i));
+		struct entry *e = look_up(f, owner_of(v, i));
 
 		if (!e || k->idle)
 			continue;
@@ -343,6 +382,7 @@ static void ffs_destroy(void *state)
 	struct ffs *f = state;
 
 	VEC_FREE(&f->row);
+	VEC_FREE(&f->slots);
 	free(f);
 }
 

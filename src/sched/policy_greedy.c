@@ -348,10 +348,16 @@ static bool is_faster_together(const struct heddle_policy_view *v,
 		   : together < after * (1 - MARGIN);
 }
 
-static void choose_tenant(struct candidate *at, uint32_t n, uint32_t tenant)
+/* Returns the number of the tenant's launches. */
+static uint32_t choose_tenant(struct candidate *at, uint32_t n, uint32_t tenant)
 {
-	for (uint32_t i = 0; i < n; i++)
+	uint32_t own = 0;
+
+	for (uint32_t i = 0; i < n; i++) {
+		own += at[i].k->tenant_index == tenant;
 		at[i].chosen |= at[i].k->tenant_index == tenant;
+	}
+	return own;
 }
 
 /* Chooses the tenants that share the device, in the order of their first launches. Stops at the
@@ -362,17 +368,21 @@ static uint32_t choose_tenants(const struct heddle_policy_view *v, struct heddle
 	struct candidate *at, uint32_t n)
 {
 	struct candidate *work = n > 1 ? calloc(n, sizeof(*work)) : NULL;
-	uint32_t len = 0;
+	uint32_t len = 0, chosen;
 
 	if (!work)
 		return n;
-	choose_tenant(at, n, at[0].k->tenant_index);
+	chosen = choose_tenant(at, n, at[0].k->tenant_index);
 	for (uint32_t i = 1; i < n; i++) {
 		if (at[i].chosen)
 			continue;
+		if (chosen >= PREDICTED) { /* no makespan is predicted for more, so all share */
+			at[i].chosen = true;
+			continue;
+		}
 		if (!is_faster_together(v, out, at, n, at[i].k->tenant_index, work))
 			break;
-		choose_tenant(at, n, at[i].k->tenant_index);
+		chosen += choose_tenant(at, n, at[i].k->tenant_index);
 	}
 	free(work);
 	for (uint32_t i = 0; i < n; i++) {

@@ -9,11 +9,26 @@
  * omits this. Second, the preempted kernel must enter its queue; line 4 enqueues a number. Neither
  * error can occur here: the "queues" are classes of the sorted view, which always holds every
  * active kernel, including running ones. The listing has one running kernel Kr. Here several may
- * run, on separate SMs (spatial preemption) or as launches of one tenant. */
+ * run, on separate SMs (spatial preemption) or as launches of one tenant.
+ *
+ * The paper always has a prediction, and lets a long kernel wait for as long as shorter ones come.
+ * Here a kernel of unknown duration counts as the shortest, and a kernel that has waited too long
+ * behind equals goes first for a while (waits.c). */
 #include "policy.h"
 
 #include <limits.h>
 #include <stdlib.h>
+
+/* A launch of unknown duration counts as the shortest for as long as this. A launch that runs longer
+ * and has not finished a block counts as one with as much left as it has run. */
+#define UNKNOWN_SHORT_NS 20000000u
+
+static uint64_t assumed_remaining(const struct sched_kernel *k)
+{
+	if (k->remaining_ns != SCHED_UNKNOWN)
+		return k->remaining_ns;
+	return k->attained_ns < UNKNOWN_SHORT_NS ? 0 : k->attained_ns;
+}
 
 /* Returns the time by which kernels of one priority are sorted, the shortest first. Line 27 of the
  * listing says: a waiting kernel Ks replaces the running kernel Kr if Kr.Tr > Ks.Tr + overhead (Tr:
@@ -21,13 +36,16 @@
  * Preempting a kernel that has not begun on its SMs costs nothing. */
 static uint64_t sort_key(const struct sched_kernel *k)
 {
-	if (k->remaining_ns == SCHED_UNKNOWN)
-		/* Within its priority, a launch of unknown duration never preempts another. Such
-		 * launches run in order of arrival. */
-		return SCHED_UNKNOWN;
+	uint64_t ns = assumed_remaining(k);
+
 	if (!k->running || !k->begun)
-		return k->remaining_ns;
-	return k->remaining_ns > k->cost_ns ? k->remaining_ns - k->cost_ns : 0;
+		return ns;
+	/* The remaining time of a launch that the model cannot predict is an estimate from its
+	 * progress. Two such estimates must not make their launches preempt each other by turns, so
+	 * a running launch of this kind yields only to one with less than half of its time. */
+	if (k->predicted_ns == SCHED_UNKNOWN)
+		ns /= 2;
+	return ns > k->cost_ns ? ns - k->cost_ns : 0;
 }
 
 static int compare_kernels(const void *pa, const void *pb)
@@ -45,6 +63,12 @@ static int compare_kernels(const void *pa, const void *pb)
 	 * excludes work of lower priority. */
 	if (a->kind != b->kind)
 		return a->kind < b->kind ? -1 : 1;
+	/* Kernels that have waited too long come first, in the order in which they became
+	 * overdue. */
+	if ((a->overdue == 0) != (b->overdue == 0))
+		return a->overdue ? -1 : 1;
+	if (a->overdue != b->overdue)
+		return a->overdue < b->overdue ? -1 : 1;
 	/* Stalled tenants have had their turn. */
 	if (a->turn != b->turn)
 		return a->turn < b->turn ? -1 : 1;
@@ -65,6 +89,19 @@ struct filling {
 	uint32_t lane, left;
 };
 
+/* Puts the kernel into the lane. The kernel must not get the lane's SMs yet if heddle took SMs back
+ * from it before a block ran: other work may return at once. No other work gets them meanwhile, so
+ * that this work is not preempted in vain, too. */
+static void enter_lane(const struct sched_view *v, struct sched_kernel *k, uint32_t lane)
+{
+	k->lane = lane;
+	if (k->running || !k->pause_ns)
+		return;
+	if (!k->free_ns)
+		k->free_ns = MAX(v->now_ns, 1);
+	k->withheld = v->now_ns < k->free_ns + k->pause_ns;
+}
+
 /* Puts kernel i into a new lane (a set of kernels that share SMs). Other kernels of the same
  * priority join the lane if tenant, kind and stream priority (depth) are the same, too. None joins
  * if a tenant's kernels compete with each other (within_srt). */
@@ -81,7 +118,7 @@ static void fill_lane(struct filling *f, size_t i)
 		if (j != i && (k->tenant != head->tenant || k->kind != head->kind ||
 				      k->depth != head->depth || f->v->within_srt))
 			continue;
-		k->lane = f->lane;
+		enter_lane(f->v, k, f->lane);
 		k->want_sms = f->v->spatial ? MIN(k->need_sms, f->left) : f->left;
 		want = MIN(want + k->want_sms, f->left);
 	}

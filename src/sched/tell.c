@@ -112,8 +112,10 @@ static void commit_launch(
 	sched_guard_told(l);
 	l->allowed = l->next_allowed;
 	sched_to(s, l, to);
-	if (a->type == SCHED_GRANT)
+	if (a->type == SCHED_GRANT) {
 		sched_comes(s, l, now_ns);
+		sched_wait_granted(l, now_ns);
+	}
 }
 
 /* Stores the next quotas of a launch that has not arrived as its present ones. No action is needed:

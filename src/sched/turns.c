@@ -1,46 +1,30 @@
 /* SPDX-License-Identifier: Apache-2.0
  * Copyright 2026 The heddle authors */
 
-/* Tenants of the same priority share the device by time slices while one of them is stalled or
- * starved. Normally the policy decides which tenant goes first, and running launches continue.
+/* Tenants of the same priority share the device by time slices while one of them is stalled.
+ * Normally the policy decides which tenant goes first, and running launches continue.
  *
- * Stalled: a launch that never ends, or that reports wrong progress, would keep other tenants
- * waiting for ever. So a launch is stalled if its tenant has SMs, a tenant of its priority waits
- * for that tenant, and the launch makes no progress for still_ns. Then each tenant of this priority
- * has the device for still_ns while another tenant waits, and then goes to the end of the queue.
- * The queue consists of tenants, not launches: a further launch gives no new time slice, and a
- * pause does not end one. A launch that does not leave although it was preempted is ignored until
- * it has left.
- *
- * Starved: within a priority the shortest remaining time goes first (policy_hpf.c). A tenant with a
- * long launch would wait for ever beside a tenant that keeps launching short ones. So a tenant is
- * starved if it had work all the time and less than an eighth of the device in 16 still_ns. Then
- * time slices are used until one of the starved tenant's launches has ended.
+ * A launch that never ends, or that reports wrong progress, would keep other tenants waiting for
+ * ever. So a launch is stalled if its tenant has SMs, a tenant of its priority waits for that
+ * tenant, and the launch makes no progress for still_ns. Then each tenant of this priority has the
+ * device for still_ns while another tenant waits, and then goes to the end of the queue. The queue
+ * consists of tenants, not launches: a further launch gives no new time slice, and a pause does not
+ * end one. A launch that does not leave although it was preempted is ignored until it has left.
+ * waits.c bounds how long a launch waits in this queue.
  *
  * Progress means to finish so much of the grid that the end is in sight (STEPS). Progress without
  * SMs does not count. A task pool without tasks is never stalled, and goes last. */
 #include "engine.h"
 
-#define STEPS        64u /* a launch that makes progress ends within this many still_ns */
-#define LEAVE_STILL  8u  /* how long a preempted launch is awaited, in still_ns */
-#define STARVING     16u /* period of a starvation check, in still_ns */
-#define STARVED_PART 8u  /* a starved tenant has less than 1/8 of that time */
+#define STEPS       64u /* a launch that makes progress ends within this many still_ns */
+#define LEAVE_STILL 8u  /* how long a preempted launch is awaited, in still_ns */
 
-static bool any_stalled(const struct sched *s, int priority)
-{
-	for (const struct sched_tenant *t = s->tenants; t; t = t->next) {
-		if (t->priority == priority && (t->stalled || t->starved))
-			return true;
-	}
-	return false;
-}
-
-uint64_t sched_last_turn(const struct sched *s, int priority)
+uint64_t sched_last_turn(const struct sched *s, const struct sched_level *v)
 {
 	uint64_t last = 0;
 
-	for (const struct sched_tenant *t = s->tenants; t; t = t->next) {
-		if (t->priority == priority)
+	for (const struct sched_tenant *t = s->tenants; t && s->turns; t = t->next) {
+		if (t->level == v)
 			last = MAX(last, t->turn);
 	}
 	return last;
@@ -106,11 +90,11 @@ static void count_turn_time(const struct sched *s, struct sched_tenant *t, uint6
 
 static void update_turn(const struct sched *s, struct sched_tenant *t)
 {
-	t->in_turns = any_stalled(s, t->priority);
+	t->in_turns = t->level->stalled;
 	if (!t->in_turns) {
 		t->turn = t->used_ns = 0;
 	} else if (t->used_ns >= s->o.still_ns) {
-		t->turn = sched_last_turn(s, t->priority) + 1;
+		t->turn = ++t->level->last_turn;
 		t->used_ns = 0;
 	}
 }
@@ -120,11 +104,17 @@ void sched_turns(struct sched *s, uint64_t now_ns)
 	bool turns = s->turns;
 
 	s->turns = false;
+	for (struct sched_level *v = s->levels; v; v = v->next) {
+		v->stalled = false;
+		v->last_turn = 0;
+	}
 	note_leaving_launches(s, now_ns);
 	for (struct sched_tenant *t = s->tenants; t; t = t->next) {
 		count_turn_time(s, t, now_ns);
 		check_tenant_stalled(s, t, now_ns);
-		s->turns |= t->stalled || t->starved;
+		s->turns |= t->stalled;
+		t->level->stalled |= t->stalled;
+		t->level->last_turn = MAX(t->level->last_turn, t->turn);
 	}
 	for (struct sched_tenant *t = s->tenants; t; t = t->next) {
 		if (turns || s->turns)
@@ -140,20 +130,15 @@ void sched_turns(struct sched *s, uint64_t now_ns)
 	}
 }
 
-static bool has_waiting_equal(const struct sched *s, const struct sched_tenant *t)
+/* Returns whether another tenant of its priority waits for this one. */
+static bool has_waiting_equal(const struct sched_tenant *t)
 {
-	if (!t->has_lane)
-		return false;
-	for (const struct sched_tenant *o = s->tenants; o; o = o->next) {
-		if (o != t && o->priority == t->priority && o->waits)
-			return true;
-	}
-	return false;
+	return t->has_lane && t->level->n_waiting > t->waits;
 }
 
 static void note_launch(struct sched_launch *l, uint64_t now_ns, bool *io_any)
 {
-	bool has_lane = l->k.lane != SCHED_NO_LANE;
+	bool has_lane = l->k.lane != SCHED_NO_LANE && !l->k.withheld;
 
 	if (has_lane && !l->had_lane) {
 		l->progress_ns = now_ns;
@@ -163,6 +148,7 @@ static void note_launch(struct sched_launch *l, uint64_t now_ns, bool *io_any)
 	if (l->idle)
 		return; /* an idle pool waits for nothing, and no tenant waits for it */
 	l->tenant->has_lane |= has_lane;
+	l->tenant->level->n_waiting += !has_lane && !l->tenant->waits;
 	l->tenant->waits |= !has_lane;
 	*io_any |= !has_lane;
 }
@@ -181,44 +167,14 @@ static uint64_t next_check_ns(const struct sched *s, const struct sched_tenant *
 	return next < UINT64_MAX - s->o.still_ns ? next + s->o.still_ns : UINT64_MAX;
 }
 
-/* Returns whether there is another tenant of the same priority, even if that tenant has no work at
- * the moment, such as between two launches. */
-static bool has_equal(const struct sched *s, const struct sched_tenant *t)
-{
-	for (const struct sched_tenant *o = s->tenants; o; o = o->next) {
-		if (o != t && o->priority == t->priority)
-			return true;
-	}
-	return false;
-}
-
-/* Checks for starvation after each STARVING still_ns. */
-static void check_starved(struct sched *s, struct sched_tenant *t, uint64_t now_ns)
-{
-	uint64_t span =
-		s->o.still_ns < UINT64_MAX / STARVING ? STARVING * s->o.still_ns : UINT64_MAX;
-
-	if (!t->busy || !has_equal(s, t)) {
-		t->watched_ns = 0;
-		t->starved = false;
-		return;
-	}
-	if (t->watched_ns && now_ns - t->watched_ns >= span)
-		t->starved |= t->service_ns - t->watched_service_ns < span / STARVED_PART;
-	if (!t->watched_ns || now_ns - t->watched_ns >= span) {
-		t->watched_ns = MAX(now_ns, 1);
-		t->watched_service_ns = t->service_ns;
-	}
-	if (t->watched_ns < UINT64_MAX - span)
-		s->deadline_ns = MIN(s->deadline_ns, t->watched_ns + span);
-}
-
 void sched_turns_note(struct sched *s, uint64_t now_ns)
 {
 	bool any = false;
 
 	for (struct sched_tenant *t = s->tenants; t; t = t->next)
 		t->has_lane = t->waits = false;
+	for (struct sched_level *v = s->levels; v; v = v->next)
+		v->n_waiting = 0;
 	for (size_t i = 0; i < s->view.len; i++) {
 		struct sched_launch *l = sched_launch_of(s->view.at[i]);
 
@@ -226,8 +182,7 @@ void sched_turns_note(struct sched *s, uint64_t now_ns)
 			note_launch(l, now_ns, &any);
 	}
 	for (struct sched_tenant *t = s->tenants; t; t = t->next) {
-		check_starved(s, t, now_ns);
-		if (!any || !has_waiting_equal(s, t)) {
+		if (!any || !has_waiting_equal(t)) {
 			t->awaited_ns = 0;
 			continue;
 		}

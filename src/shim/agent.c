@@ -63,7 +63,7 @@ static bool look_on(uint32_t seq)
 	return false;
 }
 
-static void answer_wake(const struct pollfd *wake)
+static void answer_poke(const struct pollfd *wake)
 {
 	uint64_t count;
 
@@ -93,7 +93,7 @@ static void *run_agent(void *unused)
 
 		if (ppoll(fds, 2, &t, NULL) < 0 && errno != EINTR)
 			return NULL;
-		answer_wake(&fds[0]);
+		answer_poke(&fds[0]);
 		goes_on =
 			rejoin_look(fds[1].revents, waiting_for_daemon()) || managed_outstanding();
 		resume = managed_resume();

@@ -42,15 +42,24 @@ uint32_t cost_of(uint64_t what, uint32_t unknown_us)
 
 void cost_learn(const struct cost_batch *b, uint32_t unknown_us, double took_us)
 {
-	double factor = b->us ? took_us / b->us : 1;
+	double was[COST_BATCH], sum = 0, factor;
 
+	/* From the present estimates, not from those at the submission (b->us): the batches that
+	 * ended since may have corrected them already. */
+	for (uint32_t i = 0; i < b->n; i++) {
+		const struct entry *e = find_entry(b->what[i]);
+
+		was[i] = e->what == b->what[i] ? (double)e->us : unknown_us;
+		sum += was[i];
+	}
+	factor = sum > 0 ? took_us / sum : 1;
 	factor = MIN(MAX(factor, 1 / FACTOR), FACTOR);
 	for (uint32_t i = 0; i < b->n; i++) {
-		struct entry *e = find_entry(b->what[i]);
-		double us = e->what == b->what[i] ? (double)e->us : unknown_us;
+		double us = was[i] + WEIGHT * (was[i] * factor - was[i]);
 
-		us += WEIGHT * (us * factor - us);
-		*e = (struct entry){b->what[i], (float)MIN(MAX(us, 0.5), MAX_US)};
+		/* The same for each launch of a kind, so it changes once. */
+		*find_entry(b->what[i]) =
+			(struct entry){b->what[i], (float)MIN(MAX(us, 0.5), MAX_US)};
 	}
 }
 

@@ -19,7 +19,7 @@ struct cost_batch {
 /* Microseconds, 1 at least; of what is not known: unknown_us. */
 uint32_t cost_of(uint64_t what, uint32_t unknown_us);
 /* Corrects the estimates from a batch that took took_us in total. All estimates of the batch change
- * by the same factor. If all launches of the batch are of one kind, their estimate approaches the
+ * by the same factor, also if several launches are of one kind. If all launches of the batch are of one kind, their estimate approaches the
  * measured time within a few batches. */
 void cost_learn(const struct cost_batch *b, uint32_t unknown_us, double took_us);
 void cost_forget(void);

@@ -274,13 +274,15 @@ static void drop_greeting(struct greeting *g)
 static int be_welcome(struct greeting *g)
 {
 	int r = own_is(&g->sock) ? 0 : -EBADF; /* the program may have closed it */
+	struct wire_page *page = NULL;
 
-	if (r == 0 && wire_page_map(g->fds[0], &shim->page) < 0)
+	if (r == 0 && wire_page_map(g->fds[0], &page) < 0)
 		r = -EPROTO;
 	if (r < 0) {
 		drop_greeting(g);
 		return r;
 	}
+	__atomic_store_n(&shim->page, page, __ATOMIC_RELEASE);
 	report_page(&here()->hello, g->fds[0]);
 	shim->welcome = g->m.welcome;
 	take_fds(g->sock.fd, g->fds);
@@ -315,7 +317,6 @@ int hello_again(struct own_fd *ret)
 /* Other threads look at some of it. */
 static void store_welcome(const struct wire_welcome *m)
 {
-	__atomic_store_n(&shim->welcome.priority, m->priority, __ATOMIC_RELAXED);
 	__atomic_store_n(&shim->welcome.min_managed_ns, m->min_managed_ns, __ATOMIC_RELAXED);
 	__atomic_store_n(&shim->welcome.latency_ns, m->latency_ns, __ATOMIC_RELAXED);
 }
@@ -391,11 +392,8 @@ static bool prepare_device(void)
 
 	if (cu.cuCtxGetStreamPriorityRange)
 		cu.cuCtxGetStreamPriorityRange(&least, &greatest);
-	shim->low_priority = least;
+	__atomic_store_n(&shim->low_priority, least, __ATOMIC_RELAXED);
 	shim->top_priority = greatest;
-	/* Set is_low last, because threads that create streams read low_priority once is_low is
-	 * set. */
-	__atomic_store_n(&shim->is_low, shim->welcome.priority <= 0, __ATOMIC_RELEASE);
 	if (!one || !cu.cuMemHostRegister || !cu.cuMemHostGetDevicePointer ||
 		!cu.cuStreamWaitValue32 || !shim->n_sms)
 		return true;

@@ -25,8 +25,7 @@ int managed_init(void)
 		return -ENOTSUP;
 	if (cu.cuCtxGetStreamPriorityRange)
 		cu.cuCtxGetStreamPriorityRange(&least, &greatest);
-	if (shim->is_low)
-		greatest = least;
+	greatest = shim_stream_priority(greatest);
 	if (cu.cuStreamCreateWithPriority(&shim->helper, CU_STREAM_NON_BLOCKING, greatest) !=
 		CUDA_SUCCESS)
 		return -EIO;

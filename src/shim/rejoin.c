@@ -125,11 +125,14 @@ static void lose_for_good(const char *why)
 	shim_warn(why);
 }
 
-static bool is_over(short revents)
+/* Reads the messages of heddled, which are all WIRE_WAKE. *ret_woken: there was one. Returns true if
+ * the connection is over. */
+static bool is_over(short revents, bool *ret_woken)
 {
 	char byte;
 	ssize_t n;
 
+	*ret_woken = false;
 	if (revents & (POLLHUP | POLLERR | POLLNVAL))
 		return true;
 	if (!(revents & POLLIN))
@@ -137,11 +140,14 @@ static bool is_over(short revents)
 	/* Since the call to poll, the program may have closed the socket's descriptor, and the same
 	 * number may now belong to another file of the program. So peek first: this consumes
 	 * nothing from such a file. */
-	n = recv(shim->sock.fd, &byte, 1, MSG_DONTWAIT | MSG_PEEK);
-	if (!shim_has_fd(&shim->sock))
-		return true;
-	if (n > 0)
-		n = recv(shim->sock.fd, &byte, 1, MSG_DONTWAIT);
+	do {
+		n = recv(shim->sock.fd, &byte, 1, MSG_DONTWAIT | MSG_PEEK);
+		if (!shim_has_fd(&shim->sock))
+			return true;
+		if (n > 0)
+			n = recv(shim->sock.fd, &byte, 1, MSG_DONTWAIT);
+		*ret_woken |= n > 0;
+	} while (n > 0);
 	return n == 0 || (n < 0 && errno != EAGAIN && errno != EINTR);
 }
 
@@ -153,8 +159,12 @@ static bool is_silent(bool waited_for)
 
 static void look_joined(short revents, bool waited_for)
 {
-	if (is_over(revents) || is_silent(waited_for))
+	bool woken;
+
+	if (is_over(revents, &woken) || is_silent(waited_for))
 		lose_daemon("heddled is gone");
+	else if (woken && __atomic_load_n(&shim->page->opaque_waiting, __ATOMIC_ACQUIRE))
+		opaque_wake(); /* the daemon may not have */
 }
 
 static void look_alone(void)

@@ -99,7 +99,7 @@ struct shim {
 	struct wire_page *page;
 	/* Only the agent thread changes these, under the lock of hello.c. After a connection has
 	 * ended, `sock` stays open until the next connection. */
-	struct own_fd sock, kick, wake; /* the daemon's eventfd; ours */
+	struct own_fd sock, kick, wake; /* eventfds: the daemon's; the agent's */
 	struct own_fd page_fd;          /* for the next daemon */
 	struct wire_welcome welcome;
 	/* The context whose launches are managed. NULL: that context has ended, and the next
@@ -112,9 +112,8 @@ struct shim {
 	uint32_t order;               /* enum pass_order of all forms (HEDDLE_ORDER) */
 	_Atomic CUdeviceptr page_dev; /* the page as the device sees it; 0: no launch is managed */
 	CUstream helper;
-	int low_priority; /* for streams of a tenant of low priority */
-	bool is_low;
-	int top_priority;                   /* the most urgent that the device knows: 0 or less */
+	int low_priority; /* for streams of a tenant of low priority; before it is known: 0 */
+	int top_priority; /* the most urgent that the device knows: 0 or less */
 	_Atomic unsigned captures;          /* stream captures begun and not ended */
 	_Atomic unsigned load_waits, waits; /* statistics for tests: fences that had to wait */
 };
@@ -187,9 +186,20 @@ static inline uint32_t page_load(const uint32_t *p)
 {
 	return __atomic_load_n(p, __ATOMIC_ACQUIRE);
 }
-static inline int shim_priority(void) /* as granted */
+/* As granted, or as `heddle set` changed it since. Without a page: the highest, because there is no
+ * other tenant to yield to. */
+static inline int shim_priority(void)
 {
-	return __atomic_load_n(&shim->welcome.priority, __ATOMIC_RELAXED);
+	const struct wire_page *p = __atomic_load_n(&shim->page, __ATOMIC_ACQUIRE);
+
+	return p ? (int)MIN(page_load(&p->priority), (uint32_t)INT32_MAX) : INT32_MAX;
+}
+/* For a stream that is created with this priority: that of a tenant of low priority is the
+ * hardware's lowest, so that work that the shim does not manage yields to other programs. */
+static inline int shim_stream_priority(int priority)
+{
+	return shim_priority() > 0 ? priority
+				   : __atomic_load_n(&shim->low_priority, __ATOMIC_RELAXED);
 }
 void shim_kick(void); /* tells the daemon to read the page */
 /* Writes 1 to the eventfd shim->kick (wakes heddled) or shim->wake (wakes the agent). Returns false

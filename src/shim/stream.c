@@ -292,21 +292,15 @@ static void stream_created(CUresult r, CUstream *stream, int priority)
 	map_put(&here()->map, *stream, s);
 }
 
-static bool is_low(void)
-{
-	return __atomic_load_n(&shim->is_low, __ATOMIC_ACQUIRE);
-}
-
 SHIM_API CUresult cuStreamCreate(CUstream *stream, unsigned int flags);
 CUresult cuStreamCreate(CUstream *stream, unsigned int flags)
 {
+	int priority = shim_stream_priority(0);
 	CUresult r;
 
 	SHIM_NEED(cuStreamCreate);
-	/* Create the stream with the hardware's lowest priority, so that work that the shim does
-	 * not manage yields to other programs. */
-	if (is_low() && cu.cuStreamCreateWithPriority)
-		r = cu.cuStreamCreateWithPriority(stream, flags, shim->low_priority);
+	if (priority && cu.cuStreamCreateWithPriority)
+		r = cu.cuStreamCreateWithPriority(stream, flags, priority);
 	else
 		r = cu.cuStreamCreate(stream, flags);
 	stream_created(r, stream, 0);
@@ -319,7 +313,7 @@ CUresult cuStreamCreateWithPriority(CUstream *stream, unsigned int flags, int pr
 	CUresult r;
 
 	SHIM_NEED(cuStreamCreateWithPriority);
-	r = cu.cuStreamCreateWithPriority(stream, flags, is_low() ? shim->low_priority : priority);
+	r = cu.cuStreamCreateWithPriority(stream, flags, shim_stream_priority(priority));
 	stream_created(r, stream, priority);
 	return r;
 }

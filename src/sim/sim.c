@@ -499,6 +499,7 @@ static void worker_exit(struct sim *s, struct sim_launch *l, uint32_t sm)
 		trace_line(s, "%s %s drained at %llu of %llu", l->tenant->name, l->name,
 			(unsigned long long)l->finished, (unsigned long long)l->total);
 	l->said = l->finished;
+	sched_progress(s->sched, l->handle, l->finished);
 	sched_drained(s->sched, s->now, l->handle);
 	decide_and_apply(s);
 	answer_grant(s, l);

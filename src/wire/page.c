@@ -45,18 +45,21 @@ int wire_page_create(uint32_t tenant, struct wire_page **ret, int *ret_fd)
 	return 0;
 }
 
-/* Maps a memfd whose size is sealed for good. */
+/* Maps a memfd whose size is sealed for good. Asks for the seals first: only files in memory have
+ * them, and the system answers for any other file without asking its file system, which could
+ * block. */
 static int map_sealed(int fd, struct wire_page **ret)
 {
 	const int seals = F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_SEAL;
 	struct wire_page *p;
 	struct stat st;
-	int has;
+	int has = fcntl(fd, F_GET_SEALS);
 
+	if (has < 0 || (has & seals) != seals)
+		return -EPROTO;
 	if (fstat(fd, &st) < 0)
 		return -errno;
-	has = fcntl(fd, F_GET_SEALS);
-	if (has < 0 || (has & seals) != seals || (size_t)st.st_size != page_bytes())
+	if ((size_t)st.st_size != page_bytes())
 		return -EPROTO;
 	p = mmap(NULL, page_bytes(), PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
 	if (p == MAP_FAILED)
@@ -92,6 +95,8 @@ int wire_page_adopt(int fd, struct wire_page **ret)
 {
 	struct statfs fs;
 
+	if (fcntl(fd, F_GET_SEALS) < 0) /* first, as in map_sealed */
+		return -EPROTO;
 	if (fstatfs(fd, &fs) < 0)
 		return -errno;
 	if (fs.f_type != TMPFS_MAGIC)

@@ -4,6 +4,7 @@
 /* Checks, sends and receives messages. Received bytes are untrusted: wire_check reads nothing
  * beyond them, and a receiver keeps only the descriptors that it asked for. */
 #include "wire.h"
+#include "base/text.h"
 
 #include <errno.h>
 #include <string.h>
@@ -43,6 +44,7 @@ static const struct layout {
 	[WIRE_KERNEL] = {sizeof(struct wire_kernel),
 		{TEXT(wire_kernel, name), TEXT(wire_kernel, device), TEXT(wire_kernel, driver)}},
 	[WIRE_SHAPE] = {sizeof(struct wire_shape)},
+	[WIRE_WAKE] = {sizeof(struct wire_head)},
 };
 
 static bool hello_in_range(const struct wire_hello *h)
@@ -80,6 +82,22 @@ int wire_check(const void *msg, size_t bytes)
 		return hello_in_range(&h) ? 0 : -EBADMSG;
 	}
 	return 0;
+}
+
+void wire_plain(void *msg)
+{
+	struct wire_head head;
+	const struct layout *l;
+
+	memcpy(&head, msg, sizeof(head));
+	l = &layouts[head.type];
+	if (head.type == WIRE_WELCOME)
+		return;
+	for (size_t i = 0; i < ARRAY_LEN(l->texts) && l->texts[i].bytes; i++) {
+		char *text = (char *)msg + l->texts[i].at;
+
+		text_plain(text, strlen(text), "");
+	}
 }
 
 void wire_head_init(struct wire_head *h, enum wire_type type, size_t bytes)
@@ -209,4 +227,47 @@ int wire_recv(int sock, void *msg, size_t max, int *ret_fds, unsigned max_fds, u
 	if (ret_n_fds)
 		*ret_n_fds = n_fds;
 	return (int)n;
+}
+
+/* With SO_PASSCRED every packet has a control message, also an empty packet. So a packet without one
+ * is the end of the connection. */
+int wire_peek_init(int sock)
+{
+	int on = 1;
+
+	return setsockopt(sock, SOL_SOCKET, SO_PASSCRED, &on, sizeof(on)) < 0 ? -errno : 0;
+}
+
+int wire_peek(int sock, void *msg, size_t max, bool *ret_has_fds)
+{
+	union {
+		struct cmsghdr head;
+		char room[CMSG_SPACE(sizeof(struct ucred))]; /* and for no descriptor */
+	} control;
+	struct iovec iov = {.iov_base = msg, .iov_len = max};
+	struct msghdr m;
+	ssize_t n;
+	int tries = 2; /* the system reports a reset once, and then goes on */
+
+	do {
+		m = (struct msghdr){.msg_iov = &iov,
+			.msg_iovlen = 1,
+			.msg_control = &control,
+			.msg_controllen = sizeof(control)};
+		n = recvmsg(sock, &m, MSG_PEEK | MSG_DONTWAIT);
+	} while (n < 0 && (errno == EINTR || (errno == ECONNRESET && --tries)));
+	if (n < 0)
+		return -errno;
+	*ret_has_fds = m.msg_flags & MSG_CTRUNC;
+	if (n == 0 && m.msg_controllen == 0 && !*ret_has_fds)
+		return -EPIPE;
+	return m.msg_flags & MSG_TRUNC ? -EMSGSIZE : (int)n;
+}
+
+void wire_skip(int sock)
+{
+	char byte;
+
+	while (recv(sock, &byte, 0, MSG_DONTWAIT) < 0 && errno == EINTR)
+		;
 }

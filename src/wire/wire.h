@@ -29,7 +29,7 @@ enum wire_type {
 	 * daemon. */
 	WIRE_HELLO = 1,
 	/* daemon -> tenant, with descriptors: the memfd of the page (the tenant's own page if it
-	 * brought one), heddled's eventfd, the tenant's eventfd */
+	 * brought one), heddled's eventfd, and an eventfd for the tenant alone */
 	WIRE_WELCOME,
 	WIRE_REFUSED, /* daemon -> any peer: the reason; the sender closes */
 	WIRE_LIST,    /* tool -> daemon: ps, top */
@@ -43,6 +43,10 @@ enum wire_type {
 	WIRE_PROFILE,
 	WIRE_KERNEL, /* daemon -> tool: one kernel, followed by its SHAPEs */
 	WIRE_SHAPE,  /* daemon -> tool: launches of one shape */
+	/* daemon -> tenant: the page has changed. A tenant that has not read the last ones gets no
+	 * more. heddled writes to no descriptor that it shares with a tenant: the tenant could
+	 * change the flags of the open file, so that the write blocks. */
+	WIRE_WAKE,
 };
 
 struct wire_head {
@@ -145,6 +149,9 @@ struct wire_status {
 /* Checks bytes from an untrusted peer. Returns 0, -EBADMSG, or -EPROTO for another protocol
  * version. */
 int wire_check(const void *msg, size_t bytes);
+/* Makes the names and sentences in a checked message plain (base/text.h): another program chose them.
+ * Leaves paths as they are. */
+void wire_plain(void *msg);
 void wire_head_init(struct wire_head *h, enum wire_type type, size_t bytes);
 #define WIRE_MAX_FDS 8u
 /* Sends one packet, either whole or not at all. fds are sent with SCM_RIGHTS; fds can be NULL.
@@ -154,6 +161,15 @@ int wire_send(int sock, const void *msg, const int *fds, unsigned n_fds);
  * descriptors are closed. Returns the number of bytes, 0 at the end of the connection, or a
  * negative errno. */
 int wire_recv(int sock, void *msg, size_t max, int *ret_fds, unsigned max_fds, unsigned *ret_n_fds);
+/* For heddled, which must not receive a descriptor that it did not ask for: closing one can block for
+ * as long as its sender likes (SO_LINGER, FUSE). Call wire_peek_init once for the socket. wire_peek
+ * reads the next packet and leaves it in the socket. *ret_has_fds: descriptors come with the
+ * packet. Returns the number of bytes (0: an empty packet), -EAGAIN, -EPIPE at the end of the
+ * connection, -EMSGSIZE, or another negative errno. wire_skip removes that packet; do not call it
+ * if the packet has descriptors, because the system then closes them in this thread. */
+int wire_peek_init(int sock);
+int wire_peek(int sock, void *msg, size_t max, bool *ret_has_fds);
+void wire_skip(int sock);
 /* Finds the path of heddled's socket: HEDDLE_SOCKET, else /run/heddle/heddled.sock if that exists,
  * else $XDG_RUNTIME_DIR/heddle/heddled.sock, else /tmp/heddle-UID/heddled.sock. If for_listening is
  * set, uses /run/heddle if this user can write to it, and creates the user's folder if necessary.

@@ -2,6 +2,7 @@
  * Copyright 2026 The heddle authors */
 
 /* base: arenas, vectors, string buffers, hashes. */
+#include "base/text.h"
 #include "unit.h"
 
 #include "base/base.h"
@@ -160,6 +161,58 @@ static void sha_vectors(void **state)
 	free(million);
 }
 
+/* What a terminal would obey, or what would change the order of other characters, in UTF-8 and as
+ * bytes that are no UTF-8; and what stays. */
+static void plain_text(void **state)
+{
+	static const struct {
+		const char *from, *to;
+	} rows[] = {
+		{"va_kernel<float>(int, T*)", "va_kernel<float>(int, T*)"},
+		{"\xc3\xa9t\xc3\xa9 \xe2\x82\xac \xe6\xbc\xa2 \xf0\x9f\x98\x80",
+			"\xc3\xa9t\xc3\xa9 \xe2\x82\xac \xe6\xbc\xa2 \xf0\x9f\x98\x80"},
+		{"a\nb\rc\td\ve\ff\bg\ah", "a?b?c?d?e?f?g?h"},
+		{"\x1b[2Jx\x7fy\x01z", "?[2Jx?y?z"},
+		{"\x9b"
+		 "31mx",
+			"?31mx"}, /* C1 as a byte, */
+		{"\xc2\x9b"
+		 "31mx\xc2\x85y",
+			"??31mx??y"}, /* and as UTF-8 */
+		{"a\xe2\x80\xae"
+		 "b\xe2\x80\xaa"
+		 "c\xe2\x81\xa6"
+		 "d\xe2\x80\x8f"
+		 "e\xd8\x9c"
+		 "f",
+			"a???b???c???d???e??f"},
+		{"a\xe2\x80\xa8"
+		 "b\xe2\x80\xa9"
+		 "c\xe2\x80\x8b"
+		 "d\xef\xbb\xbf"
+		 "e\xc2\xad"
+		 "f",
+			"a???b???c???d???e??f"},
+		{"\xff\xfe\xc0\xaf\xed\xa0\x80\xf4\x90\x80\x80", "???????????"},
+		{"end \xe2\x82", "end ??"}, /* a character that is cut */
+		{"\xf3\xa0\x80\xa0tag", "????tag"},
+	};
+
+	for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
+		char text[64];
+
+		snprintf(text, sizeof(text), "%s", rows[i].from);
+		text_plain(text, strlen(text), "");
+		assert_string_equal(text, rows[i].to);
+	}
+	for (unsigned c = 0; c < 256; c++) { /* each byte alone */
+		char text[3] = {'x', (char)c, 'y'};
+
+		text_plain(text, 3, "\t");
+		assert_int_equal(text[1] == (char)c, (c >= 32 && c < 127) || c == '\t' || c == '?');
+	}
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -168,6 +221,7 @@ int main(void)
 		cmocka_unit_test(string_buffers),
 		cmocka_unit_test(hash_differs),
 		cmocka_unit_test(sha_vectors),
+		cmocka_unit_test(plain_text),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

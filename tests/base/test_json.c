@@ -55,7 +55,11 @@ static void check_str(const char *in, const char *expect)
 
 static void strings(void **state)
 {
-	check_str("a\"b\\c\n\t\x01\x7f", "\"a\\\"b\\\\c\\n\\t\\u0001\x7f\"\n");
+	check_str("a\"b\\c\n\t\x01\x7f", "\"a\\\"b\\\\c\\n\\t\\u0001\\u007f\"\n");
+	/* JSON is also read on a terminal: C1, an override of direction, a tag. */
+	check_str("\xc2\x9b"
+		  "31m\xe2\x80\xae\xf3\xa0\x80\xa1",
+		"\"\\u009b31m\\u202e\\udb40\\udc21\"\n");
 	check_str("\xc3\xa9 \xe2\x82\xac \xf0\x9f\x98\x80",
 		"\"\xc3\xa9 \xe2\x82\xac \xf0\x9f\x98\x80\"\n");
 	/* Cut short, overlong, surrogate, past the end, lone tail: one U+FFFD a byte. */

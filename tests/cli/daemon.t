@@ -124,7 +124,7 @@ Configuration: /etc before /usr/lib, drop-ins by name, the command line last.
   $ heddled --config-root root --policy ./open.so --check-config
   the configuration is in order
   $ heddled --config-root root --policy ./open.so --socket $PWD/sock 2>&1 | sed "s|$PWD/||"
-  heddled: error: policy: open.so: it cannot be loaded: file too short
+  heddled: error: policy: open.so: it cannot be loaded: it is no shared object: build it with cc -shared -fPIC
   $ heddled --config-root root --set policy_options=$(printf %01024d 0) --check-config 2>&1 | head -n 1
   heddled: error: policy_options: too long
   $ heddled --config-root root --policy greedy --set policy_options=pairs=on --check-config

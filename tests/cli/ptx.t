@@ -48,8 +48,14 @@ heddle ptx print: what was read, written out again; errors with caret.
   > print(d["command"], [(f["file"], f["text"] is not None, len(f["diagnostics"]) > 0) for f in d["files"]])'
   ptx print [('ok.ptx', True, False), ('bad.ptx', False, True)]
 
-heddle ptx check: the tier of every kernel, and why it is not a better one.
+heddle ptx check: the tier of every kernel, and why it is not a better one. A file without kernels says so.
 
+  $ printf '.version 7.0\n.target sm_70\n.address_size 64\n.func f() { ret; }\n.extern .entry g();\n' >functions.ptx
+  $ heddle ptx check functions.ptx
+  functions.ptx: no kernels (.entry functions)
+  $ heddle ptx preempt functions.ptx >out
+  heddle ptx preempt: warning: functions.ptx: no kernels (.entry functions)
+  $ cmp functions.ptx out
   $ heddle ptx check two.ptx
   two.ptx:4: kernel k: managed
   two.ptx:13: kernel other: managed

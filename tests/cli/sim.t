@@ -2,18 +2,18 @@ Traces in virtual time. What the scheduler decides does not depend on the machin
 
   $ cp "$SRC"/examples/traces/*.trace .
 
-Under hpf a program waits for an equal that came first; under ffs both take turns:
+Under hpf the shorter launches of an equal go first; under ffs both take turns:
 
   $ heddle sim equal.trace --policy hpf
   equal.trace: policy hpf, 8 SMs
   TENANT       WEIGHT PRIORITY FINISHED UNFINISHED  SHARE ENTITLED      WAITING      LONGEST   TURNAROUND        ALONE
-  batch             1   normal        4          0  83.3%    50.0%      0.005ms      0.005ms     10.005ms     10.005ms
-  service           1   normal       40          0  16.7%    50.0%      0.981ms     39.030ms      1.181ms      0.205ms
-  preemptions             3
-  makespan         67.725ms
-  ANTT                3.380
-  STP                 1.174
-  idle                29.1%
+  batch             1   normal        4          0  83.3%    50.0%      2.105ms      4.205ms     12.105ms     10.005ms
+  service           1   normal       40          0  16.7%    50.0%      0.013ms      0.105ms      0.213ms      0.205ms
+  preemptions            40
+  makespan         48.420ms
+  ANTT                1.124
+  STP                 1.791
+  idle                 0.9%
   $ heddle sim equal.trace --policy ffs
   equal.trace: policy ffs, 8 SMs
   TENANT       WEIGHT PRIORITY FINISHED UNFINISHED  SHARE ENTITLED      WAITING      LONGEST   TURNAROUND        ALONE
@@ -90,7 +90,7 @@ A tenant that finishes nothing beside others has no ANTT, and adds nothing to ST
   TENANT       WEIGHT PRIORITY FINISHED UNFINISHED  SHARE ENTITLED      WAITING      LONGEST   TURNAROUND        ALONE
   a                 1     high        9          1 100.0%    50.0%      0.005ms      0.005ms     10.005ms     10.005ms
   b                 1      low        0          1   0.0%    50.0%     99.000ms     99.000ms            -            -
-  preemptions             9
+  preemptions             2
   makespan        100.000ms
   ANTT                    -
   STP                 1.000
@@ -242,11 +242,11 @@ Two devices in a trace, each with an engine of its own, and a picture of both:
   $ heddle sim both.trace --svg both.svg
   both.trace: device gpu0: policy hpf, 2 SMs
   TENANT       WEIGHT PRIORITY FINISHED UNFINISHED  SHARE ENTITLED      WAITING      LONGEST   TURNAROUND        ALONE
-  a                 1   normal        1          0  66.7%    50.0%      0.005ms      0.005ms      8.005ms      8.005ms
-  b                 1   normal        1          0  33.3%    50.0%      8.015ms      8.015ms     12.015ms      4.005ms
-  preemptions             0
+  a                 1   normal        1          0  66.7%    50.0%      4.015ms      4.015ms     12.015ms      8.005ms
+  b                 1   normal        1          0  33.3%    50.0%      2.005ms      2.005ms      6.005ms      4.005ms
+  preemptions             1
   makespan         12.015ms
-  ANTT                2.000
+  ANTT                1.500
   STP                 1.333
   idle                 0.1%
   both.trace: policy hpf, 2 SMs
@@ -261,11 +261,14 @@ Two devices in a trace, each with an engine of its own, and a picture of both:
   <text x="150.0" y="20.0" text-anchor="start">both.trace gpu0: policy hpf</text>
   <text x="142.0" y="56.0" text-anchor="end">a</text>
   <rect x="211" y="58.8" width="1"
-  <rect x="212" y="34.0" width="491"
-  <rect x="703" y="49.5" width="1"
+  <rect x="212" y="34.0" width="122"
+  <rect x="334" y="43.3" width="1"
+  <rect x="581" y="40.2" width="1"
+  <rect x="582" y="34.0" width="368"
   <text x="142.0" y="98.0" text-anchor="end">b</text>
-  <rect x="704" y="80.2" width="1"
-  <rect x="705" y="76.0" width="245"
+  <rect x="334" y="98.7" width="1"
+  <rect x="335" y="76.0" width="245"
+  <rect x="580" y="89.4" width="1"
   <text x="150.0" y="130.0" text-anchor="start">0</text>
   <text x="950.0" y="130.0" text-anchor="end">13.015 ms; a row is 2 SMs high</text>
   <text x="150.0" y="168.0" text-anchor="start">both.trace: policy hpf</text>

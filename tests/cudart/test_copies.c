@@ -6,6 +6,7 @@
 #include "host.h"
 
 #include <string.h>
+#include <time.h>
 
 enum { N = 64, ROWS = 5, WIDTH = 24, PITCH = 32, SLICES = 3 };
 
@@ -159,6 +160,88 @@ static void test_3d(void **state)
 	cudaGetLastError();
 }
 
+static double seconds(void)
+{
+	struct timespec now;
+
+	clock_gettime(CLOCK_MONOTONIC, &now);
+	return (double)now.tv_sec + (double)now.tv_nsec / 1e9;
+}
+
+/* A box in which one extent is 0 is empty, whatever the others are: each call returns at once. */
+static void test_zero_extents(void **state)
+{
+	static const size_t sizes[] = {0, 1, (size_t)1 << 31, (size_t)1 << 40, SIZE_MAX};
+	const unsigned n = sizeof(sizes) / sizeof(sizes[0]);
+	double from = seconds();
+	CUdeviceptr a;
+
+	OK(cudaMalloc(&a, N));
+	for (unsigned i = 0; i < n * n * n; i++) {
+		struct rt_extent e = {sizes[i % n], sizes[i / n % n], sizes[i / n / n]};
+		struct rt_pitched at = {(void *)a, 0, 0, 0};
+		struct rt_copy3d box = {.dst = at, .src = at, .extent = e, .kind = RT_COPY_DEFAULT};
+
+		if (e.width && e.height && e.depth)
+			continue;
+		OK(cudaMemset3D(at, 1, e));
+		OK(cudaMemset3DAsync(at, 1, e, NULL));
+		OK(cudaMemcpy3D(&box));
+		OK(cudaMemcpy3DAsync(&box, NULL));
+		if (e.width && e.height)
+			continue;
+		OK(cudaMemset2D(a, 0, 1, e.width, e.height));
+		OK(cudaMemset2DAsync(a, 0, 1, e.width, e.height, NULL));
+		if (e.width == SIZE_MAX)
+			continue; /* the largest pitch is less */
+		OK(cudaMemcpy2D((void *)a, e.width, (void *)a, e.width, e.width, e.height,
+			RT_COPY_DEFAULT));
+		OK(cudaMemcpy2DAsync((void *)a, e.width, (void *)a, e.width, e.width, e.height,
+			RT_COPY_DEFAULT, NULL));
+	}
+	OK(cudaMemset(a, 1, 0));
+	OK(cudaMemsetAsync(a, 1, 0, NULL));
+	OK(cudaDeviceSynchronize());
+	assert_true(seconds() - from < 1);
+	OK(cudaFree(a));
+}
+
+/* A box that reaches beyond its memory, or whose slices overlap, is refused, and nothing changes. */
+static void test_boxes_that_do_not_fit(void **state)
+{
+	static const struct {
+		size_t pitch, rows;
+		struct rt_extent extent;
+	} boxes[] = {
+		{8, 2, {8, 2, 5}},
+		{8, 2, {8, 2, (size_t)1 << 60}},
+		{8, 2, {8, 2, SIZE_MAX}},
+		{0, 1, {1, 1, (size_t)1 << 31}},
+		{0, 0, {1, 1, 2}},
+		{1, 0, {1, 1, (size_t)1 << 40}},
+		{8, 1, {8, 2, 2}},
+		{4, 2, {8, 1, 2}},
+	};
+	unsigned char out[N], same[N] = {0};
+	double from = seconds();
+	CUdeviceptr a;
+
+	OK(cudaMalloc(&a, N));
+	OK(cudaMemset(a, 0, N));
+	for (unsigned i = 0; i < sizeof(boxes) / sizeof(boxes[0]); i++) {
+		struct rt_pitched at = {(void *)a, boxes[i].pitch, boxes[i].pitch, boxes[i].rows};
+
+		assert_int_equal(cudaMemset3D(at, 1, boxes[i].extent), cudaErrorInvalidValue);
+		assert_int_equal(
+			cudaMemset3DAsync(at, 1, boxes[i].extent, NULL), cudaErrorInvalidValue);
+	}
+	OK(cudaMemcpy(out, (void *)a, N, RT_DEVICE_TO_HOST));
+	assert_memory_equal(out, same, N);
+	assert_true(seconds() - from < 1);
+	OK(cudaFree(a));
+	cudaGetLastError();
+}
+
 /* Of short4, 5 x 3: widths of rectangles are in bytes, those of boxes in elements. */
 static void test_arrays(void **state)
 {
@@ -226,6 +309,8 @@ int run_copies(void)
 		cmocka_unit_test(test_async),
 		cmocka_unit_test(test_2d),
 		cmocka_unit_test(test_3d),
+		cmocka_unit_test(test_zero_extents),
+		cmocka_unit_test(test_boxes_that_do_not_fit),
 		cmocka_unit_test(test_arrays),
 	};
 

@@ -194,6 +194,8 @@ static void test_no_image(void **state)
 	struct rt_dim3 one = {1, 1, 1};
 	struct strbuf box = {0};
 	void *args[1] = {NULL};
+	struct rt_func_attributes attributes;
+	CUkernel kernel = NULL;
 
 	fixture_container(&box, &e, 1);
 	w.data = box.at;
@@ -202,6 +204,20 @@ static void test_no_image(void **state)
 	assert_int_equal(
 		cudaLaunchKernel(&key, one, one, args, 0, NULL), cudaErrorNoKernelImageForDevice);
 	assert_int_equal(cudaGetLastError(), cudaErrorNoKernelImageForDevice);
+	assert_int_equal(cudaLaunchCooperativeKernel(&key, one, one, args, 0, NULL),
+		cudaErrorNoKernelImageForDevice);
+	assert_int_equal(cudaFuncGetAttributes(&attributes, &key), cudaErrorNoKernelImageForDevice);
+	/* <<< >>>: the kernel's handle is asked for once, and launched each time. */
+	assert_int_equal(__cudaGetKernel(&kernel, &key), cudaErrorNoKernelImageForDevice);
+	for (int i = 0; i < 2; i++) {
+		cudaGetLastError();
+		assert_int_equal(__cudaLaunchKernel(kernel, one, one, args, 0, NULL),
+			cudaErrorNoKernelImageForDevice);
+		assert_int_equal(cudaGetLastError(), cudaErrorNoKernelImageForDevice);
+	}
+	assert_int_equal(
+		__cudaLaunchKernel(NULL, one, one, args, 0, NULL), cudaErrorInvalidResourceHandle);
+	cudaGetLastError();
 	__cudaUnregisterFatBinary(handle);
 	strbuf_finish(&box);
 }

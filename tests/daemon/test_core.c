@@ -594,7 +594,7 @@ static void spatial_short(void **state)
 static void another_has_left(void **state)
 {
 	struct hd *d = make(NULL);
-	struct fake low = join(d, 0, true), high = join(d, 2, true), other = join(d, 0, true);
+	struct fake low = join(d, 1, true), high = join(d, 2, true), other = join(d, 0, true);
 	struct wire_slot *l = submit(d, &low, 0, 800), *h, *o;
 
 	hd_run(d);

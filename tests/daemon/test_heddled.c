@@ -188,8 +188,9 @@ static void hands_over(void **state)
 	struct daemon d = daemon_start(NULL);
 	struct tenant low = tenant_join(&d, 0), high = tenant_join(&d, 2);
 	struct wire_slot *l = tenant_submit(&low, 0, 800), *h;
-	uint64_t best = UINT64_MAX, eight;
+	uint64_t best = UINT64_MAX;
 	struct wire_status s;
+	struct wire_head woken;
 
 	device_arrive(&low, l);
 	tenant_kick(&low);
@@ -211,8 +212,9 @@ static void hands_over(void **state)
 	}
 	printf("kick to store: best of 50 %.1f us\n", (double)best / 1e3);
 	assert_true(slot_await(l, 4));
-	/* Whoever waits on the tenant's event is woken. */
-	assert_int_equal(read(low.event, &eight, sizeof(eight)), sizeof(eight));
+	/* Whoever waits for a message is woken. */
+	assert_int_equal(wire_recv(low.sock, &woken, sizeof(woken), NULL, 0, NULL), sizeof(woken));
+	assert_int_equal(woken.type, WIRE_WAKE);
 	assert_int_equal(status_of(&d, &s), 0);
 	assert_true(s.preemptions >= 40);
 	assert_true(s.handover_p50_ns > 0);
@@ -499,6 +501,83 @@ static void event_log(void **state)
 	daemon_remove(&d);
 }
 
+/* Names that a program chose for itself, its class, its device and its kernels end up in tables, in the
+ * log, and in the event log, which is JSON. Each is one plain word there. */
+static void names(void **state)
+{
+	static const char evil[] = "x\n     7    4321 root\x1b[2J\x9b"
+				   "1m\xc2\x9b"
+				   "2m\xe2\x80\xae\"}\r\t\x7f";
+	char dir[] = "/tmp/heddled-test-XXXXXX", events[64], said[64], line[4096];
+	char *args[] = {"--events", events, "--log", "debug", NULL};
+	struct wire_hello h = tenant_hello(1);
+	unsigned rows = 0, lines = 0;
+	struct wire_head q;
+	struct wire_slot *w;
+	struct daemon d = {0};
+	struct tenant t;
+	int sock, fd, r;
+	FILE *f;
+
+	assert_non_null(mkdtemp(dir));
+	snprintf(events, sizeof(events), "%s/events", dir);
+	snprintf(said, sizeof(said), "%s/said", dir);
+	snprintf(d.dir, sizeof(d.dir), "%s", dir);
+	snprintf(d.socket, sizeof(d.socket), "%s/sock", dir);
+	fd = open(said, O_RDWR | O_CREAT, 0600);
+	d.pid = daemon_spawn(d.socket, args, fd);
+	for (sock = -1; sock < 0 && waitpid(d.pid, NULL, WNOHANG) == 0; usleep(1000))
+		sock = wire_connect(d.socket, 100);
+	assert_true(sock >= 0);
+	close(sock);
+	snprintf(h.name, sizeof(h.name), "%s", evil);
+	snprintf(h.device, sizeof(h.device), "%s", evil);
+	snprintf(h.device_name, sizeof(h.device_name), "%s", evil);
+	snprintf(h.group, sizeof(h.group), "%.31s", evil);
+	snprintf(h.driver, sizeof(h.driver), "%.31s", evil);
+	assert_int_equal(tenant_hello_send(d.socket, &h, &t), WIRE_WELCOME);
+	w = tenant_submit(&t, 0, 100);
+	snprintf(w->name, sizeof(w->name), "%s", evil);
+	tenant_kick(&t);
+	assert_true(slot_await(w, 4));
+	sock = wire_connect(d.socket, 30000);
+	wire_head_init(&q, WIRE_LIST, sizeof(q));
+	assert_int_equal(wire_send(sock, &q, NULL, 0), 0);
+	for (;; rows++) {
+		struct wire_row row;
+
+		r = wire_recv(sock, &row, sizeof(row), NULL, 0, NULL);
+		if (r != sizeof(row) || row.head.type != WIRE_ROW)
+			break;
+		for (unsigned i = 0; i < 4; i++) {
+			const char *name = (const char *[]){
+				row.name, row.group, row.device, row.device_name}[i];
+
+			assert_true(
+				strlen(name) ==
+				strspn(name, "abcdefghijklmnopqrstuvwxyzGPU0123456789 ?[{}\"-J"));
+		}
+	}
+	assert_int_equal(rows, 2);
+	close(sock);
+	tenant_leave(&t);
+	assert_true(status_await_tenants(&d, 0));
+	assert_int_equal(daemon_stop(&d), 0);
+	for (unsigned i = 0; i < 2; i++) {
+		f = fopen(i ? events : said, "r");
+		assert_non_null(f);
+		for (; fgets(line, sizeof(line), f); lines++) {
+			for (const char *c = line; *c; c++)
+				assert_true((*c >= ' ' && *c < 127) || *c == '\n' || *c == '\t');
+			assert_true(i ? line[0] == '{' : strncmp(line, "heddled: ", 9) == 0);
+		}
+		fclose(f);
+	}
+	assert_true(lines >= 5);
+	close(fd);
+	daemon_remove(&d);
+}
+
 static void activation(void **state)
 {
 	char dir[] = "/tmp/heddled-test-XXXXXX", path[108], note[108], text[256] = "";
@@ -525,6 +604,8 @@ static void activation(void **state)
 		setenv("LISTEN_PID", pid, 1);
 		setenv("LISTEN_FDS", "1", 1);
 		setenv("NOTIFY_SOCKET", note, 1);
+		setenv("WATCHDOG_USEC", "100000", 1);
+		setenv("WATCHDOG_PID", pid, 1);
 		setenv("STATE_DIRECTORY", dir, 1);
 		dup2(sock, 3);
 		execl(heddled_path, heddled_path, "--socket", path, (char *)NULL);
@@ -537,6 +618,22 @@ static void activation(void **state)
 	strcpy(d.dir, dir);
 	t = tenant_join(&d, 1);
 	tenant_leave(&t);
+	/* Twice as often as the watchdog asks for, also while nothing happens; and not while the loop
+	 * does not run. */
+	for (unsigned i = 0; i < 5; i++) {
+		uint64_t began = now_ns();
+
+		memset(text, 0, sizeof(text));
+		assert_true(recv(notes, text, sizeof(text) - 1, 0) > 0);
+		assert_string_equal(text, "WATCHDOG=1\n");
+		assert_true(now_ns() - began < LIMIT_NS);
+	}
+	kill(d.pid, SIGSTOP);
+	while (recv(notes, text, sizeof(text), MSG_DONTWAIT) > 0)
+		;
+	usleep(200000);
+	assert_int_equal(recv(notes, text, sizeof(text), MSG_DONTWAIT), -1);
+	kill(d.pid, SIGCONT);
 	assert_int_equal(daemon_stop(&d), 0);
 	assert_int_equal(access(path, F_OK), 0); /* the service manager's, not ours to remove */
 	snprintf(path, sizeof(path), "%s/heddled.db", dir);
@@ -597,6 +694,7 @@ int main(int argc, char **argv)
 		cmocka_unit_test(second_user),
 		cmocka_unit_test(full_disk),
 		cmocka_unit_test(event_log),
+		cmocka_unit_test(names),
 		cmocka_unit_test(activation),
 		cmocka_unit_test(gates),
 	};

@@ -349,10 +349,11 @@ static void goes_on_without(const struct place *p, struct tenant *t, struct wire
 	assert_true(is_there(p->note));
 	d = place_start(p);
 	expect_policy(&d, "none");
-	assert_int_equal(log_count(p, "an earlier heddled ended while this policy was loaded"), 1);
+	assert_int_equal(
+		log_count(p, "an earlier heddled ended in its decide while this policy"), 1);
 	now = back(&d, t);
 	assert_true(quota_await(&now, w, 255));
-	reload(p, &d, "an earlier heddled ended while this policy was loaded"); /* nor on SIGHUP */
+	reload(p, &d, "an earlier heddled ended in its decide while"); /* nor on SIGHUP */
 	expect_policy(&d, "none");
 	assert_int_equal(unlink(p->note), 0);
 	configure(p, p->so, "1");
@@ -379,7 +380,126 @@ static void crashes(void **state)
 	t = tenant_join(&d, 1);
 	w = run_one(&t, 0);
 	assert_int_not_equal(status_await(d.pid), 0);
+	assert_int_equal(
+		log_count(&p, "error: policy bad: decide has crashed: segmentation fault"), 1);
 	goes_on_without(&p, &t, w);
+}
+
+/* Each way in which a policy ends heddled has its line, and the next heddled does without the policy.
+ */
+static void ends_heddled(void **state)
+{
+	static const struct {
+		const char *options, *load, *says, *call;
+	} rows[] = {
+		{"abort", NULL, "policy bad: decide has aborted", "decide"},
+		{"overflow", NULL, "policy bad: decide has crashed: segmentation fault", "decide"},
+		{"exit", NULL, "policy bad: decide has called exit", "decide"},
+		{"_exit", NULL, "policy bad: decide has called _exit", "decide"},
+		{"create=crash", NULL, "policy bad: create has crashed", "create"},
+		{"create=exit", NULL, "policy bad: create has called exit", "create"},
+		{"destroy=crash", NULL, "policy bad: destroy has crashed", "destroy"},
+		{"destroy=_exit", NULL, "policy bad: destroy has called _exit", "destroy"},
+		{"", "crash", "policy p.so: loading it has crashed", "loading it"},
+		{"", "exit", "policy p.so: loading it has called exit", "loading it"},
+	};
+
+	for (unsigned i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+		struct place p = place_make(so_bad);
+		struct wire_hello h = tenant_hello(1);
+		struct daemon d = {0};
+		struct tenant t;
+		char again[128];
+
+		configure(&p, p.so, rows[i].options);
+		if (rows[i].load) {
+			setenv("BAD_LOAD", rows[i].load, 1);
+			d.pid = place_spawn(&p);
+			unsetenv("BAD_LOAD");
+		} else if (strncmp(rows[i].options, "create", 6) == 0) {
+			d = place_start(&p);
+			tenant_hello_send(d.socket, &h, &t);
+		} else {
+			d = place_start(&p);
+			t = tenant_join(&d, 1);
+			run_one(&t, 0);
+		}
+		if (strncmp(rows[i].options, "destroy", 7) == 0)
+			kill(d.pid, SIGTERM);
+		assert_int_not_equal(status_await(d.pid), 0);
+		if (log_count(&p, rows[i].says) != 1)
+			fail_msg("%s: one line '%s' in %s", rows[i].options, rows[i].says, p.log);
+		d = place_start(&p);
+		expect_policy(&d, "none");
+		snprintf(again, sizeof(again), "ended in its %s while this policy", rows[i].call);
+		assert_int_equal(log_count(&p, again), 1);
+		assert_int_equal(daemon_stop(&d), 0);
+		daemon_remove(&d);
+	}
+}
+
+static void kill_it(struct daemon *d)
+{
+	kill(d->pid, SIGKILL);
+	assert_int_equal(status_await(d->pid), 128 + SIGKILL);
+}
+
+/* A kill is not the policy's fault: it runs once more, but not a third time. */
+static void killed(void **state)
+{
+	struct place p = place_make(so_bad);
+	struct daemon d;
+
+	configure(&p, p.so, "1");
+	for (int i = 0; i < 2; i++) {
+		d = place_start(&p);
+		expect_policy(&d, "bad");
+		kill_it(&d);
+		d = place_start(&p);
+		expect_policy(&d, "bad");
+		assert_int_equal(log_count(&p, "an earlier heddled was killed outside of its code "
+					       "while this policy was loaded; it runs once more"),
+			i + 1);
+		if (i == 0) /* an end in order makes up for it */
+			assert_int_equal(daemon_stop(&d), 0);
+	}
+	kill_it(&d);
+	d = place_start(&p);
+	expect_policy(&d, "none");
+	assert_int_equal(
+		log_count(&p, "twice in a row, so policy none runs; to try it again, remove"), 1);
+	kill_it(&d);
+	d = place_start(&p);
+	expect_policy(&d, "none");
+	assert_int_equal(unlink(p.note), 0);
+	reload(&p, &d, "read again: policy bad");
+	assert_int_equal(daemon_stop(&d), 0);
+	assert_false(is_there(p.note));
+	daemon_remove(&d);
+}
+
+/* In the middle of a call, too: the kernel may have killed it for its memory. */
+static void killed_in_a_call(void **state)
+{
+	struct place p = place_make(so_bad);
+	struct daemon d;
+	struct tenant t;
+
+	configure(&p, p.so, "kill");
+	for (int i = 0; i < 2; i++) {
+		d = place_start(&p);
+		expect_policy(&d, "bad");
+		t = tenant_join(&d, 1);
+		run_one(&t, 0);
+		assert_int_equal(status_await(d.pid), 128 + SIGKILL);
+		tenant_leave(&t);
+	}
+	d = place_start(&p);
+	expect_policy(&d, "none");
+	assert_int_equal(log_count(&p, "was killed in its decide while this policy"), 1);
+	assert_int_equal(log_count(&p, "ended in its decide while this policy"), 1);
+	assert_int_equal(daemon_stop(&d), 0);
+	daemon_remove(&d);
 }
 
 static void hangs(void **state)
@@ -502,6 +622,9 @@ int main(int argc, char **argv)
 		cmocka_unit_test(refuses_tables),
 		cmocka_unit_test(changes),
 		cmocka_unit_test(crashes),
+		cmocka_unit_test(ends_heddled),
+		cmocka_unit_test(killed),
+		cmocka_unit_test(killed_in_a_call),
 		cmocka_unit_test(hangs),
 		cmocka_unit_test(hangs_elsewhere),
 		cmocka_unit_test(nonsense),

@@ -2,9 +2,10 @@
 # SPDX-License-Identifier: Apache-2.0
 # Copyright 2026 The heddle authors
 #
-# fault_lines.sh HEDDLE: a kernel's fault is reported with the line of the file, in its preemptible form as in
-# the plain one; also where others stand in front of it, and in a function that it calls. Merged and fused
-# with another kernel, with that and which kernel it is.
+# fault_lines.sh HEDDLE: a kernel's fault is reported with the line of the file and the program's block, in its
+# preemptible form as in the plain one; also where others stand in front of it, and in a function that it calls.
+# Merged, fused and woven with another kernel, with that and which kernel it is. Also if the kernel reads only
+# some of its block's ids, which a form then does not compute.
 set -eu
 heddle=$1
 dir=$(mktemp -d)
@@ -72,7 +73,7 @@ of() {
 		echo "$name, merged: no fault"
 		bad=1
 	}
-	grep -q "thread ([0-9,]*), PTX line $line$which: " "$dir/err" || {
+	grep -q "block (2,0,0), thread ([0-9]*,0,0), PTX line $line$which: " "$dir/err" || {
 		echo "$name, $*: not line $line$which"
 		cat "$dir/err"
 		bad=1
@@ -87,7 +88,7 @@ for name in address align trap address-in-callee unknown; do
 			echo "$name, $form: no fault"
 			bad=1
 		}
-		grep -q "thread ([0-9,]*), PTX line $line: " "$dir/err" || {
+		grep -q "block (2,0,0), thread ([0-9]*,0,0), PTX line $line: " "$dir/err" || {
 			echo "$name, $form: not line $line"
 			cat "$dir/err"
 			bad=1
@@ -102,5 +103,103 @@ for name in address align trap address-in-callee unknown; do
 	of "$name" "$line" " of kernel 2" --schedule apart --own 2 -- "$dir/other.ptx" other --grid 9 --block 64 'u32[1]:zero' + "$@"
 	what=$((what + 1))
 done
+
+cat >"$dir/ids.ptx" <<'END'
+.version 8.0
+.target sm_80
+.address_size 64
+.visible .entry all(.param .u64 out, .param .u32 x, .param .u32 y, .param .u32 z)
+{
+	.reg .b32 %r<8>; .reg .pred %p;
+	ld.param.u32 %r1, [x]; ld.param.u32 %r2, [y]; ld.param.u32 %r3, [z];
+	mov.u32 %r4, %ctaid.x; mov.u32 %r5, %ctaid.y; mov.u32 %r6, %ctaid.z; mov.u32 %r7, %tid.x;
+	setp.eq.u32 %p, %r1, %r4; setp.eq.and.u32 %p, %r2, %r5, %p; setp.eq.and.u32 %p, %r3, %r6, %p;
+	setp.eq.and.u32 %p, %r7, 37, %p;
+	@%p trap; // all
+	ret;
+}
+.visible .entry only_x(.param .u64 out) // of the blocks with x = 2, the first one after 10 others
+{
+	.reg .b64 %d1; .reg .b32 %r<8>; .reg .pred %p;
+	ld.param.u64 %d1, [out];
+	mov.u32 %r1, %ctaid.x; mov.u32 %r2, %tid.x;
+	setp.eq.u32 %p, %r2, 37;
+	@%p atom.global.add.u32 %r3, [%d1], 1;
+	setp.ge.and.u32 %p, %r3, 10, %p;
+	setp.eq.and.u32 %p, %r1, 2, %p;
+	@%p trap; // only_x
+	ret;
+}
+.visible .entry none(.param .u64 out) // the block after 13 others
+{
+	.reg .b64 %d1; .reg .b32 %r<8>; .reg .pred %p;
+	ld.param.u64 %d1, [out];
+	mov.u32 %r2, %tid.x;
+	setp.eq.u32 %p, %r2, 37;
+	@%p atom.global.add.u32 %r3, [%d1], 1;
+	setp.eq.and.u32 %p, %r3, 13, %p;
+	@%p trap; // none
+	ret;
+}
+END
+# names BLOCK KERNEL WHICH COMMAND...: the command's fault is in this block and thread 37 of the kernel, in its line
+names() {
+	block=$1 line=$(grep -n "// $2\$" "$dir/ids.ptx" | cut -d: -f1) which=$3
+	shift 3
+	! "$heddle" "$@" 2>"$dir/err" || { echo "$*: no fault"; bad=1; }
+	grep -q "block ($block), thread (37,0,0), PTX line $line$which: " "$dir/err" || {
+		echo "$*: not block ($block)"
+		cat "$dir/err"
+		bad=1
+	}
+}
+
+other="$dir/other.ptx other --grid 9 --block 64 u32[1]:zero" some='[0-4],[0-4],0'
+while read -r grid block x y z; do
+	ids="u32[1]:zero u32:$x u32:$y u32:$z"
+	for as in plain preempt 'preempt --chunk 5 --workers 1' 'preempt --chunk 3 --workers 2 --pull-ahead'; do
+		# shellcheck disable=SC2086 # words
+		names "$block" all "" exec --device cpu --as $as --grid "$grid" --block 64 "$dir/ids.ptx" all $ids
+	done
+	for how in merge vertical horizontal weave; do
+		# shellcheck disable=SC2086 # words
+		names "$block" all " of kernel 2" corun --device cpu --how $how -- $other + "$dir/ids.ptx" all \
+			--grid "$grid" --block 48 $ids
+	done
+done <<'END'
+12 7,0,0 7 0 0
+4,3 2,1,0 2 1 0
+5,4,3 4,3,2 4 3 2
+1,1,9 0,0,8 0 0 8
+END
+# A slice, from block 5 of a grid of 4,3, as a user's own program launches it.
+"$heddle" ptx slice "$dir/ids.ptx" >"$dir/slice.ptx"
+! "$heddle" exec --device cpu --grid 3 --block 64 "$dir/slice.ptx" all 'u32[1]:zero' u32:2 u32:1 u32:0 \
+	hex:05000000040000000300000001000000 2>"$dir/err" || bad=1
+grep -q 'block (2,1,0), thread (37,0,0)' "$dir/err" || {
+	echo "a slice's block is not named"
+	bad=1
+}
+# One worker runs the blocks in their order.
+export HEDDLE_VGPU="fault-lines-$$,sms=1"
+for chunk in 1 4 7 25; do
+	as="preempt --workers 1 --chunk $chunk"
+	# shellcheck disable=SC2086 # words
+	names 2,2,0 only_x "" exec --device cpu --as $as --grid 5,5 --block 64 "$dir/ids.ptx" only_x 'u32[1]:zero'
+	# shellcheck disable=SC2086 # words
+	names 3,2,0 none "" exec --device cpu --as $as --grid 5,5 --block 64 "$dir/ids.ptx" none 'u32[1]:zero'
+	# shellcheck disable=SC2086 # words
+	names 3,0,1 none "" exec --device cpu --as $as --grid 5,2,3 --block 64 "$dir/ids.ptx" none 'u32[1]:zero'
+done
+unset HEDDLE_VGPU
+for how in merge vertical horizontal weave; do
+	for kernel in only_x none; do
+		[ $kernel = none ] || some='2,[0-4],0'
+		# shellcheck disable=SC2086 # words
+		names "$some" $kernel " of kernel 2" corun --device cpu --how $how -- $other + "$dir/ids.ptx" $kernel \
+			--grid 5,5 --block 48 'u32[1]:zero'
+		some='[0-4],[0-4],0'
+	done
+done
 [ "$bad" = 0 ] || exit 1
-echo "5 faults, each in its line"
+echo "each fault in its line and its block"

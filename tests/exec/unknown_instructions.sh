@@ -65,5 +65,40 @@ done <<-'END'
 	max.xorsign.abs.f32 %f1, %f2, %f3, %f4;
 	min.s32 %r1, %r2, %r3, %r4;
 END
+# Calls of functions that the module declares only, written over several lines as nvcc does.
+while read -r name message; do
+	n=$((n + 1))
+	cat >"$dir/k.ptx" <<-END
+		.version 8.0
+		.target sm_90
+		.address_size 64
+		.extern .func (.param .b64 r) $name(.param .b64 a);
+		.visible .entry k(.param .u64 out)
+		{
+			{ .param .b64 retval0; .param .b64 param0; st.param.b64 [param0], 1;
+			call.uni (retval0),
+			$name,
+			(
+			param0
+			);
+			}
+			ret;
+		}
+	END
+	if "$heddle" exec --device cpu "$dir/k.ptx" k --grid 1 --block 32 'u32[64]:zero' >"$dir/out" 2>"$dir/err" ||
+		! grep -q CUDA_ERROR_ILLEGAL_INSTRUCTION "$dir/err" ||
+		! grep -qF "PTX line 8: $message: call.uni (retval0), $name, ( param0 );" "$dir/err"; then
+		echo "call of $name"
+		cat "$dir/err"
+		bad=$((bad + 1))
+	fi
+done <<-'END'
+	elsewhere the module has no function elsewhere, and the virtual GPU does not know it
+	__cudaCDP2GetParameterBufferV2 kernels that launch kernels (__cudaCDP2GetParameterBufferV2) run on a GPU only, not on the virtual GPU
+	__cudaCDP2LaunchDeviceV2 kernels that launch kernels (__cudaCDP2LaunchDeviceV2) run on a GPU only, not on the virtual GPU
+	cudaGetParameterBufferV2 kernels that launch kernels (cudaGetParameterBufferV2) run on a GPU only, not on the virtual GPU
+	cudaLaunchDeviceV2 kernels that launch kernels (cudaLaunchDeviceV2) run on a GPU only, not on the virtual GPU
+	cudaDeviceSynchronize kernels that launch kernels (cudaDeviceSynchronize) run on a GPU only, not on the virtual GPU
+END
 echo "$n instructions, $bad not refused as they should be"
 [ "$bad" -eq 0 ]

@@ -3,7 +3,8 @@
 
 /* graft_tool graft FILE           for each kernel k a kernel g_k made of its statements
  * graft_tool flat FILE            the same of a kernel that was flattened first
- * graft_tool twice FILE           the same with two copies behind a branch on one more parameter
+ * graft_tool twice FILE           the same with two copies behind a branch on one more parameter,
+ *                                 except of kernels whose shared memory is too large for it
  * graft_tool import FILE OTHER    FILE with OTHER's kernels as i_k_k and its own again as s_k_k
  * Prints the module, which has been validated, and so has what its text is parsed to. */
 #include "ptx/graft.h"
@@ -97,6 +98,18 @@ static bool is_kernel(const struct ptx_item *it)
 	return it->kind == PTX_ITEM_FUNC && it->func->is_entry && it->func->has_body;
 }
 
+/* Returns whether two copies need more static shared memory than a device's compiler takes. */
+static bool is_full(const struct ptx_func *f)
+{
+	uint64_t bytes = 0;
+
+	for (size_t i = 0; i < f->body.len; i++)
+		if (f->body.at[i].kind == PTX_DECL && f->body.at[i].sym->kind == PTX_SYM_VAR &&
+			f->body.at[i].sym->space == PTX_SHARED)
+			bytes += f->body.at[i].sym->bytes;
+	return 2 * bytes > 49152;
+}
+
 static int graft_all(struct ptx_module *m, bool flat, bool twice)
 {
 	size_t n = m->items.len;
@@ -105,7 +118,8 @@ static int graft_all(struct ptx_module *m, bool flat, bool twice)
 	for (size_t i = 0; r == 0 && i < n; i++) {
 		if (flat && m->items.at[i].kind == PTX_ITEM_FUNC)
 			r = ptx_flatten(m, m->items.at[i].func, diags);
-		if (r == 0 && is_kernel(&m->items.at[i]))
+		if (r == 0 && is_kernel(&m->items.at[i]) &&
+			!(twice && is_full(m->items.at[i].func)))
 			r = graft(m, m->items.at[i].func, twice);
 	}
 	return r;

@@ -2,9 +2,11 @@
  * Copyright 2026 The heddle authors */
 
 /* A policy that does what its options say, most of it wrong. A word, or a number N: every kernel
- * gets N blocks on each SM. BAD_ABI, BAD_SIZE: what its table says of itself. */
+ * gets N blocks on each SM. BAD_ABI, BAD_SIZE: what its table says of itself. BAD_MISSING: it calls a
+ * function that is nowhere. */
 #include "policy_bad.h"
 
+#include <signal.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -27,6 +29,55 @@ static void wait_for_ever(void)
 		pause();
 }
 
+/* Uses up the stack, with n as large as it gets. */
+static int overflow(unsigned n)
+{
+	volatile char here[4096];
+
+	here[0] = (char)n;
+	return n ? overflow(n - 1) + here[0] : 0;
+}
+
+/* The ways in which a policy ends the process: in `decide` the options say only the way, elsewhere
+ * CALL=WAY. When it is loaded, BAD_LOAD says it. */
+static void end_process(const char *way)
+{
+	if (strcmp(way, "crash") == 0)
+		*(volatile int *)NULL = 1;
+	else if (strcmp(way, "abort") == 0)
+		abort();
+	else if (strcmp(way, "overflow") == 0)
+		overflow(~0u);
+	else if (strcmp(way, "exit") == 0)
+		exit(0);
+	else if (strcmp(way, "_exit") == 0)
+		_exit(0);
+	else if (strcmp(way, "_Exit") == 0)
+		_Exit(0);
+	else if (strcmp(way, "quick_exit") == 0)
+		quick_exit(0);
+	else if (strcmp(way, "kill") == 0)
+		kill(getpid(), SIGKILL);
+	else if (strcmp(way, "hang") == 0)
+		wait_for_ever();
+}
+
+static void end_in(const char *options, const char *call)
+{
+	size_t n = strlen(call);
+
+	if (strncmp(options, call, n) == 0 && options[n] == '=')
+		end_process(options + n + 1);
+}
+
+static void __attribute__((constructor)) on_load(void)
+{
+	const char *way = getenv("BAD_LOAD");
+
+	if (way)
+		end_process(way);
+}
+
 static void *create(const struct heddle_policy_device *device, const char *options)
 {
 	struct bad *b = calloc(1, sizeof(*b));
@@ -35,8 +86,7 @@ static void *create(const struct heddle_policy_device *device, const char *optio
 		free(b);
 		return NULL;
 	}
-	if (strcmp(options, "create=hang") == 0)
-		wait_for_ever();
+	end_in(options, "create");
 	strncpy(b->does, options, sizeof(b->does) - 1);
 	b->n_sms = device->n_sms;
 	return b;
@@ -46,8 +96,7 @@ static void destroy(void *state)
 {
 	struct bad *b = state;
 
-	if (strcmp(b->does, "destroy=hang") == 0)
-		wait_for_ever();
+	end_in(b->does, "destroy");
 	free(b);
 }
 
@@ -145,11 +194,16 @@ static void decide(void *state, const struct heddle_policy_view *in, struct hedd
 		out->quota[-1] = 0;
 	else if (strcmp(b->does, "held=behind") == 0)
 		out->held[in->n_tenants] = 1;
-	else if (strcmp(b->does, "crash") == 0 && in->n_kernels)
-		*(volatile int *)NULL = 1;
-	else if (strcmp(b->does, "hang") == 0 && in->n_kernels)
-		wait_for_ever();
+	else if (in->n_kernels)
+		end_process(b->does);
 }
+
+#ifdef BAD_MISSING
+void bad_nowhere(void);
+#define BAD_CALL bad_nowhere()
+#else
+#define BAD_CALL (void)0
+#endif
 
 static const struct heddle_policy table = {
 	.size = BAD_SIZE,
@@ -162,5 +216,6 @@ static const struct heddle_policy table = {
 
 const struct heddle_policy *heddle_policy(void)
 {
+	BAD_CALL;
 	return &table;
 }

@@ -154,7 +154,8 @@ static struct sched_launch *launch(struct fixture *f, struct sched_tenant *t, ui
 static void end(struct fixture *f, struct sched_launch *l)
 {
 	sched_end(f->s, f->now, l, true, 0);
-	f->now += 20 * MS; /* its tenant is not waited for */
+	tell(f);
+	f->now += 20 * MS; /* its tenant is not waited for any more */
 	tell(f);
 }
 

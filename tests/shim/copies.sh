@@ -34,6 +34,15 @@ high() {
 	export HEDDLE_PRIORITY=high
 	gated watch "small copies of a high program waited"
 }
+# `heddle set` changes the priority while the program runs: the new one counts, not that of the welcome.
+lowered() {
+	export HEDDLE_PRIORITY=high FAKE_PRIORITY=0
+	copies watch
+}
+raised() {
+	export HEDDLE_PRIORITY=low FAKE_PRIORITY=2
+	gated watch "small copies of a program that was raised to high waited"
+}
 # Copies that wait for what comes after them do so for a while each.
 beside copies copies watch hold storm
 for mode in watch hold storm; do
@@ -41,4 +50,6 @@ for mode in watch hold storm; do
 done
 beside grant gated grant "small copies waited, watched by nobody"
 beside high high
+beside lowered lowered
+beside raised raised
 together

@@ -99,10 +99,11 @@ static uint64_t now_ns(void)
 
 static void wake(struct tenant *t)
 {
-	uint64_t one = 1;
+	struct wire_head m;
 
 	__atomic_fetch_add(&t->page->seq, 1, __ATOMIC_RELEASE);
-	if (write(t->wake, &one, sizeof(one)) < 0)
+	wire_head_init(&m, WIRE_WAKE, sizeof(m));
+	if (wire_send(t->sock, &m, NULL, 0) < 0)
 		stop = 1;
 }
 
@@ -513,6 +514,8 @@ static void greet(int conn, const char *mode)
 	w.page_bytes = t.page->bytes;
 	w.priority = h->priority;
 	w.weight = h->weight;
+	store(&t.page->priority, getenv("FAKE_PRIORITY") ? (uint32_t)atoi(getenv("FAKE_PRIORITY"))
+							 : (uint32_t)w.priority);
 	if (getenv("FAKE_MIN_NS"))
 		w.min_managed_ns = (uint32_t)atoi(getenv("FAKE_MIN_NS"));
 	store(&t.page->hold,

@@ -38,6 +38,51 @@ static void one_kind(void **state)
 	assert_int_equal(cost_of(0, 0), 1); /* never nothing, of which any number would fit */
 }
 
+/* One batch of several launches changes each estimate once, whatever the order: at most by half of
+ * the factor's limit (8) in either direction. Batches of 1 to 8 launches of one kind, and of two
+ * kinds mixed, that took from a hundredth to a hundred times what was expected. */
+static void once_a_batch(void **state)
+{
+	static const double times[] = {0.01, 0.2, 0.9, 1, 1.1, 2, 7, 100};
+
+	for (uint32_t n = 1; n <= COST_BATCH; n++) {
+		for (unsigned t = 0; t < ARRAY_LEN(times); t++) {
+			struct cost_batch one = {.n = n}, two = {.n = n};
+			double factor = MIN(MAX(times[t], 1 / 8.0), 8),
+			       expected = 1000 * (1 + factor) / 2;
+
+			cost_forget();
+			for (uint32_t i = 0; i < n; i++) {
+				one.what[i] = 7;
+				two.what[i] = 8 + i % 2;
+			}
+			for (int i = 0; i < 20; i++) {
+				learn(one, 1000.0 * n);
+				learn(two, 1000.0 * n);
+			}
+			assert_in_range(cost_of(7, UNKNOWN), 998, 1001);
+			learn(one, times[t] * 1000 * n);
+			learn(two, times[t] * 1000 * n);
+			for (uint64_t k = 7; k <= (n > 1 ? 9 : 8); k++)
+				assert_in_range(
+					cost_of(k, UNKNOWN), expected * 0.98, expected * 1.02);
+		}
+	}
+}
+
+/* The estimate at the submission is out of date: eight batches that were submitted together correct
+ * the estimate towards the same time, not past it. */
+static void submitted_together(void **state)
+{
+	struct cost_batch b = {.what = {3, 3}, .n = 2};
+
+	cost_forget();
+	b.us = total(&b);
+	for (int i = 0; i < 8; i++)
+		cost_learn(&b, UNKNOWN, 20);
+	assert_in_range(cost_of(3, UNKNOWN), 9, 12);
+}
+
 /* Two kinds that come together and, now and then, alone are told apart. */
 static void mixed(void **state)
 {
@@ -85,6 +130,8 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(one_kind),
+		cmocka_unit_test(once_a_batch),
+		cmocka_unit_test(submitted_together),
 		cmocka_unit_test(mixed),
 		cmocka_unit_test(many),
 		cmocka_unit_test(absurd),

@@ -154,8 +154,9 @@ static int prepare_info(struct vgpu_kernel *k)
 	uint32_t regs;
 
 	k->info.name = k->ptx->sym->name;
-	k->info.ptx_version = m->version;
+	k->info.target = m->sm;
 	k->info.max_threads = threads_limit(k->ptx);
+	k->info.needs_cluster = ptx_bounds_cluster_size(k->ptx, k->info.cluster);
 	regs = estimate_registers(k->ptx);
 	k->info.regs_per_thread = MIN(regs, registers_bound(k->ptx));
 	k->info.spilled_bytes = 4 * (regs - k->info.regs_per_thread);
@@ -331,7 +332,7 @@ int vgpu_module_load(struct vgpu_mem *m, const char *ptx, size_t len, struct dia
 	memcpy(mod->text, ptx, len);
 	mod->text[len] = 0;
 	r = ptx_parse(mod->text, len, 0, diags, &mod->ptx);
-	if (!r && (diags->errors || cfg_check_limits(mod->ptx, diags)))
+	if (!r && diags->errors)
 		r = -EINVAL;
 	if (!r)
 		r = collect_items(mod);
@@ -340,6 +341,9 @@ int vgpu_module_load(struct vgpu_mem *m, const char *ptx, size_t len, struct dia
 		r = vgpu_init_globals(mod, diags);
 	if (!r)
 		r = make_kernels(mod);
+	if (r == -E2BIG)
+		r = diag_line_error(
+			diags, 0, "a variable of over 4 GiB, or parameters of over 64 KiB");
 	if (r) {
 		vgpu_module_free(mod);
 		return r;

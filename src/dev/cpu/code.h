@@ -102,6 +102,8 @@ struct vprogram {
 	struct arena arena;
 	struct vfunc *funcs;                                       /* [0] is the kernel */
 	uint32_t n_funcs, n_counts, static_shared_bytes, n_ranges; /* range caches of a block */
+	struct vform *forms; /* decode/form.h: n_forms, one for each kernel of a form */
+	uint32_t n_forms;
 	bool reserved;    /* it reads the address of reserved shared memory */
 	uint64_t *counts; /* counts.h; NULL: nobody asks */
 };

@@ -38,12 +38,15 @@ bool vgpu_mem_find(struct vgpu_mem *m, uint64_t addr, uint64_t *ret_base, uint64
 /* ---- code ---- */
 struct vgpu_module;
 struct vgpu_kernel;
-/* Parses a PTX module and allocates its variables. Returns 0, -ENOMEM, -E2BIG if a variable or a
- * parameter list is too large, or -EINVAL for a syntax error or an unreadable initializer, which
- * diags explains. An unknown instruction is not an error here: a launch that reaches one ends with
+/* Parses a PTX module and allocates its variables. Returns 0, -ENOMEM, or -EINVAL for a syntax error,
+ * an unreadable initializer, or a variable or a parameter list that is too large, which diags
+ * explains. An unknown instruction is not an error here: a launch that reaches one ends with
  * VGPU_FAULT_INSTRUCTION. */
 int vgpu_module_load(struct vgpu_mem *m, const char *ptx, size_t len, struct diag_list *diags,
 	struct vgpu_module **ret);
+/* Checks the limits of a device's compiler: constants, static shared memory, parameters. Returns
+ * -EINVAL if the module exceeds one, which diags explains. */
+int vgpu_module_limits(const struct vgpu_module *m, struct diag_list *diags);
 /* Sets the line numbers that fault reports use instead of the text's own lines; 0 means no source
  * line. The array is copied. If memory is short, the call has no effect. */
 void vgpu_module_lines(struct vgpu_module *m, const uint32_t *lines, size_t n);
@@ -112,7 +115,9 @@ struct vgpu_kernel_info {
 	uint32_t spilled_bytes; /* part of local_bytes */
 	uint32_t static_shared_bytes, local_bytes, const_bytes;
 	uint32_t max_threads; /* .maxntid product, else 1024 */
-	unsigned ptx_version;
+	uint32_t cluster[3];  /* .reqnctapercluster; zeros: the launch chooses */
+	bool needs_cluster;   /* .explicitcluster: the launch must choose */
+	unsigned target;      /* .target: 75 for sm_75, and 90 for sm_90a */
 };
 void vgpu_kernel_info(const struct vgpu_kernel *k, struct vgpu_kernel_info *ret);
 

@@ -354,9 +354,24 @@ int kernels_fit(struct kernels *x, unsigned k, const struct pass_kernel *from)
 }
 
 /* ---- barriers ---- */
+
+/* Takes the lowest barrier that is free, but not barrier 0, which ptxas uses for bar.sync without a
+ * number. The lowest, because the highest number decides how many barriers a block takes, and an SM
+ * has 64 for all its blocks (Hopper): with barrier 15, only 4 blocks fit. Returns 0 if none is
+ * free. */
+static unsigned take_barrier(uint16_t *io_used)
+{
+	unsigned free = (uint16_t) ~(*io_used | 1u);
+	unsigned which = free ? (unsigned)__builtin_ctz(free) : 0;
+
+	*io_used |= (uint16_t)(1u << which);
+	return which;
+}
+
 int kernels_barrier(struct kernels *x)
 {
-	uint16_t used = 0, left;
+	uint16_t used = 0;
+	unsigned among;
 	bool own = false, counts = false;
 
 	for (unsigned k = 0; k < x->n; k++) {
@@ -364,15 +379,14 @@ int kernels_barrier(struct kernels *x)
 		own |= x->of[k].facts.keeps_barrier_0 && x->of[k].facts.barriers == PASS_BAR_NONE;
 		counts |= x->of[k].at.threads != 0;
 	}
-	left = (uint16_t)~used;
-	x->barrier = own || counts ? 31 - (unsigned)__builtin_clz(left | 1u) : 0;
-	left &= (uint16_t) ~(1u << x->barrier);
-	if ((own || counts) && (used == UINT16_MAX || (counts && !left)))
+	x->barrier = own || counts ? take_barrier(&used) : 0;
+	among = counts ? take_barrier(&used) : 0;
+	if (((own || counts) && !x->barrier) || (counts && !among))
 		return kernels_refuse(x, x->which,
 			"it and the other kernels use all 16 barriers, and one more is needed");
 	for (struct kernel *g = x->of; g < x->of + MIN(x->n, KERNELS_MAX); g++) {
 		g->at.own_barrier = (uint8_t)x->barrier;
-		g->at.among_barrier = (uint8_t)(31 - __builtin_clz(left | 1u));
+		g->at.among_barrier = (uint8_t)among;
 	}
 	return 0;
 }

@@ -2,6 +2,7 @@
  * Copyright 2026 The heddle authors */
 
 /* Stream capture and graphs on the virtual GPU, and what a capture forbids. */
+#include "base/base.h"
 #include "drv.h"
 
 static void count_up(void *user)
@@ -58,6 +59,61 @@ static void capture(void **state)
 	OK(cuGraphExecDestroy(exec));
 	OK(cuStreamDestroy(a));
 	OK(cuStreamDestroy(b));
+}
+
+/* Copies and fills in which one extent is 0 are empty, whatever the others are: alone, in a stream
+ * that is captured, and as a node. Each returns at once. */
+static void zero_extents(void **state)
+{
+	static const size_t sizes[] = {0, 1, (size_t)1 << 31, (size_t)1 << 40, SIZE_MAX};
+	const unsigned n = ARRAY_LEN(sizes);
+	double from = drv_seconds();
+	CUdeviceptr p = drv_words(4);
+	CUgraphExec exec;
+	CUgraphNode node;
+	CUgraph graph;
+
+	OK(cuGraphCreate(&graph, 0));
+	for (unsigned i = 0; i < n * n * n; i++) {
+		size_t w = sizes[i % n], h = sizes[i / n % n], d = sizes[i / n / n];
+		CUDA_MEMCPY3D box = {.srcMemoryType = CU_MEMORYTYPE_DEVICE,
+			.srcDevice = p,
+			.dstMemoryType = CU_MEMORYTYPE_DEVICE,
+			.dstDevice = p,
+			.WidthInBytes = w,
+			.Height = h,
+			.Depth = d};
+		CUDA_MEMCPY2D flat = {.srcMemoryType = CU_MEMORYTYPE_DEVICE,
+			.srcDevice = p,
+			.dstMemoryType = CU_MEMORYTYPE_DEVICE,
+			.dstDevice = p,
+			.WidthInBytes = w,
+			.Height = h};
+
+		if (w && h && d)
+			continue;
+		OK(cuMemcpy3D(&box));
+		OK(cuMemcpy3DAsync(&box, NULL));
+		OK(cuGraphAddMemcpyNode(&node, graph, NULL, 0, &box, NULL));
+		if (w && h)
+			continue;
+		OK(cuMemcpy2D(&flat));
+		OK(cuMemcpy2DUnaligned(&flat));
+		OK(cuMemcpy2DAsync(&flat, NULL));
+		OK(cuMemsetD2D8(p, 0, 1, w, h));
+		OK(cuMemsetD2D16(p, 0, 1, w, h));
+		OK(cuMemsetD2D32(p, 0, 1, w, h));
+		OK(cuMemsetD2D8Async(p, 0, 1, w, h, NULL));
+		OK(cuMemsetD2D16Async(p, 0, 1, w, h, NULL));
+		OK(cuMemsetD2D32Async(p, 0, 1, w, h, NULL));
+	}
+	OK(cuGraphInstantiate(&exec, graph, 0));
+	OK(cuGraphLaunch(exec, NULL));
+	OK(cuCtxSynchronize());
+	assert_true(drv_seconds() - from < 1);
+	assert_int_equal(drv_read(p), 0);
+	OK(cuGraphExecDestroy(exec));
+	OK(cuGraphDestroy(graph));
 }
 
 static void forbidden(void **state)
@@ -167,6 +223,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(capture),
+		cmocka_unit_test(zero_extents),
 		cmocka_unit_test(forbidden),
 		cmocka_unit_test(by_hand),
 	};

@@ -629,6 +629,8 @@ static int dec_functions(struct dec *base)
 		d->f = d->fn->ptx;
 		d->is_entry = k == 0;
 		layout_function(d);
+		if (d->is_entry && !d->error)
+			dec_forms(d);
 		error = error ? error : d->error;
 	}
 	for (uint32_t k = 0; all && k < base->p->n_funcs; k++) {

@@ -101,6 +101,7 @@ uint32_t dec_ext(struct dec *d, const uint32_t *at, unsigned n);
  * Adds the list to the function's lists and sets *ret to its index. Returns false if there is no
  * such point. */
 bool dec_waits(struct dec *d, uint32_t *ret);
+void dec_forms(struct dec *d); /* form.c: fills the program's forms; d decodes the kernel itself */
 struct vfunc *dec_func(struct dec *d, const struct ptx_func *f);
 uint32_t dec_block_of(struct dec *d, const struct ptx_sym *label);
 

@@ -236,6 +236,19 @@ static bool key_of_three(struct key *k, const struct ptx_mnem *mn)
 	return true;
 }
 
+/* Returns the handler's name for an approximation that differs from the exact operation also where
+ * the exact result is in range, or NULL. */
+static const char *approx_key(const struct ptx_mnem *mn)
+{
+	if (!ptx_has_mod(mn, "approx"))
+		return NULL;
+	if (mn->op == PTX_OP_div)
+		return "div_approx_f32";
+	if (mn->type[0] != PTX_F64 || !ptx_has_mod(mn, "ftz"))
+		return NULL;
+	return mn->op == PTX_OP_rcp ? "rcp_approx_f64" : "rsqrt_approx_f64";
+}
+
 /* d = fn(sources), by key. */
 static bool emit_key(struct dec *d, const struct shape *sh)
 {
@@ -261,7 +274,7 @@ static bool emit_key(struct dec *d, const struct shape *sh)
 		return false;
 	if (mn->op == PTX_OP_mad && is_float(mn->type[0]))
 		snprintf(k.text, sizeof(k.text), "fma_%s", ptx_type_name(mn->type[0]));
-	fn = vgpu_vec_find(k.text);
+	fn = vgpu_vec_find(approx_key(mn) ? approx_key(mn) : k.text);
 	if (!fn || d->s->n != sh->n + 1u + three)
 		return false;
 	for (unsigned i = 0; i + 1 < d->s->n; i++) {

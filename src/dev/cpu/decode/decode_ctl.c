@@ -99,8 +99,12 @@ bool dec_call(struct dec *d)
 			return false;
 		if (!c.callee)
 			c.builtin = find_builtin(c.name);
-		if (!c.callee && !c.builtin)
-			return false;
+		if (!c.callee && !c.builtin) {
+			dec_emit(d, vop_missing, 1)->x = (uint32_t)d->calls.len;
+			if (!VEC_PUSH(&d->calls, c))
+				d->error = -ENOMEM;
+			return true;
+		}
 	} else {
 		a = dec_src(d, target, PTX_U64);
 		if (a == VX_NONE)

@@ -76,7 +76,10 @@ struct drv_func {
 	struct vgpu_kernel *code;
 	unsigned index; /* in module->funcs */
 	struct vgpu_kernel_info info;
-	int max_dynamic_shared, carveout, cluster_flags;
+	int max_dynamic_shared, carveout;
+	/* attributes of clusters: .reqnctapercluster or what the program sets */
+	int cluster[3], large_clusters, cluster_policy;
+	bool told_of_clusters; /* the user knows that it does not run */
 	CUfunc_cache cache;
 	/* cuFuncSetBlockShape and its kin. */
 	uint32_t old_block[3], old_shared, old_bytes;

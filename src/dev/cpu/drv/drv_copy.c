@@ -274,6 +274,10 @@ static CUresult box_of(const CUDA_MEMCPY3D *m, struct drv_copy *ret, enum side *
 		r = side_of(m->dstMemoryType, m->dstHost, m->dstDevice, dst, &d);
 	if (r != CUDA_SUCCESS)
 		return r;
+	if (!m->WidthInBytes || !m->Height || !m->Depth) {
+		*ret = (struct drv_copy){.src = s, .dst = d}; /* empty, however large the others */
+		return CUDA_SUCCESS;
+	}
 	/* A pitch or height of 0 means that rows or planes are contiguous. */
 	size_t sp = m->srcPitch ? m->srcPitch : m->WidthInBytes;
 	size_t dp = m->dstPitch ? m->dstPitch : m->WidthInBytes;

@@ -5,6 +5,8 @@
  * and the launch functions from before CUDA 4. */
 #include "drv_func.h"
 
+#include "drv_accept.h"
+
 #include <stdlib.h>
 #include <string.h>
 
@@ -31,9 +33,11 @@ static CUresult get_attribute(const struct drv_func *f, CUfunction_attribute att
 	case CU_FUNC_ATTRIBUTE_NUM_REGS:
 		*value = (int)f->info.regs_per_thread;
 		break;
-	case CU_FUNC_ATTRIBUTE_PTX_VERSION: /* of the virtual architecture */
+	case CU_FUNC_ATTRIBUTE_PTX_VERSION: /* the virtual architecture, .target */
+		*value = (int)f->info.target;
+		break;
 	case CU_FUNC_ATTRIBUTE_BINARY_VERSION:
-		*value = 90;
+		*value = DRV_DEVICE_CC;
 		break;
 	case CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES:
 		*value = f->max_dynamic_shared;
@@ -42,13 +46,21 @@ static CUresult get_attribute(const struct drv_func *f, CUfunction_attribute att
 		*value = f->carveout;
 		break;
 	case CU_FUNC_ATTRIBUTE_CACHE_MODE_CA:
+		*value = 0; /* a JIT option sets it, which has no effect here */
+		break;
 	case CU_FUNC_ATTRIBUTE_CLUSTER_SIZE_MUST_BE_SET:
+		*value = f->info.needs_cluster;
+		break;
 	case CU_FUNC_ATTRIBUTE_REQUIRED_CLUSTER_WIDTH:
 	case CU_FUNC_ATTRIBUTE_REQUIRED_CLUSTER_HEIGHT:
 	case CU_FUNC_ATTRIBUTE_REQUIRED_CLUSTER_DEPTH:
+		*value = f->cluster[attr - CU_FUNC_ATTRIBUTE_REQUIRED_CLUSTER_WIDTH];
+		break;
 	case CU_FUNC_ATTRIBUTE_NON_PORTABLE_CLUSTER_SIZE_ALLOWED:
+		*value = f->large_clusters;
+		break;
 	case CU_FUNC_ATTRIBUTE_CLUSTER_SCHEDULING_POLICY_PREFERENCE:
-		*value = 0;
+		*value = f->cluster_policy;
 		break;
 	default:
 		return CUDA_ERROR_INVALID_VALUE;
@@ -69,8 +81,25 @@ static CUresult set_attribute(struct drv_func *f, CUfunction_attribute attr, int
 			return CUDA_ERROR_INVALID_VALUE;
 		f->carveout = value;
 		return CUDA_SUCCESS;
+	case CU_FUNC_ATTRIBUTE_REQUIRED_CLUSTER_WIDTH:
+	case CU_FUNC_ATTRIBUTE_REQUIRED_CLUSTER_HEIGHT:
+	case CU_FUNC_ATTRIBUTE_REQUIRED_CLUSTER_DEPTH:
+		if (f->info.cluster[0])
+			return CUDA_ERROR_NOT_PERMITTED;
+		if (value < 0)
+			return CUDA_ERROR_INVALID_VALUE;
+		f->cluster[attr - CU_FUNC_ATTRIBUTE_REQUIRED_CLUSTER_WIDTH] = value;
+		return CUDA_SUCCESS;
 	case CU_FUNC_ATTRIBUTE_NON_PORTABLE_CLUSTER_SIZE_ALLOWED:
+		if (value != 0 && value != 1)
+			return CUDA_ERROR_INVALID_VALUE;
+		f->large_clusters = value;
+		return CUDA_SUCCESS;
 	case CU_FUNC_ATTRIBUTE_CLUSTER_SCHEDULING_POLICY_PREFERENCE:
+		if (value < CU_CLUSTER_SCHEDULING_POLICY_DEFAULT ||
+			value > CU_CLUSTER_SCHEDULING_POLICY_LOAD_BALANCING)
+			return CUDA_ERROR_INVALID_VALUE;
+		f->cluster_policy = value;
 		return CUDA_SUCCESS;
 	}
 	return CUDA_ERROR_INVALID_VALUE;
@@ -266,7 +295,7 @@ static bool launch_fits(const struct drv_func *f, uint32_t threads, size_t share
 	return threads && threads <= f->info.max_threads && shared <= (size_t)f->max_dynamic_shared;
 }
 
-static uint32_t blocks_per_sm(const struct drv_func *f, uint32_t threads, size_t shared)
+uint32_t drv_blocks_per_sm(const struct drv_func *f, uint32_t threads, size_t shared)
 {
 	if (!launch_fits(f, threads, shared))
 		return 0;
@@ -295,7 +324,7 @@ CUresult cuOccupancyMaxActiveBlocksPerMultiprocessorWithFlags(
 		return drv_leave(CUDA_ERROR_INVALID_HANDLE);
 	if (!blocks || threads <= 0 || flags > CU_OCCUPANCY_DISABLE_CACHING_OVERRIDE)
 		return drv_leave(CUDA_ERROR_INVALID_VALUE);
-	*blocks = (int)blocks_per_sm(f, (uint32_t)threads, shared);
+	*blocks = (int)drv_blocks_per_sm(f, (uint32_t)threads, shared);
 	return drv_leave(CUDA_SUCCESS);
 }
 
@@ -352,36 +381,9 @@ CUresult cuOccupancyAvailableDynamicSMemPerBlock(
 		return drv_leave(CUDA_ERROR_INVALID_VALUE);
 	uint32_t share = drv.config.shared_bytes / (uint32_t)blocks / 128 * 128;
 	uint32_t taken = VGPU_SHARED_RESERVED + f->info.static_shared_bytes;
-	if (share < taken || blocks_per_sm(f, (uint32_t)threads, 0) < (uint32_t)blocks)
+	if (share < taken || drv_blocks_per_sm(f, (uint32_t)threads, 0) < (uint32_t)blocks)
 		return drv_leave(CUDA_ERROR_INVALID_VALUE);
 	*bytes = MIN(share - taken, MAX_OPTIN_SHARED - f->info.static_shared_bytes);
-	return drv_leave(CUDA_SUCCESS);
-}
-
-/* Only clusters of a single block are possible. */
-CUresult cuOccupancyMaxPotentialClusterSize(int *size, CUfunction fn, const CUlaunchConfig *config)
-{
-	DRV_ENTER(c);
-	if (!drv_func_of(fn))
-		return drv_leave(CUDA_ERROR_INVALID_HANDLE);
-	if (!size || !config)
-		return drv_leave(CUDA_ERROR_INVALID_VALUE);
-	*size = 1;
-	return drv_leave(CUDA_SUCCESS);
-}
-
-CUresult cuOccupancyMaxActiveClusters(int *n, CUfunction fn, const CUlaunchConfig *config)
-{
-	DRV_ENTER(c);
-	struct drv_func *f = drv_func_of(fn);
-
-	if (!f)
-		return drv_leave(CUDA_ERROR_INVALID_HANDLE);
-	if (!n || !config)
-		return drv_leave(CUDA_ERROR_INVALID_VALUE);
-	*n = (int)(blocks_per_sm(f, config->blockDimX * config->blockDimY * config->blockDimZ,
-			   config->sharedMemBytes) *
-		   drv.config.n_sms);
 	return drv_leave(CUDA_SUCCESS);
 }
 

@@ -14,6 +14,11 @@
  * in a stream. */
 CUresult drv_launch_op(struct drv_ctx *c, const struct drv_launch *shape, void **params,
 	void **extra, struct drv_op **ret);
+/* Decides whether a launch's clusters can run (in drv_cluster.c). The virtual GPU runs clusters of
+ * one block; it refuses all others, and tells the user so once for each kernel. */
+CUresult drv_cluster_check(const struct drv_launch *l);
+/* Reads the cluster's size of a launch attribute. Returns false if only some dimensions are 0. */
+bool drv_cluster_of(const CUlaunchAttribute *a, uint32_t ret_size[3]);
 CUresult drv_event_record(CUevent event, struct drv_stream *s);
 void drv_event_destroy(struct drv_event *e);
 
@@ -31,6 +36,8 @@ CUresult drv_copy_without_arrays(CUDA_MEMCPY3D *io_copy);
 /* Returns the resources of an SM that one block uses (in drv_func.c). threads: of the block;
  * shared: its bytes of dynamic shared memory. */
 struct sm_demand drv_demand_of(const struct drv_func *f, uint32_t threads, uint32_t shared);
+/* Returns how many of these blocks an SM holds, or 0 if they exceed the function's limits. */
+uint32_t drv_blocks_per_sm(const struct drv_func *f, uint32_t threads, size_t shared);
 
 /* Checks an API structure and converts it. */
 CUresult drv_copy_of_3d(const CUDA_MEMCPY3D *from, struct drv_copy *ret);

@@ -159,6 +159,9 @@ static CUresult check_shape(const struct drv_launch *l)
 		return CUDA_ERROR_INVALID_VALUE;
 	if (l->shared > (uint32_t)f->max_dynamic_shared)
 		return CUDA_ERROR_INVALID_VALUE;
+	CUresult r = drv_cluster_check(l);
+	if (r != CUDA_SUCCESS)
+		return r;
 	struct sm_demand d = drv_demand_of(f, (uint32_t)threads, l->shared);
 	uint32_t fit = sm_blocks_per_sm(&drv.config, &d);
 	if (!fit)
@@ -250,9 +253,8 @@ struct launch_extras {
 	CUevent done_event;
 };
 
-/* Applies the attributes for cooperative launches, priorities and completion events. Clusters of
- * more than one block and device-updatable nodes are not supported. All other attributes are
- * ignored. */
+/* Applies the attributes for cooperative launches, clusters, priorities and completion events.
+ * Device-updatable nodes are not supported. All other attributes are ignored. */
 static CUresult take_attributes(
 	const CUlaunchConfig *config, struct drv_launch *l, struct launch_extras *x)
 {
@@ -265,9 +267,8 @@ static CUresult take_attributes(
 			l->cooperative = a->value.cooperative != 0;
 			break;
 		case CU_LAUNCH_ATTRIBUTE_CLUSTER_DIMENSION:
-			if (a->value.clusterDim.x > 1 || a->value.clusterDim.y > 1 ||
-				a->value.clusterDim.z > 1)
-				return CUDA_ERROR_NOT_SUPPORTED;
+			if (!drv_cluster_of(a, l->cluster))
+				return CUDA_ERROR_INVALID_VALUE;
 			break;
 		case CU_LAUNCH_ATTRIBUTE_PRIORITY:
 			x->has_priority = true;

@@ -171,6 +171,23 @@ static void play_compiler(const char *ptx, size_t len)
 	}
 }
 
+/* Loads a PTX text that a device's compiler would take. */
+static int load_code(const char *ptx, size_t len, struct diag_list *diags, struct vgpu_module **ret)
+{
+	struct vgpu_module *m;
+	int e = vgpu_module_load(drv.mem, ptx, len, diags, &m);
+
+	if (e)
+		return e;
+	drv_lines_give(ptx, len, m);
+	e = vgpu_module_limits(m, diags);
+	if (e)
+		vgpu_module_free(m);
+	else
+		*ret = m;
+	return e;
+}
+
 /* Decodes an image. If ret_ptx is not NULL, *ret_ptx is its PTX, which the caller frees. */
 static CUresult decode_image(const void *image, struct jit_log *log, struct vgpu_module **ret,
 	char **ret_ptx, size_t *ret_len)
@@ -195,9 +212,7 @@ static CUresult decode_image(const void *image, struct jit_log *log, struct vgpu
 	}
 	if (diags && r == CUDA_SUCCESS) {
 		play_compiler(ptx, len);
-		e = vgpu_module_load(drv.mem, ptx, len, diags, ret);
-		if (e == 0)
-			drv_lines_give(ptx, len, *ret);
+		e = load_code(ptx, len, diags, ret);
 	}
 	if (diags)
 		diag_render(diags, &text);
@@ -241,7 +256,10 @@ static void set_attributes(struct drv_func *f)
 {
 	f->max_dynamic_shared = 48 * 1024 - (int)MIN(f->info.static_shared_bytes, 48 * 1024);
 	f->carveout = -1;
-	f->cluster_flags = 0;
+	for (unsigned i = 0; i < 3; i++)
+		f->cluster[i] = (int)f->info.cluster[i];
+	f->large_clusters = 0;
+	f->cluster_policy = CU_CLUSTER_SCHEDULING_POLICY_DEFAULT;
 	f->cache = CU_FUNC_CACHE_PREFER_NONE;
 }
 

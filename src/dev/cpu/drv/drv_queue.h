@@ -57,6 +57,7 @@ struct drv_set {
 struct drv_launch {
 	struct drv_func *func;
 	uint32_t grid[3], block[3], shared;
+	uint32_t cluster[3]; /* of the launch's attribute; zeros: none */
 	bool cooperative;
 	int priority;
 	uint32_t param_bytes;

@@ -273,7 +273,7 @@ static bool converge_deadlock(struct vgpu_block *b, struct vwarp *w)
 		"%u",
 		held->mask, other->mask,
 		other->state == VF_BARRIER ? "a barrier" : "an operation of the warp",
-		vgpu_module_line(b->launch->kernel->mod, other->pc->line));
+		vgpu_module_line(b->launch->kernel->mod, other->pc->line) & PTX_LINE_MASK);
 	vx_fault_thread(b, w, (unsigned)__builtin_ctz(held->mask), held->pc->line,
 		VGPU_FAULT_DEADLOCK, text);
 	return true;

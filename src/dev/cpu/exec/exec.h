@@ -136,6 +136,12 @@ const struct vinsn *vx_fault(struct vx *x, const struct vinsn *in, enum vgpu_fau
 void vx_fault_thread(struct vgpu_block *b, struct vwarp *w, unsigned lane, uint32_t line,
 	enum vgpu_fault_kind kind, const char *text);
 
+/* ---- exec_form.c: replaces the ids of a block and a thread by those of the program's kernel that
+ * they run. `kernel` is its number in a form of several, from 1 on. Returns false if they run the
+ * form's own code. ---- */
+bool vx_form_ids(const struct vgpu_block *b, const struct vwarp *w, unsigned lane, unsigned kernel,
+	uint32_t io_block[3], uint32_t io_thread[3]);
+
 /* ---- exec_ctl.c, exec_bar.c, exec_sync.c ---- */
 void vx_barrier_check(struct vx *x, unsigned id);
 void vx_sync_check(struct vx *x, struct vwarp *w);

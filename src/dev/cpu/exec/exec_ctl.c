@@ -156,6 +156,31 @@ const struct vinsn *vop_unknown(struct vx *x, const struct vinsn *in)
 
 /* ---- calls ---- */
 
+static bool launches_kernels(const char *name)
+{
+	static const char *const starts[] = {"__cudaCDP2", "cudaLaunchDevice",
+		"cudaGetParameterBuffer", "cudaDeviceSynchronize"};
+
+	for (size_t i = 0; i < ARRAY_LEN(starts); i++)
+		if (!strncmp(name, starts[i], strlen(starts[i])))
+			return true;
+	return false;
+}
+
+/* A call of a function that neither the module nor the virtual GPU has. */
+const struct vinsn *vop_missing(struct vx *x, const struct vinsn *in)
+{
+	if (!x->mask)
+		return in + 1;
+	const char *name = x->f->frame->fn->calls[in->x].name;
+	return vx_fault(x, in, VGPU_FAULT_INSTRUCTION, (unsigned)__builtin_ctz(x->mask), 0,
+		launches_kernels(name) ? "kernels that launch kernels (%.100s) run on a GPU only, "
+					 "not on the virtual GPU"
+				       : "the module has no function %.100s, and the virtual GPU "
+					 "does not know it",
+		name);
+}
+
 static void copy_lane(struct vframe *from, uint32_t at, bool from_reg, struct vframe *to,
 	uint32_t to_at, bool to_reg, uint32_t bytes, unsigned lane)
 {

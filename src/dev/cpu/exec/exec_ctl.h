@@ -14,7 +14,7 @@
 #define VR_RESERVED_1 512u
 
 /* exec_ctl.c */
-vop_fn vop_join, vop_bra, vop_brx, vop_exit, vop_trap, vop_unknown, vop_call, vop_ret;
+vop_fn vop_join, vop_bra, vop_brx, vop_exit, vop_trap, vop_unknown, vop_missing, vop_call, vop_ret;
 /* Handlers in exec_conv.c. For branches, table is an index in func->waits. For vop_leave, target is
  * a vop_meet instruction. */
 vop_fn vop_part_bra, vop_part_brx, vop_part_call, vop_leave, vop_meet;

@@ -9,27 +9,30 @@
 #include <stdio.h>
 #include <string.h>
 
+/* Copies the text of a line in the module. A statement over several lines, such as nvcc's calls, is
+ * copied up to its ';'. White space in sequence becomes one blank. */
 static void source_line(const struct vgpu_module *mod, uint32_t line, char *to, size_t size)
 {
-	const char *s = mod->text, *end = s + mod->text_len, *e;
-	size_t n;
+	const char *s = mod->text, *end = s + mod->text_len, *line_end, *e;
+	size_t n = 0;
 
 	for (uint32_t k = 1; k < line && s < end; k++) {
 		s = memchr(s, '\n', (size_t)(end - s));
 		s = s ? s + 1 : end;
 	}
-	while (s < end && (*s == ' ' || *s == '\t'))
-		s++;
-	e = s < end ? memchr(s, '\n', (size_t)(end - s)) : NULL;
-	n = (size_t)((e ? e : end) - s);
-	n = MIN(n, size - 1);
-	memcpy(to, s, n);
-	while (n && (to[n - 1] == ' ' || to[n - 1] == '\t' || to[n - 1] == '\r'))
+	line_end = memchr(s, '\n', (size_t)(end - s));
+	line_end = line_end ? line_end : end;
+	e = memchr(s, ';', (size_t)(end - s));
+	e = !e || e < line_end ? line_end : e + 1;
+	for (; s < e && n + 1 < size; s++) {
+		bool blank = (unsigned char)*s <= ' ';
+
+		if (!blank || (n && to[n - 1] != ' '))
+			to[n++] = (char)(blank ? ' ' : *s);
+	}
+	while (n && to[n - 1] == ' ')
 		n--;
 	to[n] = 0;
-	for (size_t i = 0; i < n; i++)
-		if ((unsigned char)to[i] < ' ')
-			to[i] = ' ';
 }
 
 void vx_fault_thread(struct vgpu_block *b, struct vwarp *w, unsigned lane, uint32_t line,
@@ -37,6 +40,7 @@ void vx_fault_thread(struct vgpu_block *b, struct vwarp *w, unsigned lane, uint3
 {
 	struct vgpu_fault *f = &b->fault;
 	const struct vgpu_module *mod = b->launch->kernel->mod;
+	bool is_source;
 	char of[32] = "";
 
 	if (f->kind)
@@ -44,17 +48,21 @@ void vx_fault_thread(struct vgpu_block *b, struct vwarp *w, unsigned lane, uint3
 	f->kind = kind;
 	/* Code that a pass added has no source line. */
 	f->line = vgpu_module_line(mod, line);
-	if (!f->line) {
+	is_source = f->line != 0;
+	if (!is_source) {
 		f->line = line;
 		snprintf(of, sizeof(of), " of the form made of it");
 	}
 	if (f->line > PTX_LINE_MASK)
 		snprintf(of, sizeof(of), " of kernel %u", f->line >> PTX_LINE_BITS);
-	f->line &= PTX_LINE_MASK;
 	for (unsigned k = 0; k < 3; k++) {
 		f->block[k] = b->ctaid[k];
 		f->thread[k] = w->tid[k][lane];
 	}
+	/* The program knows its own blocks, not the workers of a form. */
+	if (is_source && b->program->n_forms)
+		vx_form_ids(b, w, lane, f->line >> PTX_LINE_BITS, f->block, f->thread);
+	f->line &= PTX_LINE_MASK;
 	source_line(mod, line, f->source, sizeof(f->source));
 	snprintf(f->message, sizeof(f->message),
 		"kernel %.80s, block (%u,%u,%u), thread (%u,%u,%u), PTX line %u%s: %.200s",

@@ -121,10 +121,31 @@ INLINE f32 abs_f32(f32 a)
 	return bits_f32(f32_bits(a) & 0x7fffffffu);
 }
 
+/* div.approx multiplies by the divisor's reciprocal. Of a divisor above 2^126 that is subnormal, and
+ * the GPU's reciprocals are never subnormal but zero (PTX ISA, div). */
+INLINE f32 div_approx(f32 a, f32 b)
+{
+	return abs_f32(b) > 0x1p126f ? a * __builtin_copysignf(0.0f, b) : a / b;
+}
+/* Operands and results of approximations of f64 with .ftz: the upper 32 bits count, subnormals are
+ * zero, and the lower 32 bits of a result are 0 (PTX ISA, rcp.approx.ftz.f64). */
+INLINE f64 upper(f64 a)
+{
+	u64 v = f64_bits(a) & 0xffffffff00000000ull;
+
+	return bits_f64(v & 0x7ff0000000000000ull ? v : v & 1ull << 63);
+}
+/* A NaN stays one, wherever its bits are. */
+INLINE f64 upper_of(f64 a, f64 r)
+{
+	return a == a ? upper(r) : a;
+}
+
 #define OPS32(X)                                                                                  \
 	X(add_f32, F32_2, a + b)                                                                  \
 	X(sub_f32, F32_2, a - b)                                                                  \
 	X(div_f32, F32_2, a / b)                                                                  \
+	X(div_approx_f32, F32_2, div_approx(a, b))                                                \
 	X(rcp_f32, F32_1, 1.0f / a)                                                               \
 	X(sqrt_f32, F32_1, __builtin_sqrtf(a))                                                    \
 	X(rsqrt_f32, F32_1, (f32)(1.0 / __builtin_sqrt((f64)a)))                                  \
@@ -151,18 +172,20 @@ INLINE f32 abs_f32(f32 a)
 	X(max3_nan_abs_f32, F32_3,                                                                \
 		nan_if(nan_if(max_f32(max_f32(abs_f32(a), abs_f32(b)), abs_f32(c)), a, b), c, c))
 
-#define OPS64(X)                                                 \
-	X(add_f64, F64_2, a + b)                                 \
-	X(sub_f64, F64_2, a - b)                                 \
-	X(mul_f64, F64_2, a *b)                                  \
-	X(fma_f64, F64_3, __builtin_fma(a, b, c))                \
-	X(div_f64, F64_2, a / b)                                 \
-	X(rcp_f64, F64_1, 1.0 / a)                               \
-	X(sqrt_f64, F64_1, __builtin_sqrt(a))                    \
-	X(rsqrt_f64, F64_1, 1.0 / __builtin_sqrt(a))             \
-	X(neg_f64, F64_1, bits_f64(f64_bits(a) ^ (1ull << 63)))  \
-	X(abs_f64, F64_1, bits_f64(f64_bits(a) & ~(1ull << 63))) \
-	X(min_f64, F64_2, min_f64(a, b))                         \
+#define OPS64(X)                                                                \
+	X(add_f64, F64_2, a + b)                                                \
+	X(sub_f64, F64_2, a - b)                                                \
+	X(mul_f64, F64_2, a *b)                                                 \
+	X(fma_f64, F64_3, __builtin_fma(a, b, c))                               \
+	X(div_f64, F64_2, a / b)                                                \
+	X(rcp_f64, F64_1, 1.0 / a)                                              \
+	X(sqrt_f64, F64_1, __builtin_sqrt(a))                                   \
+	X(rsqrt_f64, F64_1, 1.0 / __builtin_sqrt(a))                            \
+	X(rcp_approx_f64, F64_1, upper_of(a, 1.0 / upper(a)))                   \
+	X(rsqrt_approx_f64, F64_1, upper_of(a, 1.0 / __builtin_sqrt(upper(a)))) \
+	X(neg_f64, F64_1, bits_f64(f64_bits(a) ^ (1ull << 63)))                 \
+	X(abs_f64, F64_1, bits_f64(f64_bits(a) & ~(1ull << 63)))                \
+	X(min_f64, F64_2, min_f64(a, b))                                        \
 	X(max_f64, F64_2, max_f64(a, b))
 
 /* Products with .ftz. .ftz flushes a result that would be below the smallest normal number if it

@@ -1,0 +1,172 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * Copyright 2026 The heddle authors */
+
+/* A decision takes time linear in the number of tenants, or a little more: for each policy, and for
+ * tenants whose launches wait, tenants that are idle after work, and tenants of many priorities. Each
+ * case compares the CPU time at FEW and at MANY tenants, four times as many. The least of several
+ * measurements counts, and they go on until the ratio is below the bound or there are TRIES: other
+ * work on the machine makes some of them slower, but a time that grows with the square of the number
+ * stays at a ratio of 16. Prints the times. */
+#include "sched/sched.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+#define FEW       512u
+#define MANY      2048u
+#define RATIO_MAX 6.0
+#define TRIES     30
+#define DECISIONS 4
+
+struct fleet {
+	struct sched *s;
+	struct sched_tenant *t[MANY];
+	struct sched_launch *l[MANY];
+	uint64_t now, next_id;
+	uint32_t n;
+};
+
+static void check(int r)
+{
+	if (r == 0)
+		return;
+	fprintf(stderr, "failed: %s\n", strerror(-r));
+	exit(1);
+}
+
+static void decide(struct fleet *f)
+{
+	struct sched_action a;
+
+	check(sched_decide(f->s, f->now));
+	while (sched_next(f->s, &a))
+		continue;
+}
+
+static void submit(struct fleet *f, uint32_t i)
+{
+	struct sched_launch_info info = {.id = f->next_id++,
+		.kernel = 1 + i % 7,
+		.total = 4000,
+		.threads = 256,
+		.workers_per_sm = 2};
+
+	check(sched_submit(f->s, f->now, f->t[i], &info, &f->l[i]));
+	sched_arrive(f->s, f->now, f->l[i], SCHED_BEGAN_TOLD);
+}
+
+static void end(struct fleet *f, uint32_t i)
+{
+	sched_end(f->s, f->now, f->l[i], true, 100000);
+	f->l[i] = NULL;
+}
+
+struct scale_case {
+	const char *policy, *options;
+	bool simultaneous;
+	bool idle;       /* all have had work, and have none but one */
+	bool priorities; /* as many as tenants */
+};
+
+static void fleet_make(struct fleet *f, const struct scale_case *c, uint32_t n)
+{
+	struct sched_options o = {.n_sms = 16,
+		.simultaneous = c->simultaneous,
+		.spatial = true,
+		.tells_started = true,
+		.renumbers = c->simultaneous,
+		.policy_options = c->options};
+
+	memset(f, 0, sizeof(*f));
+	f->n = n;
+	f->now = 1000000000;
+	f->next_id = 1;
+	check(sched_create(&o, sched_policy_find(c->policy), &f->s));
+	for (uint32_t i = 0; i < n; i++) {
+		check(sched_join(
+			f->s, f->now, i + 1, c->priorities ? (int)i : 1, 1, NULL, &f->t[i]));
+	}
+	/* Twice, so that the engine knows the pauses of each. */
+	for (unsigned round = 0; round < 3 && c->idle; round++) {
+		for (uint32_t i = 0; i < n; i++)
+			submit(f, i);
+		decide(f);
+		for (uint32_t i = 0; i < n; i++)
+			end(f, i);
+		f->now += 1000;
+		decide(f);
+		f->now += 20000;
+	}
+	for (uint32_t i = 0; i < (c->idle ? 1 : n); i++)
+		submit(f, i);
+	decide(f);
+}
+
+static double cpu_s(void)
+{
+	struct timespec t;
+
+	clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &t);
+	return (double)t.tv_sec + (double)t.tv_nsec / 1e9;
+}
+
+/* CPU time of a decision after a launch has ended and another one has come. */
+static double measure(struct fleet *f)
+{
+	double began = cpu_s();
+
+	for (unsigned k = 0; k < DECISIONS; k++) {
+		f->now += 1000;
+		end(f, 0);
+		submit(f, 0);
+		decide(f);
+	}
+	return (cpu_s() - began) / DECISIONS;
+}
+
+static bool run_case(const struct scale_case *c)
+{
+	static struct fleet few, many;
+	double least[2] = {1e9, 1e9}, ratio = 0;
+
+	fleet_make(&few, c, FEW);
+	fleet_make(&many, c, MANY);
+	for (unsigned i = 0; i < TRIES && (i < 3 || ratio >= RATIO_MAX); i++) {
+		double a = measure(&few), b = measure(&many);
+
+		least[0] = MIN(least[0], a);
+		least[1] = MIN(least[1], b);
+		ratio = least[1] / least[0];
+	}
+	sched_destroy(few.s);
+	sched_destroy(many.s);
+	printf("%-8s %-9s %-13s %-7s %-10s %7.1f us %7.1f us  ratio %.1f%s\n", c->policy,
+		c->options, c->simultaneous ? "simultaneous" : "turns",
+		c->idle ? "idle" : "waiting", c->priorities ? "priorities" : "", least[0] * 1e6,
+		least[1] * 1e6, ratio, ratio < RATIO_MAX ? "" : " TOO MUCH");
+	return ratio < RATIO_MAX;
+}
+
+int main(void)
+{
+	static const struct {
+		const char *policy, *options;
+	} policies[] = {{"hpf", ""}, {"ffs", ""}, {"greedy", ""}, {"greedy", "pairs=on"},
+		{"split", ""}, {"fixed", ""}, {"profile", ""}, {"none", ""}};
+	int failed = 0;
+
+	for (size_t i = 0; i < ARRAY_LEN(policies); i++) {
+		for (unsigned k = 0; k < 8; k++) {
+			struct scale_case c = {.policy = policies[i].policy,
+				.options = policies[i].options,
+				.simultaneous = k & 1,
+				.idle = k & 2,
+				.priorities = k & 4};
+
+			failed += !run_case(&c);
+		}
+	}
+	return failed > 0;
+}
