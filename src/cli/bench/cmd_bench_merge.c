@@ -340,7 +340,8 @@ const struct cli_verb cli_verb_bench_merge = {
 		"tuned_of_plain (over the better of sequential and streams), make_ms, compile_ms, "
 		"ways (way, refused, wrong, ms, "
 		"spread, runs, chosen), left_out (no time was left); summary, with pairs, better "
-		"(more than 1.05), better_merged (of these, by merging), geomean, best, worst, steal_of_partition, least_of_plain; "
+		"(more than 1.05), better_merged (of these, by merging), geomean, best, worst, "
+		"steal_of_partition, least_of_plain; "
 		"tuned, "
 		"an array of first, second, way, sequential_ms, streams_ms, ms, gain, of_plain; "
 		"tuned_summary, of the same keys as summary.",
