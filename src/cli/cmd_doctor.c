@@ -366,7 +366,8 @@ static void check_program(struct doctor *d, const char *name)
 					      : "names no libcuda.so.1: its libraries may");
 	needs = program_needs_gpu(&p);
 	if (needs)
-		say(d, NOTE, "virtual GPU", "cannot run %s: %s", p.path, needs);
+		say(d, NOTE, "virtual GPU", "cannot run %s%s: %s",
+			p.has_static_cudart ? "all of " : "", p.path, needs);
 	check_kernels(d, &p);
 	program_close(&p);
 }

@@ -105,8 +105,6 @@ static int set_environment(struct recorder *x)
 		r = write_wanted(x, launch, kernel ? kernel : "");
 	if (r == CLI_OK && setenv(WIRE_REPORT_ENV, x->folder, 1))
 		r = -ENOMEM;
-	if (r == CLI_OK)
-		steer_warn_of_virtual(x->c);
 	return r < 0 ? cli_error(x->c, NULL, "out of memory") : r;
 }
 

@@ -178,10 +178,8 @@ static int run_run(struct cli *c)
 			c->operands[0]);
 	if (r == 0 && steer && can_be_reached(c))
 		r = steer_shim(c);
-	if (r == 0 && steer) {
-		steer_warn_of_virtual(c);
+	if (r == 0 && steer)
 		r = ask_daemon(c, weight);
-	}
 	if (r != 0)
 		return r < 0 ? fail_with(c, NULL, "out of memory") : r;
 	if (cli_has(c, "verbose"))

@@ -161,16 +161,3 @@ bool steer_obstacle(const struct cli *c, char ret_why[STEER_WHY])
 	program_close(&p);
 	return any;
 }
-
-void steer_warn_of_virtual(const struct cli *c)
-{
-	const char *device = getenv("HEDDLE_DEVICE"), *why;
-	struct program p;
-
-	if (!device || strcmp(device, "cpu") != 0 || program_open(c->operands[0], &p) < 0)
-		return;
-	why = program_needs_gpu(&p);
-	if (why)
-		cli_warn(c, "the virtual GPU cannot run %s: %s", p.path, why);
-	program_close(&p);
-}

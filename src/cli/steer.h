@@ -22,8 +22,5 @@ int steer_shim(const struct cli *c);
 /* Returns whether the program's file shows that its loader would bypass the shim, and writes the
  * reason to ret_why. */
 bool steer_obstacle(const struct cli *c, char ret_why[STEER_WHY]);
-/* If the device is the virtual GPU and it cannot run the program, prints a warning with the reason.
- * Otherwise the program would fail later with only an error number. */
-void steer_warn_of_virtual(const struct cli *c);
 
 #endif
