@@ -17,6 +17,7 @@
 #include "cli/program.h"
 #include "dev/dev.h"
 #include "pass/pass.h"
+#include "wire/unreached.h"
 
 #define MAX_PTX_BYTES (64u << 20)
 
@@ -158,17 +159,20 @@ static void check_daemon(struct doctor *d)
 	struct wire_status s;
 	char path[108] = "";
 	struct stat st;
+	struct wire_unreached u;
 	int r = ask_status(socket, &s);
 
 	ask_path(socket, path, sizeof(path));
-	if (r == -EPROTO)
-		say(d, BAD, "daemon", "%s: speaks another protocol version", path);
-	else if (r == -EACCES)
-		say(d, BAD, "daemon", "%s: not permitted", path);
-	else if (r < 0)
-		say(d, NOTE, "daemon", "%s: none (%s): programs run natively", path, strerror(-r));
-	if (r < 0)
+	if (r < 0) {
+		ask_explain(socket, r, &u);
+		if (u.is_none)
+			say(d, NOTE, "daemon", "%s: none (%s): programs run natively", path,
+				strerror(-r));
+		else
+			say(d, BAD, "daemon", "%s: %s; programs run natively until then", u.what,
+				u.todo);
 		return;
+	}
 	say(d, OK, "daemon", "heddled %s on %s, policy %s", s.version, s.socket, s.policy);
 	if (strcmp(s.mps, WIRE_MPS_SILENT) == 0)
 		say(d, NOTE, "MPS",
