@@ -11,10 +11,13 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "base/demangle.h"
 #include "base/environment.h"
+#include "base/text.h"
 #include "cli/ask.h"
 #include "cli/cli.h"
 #include "cli/program.h"
+#include "cli/progress.h"
 #include "dev/dev.h"
 #include "pass/pass.h"
 #include "wire/unreached.h"
@@ -31,6 +34,21 @@ struct doctor {
 	uint32_t cc;
 };
 
+/* Prints a line, on a terminal in parts of whole words, of which the later ones are indented. */
+static void HD_PRINTF(3, 4) show_line(struct doctor *d, unsigned indent, const char *fmt, ...)
+{
+	struct strbuf out = {0};
+	char text[700];
+	va_list ap;
+
+	va_start(ap, fmt);
+	vsnprintf(text, sizeof(text), fmt, ap);
+	va_end(ap);
+	text_wrap(text, terminal_columns(STDOUT_FILENO), indent, &out);
+	cli_show(d->c, "%s", out.at ? out.at : "");
+	strbuf_finish(&out);
+}
+
 static void HD_PRINTF(4, 5)
 	say(struct doctor *d, enum level level, const char *what, const char *fmt, ...)
 {
@@ -41,7 +59,7 @@ static void HD_PRINTF(4, 5)
 	vsnprintf(text, sizeof(text), fmt, ap);
 	va_end(ap);
 	d->bad += level == BAD;
-	cli_show(d->c, "%-4s  %-12s %s\n", level_names[level], what, text);
+	show_line(d, 19, "%-4s  %-12s %s", level_names[level], what, text);
 	json_begin_object(&d->j, NULL);
 	json_str(&d->j, "level", level_names[level]);
 	json_str(&d->j, "what", what);
@@ -231,8 +249,8 @@ static void say_kernel(struct doctor *d, const char *name, enum pass_tier tier, 
 {
 	d->kernels++;
 	d->tiers[tier]++;
-	cli_show(d->c, "      %-8s %s%s%s\n", pass_tier_name(tier), name, why ? ": " : "",
-		why ? why : "");
+	show_line(d, 15, "      %-8s %s%s%s", pass_tier_name(tier),
+		demangle_name(name, (char[300]){0}, 300), why ? ": " : "", why ? why : "");
 	json_begin_object(&d->j, NULL);
 	json_str(&d->j, "name", name);
 	json_str(&d->j, "tier", pass_tier_name(tier));
@@ -333,11 +351,12 @@ static void check_kernels(struct doctor *d, const struct program *p)
 	else if (b.any_elf)
 		image_walk(p->file, list_elf_entry, d);
 	if (d->kernels)
-		cli_show(d->c, "      %u kernel%s: %u managed, %u guard, %u held\n", d->kernels,
+		show_line(d, 6, "      %u kernel%s: %u managed, %u guard, %u held", d->kernels,
 			PLURAL(d->kernels, "s"), d->tiers[0], d->tiers[1], d->tiers[2]);
 	else
-		cli_show(d->c, "      no kernels in the file itself: libraries that it "
-			       "loads may hold some\n");
+		show_line(d, 6,
+			"      no kernels in the file itself: libraries that it loads may "
+			"hold some");
 }
 
 static void check_program(struct doctor *d, const char *name)

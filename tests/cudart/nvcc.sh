@@ -43,6 +43,7 @@ runs() {
 	! grep -i 'cudart\|runtime' "$dir/err" || fail "$1: something is not supported"
 	"$build/heddle" doctor -- "$dir/prog" >"$dir/out" || fail "$1: doctor: status $?"
 	grep -q 'linked with the shared CUDA runtime' "$dir/out" || fail "$1: doctor does not see the runtime"
+	! grep ' _Z' "$dir/out" || fail "$1: doctor names kernels by their symbols"
 	! grep 'cannot run' "$dir/out" || fail "$1: doctor says that it cannot run"
 }
 sort "$dir/expected" >"$dir/sorted"
