@@ -197,3 +197,10 @@ what takes another start is named.
   $ printf '[heddled]\nlog = error\n' > root/etc/heddle/heddled.conf
   $ n=$(wc -l <log); kill -HUP $(cat pid); for i in $(seq 50); do heddle status >/dev/null; done; tail -n +$((n + 1)) log
   $ kill $(cat pid); wait
+
+Without MPS, greedy says what it shares: on a GPU, and on the virtual GPU.
+
+  $ heddled --config-root /nonexistent --policy greedy 2>log & echo $! >pid
+  $ for i in $(seq 1000); do heddle status >/dev/null 2>&1 && break; sleep 0.02; done
+  $ kill $(cat pid); wait; sed -n 2p log
+  heddled: without MPS a GPU runs one program at a time: policy greedy shares it among the launches of one program; the virtual GPU runs several, and they share it
