@@ -106,3 +106,30 @@ void text_plain(char *text, size_t len, const char *keep)
 		i += MAX(n, 1);
 	}
 }
+
+void text_wrap(const char *text, unsigned columns, unsigned indent, struct strbuf *out)
+{
+	unsigned margin = 0;
+
+	indent = MIN(indent, columns / 3);
+	do {
+		size_t len = strlen(text), room = columns - margin, cut = len;
+
+		if (columns && len > room) {
+			/* Spaces at the beginning are the text's own indent. */
+			size_t first = strspn(text, " ");
+
+			for (cut = room; cut > first && text[cut] != ' '; cut--)
+				;
+			if (cut <= first)
+				cut = first + strcspn(text + first, " ");
+		}
+		len = cut;
+		while (len && text[len - 1] == ' ')
+			len--;
+		strbuf_printf(out, "%*s%.*s\n", (int)margin, "", (int)len, text);
+		text += cut;
+		text += strspn(text, " ");
+		margin = indent;
+	} while (*text);
+}

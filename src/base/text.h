@@ -30,4 +30,9 @@ bool text_is_plain(const char *s, unsigned n);
  * for example "\t\n". */
 void text_plain(char *text, size_t len, const char *keep);
 
+/* Appends text in lines of at most `columns` characters, broken at spaces, each with a newline. Lines
+ * after the first begin with `indent` spaces, or fewer if columns is small. A word that is longer than
+ * a line has a line of its own, unbroken. columns 0: one line. */
+void text_wrap(const char *text, unsigned columns, unsigned indent, struct strbuf *out);
+
 #endif

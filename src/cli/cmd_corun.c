@@ -3,6 +3,7 @@
 
 /* heddle corun runs several kernels on one device: one after the other, in streams, in green
  * contexts, or as one launch. Every run starts with the same data. */
+#include "base/demangle.h"
 #include "cli/corun/corun.h"
 #include "cli/corun/kernelspec.h"
 #include "cli/corun/woven.h"
@@ -309,7 +310,8 @@ static void report_table(struct cli *c, const struct spec *specs, unsigned n,
 	strbuf_printf(out, "   %-24s %10s %8s%s%s\n", "kernel", "blocks", "fit",
 		timed ? "     began ms           ms" : "", merged && timed ? "      busy ms" : "");
 	for (unsigned i = 0; i < n; i++) {
-		strbuf_printf(out, "%u  %-24s %10" PRIu64 " %8" PRIu64, i + 1, specs[i].kernel,
+		strbuf_printf(out, "%u  %-24s %10" PRIu64 " %8" PRIu64, i + 1,
+			demangle_name(specs[i].kernel, (char[300]){0}, 300),
 			dev_total_blocks(&specs[i].shape), (uint64_t)res->fit[i] * res->n_sms);
 		if (timed)
 			strbuf_printf(out, " %12.4f %12.4f", res->times.of[i].began_ms,

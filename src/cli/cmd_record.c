@@ -93,8 +93,7 @@ static int set_environment(struct recorder *x)
 	if (r == CLI_OK)
 		r = steer_device(x->c, &steer);
 	if (r == CLI_OK && !steer)
-		r = cli_error(
-			x->c, "--device cpu is the virtual GPU", "no NVIDIA driver was found");
+		r = cli_error(x->c, steer_to_virtual(x->c, why), "no NVIDIA driver was found");
 	if (r == CLI_OK && steer_obstacle(x->c, why))
 		r = cli_error(x->c, NULL, "%s cannot be recorded: %s", x->c->operands[0], why);
 	if (r == CLI_OK)
@@ -105,8 +104,6 @@ static int set_environment(struct recorder *x)
 		r = write_wanted(x, launch, kernel ? kernel : "");
 	if (r == CLI_OK && setenv(WIRE_REPORT_ENV, x->folder, 1))
 		r = -ENOMEM;
-	if (r == CLI_OK)
-		steer_warn_of_virtual(x->c);
 	return r < 0 ? cli_error(x->c, NULL, "out of memory") : r;
 }
 

@@ -282,6 +282,25 @@ A kernel whose SMs nobody comes to is told, not waited for.
     "workers": 4,
     "workers": 1,
 
+A shape beyond a limit of the device is refused with the limit.
+
+  $ for i in '--grid 1 --block 2048' '--grid 1 --block 1,1025' '--grid 1 --block 1,1,65' '--grid 1 --block 64,32' \
+  >     '--grid 2147483648 --block 1' '--grid 1,65536 --block 1' '--grid 1,1,65536 --block 1' '--grid 1 --block 1 --shared 300000'; do
+  >   for as in plain preempt; do heddle exec --device cpu --as $as $i k.ptx put 'u32[1]:zero' u32:1 2>&1; done | uniq -c
+  > done
+        2 heddle exec: error: --block: 2048 threads in x: this device allows 1024
+        2 heddle exec: error: --block: 1025 threads in y: this device allows 1024
+        2 heddle exec: error: --block: 65 threads in z: this device allows 64
+        2 heddle exec: error: --block: 2048 threads: this device allows 1024
+        2 heddle exec: error: --grid: 2147483648 blocks in x: this device allows 2147483647
+        2 heddle exec: error: --grid: 65536 blocks in y: this device allows 65535
+        2 heddle exec: error: --grid: 65536 blocks in z: this device allows 65535
+        1 heddle exec: error: --shared: 300000 bytes, and 0 of variables of kernel 'put': this device allows 232448
+        1 heddle exec: error: --shared: 300000 bytes, and 128 of variables of kernel 'put': this device allows 232448
+  $ heddle corun --device cpu -- k.ptx put --grid 1 --block 2048 'u32[1]:zero' u32:1 + k.ptx put --grid 1 --block 1 'u32[1]:zero' u32:1
+  heddle corun: error: --block: 2048 threads in x: this device allows 1024
+  [1]
+
 heddle exec says where the kernel ran and how long: beside values on standard error.
 
   $ heddle exec --device cpu --grid 3 --block 1 k.ptx meet 'u32[1]:zero' 2>&1 > /dev/null

@@ -156,7 +156,7 @@ orders() {
 import json, sys
 
 d = json.load(open(sys.argv[1]))
-assert [o["kernel"] for o in d["orders"]] == ["mm 4096", "mm 8192", "transpose", "nn", "pf"], d["orders"]
+assert [o["kernel"] for o in d["orders"]] == ["mm 192", "mm 256", "transpose", "nn", "pf"], d["orders"]
 for o in d["orders"]:
     assert o["same"] and o["plain_ms"] > 0, o
     for order in "column", "hilbert":

@@ -5,6 +5,7 @@
  * JSON. */
 #include "cli/profile/program.h"
 
+#include "base/demangle.h"
 #include "base/measure.h"
 #include "sched/curve.h"
 
@@ -146,10 +147,10 @@ static void show_kernel(struct cli *c, const struct program_profile *p, struct m
 {
 	const struct profile_elsewhere *e = elsewhere_of(p, k);
 	struct curve curve;
-	char name[64];
+	char name[300];
 
 	curve_of(k, &curve);
-	snprintf(name, sizeof(name), "%s", k->name[0] ? k->name : "(no name)");
+	demangle_name(k->name[0] ? k->name : "(no name)", name, sizeof(name));
 	cli_plain(name, strlen(name));
 	cli_show(c,
 		"%s: %" PRIu64 " block%s of %u threads, %u bytes of shared memory; an SM holds "
