@@ -158,6 +158,8 @@ static int run_tune(struct cli *c)
 	r = kernelspec_read_all(c, &arena, CORUN_MAX, false, specs, &t.n);
 	if (r == CLI_OK)
 		r = read_options(&t, &compile_s);
+	if (r == CLI_OK)
+		r = ways_will_keep(c, cli_value(c, "store"));
 	if (r == CLI_OK) {
 		r = corun_open_specs(c, &arena, specs, t.n, job_device_kind(c), true, &t.x);
 		if (r == CLI_OK) {

@@ -205,19 +205,39 @@ int cli_read_file(const struct cli *c, const char *path, char **ret_text, size_t
 int cli_will_write(const struct cli *c, const char *path, const char *hint)
 {
 	struct stat st;
-	bool exists = path && stat(path, &st) == 0;
+	bool made;
 	int fd;
 
 	/* The end of a pipe or a terminal is opened only once. */
-	if (!path || (exists && !S_ISREG(st.st_mode) && !S_ISDIR(st.st_mode)))
+	if (!path || (stat(path, &st) == 0 && !S_ISREG(st.st_mode) && !S_ISDIR(st.st_mode)))
 		return CLI_OK;
-	fd = open(path, O_WRONLY | O_CREAT | O_CLOEXEC, 0666);
+	fd = open(path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
+	made = fd >= 0;
+	if (fd < 0 && errno == EEXIST) /* a symbolic link to a file that does not exist, too */
+		fd = open(path, O_WRONLY | O_CREAT | O_CLOEXEC, 0666);
 	if (fd < 0)
 		return cli_error(c, hint, "%s: %s", path, strerror(errno));
 	close(fd);
-	if (!exists)
+	if (made)
 		unlink(path);
 	return CLI_OK;
+}
+
+int cli_will_write_in(const struct cli *c, const char *folder, const char *hint)
+{
+	struct strbuf path = {0};
+	int fd = -1;
+
+	strbuf_printf(&path, "%s/.heddle-XXXXXX", folder);
+	if (path.failed)
+		return cli_error(c, NULL, "out of memory");
+	fd = mkostemp(path.at, O_CLOEXEC);
+	if (fd >= 0) {
+		close(fd);
+		unlink(path.at);
+	}
+	strbuf_finish(&path);
+	return fd >= 0 ? CLI_OK : cli_error(c, hint, "%s: %s", folder, strerror(errno));
 }
 
 int cli_write_file(

@@ -182,6 +182,17 @@ int model_store_open(const char *path, bool write, struct model_store **ret)
 	return r;
 }
 
+int model_store_can_write(struct model_store *s)
+{
+	/* Writes a page, because SQLite opens a file for reading only if this user may not write it,
+	 * and makes its journal at the first write. */
+	int r = store_run(s, "BEGIN IMMEDIATE; PRAGMA user_version = 2; ROLLBACK");
+
+	if (r < 0) /* the failed statement left a transaction open */
+		sqlite3_exec(s->db, "ROLLBACK", NULL, NULL, NULL);
+	return r;
+}
+
 void model_store_close(struct model_store *s)
 {
 	if (s)

@@ -266,6 +266,8 @@ static int run_all(struct merge_bench *b)
 		r = cli_will_write(b->c, cli_value(b->c, "svg"), NULL);
 	if (r == CLI_OK)
 		r = cli_will_write(b->c, path, NULL);
+	if (r == CLI_OK && is_wanted(b, "pairs"))
+		r = ways_will_keep(b->c, b->store);
 	if (r == CLI_OK)
 		r = begin_cache(b);
 	if (r == CLI_OK)

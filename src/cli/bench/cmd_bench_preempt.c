@@ -231,6 +231,8 @@ static int run_bench_preempt(struct cli *c)
 	if (r == CLI_OK)
 		r = cli_number(c, "budget-s", 1, 100000, &b.budget_s);
 	b.resume = cli_value(c, "resume");
+	if (r == CLI_OK)
+		r = cli_will_write(c, b.resume, "name another file: --resume FILE");
 	b.runtime = api && !strcmp(api, "runtime");
 	arena_init(&b.arena, 0);
 	child_catch_signals();

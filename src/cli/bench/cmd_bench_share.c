@@ -146,6 +146,8 @@ static int run_all(struct share *s)
 	if (r == CLI_OK)
 		r = cli_will_write(s->b.c, cli_value(s->b.c, "svg"), NULL);
 	if (r == CLI_OK)
+		r = cli_will_write(s->b.c, s->b.resume, "name another file: --resume FILE");
+	if (r == CLI_OK)
 		r = check_predict(s);
 	if (r == CLI_OK)
 		r = stage_device(s->b.c, cli_value(s->b.c, "device"), &s->b.device,

@@ -552,6 +552,19 @@ int ways_choose(struct ways *t)
 	return CLI_OK;
 }
 
+int ways_will_keep(const struct cli *c, const char *path)
+{
+	struct model_store *store;
+	int r = model_store_open(path, true, &store);
+
+	if (r == 0) {
+		r = model_store_can_write(store);
+		model_store_close(store);
+	}
+	return r < 0 ? cli_error(c, "name another file: --store FILE", "%s", model_store_why())
+		     : CLI_OK;
+}
+
 int ways_keep(const struct ways *t, const char *path)
 {
 	struct model_way *ways = ARENA_ARRAY(t->arena, struct model_way, t->n_ways);

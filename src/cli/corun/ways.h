@@ -58,6 +58,9 @@ int ways_measure_these(
  * fastest are measured again, together with the methods that use unmodified kernels. A method with
  * rewritten kernels is chosen only if it is clearly faster than those. */
 int ways_choose(struct ways *w);
+/* Checks before the measurements that the file for the chosen method can be written, and makes it if
+ * it does not exist (path as for model_store_open). */
+int ways_will_keep(const struct cli *c, const char *path);
 /* Stores the chosen method for corun --how tuned (path as for model_store_open). */
 int ways_keep(const struct ways *w, const char *path);
 
