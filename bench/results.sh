@@ -216,6 +216,11 @@ values() {
 			awk -f "$root/bench/json.awk" "$results/$1.data.json" >"$tmp/data" || return 1
 			printf 'about.data\t%s.data.json\n' "$1"
 		fi
+		# The pairs of SiM's paper are in two tables.
+		if [ "$1" = share ] && [ -f "$results/share-rest.json" ]; then
+			awk -f "$root/bench/json.awk" "$results/share-rest.json" >"$tmp/rest" || return 1
+			sed 's/^/other./' "$tmp/rest"
+		fi
 	} >"$tmp/raw"
 	awk -F '\t' -v table="$1" -f "$root/bench/results_figures.awk" "$tmp/raw"
 }

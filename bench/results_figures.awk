@@ -39,6 +39,87 @@ function add(list, value,   i) {
 function median(list) { return item[list, int((count[list] + 1) / 2)] }
 function dashed(name) { gsub(/ /, "-", name); return name }
 
+# SiM: means of pairs by group and arrangement, as paper_low.greedy.mean. Groups: paper, paper_low and paper_high, of pairs of
+# the paper's own programs, by its classes (fewer than half of the issue slots used in the paper's figure 3, by one of the
+# two); here_low, here_high and here, by what the kernels use on this device. Pairs that are noise are only counted. The
+# table share has the pairs of share-rest, too: as other.pairs.
+function share_groups(   i) {
+	share_pairs("")
+	if (table == "share")
+		share_pairs("other.")
+	for (i = 1; i <= n_groups; i++)
+		if (group_pairs[group[i]] || group_noisy[group[i]])
+			put_group(group[i])
+}
+
+function share_pairs(prefix,   i, k, p, paper, low, use) {
+	for (i = 0; (prefix "programs." i ".program") in v; i++) {
+		p = prefix "programs." i "."
+		use = v[p "takes.utilisation_paper"] != "" ? v[p "takes.utilisation_paper"] : v[p "utilisation_paper"]
+		uses_paper[v[p "program"]] = use == "null" ? "" : use
+	}
+	for (i = 0; (prefix "pairs." i ".first") in v; i++) {
+		p = prefix "pairs." i "."
+		paper = uses_paper[v[p "first"]] != "" && uses_paper[v[p "second"]] != ""
+		low = uses_paper[v[p "first"]] < 50 || uses_paper[v[p "second"]] < 50
+		for (k = 0; (p "arrangements." k ".name") in v; k++) {
+			add_to_group("here_" v[p "class"], p "arrangements." k ".")
+			add_to_group("here", p "arrangements." k ".")
+			if (paper) {
+				add_to_group("paper", p "arrangements." k ".")
+				add_to_group("paper_" (low ? "low" : "high"), p "arrangements." k ".")
+			}
+		}
+	}
+}
+
+function add_to_group(name, p,   stp) {
+	name = name "." dashed(v[p "name"])
+	if (!(name in known_group)) {
+		known_group[name] = 1
+		group[++n_groups] = name
+	}
+	stp = v[p "stp_makespan"]
+	if (stp == "" || stp == "null")
+		return
+	if (v[p "noise"] != "" && v[p "noise"] != "null") {
+		group_noisy[name]++
+		return
+	}
+	if (!group_pairs[name]++ || stp + 0 > group_best[name])
+		group_best[name] = stp + 0
+	if (group_pairs[name] == 1 || stp + 0 < group_worst[name])
+		group_worst[name] = stp + 0
+	group_stp[name] += log(stp)
+	group_turns[name] += log(v[p "stp"])
+	group_antt[name] += log(v[p "antt"])
+}
+
+function put_group(name,   n) {
+	n = group_pairs[name] + 0
+	put(name ".pairs", n)
+	put(name ".noisy", group_noisy[name] + 0)
+	if (!n)
+		return
+	put(name ".mean", exp(group_stp[name] / n))
+	put(name ".best", group_best[name])
+	put(name ".worst", group_worst[name])
+	put(name ".turnarounds", exp(group_turns[name] / n))
+	put(name ".antt", exp(group_antt[name] / n))
+}
+
+# KernelMerge: in how many pairs each way that was chosen gains more than 5 %, as better.merge.
+function better_ways(   i, way, n) {
+	for (i = 0; ("pairs." i ".tuned_way") in v; i++) {
+		way = v["pairs." i ".tuned_way"]
+		sub(/[ =].*/, "", way)
+		if (v["pairs." i ".tuned"] > 1.05)
+			n[way]++
+	}
+	for (way in n)
+		put("better." way, n[way])
+}
+
 function by_name(   i, k, key, parts, array, name, member) {
 	for (i = 1; i <= n_paths; i++) {
 		k = split(path[i], parts, ".")
@@ -317,6 +398,10 @@ END {
 		beside()
 	else if (table == "registers")
 		registers()
+	else if (table == "share" || table == "share-rest")
+		share_groups()
+	else if (table == "merge")
+		better_ways()
 	else if ("text.0" in v)
 		tests()
 }

@@ -10,13 +10,16 @@ function ms(path) { return has(path) ? sprintf("%.3f", v[path]) : "-" }
 function slots(path) { return has(path) ? sprintf("%.1f", v[path]) : "-" }
 function name_or_dash(path) { return has(path) ? v[path] : "-" }
 
-# As the geometric means of the pairs of a class, or of all.
-function share_means(list, label,   i, p) {
-	for (i = 0; has(list "." i ".name"); i++) {
-		p = list "." i "."
-		print "| " label " | " v[p "name"] " | " v[p "pairs"] " | " gain(p "stp_makespan_geomean") " | " \
-			gain(p "stp_makespan_best") " | " gain(p "stp_makespan_worst") " | " gain(p "stp_geomean") " | " \
-			ratio(p "antt_geomean") " | " v[p "preemptions"] " | " v[p "shrinks"] " | " v[p "noisy"] " |"
+# A line of means of the pairs of GROUP (results_figures.awk, share_groups), of each arrangement. Pairs that are noise
+# are counted, and in no mean.
+function share_means(group, label,   i, p, name) {
+	for (i = 0; has("pairs.0.arrangements." i ".name"); i++) {
+		name = v["pairs.0.arrangements." i ".name"]
+		gsub(/ /, "-", name)
+		p = group "." name "."
+		if (has(p "pairs"))
+			print "| " label " | " name " | " v[p "pairs"] " | " gain(p "mean") " | " gain(p "best") " | " \
+				gain(p "worst") " | " gain(p "turnarounds") " | " ratio(p "antt") " | " v[p "noisy"] " |"
 	}
 }
 
@@ -61,23 +64,41 @@ function share_curves(   i, k, most, line, p, row) {
 	print ""
 }
 
+# The paper's own pairs, or the others.
+function share_rows(n, own,   i, p, a, b, class) {
+	for (i = 0; has("pairs." i ".first"); i++) {
+		p = "pairs." i "."
+		a = v[p "first"]
+		b = v[p "second"]
+		if (((a in of_paper) && (b in of_paper)) != own)
+			continue
+		class = own ? (of_paper[a] < 50 || of_paper[b] < 50 ? "low" : "high") : "-"
+		print "| " a " + " b " | " class " | " name_or_dash(p "class") " |" cells(p, n, "stp")
+	}
+}
+
 function share(heading,   i, n, p) {
 	title(heading)
 	share_programs()
 	share_curves()
 	print "STP: the time of one program after the other over the time until both are done; in brackets ANTT. Each is the"
-	print "geometric mean of three orders: either program first, and both at once. ~: noise, no result.\n"
-	n = arrangements("summary.", " pair | utilisation |")
-	for (i = 0; has("pairs." i ".first"); i++) {
-		p = "pairs." i "."
-		print "| " v[p "first"] " + " v[p "second"] " | " name_or_dash(p "class") " |" cells(p, n, "stp")
-	}
+	print "geometric mean of three orders: either program first, and both at once. The paper's own pairs first. ~: noise, no result.\n"
+	for (i = 0; has("programs." i ".program"); i++)
+		if (has("programs." i ".utilisation_paper"))
+			of_paper[v["programs." i ".program"]] = v["programs." i ".utilisation_paper"]
+	n = arrangements("summary.", " pair | utilisation in the paper | here |")
+	share_rows(n, 1)
+	share_rows(n, 0)
 	print ""
-	columns(" utilisation | arrangement | pairs | STP: mean | best | worst | by turnarounds | ANTT | preemptions | shrinks | " \
-		"pairs that are noise ")
-	share_means("summary_low", "low")
-	share_means("summary_high", "high")
-	share_means("summary", "all")
+	print "Pairs of the paper's own programs by the paper's classes, then all by what their kernels use on this device; share has"
+	print "the pairs of share-rest, too. Pairs that are noise are in no mean.\n"
+	columns(" pairs | arrangement | pairs | STP: mean | best | worst | by turnarounds | ANTT | pairs that are noise ")
+	share_means("paper", "the paper's")
+	share_means("paper_low", "the paper's, low")
+	share_means("paper_high", "the paper's, high")
+	share_means("here_low", "low here")
+	share_means("here_high", "high here")
+	share_means("here", "all")
 	print "\nThe paper, on a K40c: STP 1.053 with persistent threads (`workers`) and 1.098 with its service (`greedy`) where a"
 	print "program of low utilisation takes part, 0.995 and 1.003 elsewhere."
 	if (v["left"] > 0)
@@ -149,7 +170,9 @@ function merge_pairs(   i, k, n, p, line, way) {
 		print line " " v[p "tuned_way"] " |"
 	}
 	print "\n" v["summary.pairs"] " pairs: gain of what was chosen " gain("summary.geomean") " in the geometric mean (" \
-		gain("summary.worst") " to " gain("summary.best") "), over 1.05 in " v["summary.better"] "."
+		gain("summary.worst") " to " gain("summary.best") "), over 1.05 in " v["summary.better"] ": by merging in " \
+		v["better.merge"] + 0 ", horizontal fusion " v["better.horizontal"] + 0 ", vertical fusion " v["better.vertical"] + 0 \
+		", green contexts " v["better.green"] + 0 ", streams " v["better.streams"] + 0 "."
 }
 
 function merge() {

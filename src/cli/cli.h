@@ -117,6 +117,12 @@ void cli_emit(struct cli *c);
 /* Reads a whole file, or standard input if path is "-". The caller frees *ret_text. Returns 0, or
  * CLI_FAILED after it reports the error. */
 int cli_read_file(const struct cli *c, const char *path, char **ret_text, size_t *ret_len);
+/* Checks before long work that the file can be written at its end: its folder exists and this user may
+ * write there. path NULL: nothing to check. Returns CLI_OK, or CLI_FAILED after it reports the error,
+ * with the hint. */
+int cli_will_write(const struct cli *c, const char *path, const char *hint);
+/* The same for files in a folder that exists. */
+int cli_will_write_in(const struct cli *c, const char *folder, const char *hint);
 /* Writes data to a file. If memory ran out for data or the file cannot be written, the function
  * reports an error, in the second case with the hint. Returns CLI_OK or CLI_FAILED. */
 int cli_write_file(

@@ -353,6 +353,8 @@ static int run_corun(struct cli *c)
 	if (r == CLI_OK)
 		r = read_options(c, &arena, n, &o);
 	if (r == CLI_OK)
+		r = kernelspec_will_write(c, specs, n);
+	if (r == CLI_OK)
 		r = corun_run(c, &arena, specs, n, &o, &res);
 	if (r == CLI_OK)
 		warn_of_yield(c, specs, n, &o, &res);

@@ -180,7 +180,8 @@ static void show_table(struct demo *d)
 	struct strbuf *o = &d->c->out;
 	char buf[96];
 
-	strbuf_printf(o, "device: %s; %u rounds; medians\n\n", d->device_name, d->rounds);
+	strbuf_printf(o, "device: %s; %u round%s; medians\n\n", d->device_name, d->rounds,
+		PLURAL(d->rounds, "s"));
 	strbuf_printf(o, "turnaround from the launch call to completion, ms%s\n",
 		d->device == DEV_CPU ? " of this machine's processors (of no GPU)" : "");
 	strbuf_puts(o, "               alone  as it is    heddle\n");
@@ -198,13 +199,14 @@ static void show_table(struct demo *d)
 		strbuf_printf(o, "  STP  %23.2f %9.2f  (2 at best)\n", fu.stp, fm.stp);
 		if (d->device == DEV_CPU)
 			show_order(d, i);
-		else if (why)
+		if (why)
 			strbuf_printf(o, "  noise, no result: %s\n", why);
-		else
+		else if (d->device != DEV_CPU)
 			strbuf_printf(o, "  %s %.1f times faster\n", pairs[i].high,
 				u->high_ns / m->high_ns);
-		strbuf_printf(o, "  %u preemptions, %.1f us each in the median\n", n,
-			median_of(m->handover_ns, MIN(n, m->handovers)) / 1e3);
+		strbuf_printf(o, "  %u preemption%s, %.1f us%s\n", n, PLURAL(n, "s"),
+			median_of(m->handover_ns, MIN(n, m->handovers)) / 1e3,
+			n == 1 ? "" : " each in the median");
 		strbuf_printf(o, "  results %s\n\n",
 			is_verified(d, i) ? "all correct" : "NOT ALL CORRECT");
 	}
@@ -303,6 +305,8 @@ static int run_demo(struct cli *c)
 	int r = cli_number(c, "rounds", 1, 1000, &rounds);
 
 	svg = svg ? svg : "heddle-demo.svg";
+	if (r == CLI_OK)
+		r = cli_will_write(c, svg, "--svg FILE puts it elsewhere");
 	d.mps = cli_value(c, "mps") && !strcmp(cli_value(c, "mps"), "on");
 	arena_init(&d.arena, 0);
 	if (r == CLI_OK)

@@ -166,6 +166,8 @@ static int run_verb_exec(struct cli *c)
 		r = cli_usage(c, "--first: the grid has %" PRIu64 " block%s",
 			dev_total_blocks(&spec.shape), PLURAL(dev_total_blocks(&spec.shape), "s"));
 	if (r == CLI_OK)
+		r = kernelspec_will_write(c, &spec, 1);
+	if (r == CLI_OK)
 		r = job_run(c, &spec, &o, &res);
 	if (r == CLI_OK)
 		report_result(c, &spec, &o, &res);

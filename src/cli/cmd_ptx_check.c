@@ -109,7 +109,10 @@ const struct cli_verb cli_verb_ptx_check = {
 		   "PTX, or contains PTX: a program, a shared library, a fatbin. If it has only "
 		   "machine code that was compiled with -lineinfo or -G, heddle reads the PTX that "
 		   "is in its debug information.\nErrors go to standard error with their source "
-		   "line; the exit status is then 1. An unknown instruction is a warning.",
+		   "line; the exit status is then 1. Operands and sizes that no driver accepts are "
+		   "errors, too (a special register anywhere but in mov, cvt and { }; constants "
+		   "over 64 KiB; static shared memory over 48 KiB; too large parameters). An "
+		   "unknown instruction is a warning.",
 	.json = "files, an array of file, entry (which PTX of the file, from 1; 0: the file is "
 		"PTX), arch, errors, diagnostics (level, line, column, message, hint), and "
 		"kernels: name, tier, reason (null for managed), line and column of what decided, "

@@ -388,6 +388,8 @@ static int run_sim(struct cli *c)
 			"--policy: '%s' is not one of "
 			"hpf|ffs|greedy|split|none|profile|fixed|./FILE",
 			name);
+	if (cli_will_write(c, cli_value(c, "svg"), "--svg FILE puts it elsewhere") != CLI_OK)
+		return CLI_FAILED;
 	status = choose_policy(c, name, &policy);
 	loaded = status == CLI_OK;
 	cli_json_open(c, &j, 1);

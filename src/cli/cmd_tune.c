@@ -10,6 +10,7 @@
 #include "cli/corun/ways.h"
 
 #include <inttypes.h>
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -40,6 +41,8 @@ static void report_table(struct ways *t, double sequential)
 		if (w->why || w->wrong)
 			strbuf_printf(out, "%-36s %s\n", w->name,
 				w->wrong ? "leaves other memory than the kernels alone" : w->why);
+		else if (!w->runs)
+			strbuf_printf(out, "%-36s not measured\n", w->name);
 		else
 			strbuf_printf(out, "%-36s %12.4f %6.1f %% %10.3f%s\n", w->name, w->median,
 				w->spread * 100, w->median > 0 ? sequential / w->median : 0,
@@ -95,6 +98,30 @@ static int read_options(struct ways *t, unsigned *ret_compile_s)
 	return r;
 }
 
+static volatile sig_atomic_t interrupted; /* the signal; 0: none */
+
+/* The second signal ends the process. */
+static void on_interrupt(int number)
+{
+	interrupted = number;
+	signal(number, SIG_DFL);
+}
+
+static bool is_interrupted(void)
+{
+	return interrupted != 0;
+}
+
+/* Ctrl-C ends the measurements, and what was measured is shown and kept. */
+static void catch_interrupt(void)
+{
+	struct sigaction act = {.sa_handler = on_interrupt, .sa_flags = SA_RESTART};
+
+	sigemptyset(&act.sa_mask);
+	sigaction(SIGINT, &act, NULL);
+	sigaction(SIGTERM, &act, NULL);
+}
+
 static int tune_ways(struct ways *t)
 {
 	double sequential = 0;
@@ -114,6 +141,8 @@ static int tune_ways(struct ways *t)
 	if (!t->c->json)
 		cli_emit(t->c); /* whatever becomes of the store */
 	r = ways_keep(t, cli_value(t->c, "store"));
+	if (is_interrupted())
+		r = cli_error(t->c, NULL, "interrupted: ways that were not measured are missing");
 	return r == CLI_OK && wrong ? CLI_FAILED : r;
 }
 
@@ -129,10 +158,14 @@ static int run_tune(struct cli *c)
 	r = kernelspec_read_all(c, &arena, CORUN_MAX, false, specs, &t.n);
 	if (r == CLI_OK)
 		r = read_options(&t, &compile_s);
+	if (r == CLI_OK)
+		r = ways_will_keep(c, cli_value(c, "store"));
 	if (r == CLI_OK) {
 		r = corun_open_specs(c, &arena, specs, t.n, job_device_kind(c), true, &t.x);
 		if (r == CLI_OK) {
 			corun_limit(t.x, compile_s);
+			catch_interrupt();
+			t.stops = is_interrupted;
 			r = tune_ways(&t);
 		}
 		corun_close(t.x);
@@ -149,7 +182,9 @@ const struct cli_verb cli_verb_tune = {
 		"KERNELSPEC is as for heddle corun. Two kernels are also woven: cut, unsliced and "
 		"with branches, and with each register limit that brings more blocks onto an SM. "
 		"heddle runs each way on the same data, compares its memory with that of the "
-		"kernels alone, and times it. The chosen way (*) is the fastest of the leading "
+		"kernels alone, and times it. Ctrl-C ends that, and what was measured is shown and "
+		"kept. "
+		"The chosen way (*) is the fastest of the leading "
 		"ways, measured once more, if it takes less than 0.99 of the time in sequence or "
 		"in streams; else the better of these two. heddle corun --how tuned runs the same "
 		"kernels with the same launches in the chosen way. gain is the time in sequence "

@@ -13,10 +13,7 @@
 
 #include "cli/stage_command.h"
 
-/* The shim needs this many launches to find a kernel's best form and number of blocks for each
- * claim (src/shim/pace.c). These launches are not measured. */
-#define SEARCH_ROUNDS 14
-#define POLL_MS       20
+#define POLL_MS 20
 
 void crew_open(struct crew *crew, struct stage *s, const struct stage_run *how)
 {
@@ -185,7 +182,7 @@ static int prepare_member(struct crew *crew, struct crew_member *m)
 	if (m->warm)
 		return CLI_OK;
 	snprintf(line, sizeof(line), "run %d\n",
-		crew->s->spec.managed && crew->s->spec.device != DEV_CPU ? SEARCH_ROUNDS : 1);
+		crew->s->spec.managed && crew->s->spec.device != DEV_CPU ? STAGE_SEARCH_ROUNDS : 1);
 	forget_output(m);
 	r = send_line(crew, m, line);
 	if (r == CLI_OK)

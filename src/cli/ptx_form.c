@@ -24,10 +24,12 @@ const struct pass_row *ptx_form_row(const struct cli *c)
 /* ---- --dump ---- */
 int ptx_dump_open(struct ptx_dump *d)
 {
+	static const char hint[] = "name another folder: --dump DIR";
+
 	d->dir = cli_value(d->c, "dump");
 	if (d->dir && mkdir(d->dir, 0777) < 0 && errno != EEXIST)
-		return cli_error(d->c, NULL, "%s: %s", d->dir, strerror(errno));
-	return CLI_OK;
+		return cli_error(d->c, hint, "%s: %s", d->dir, strerror(errno));
+	return d->dir ? cli_will_write_in(d->c, d->dir, hint) : CLI_OK;
 }
 
 static void dump_module(void *user, const char *pass, const char *kernel, const char *when,

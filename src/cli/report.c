@@ -9,12 +9,14 @@
 #include "cli/progress.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <ftw.h>
 #include <limits.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 static struct {
@@ -198,6 +200,44 @@ int cli_read_file(const struct cli *c, const char *path, char **ret_text, size_t
 	*ret_text = b.at;
 	*ret_len = b.len;
 	return 0;
+}
+
+int cli_will_write(const struct cli *c, const char *path, const char *hint)
+{
+	struct stat st;
+	bool made;
+	int fd;
+
+	/* The end of a pipe or a terminal is opened only once. */
+	if (!path || (stat(path, &st) == 0 && !S_ISREG(st.st_mode) && !S_ISDIR(st.st_mode)))
+		return CLI_OK;
+	fd = open(path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
+	made = fd >= 0;
+	if (fd < 0 && errno == EEXIST) /* a symbolic link to a file that does not exist, too */
+		fd = open(path, O_WRONLY | O_CREAT | O_CLOEXEC, 0666);
+	if (fd < 0)
+		return cli_error(c, hint, "%s: %s", path, strerror(errno));
+	close(fd);
+	if (made)
+		unlink(path);
+	return CLI_OK;
+}
+
+int cli_will_write_in(const struct cli *c, const char *folder, const char *hint)
+{
+	struct strbuf path = {0};
+	int fd = -1;
+
+	strbuf_printf(&path, "%s/.heddle-XXXXXX", folder);
+	if (path.failed)
+		return cli_error(c, NULL, "out of memory");
+	fd = mkostemp(path.at, O_CLOEXEC);
+	if (fd >= 0) {
+		close(fd);
+		unlink(path.at);
+	}
+	strbuf_finish(&path);
+	return fd >= 0 ? CLI_OK : cli_error(c, hint, "%s: %s", folder, strerror(errno));
 }
 
 int cli_write_file(

@@ -13,6 +13,11 @@
 #include "cli/cli.h"
 #include "dev/dev.h"
 
+/* The shim needs this many launches to find a kernel's best form and number of blocks for each claim
+ * (src/shim/pace.c). Benchmarks make them first, where heddle manages a kernel on a GPU, and do not
+ * count them. Their JSON has the number as warm_rounds. */
+#define STAGE_SEARCH_ROUNDS 14
+
 struct stage_spec {
 	const char *name;     /* as shown: "unmanaged", "MPS", "heddle" */
 	enum dev_kind device; /* DEV_CPU or DEV_CUDA */

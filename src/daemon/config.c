@@ -8,6 +8,7 @@
  * - the command line
  *
  * The files have one section, [heddled]. */
+#include "base/trust.h"
 #include "server.h"
 
 #include <dirent.h>
@@ -299,7 +300,7 @@ static int on_key(void *user, const char *section, const char *key, const char *
 /* Opens only a regular file, or /dev/null. (A drop-in that is a link to /dev/null disables the
  * drop-in of the same name.) Opening a FIFO would wait for a writer of the FIFO. Returns NULL, and
  * the reason in errno, if there is no such file. */
-static FILE *open_config(const char *path)
+static FILE *open_config(const char *path, char *ret_why, size_t size)
 {
 	int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
 	FILE *f = NULL;
@@ -308,7 +309,10 @@ static FILE *open_config(const char *path)
 	if (fd < 0)
 		return NULL;
 	if (fstat(fd, &st) == 0) {
-		if (S_ISREG(st.st_mode) || (S_ISCHR(st.st_mode) && st.st_rdev == makedev(1, 3)))
+		if (S_ISREG(st.st_mode) && trust_file(&st, ret_why, size) < 0)
+			errno = EPERM;
+		else if (S_ISREG(st.st_mode) ||
+			 (S_ISCHR(st.st_mode) && st.st_rdev == makedev(1, 3)))
 			f = fdopen(fd, "r");
 		else
 			errno = S_ISDIR(st.st_mode) ? EISDIR : EINVAL;
@@ -322,14 +326,17 @@ static FILE *open_config(const char *path)
 static int read_one(struct hd_config *c, const char *path)
 {
 	struct reading r = {.c = c, .path = path};
+	char problem[256];
 	int line;
 
-	r.file = open_config(path);
+	r.file = open_config(path, problem, sizeof(problem));
 	if (!r.file && errno == ENOENT)
 		return -ENOENT;
 	if (!r.file) {
 		hd_log_at(HD_LOG_ERROR, "%s: %s", path,
-			errno == EINVAL ? "not a regular file" : strerror(errno));
+			errno == EINVAL  ? "not a regular file"
+			: errno == EPERM ? problem
+					 : strerror(errno));
 		return -EINVAL;
 	}
 	line = ini_parse_stream(next_line, &r, on_key, &r);

@@ -189,7 +189,7 @@ static uint64_t run_clocks(struct server *s)
 	return next == UINT64_MAX ? next : next - MIN(now, next);
 }
 
-/* What handling an event is called in the log. */
+/* Names of events in the log (pulse.h). */
 static const char *const event_names[] = {
 	[WATCH_LISTENER] = "a new connection",
 	[WATCH_SIGNAL] = "a signal",

@@ -12,6 +12,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/stat.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -138,7 +139,9 @@ bool note_read(const char *note, const char *policy, struct note_found *ret)
 	size_t n = strlen(policy);
 	char text[PATH_MAX + 2 + MARKS];
 	int fd = open(note, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
-	ssize_t got = fd < 0 ? -1 : read(fd, text, sizeof(text));
+	struct stat st;
+	bool own = fd >= 0 && fstat(fd, &st) == 0 && st.st_uid == geteuid();
+	ssize_t got = own ? read(fd, text, sizeof(text)) : -1;
 
 	if (fd >= 0)
 		close(fd);

@@ -23,7 +23,7 @@ struct note_found {
 
 /* NULL: out of memory. The caller frees it. */
 char *note_path(const char *socket);
-/* Returns true if the note names this policy. A note of an earlier version has no second line, and
+/* Returns true if the note is this user's and names this policy. A note of an earlier version has no second line, and
  * counts as a kill. */
 bool note_read(const char *note, const char *policy, struct note_found *ret);
 /* Writes the note; it is on disk when this returns. The marks refer to it from now on. Returns 0 or a

@@ -6,6 +6,7 @@
  * stays on its machine. When a record is read, it is checked as a whole (duration_is_sane).
  * Unsigned 64-bit numbers are stored as SQLite's signed ones. */
 #include "model/kept.h"
+#include "base/trust.h"
 
 #include "model/plain.h"
 #include "model/store_inside.h"
@@ -164,15 +165,21 @@ int kept_put(struct model_store *s, const struct duration_kernel *k, unsigned n)
 
 int kept_make_private(const char *path)
 {
-	int fd;
+	char problem[8];
+	struct stat st;
+	int fd, r = 0;
 
 	model_make_folders(path);
 	fd = open(path, O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK, 0600);
 	if (fd < 0)
 		return -errno;
-	fchmod(fd, 0600);
+	/* A file that others can write to stays as it is, so that model_store_open says so. */
+	if (fstat(fd, &st) < 0)
+		r = -errno;
+	else if (trust_file(&st, problem, sizeof(problem)) == 0)
+		fchmod(fd, 0600);
 	close(fd);
-	return 0;
+	return r;
 }
 
 /* ---- reading ---- */

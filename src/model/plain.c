@@ -5,6 +5,7 @@
  * SHA-256 of the text that model_describe writes. The file is first written as
  * STORE.ways/HASH.XXXXXX, and then renamed. */
 #include "model/plain.h"
+#include "base/trust.h"
 
 #include <ctype.h>
 #include <dirent.h>
@@ -160,12 +161,17 @@ int model_plain_get(const char *path, char ret_way[MODEL_WAY_MAX])
 	int fd =
 		/* does not wait for a FIFO's writer */
 		open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+	char problem[8];
 	struct stat st;
 	ssize_t n;
 
 	if (fd < 0)
 		return -errno;
-	n = fstat(fd, &st) == 0 && S_ISREG(st.st_mode) ? read(fd, line, sizeof(line)) : 0;
+	if (fstat(fd, &st) < 0 || trust_file(&st, problem, sizeof(problem)) < 0) {
+		close(fd);
+		return -EPERM;
+	}
+	n = S_ISREG(st.st_mode) ? read(fd, line, sizeof(line)) : 0;
 	close(fd);
 	if (n < 2 || n > MODEL_WAY_MAX || line[n - 1] != '\n' || memchr(line, 0, n))
 		return -EINVAL;

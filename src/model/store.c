@@ -16,6 +16,7 @@
  * writer was killed, the next reader rolls back the writer's transaction, so readers open the file
  * for writing as well. */
 #include "model/store.h"
+#include "base/trust.h"
 
 #include "model/plain.h"
 #include "model/store_inside.h"
@@ -29,7 +30,7 @@
 
 #define WAIT_MS 5000
 
-static char why[4096 + 256];
+static char why[4096 + 512];
 
 const char *model_store_why(void)
 {
@@ -141,6 +142,17 @@ static int prepare_layout(struct model_store *s, bool write)
 	return r;
 }
 
+/* The rows of a store decide how programs run, so others must not be able to write them. */
+static int check_trust(const char *path, const struct stat *st)
+{
+	char problem[256];
+
+	if (trust_file(st, problem, sizeof(problem)) < 0 ||
+		trust_folder_of(path, problem, sizeof(problem)) < 0)
+		return set_why(-EPERM, path, problem);
+	return 0;
+}
+
 int model_store_open(const char *path, bool write, struct model_store **ret)
 {
 	struct model_store *s = calloc(1, sizeof(*s));
@@ -153,7 +165,9 @@ int model_store_open(const char *path, bool write, struct model_store **ret)
 		r = model_store_path(own, sizeof(own));
 		path = own;
 	}
-	if (r == 0 && !write && stat(path, &st) < 0)
+	if (r == 0 && stat(path, &st) == 0)
+		r = check_trust(path, &st);
+	else if (r == 0 && !write)
 		r = set_why(-ENOENT, path, "nothing has been measured yet");
 	if (r == 0 && write)
 		model_make_folders(path);
@@ -165,6 +179,17 @@ int model_store_open(const char *path, bool write, struct model_store **ret)
 		model_store_close(s);
 	else
 		*ret = s;
+	return r;
+}
+
+int model_store_can_write(struct model_store *s)
+{
+	/* Writes a page, because SQLite opens a file for reading only if this user may not write it,
+	 * and makes its journal at the first write. */
+	int r = store_run(s, "BEGIN IMMEDIATE; PRAGMA user_version = 2; ROLLBACK");
+
+	if (r < 0) /* the failed statement left a transaction open */
+		sqlite3_exec(s->db, "ROLLBACK", NULL, NULL, NULL);
 	return r;
 }
 

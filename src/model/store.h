@@ -22,6 +22,8 @@ int model_store_path(char *buf, size_t size);
  * -ENOMEM, -ENAMETOOLONG, or -EIO if SQLite reports an error. After any function here has failed,
  * model_store_why has the reason until the next call, even if there is no store. */
 int model_store_open(const char *path, bool write, struct model_store **ret);
+/* Returns 0 if rows can be written to a store that was opened for writing, or -EIO. */
+int model_store_can_write(struct model_store *s);
 void model_store_close(struct model_store *s);
 const char *model_store_why(void);
 

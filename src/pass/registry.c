@@ -123,10 +123,14 @@ static int look_at_input(const struct pass_row *row, const struct pass_request *
 	}
 	for (unsigned k = 0; k < rq->n; k++) {
 		const struct pass_kernel *g = &rq->kernels[k];
+		const char *large;
 		const struct ptx_func *f = ptx_find_func(g->m, g->name);
 
 		if (!f || !f->is_entry || !f->has_body)
 			return -ENOENT;
+		large = pass_too_large(diags->arena, g->m, f);
+		if (large)
+			return refuse(ret, k, diags, "%s", large);
 		if (ptx_validate_func(g->m, f, diags))
 			return -EINVAL;
 		if (rq->dump)

@@ -99,9 +99,12 @@ static uint32_t rows_out(struct pool_column *c)
 	uint32_t same = 0;
 
 	for (unsigned i = 0; i < 32; i += 8) {
-		uint64_t in, out = __atomic_load_n((uint64_t *)&c->at->out[i], __ATOMIC_RELAXED);
+		/* Both arrays begin at a multiple of 8 bytes. */
+		const uint64_t *outs = __builtin_assume_aligned(&c->at->out[i], 8),
+			       *ins = __builtin_assume_aligned(&c->at->in[i], 8);
+		uint64_t out = __atomic_load_n(outs, __ATOMIC_RELAXED);
+		uint64_t in = __atomic_load_n(ins, __ATOMIC_RELAXED);
 
-		in = __atomic_load_n((uint64_t *)&c->at->in[i], __ATOMIC_RELAXED);
 		same |= zero_bytes(in ^ out) << i;
 	}
 	atomic_thread_fence(memory_order_acquire);

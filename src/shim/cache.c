@@ -144,8 +144,20 @@ struct reading {
 	const char *dir;
 	const uint8_t *key;
 	struct strbuf *ret;
-	bool ok;
+	bool ok, refused;
 };
+
+/* Says once that the folder is not used, and what to do. */
+static void say_refused(const char *dir, bool refused)
+{
+	static atomic_bool said;
+
+	if (refused && !atomic_exchange(&said, true))
+		shim_say("the cache of rewritten kernels is not used: it must belong to this user, "
+			 "and "
+			 "be writable by no one else (chown, chmod go-w): ",
+			dir);
+}
 
 static void do_read(void *arg)
 {
@@ -153,6 +165,7 @@ static void do_read(void *arg)
 	int folder = folder_open(r->dir), fd;
 	char hex[65];
 
+	r->refused = folder == -EPERM;
 	if (folder < 0)
 		return;
 	hex_encode(r->key, 32, hex);
@@ -171,6 +184,7 @@ bool cache_get(const uint8_t key[32], struct strbuf *ret)
 
 	if (cache_dir(dir, sizeof(dir)) && all_bytes())
 		apart(do_read, &r);
+	say_refused(dir, r.refused);
 	return r.ok;
 }
 

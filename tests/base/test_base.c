@@ -161,8 +161,8 @@ static void sha_vectors(void **state)
 	free(million);
 }
 
-/* What a terminal would obey, or what would change the order of other characters, in UTF-8 and as
- * bytes that are no UTF-8; and what stays. */
+/* Characters that a terminal would obey, or that would change the order of others, in UTF-8 and as
+ * bytes that are no UTF-8; and characters that stay. */
 static void plain_text(void **state)
 {
 	static const struct {

@@ -375,7 +375,7 @@ Passes that make a module of their own: entry and launch stand in its first line
   2-merge-k-out.ptx
   2-merge-other-in.ptx
   $ heddle ptx check both.ptx
-  both.ptx:*: kernel hd_merged: guard: some lanes of the warp may have exited before bar.warp.sync (glob)
+  both.ptx:8: kernel hd_merged: held: is a form that heddle made (it has the parameter 'hd_args0'): use the original kernel
   both.ptx:*: kernel hd_merged: its blocks may wait for each other: a loop reads memory here until another block writes it (glob)
   $ heddle ptx fuse-vertical -- ok.ptx k --block 64 + two.ptx other --block 100 | head -n 1
   // hd_merged: --block 128,1,1 --shared 0

@@ -163,7 +163,10 @@ words, and by heddle.
   heddle: HEDDLE_CACHE_MB=lots: not a number from 0 to 4294967295; 512 is used
   heddle: HEDDLE_FORM_WAIT_MS=-5: not a number from 0 to 1000000; 20 is used
   heddle: HEDDLE_PRIORTY: heddle reads no such variable; HEDDLE_PRIORITY is one
-  virtual GPU: HEDDLE_VGPU=NAME,smms=4: 'smms=4' is not understood (heddle-environment(7) lists the words)
+  virtual GPU: HEDDLE_VGPU=NAME,smms=4: 'smms=4' is not understood: the words are NAME, sms=, devices=, workers=, blocks=, threads=, registers=, memory=, report=, converge=, fma=, turns=, garbage=, weak=, assemble=, crash=, hang=, count=, once and serial; see heddle-environment(7)
+  $ HEDDLE_VGPU=cram-run-$$,converge=joins heddle run --device cpu -- python3 twice 2>&1 | sed "s/cram-run-$$/NAME/"
+  virtual GPU: HEDDLE_VGPU=NAME,converge=joins: 'converge=joins' is not understood: converge is none or postdom; see heddle-environment(7)
+  0 0
   $ HEDDLE_CACHE_MB= HEDDLE_PRIORITY=1 heddle run --device cpu -- python3 twice
   0 0
   $ HEDDLE_DRIVER_LIB=/nothere heddle run --device cuda -- python3 twice

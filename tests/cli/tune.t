@@ -189,3 +189,18 @@ A choice is run as it was measured (which one is chosen, the clock says; here it
   blocks, 8 fit
   $ two corun --device cpu --how tuned --store w.db --check | sed -n 's/.*\(blocks, .*fit\)$/\1/p'
   blocks, 24 fit
+
+The list has the fastest first; Ctrl-C ends the measurements, and what was measured is shown and kept:
+
+  $ cut -c38-49 out | grep -E '[0-9]\.[0-9]' | sort -n -c
+  $ both tune --device cpu --rounds 9000 --points 1 --store i.db > part 2> err &
+  $ pid=$!
+  $ sleep 3
+  $ pkill -INT -P $pid; kill -INT $pid; wait $pid
+  [1]
+  $ tail -n 1 err
+  heddle tune: error: interrupted: ways that were not measured are missing
+  $ grep -c '  \*$' part
+  1
+  $ both corun --device cpu --how tuned --store i.db --check > checked; echo $?
+  0

@@ -16,13 +16,15 @@
 #include <string.h>
 #include <sys/epoll.h>
 #include <sys/eventfd.h>
+#include <sys/file.h>
 #include <sys/mman.h>
 #include <sys/socket.h>
+#include <sys/timerfd.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
 #define PEERS     12u
-#define KINDS     6u /* of descriptors to pass */
+#define KINDS     14u /* of descriptors to pass */
 #define MAX_OPS   600u
 #define HELD_BACK 16u
 
@@ -54,12 +56,16 @@ struct world {
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t len);
 
 static int passed[KINDS];
-static unsigned long long n_messages, n_passed, n_tenants, n_again, n_writes, n_porters;
+static unsigned long long n_twists, n_messages, n_passed, n_tenants, n_again, n_writes, n_porters;
 
-static void must(bool ok)
+#define must(ok) must_at(ok, __LINE__)
+
+static void must_at(bool ok, int line)
 {
-	if (!ok)
-		abort();
+	if (ok)
+		return;
+	fprintf(stderr, "peers.c:%d\n", line);
+	abort();
 }
 
 /* ---- the input: zeros behind its end ---- */
@@ -123,8 +129,26 @@ static unsigned count_fds(void)
 static void say_how_many(void)
 {
 	printf("%llu messages, %llu descriptors passed, %llu tenants, %llu that came back, "
-	       "%llu writes into pages, %llu porters\n",
-		n_messages, n_passed, n_tenants, n_again, n_writes, n_porters);
+	       "%llu writes into pages, %llu porters, %llu twists\n",
+		n_messages, n_passed, n_tenants, n_again, n_writes, n_porters, n_twists);
+}
+
+/* As large as a page. */
+static int memory(int seals)
+{
+	size_t bytes = round_up(sizeof(struct wire_page), (uint64_t)sysconf(_SC_PAGESIZE));
+	int fd = memfd_create("passed", MFD_ALLOW_SEALING);
+
+	must(fd >= 0 && ftruncate(fd, (off_t)bytes) == 0 && fcntl(fd, F_ADD_SEALS, seals) == 0);
+	return fd;
+}
+
+static bool send_one(int sock, int fd)
+{
+	struct wire_head m;
+
+	wire_head_init(&m, WIRE_LIST, sizeof(m));
+	return wire_send(sock, &m, &fd, 1) == 0;
 }
 
 static void open_passed(void)
@@ -140,6 +164,17 @@ static void open_passed(void)
 	passed[3] = ends[0];
 	passed[4] = pair[0];
 	passed[5] = epoll_create1(0);
+	passed[6] = memory(0);
+	passed[7] = memory(F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_SEAL);
+	passed[8] = memory(F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_SEAL | F_SEAL_WRITE);
+	passed[9] = open("/", O_RDONLY | O_DIRECTORY);
+	passed[10] = open("/", O_PATH);
+	passed[11] = timerfd_create(CLOCK_MONOTONIC, TFD_NONBLOCK);
+	passed[12] = ends[1];
+	passed[13] = pair[1];
+	/* Descriptors inside a descriptor. */
+	for (unsigned i = 0; i < 5; i++)
+		must(send_one(pair[i % 2], passed[i ? 4 + i % 2 * 9 : 0]));
 	atexit(say_how_many);
 }
 
@@ -274,6 +309,53 @@ static void send_with(struct world *w, struct peer *p, const void *msg, size_t b
 	}
 	if (send(p->sock, msg, bytes, MSG_NOSIGNAL) < 0)
 		return; /* closed at the other end */
+}
+
+/* A tenant changes all that it can of a descriptor that heddled gave to it: flags, offset, size, seals, locks,
+ * content. */
+static void twist(struct world *w, const struct peer *p)
+{
+	int fd = (int[]){p->kick, p->event, p->page_fd, p->sock}[byte(&w->in) % 4];
+	struct flock whole = {.l_type = F_WRLCK, .l_whence = SEEK_SET};
+	struct epoll_event ev = {.events = EPOLLIN | EPOLLET};
+	unsigned how = byte(&w->in);
+
+	if (fd < 0)
+		return;
+	n_twists++;
+	switch (how % 8) {
+	case 0: /* this process must not wait for itself */
+		if (fd == p->kick || fd == p->event)
+			must(fcntl(fd, F_SETFL, how & 8 ? O_NONBLOCK | O_ASYNC : O_NONBLOCK) == 0);
+		break;
+	case 1:
+		if (fd == p->event && write(fd, &(uint64_t){UINT64_MAX - 1}, 8) < 0)
+			return; /* full already */
+		break;
+	case 2:
+		if (ftruncate(fd, (off_t)number(&w->in)) == 0)
+			must(fd == p->page_fd); /* to the size that it has */
+		break;
+	case 3:
+		if (lseek(fd, (off_t)(number(&w->in) >> 1), SEEK_SET) < 0)
+			return; /* it has none */
+		break;
+	case 4:
+		must(fcntl(fd, F_ADD_SEALS, (int)byte(&w->in)) < 0);
+		break;
+	case 5:
+		if (flock(fd, LOCK_EX | LOCK_NB) == 0 || fcntl(fd, F_OFD_SETLK, &whole) == 0)
+			return;
+		break;
+	case 6: /* the page reads as zeros then */
+		if (fd == p->page_fd && p == &w->peer[0])
+			must(fallocate(fd, FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE, 4096,
+				     8192) == 0);
+		break;
+	default:
+		if (epoll_ctl(passed[5], EPOLL_CTL_ADD, fd, &ev) == 0)
+			must(epoll_ctl(passed[5], EPOLL_CTL_DEL, fd, NULL) == 0);
+	}
 }
 
 static void fill_hello(struct world *w, struct wire_hello *ret)
@@ -540,6 +622,9 @@ static void op(struct world *w)
 	case 23:
 	case 24:
 		come_back(w, p);
+		break;
+	case 25:
+		twist(w, p);
 		break;
 	default:
 		write_slot(w, p);

@@ -79,7 +79,7 @@ static void run_module(const uint8_t *data, size_t len)
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t len)
 {
-	for (int how = VC_NONE; how <= VC_JOINS; how++) {
+	for (int how = VC_NONE; how <= VC_POSTDOM; how++) {
 		vgpu_set_converge((enum vgpu_converge)how);
 		run_module(data, len);
 	}

@@ -8,7 +8,7 @@
 # run there with a limit of LIMIT seconds, and its buffers compared with those of the virtual GPU
 # without the modes. A run without "fault WAY:" or "endless WAY:" lines must end with the same
 # buffers: else the modes, or the virtual GPU, are wrong. Of the others it says what they do; where
-# a line for postdom stands a hang is expected, where there is one for joins only it is likely.
+# WAY is postdom a hang is expected, where it is hardware it is likely.
 set -eu
 heddle=$1
 shift
@@ -35,7 +35,7 @@ expected() {
 		words = substr($0, 9)
 		ways = ""
 	}
-	/^\/\/ (fault|endless) (postdom|joins):/ {
+	/^\/\/ (fault|endless) (postdom|hardware):/ {
 		sub(":", "", $3)
 		ways = ways " " $3
 	}

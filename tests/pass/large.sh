@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 # Copyright 2026 The heddle authors
 #
-# usage: large.sh HEDDLE branches|values
+# usage: large.sh HEDDLE branches|values|limits [TASK_TOOL]
 # Large kernels take time in proportion to their size. The limit counts seconds of CPU, some five times what
 # each line takes, and code that compares all with all takes longer.
 set -eu
@@ -32,6 +32,80 @@ within() { # seconds, name, arguments of heddle
 		failed=1
 	fi
 }
+
+# Each pass of a kernel of this size within 2 s of CPU and 1 GiB: refused, with the limit named, or (SAYS is "") made.
+each_pass() { # file, says
+	for form in preempt slice merge fuse-vertical fuse-horizontal weave task check; do
+		case $form in
+		task) set -- "$1" "$2" "$tool" 64 0 full "$1" k ;;
+		check) set -- "$1" "$2" "$heddle" ptx check "$1" ;;
+		preempt | slice) set -- "$1" "$2" "$heddle" ptx $form --kernel k "$1" ;;
+		*) set -- "$1" "$2" "$heddle" ptx $form -- "$1" k --block 64 + "$1" k --block 64 ;;
+		esac
+		status=0
+		# shellcheck disable=SC3045
+		(shift 2 && ulimit -t 2 && ulimit -v 1048576 && exec "$@") >"$dir/out" 2>"$dir/err" || status=$?
+		case $form-$status in
+		check-0) [ -z "$2" ] || grep -q "$2" "$dir/out" || status=bad ;;
+		*-0) [ -z "$2" ] || status=made ;;
+		slice-*) grep -q "$2\|may be in a later slice" "$dir/err" || status=bad ;;
+		*) if [ -z "$2" ] || ! grep -q "$2" "$dir/err"; then status=bad; fi ;;
+		esac
+		case $status in bad | made)
+			echo "bad: $form of $(basename "$1"): $status: $(head -n 1 "$dir/err")"
+			failed=1
+			;;
+		esac
+	done
+}
+
+switches() { # how many brx.idx, how many targets each
+	printf '.version 7.8\n.target sm_70\n.address_size 64\n.visible .entry k(.param .u64 p)\n{\n'
+	printf '.reg .pred %%p<4>; .reg .b32 %%r<4>;\nmov.u32 %%r1, %%tid.x;\nsetp.eq.u32 %%p1, %%r1, 3;\nT: .branchtargets '
+	awk -v n="$1" -v t="$2" 'BEGIN {
+		for (i = 0; i < t; i++) printf "%sL%d", i ? ", " : "", i % n
+		print ";"
+		for (i = 0; i < n; i++) printf "L%d: add.u32 %%r1, %%r1, %d;\n@%%p1 brx.idx %%r1, T;\n", i, i
+		print "ret;\n}" }'
+}
+
+chain() { # how many functions
+	printf '.version 7.8\n.target sm_70\n.address_size 64\n'
+	awk -v n="$1" 'BEGIN {
+		for (i = 0; i < n; i++) {
+			printf ".func f%d(.param .b32 a) { .reg .b32 %%r<3>; ld.param.u32 %%r1, [a]; ", i
+			if (i) printf "{ .param .b32 q; st.param.b32 [q], %%r1; call f%d, (q); } ret; }\n", i - 1
+			else print "mov.u32 %r2, %ctaid.x; ret; }"
+		}
+		print ".visible .entry k(.param .u64 p)\n{\n.reg .b32 %r<3>;\nmov.u32 %r1, %tid.x;"
+		printf "{ .param .b32 q; st.param.b32 [q], %%r1; call f%d, (q); }\nret;\n}\n", n - 1 }'
+}
+
+shared() { # how many variables
+	# shellcheck disable=SC2016
+	kernel "each $1 'printf \".shared .align 1 .b8 s%d[2];\\n\", i'" \
+		"each $1 'printf \"st.shared.u8 [s%d], 1;\\n\", i'"
+}
+
+if [ "$what" = limits ]; then
+	tool=$3
+	switches 1000 1000 >"$dir/switches.ptx"
+	each_pass "$dir/switches.ptx" 'targets of brx.idx: heddle takes at most 20000'
+	switches 5000 4 >"$dir/many.ptx"
+	each_pass "$dir/many.ptx" 'brx.idx: heddle takes at most 1000'
+	chain 20000 >"$dir/chain.ptx"
+	each_pass "$dir/chain.ptx" 'functions: heddle takes at most 2000'
+	shared 20000 >"$dir/shared.ptx"
+	each_pass "$dir/shared.ptx" 'shared variables: heddle takes at most 8192'
+	for shape in "1000 20" "141 141"; do
+		# shellcheck disable=SC2086
+		switches $shape >"$dir/switches.ptx"
+		each_pass "$dir/switches.ptx" ''
+	done
+	chain 1000 >"$dir/chain.ptx"
+	each_pass "$dir/chain.ptx" ''
+	exit $failed
+fi
 
 if [ "$what" = branches ]; then
 	# shellcheck disable=SC2016

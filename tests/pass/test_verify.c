@@ -418,7 +418,7 @@ static void no_barrier_between(void)
 }
 static void no_barrier_between_blocks(void)
 {
-	drop(ours(of(0, "st.global.u32"), "barrier.sync 14, 64;"));
+	drop(ours(of(0, "st.global.u32"), "barrier.sync 4, 64;"));
 }
 static void no_barrier_alone(void)
 {

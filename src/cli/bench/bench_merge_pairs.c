@@ -366,7 +366,7 @@ static void run_pair(struct merge_bench *b, struct merge_pair *p, double part_ms
 static void print_summary(struct merge_bench *b, const char *key)
 {
 	double logs = 0, best = 0, worst = INFINITY, steal = 0, least = INFINITY;
-	unsigned n = 0, better = 0, parted = 0;
+	unsigned n = 0, better = 0, merged = 0, parted = 0;
 
 	for (unsigned i = 0; i < b->n_pairs; i++) {
 		const struct merge_pair *p = &b->pairs[i];
@@ -379,6 +379,7 @@ static void print_summary(struct merge_bench *b, const char *key)
 		best = MAX(best, gain);
 		worst = MIN(worst, gain);
 		better += gain > 1.05;
+		merged += gain > 1.05 && !strncmp(p->tuned_name, "merge", 5);
 		least = MIN(least, ratio_of(plain_of(p), p->tuned));
 		if (p->steal_best > 0 && p->partition > 0) {
 			steal += p->steal_best / p->partition;
@@ -390,6 +391,7 @@ static void print_summary(struct merge_bench *b, const char *key)
 	json_begin_object(b->j, key);
 	json_uint(b->j, "pairs", n);
 	json_uint(b->j, "better", better);
+	json_uint(b->j, "better_merged", merged);
 	json_num(b->j, "geomean", exp(logs / n));
 	json_num(b->j, "best", best);
 	json_num(b->j, "worst", worst);
@@ -399,8 +401,8 @@ static void print_summary(struct merge_bench *b, const char *key)
 	json_end(b->j, '}');
 	cli_show(b->c,
 		"%u pairs: gain of what was chosen %.3f (geometric mean; %.3f to %.3f), over 1.05 "
-		"in %u; least of the better of sequential and streams %.3f\n",
-		n, exp(logs / n), worst, best, better, least);
+		"in %u, %u of them merged; least of the better of sequential and streams %.3f\n",
+		n, exp(logs / n), worst, best, better, merged, least);
 	if (parted)
 		cli_show(b->c, "stealing takes %.3f times as long as the best partition (mean)\n",
 			steal / parted);

@@ -49,6 +49,7 @@ enum share_order { SHARE_FIRST, SHARE_SECOND, SHARE_TOGETHER, SHARE_ORDERS };
 struct share_pair {
 	unsigned program[2]; /* indices of share.programs */
 	enum share_class class;
+	enum share_class paper;              /* UNKNOWN: a program of the pair is not the paper's */
 	struct bench_case *by[SHARE_ORDERS]; /* SECOND: the second program is the case's first */
 };
 
@@ -100,6 +101,8 @@ struct share_limits {
 };
 int share_read_limits(struct share *s, struct share_limits *ret);
 /* Returns "low" or "high"; NULL: not known. */
+/* A program's class by the paper's own measurement (SiM, figure 3); UNKNOWN: not its program. */
+enum share_class share_paper_class(const char *program);
 const char *share_class_name(enum share_class class);
 /* Prints for each program:
  * - its share of an SM's resources (figure 2)

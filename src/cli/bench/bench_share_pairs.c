@@ -117,16 +117,24 @@ int share_choose_arrangements(struct share *s)
 	return r;
 }
 
+/* SiM, section 4: a pair is low if one of its programs is. */
+static enum share_class class_of_pair(enum share_class a, enum share_class b)
+{
+	if (a == SHARE_LOW_CLASS || b == SHARE_LOW_CLASS)
+		return SHARE_LOW_CLASS;
+	return a && b ? SHARE_HIGH_CLASS : SHARE_UNKNOWN;
+}
+
 static void add_pair(struct share *s, unsigned first, unsigned second)
 {
 	struct share_pair *p = &s->pairs[s->n_pairs++];
-	enum share_class a = s->class[first], b = s->class[second];
+	enum share_class a = share_paper_class(s->programs[first]),
+			 b = share_paper_class(s->programs[second]);
 
-	*p = (struct share_pair){.program = {first, second}};
-	if (a == SHARE_LOW_CLASS || b == SHARE_LOW_CLASS)
-		p->class = SHARE_LOW_CLASS;
-	else if (a == SHARE_HIGH_CLASS && b == SHARE_HIGH_CLASS)
-		p->class = SHARE_HIGH_CLASS;
+	*p = (struct share_pair){.program = {first, second},
+		.class = class_of_pair(s->class[first], s -> class[second])};
+	if (a && b)
+		p->paper = class_of_pair(a, b);
 	for (unsigned o = 0; o < SHARE_ORDERS; o++) {
 		struct bench_case *c =
 			cases_add(&s->cs, o == SHARE_TOGETHER ? CASE_AT_ONCE : CASE_ARRIVING, 2);
@@ -360,6 +368,7 @@ static void json_pair(struct share *s, const struct share_pair *p)
 	json_str(j, "first", s->programs[p->program[0]]);
 	json_str(j, "second", s->programs[p->program[1]]);
 	json_str(j, "class", share_class_name(p->class));
+	json_str(j, "class_paper", share_class_name(p->paper));
 	json_us(j, "first_alone_us", first);
 	json_us(j, "second_alone_us", second);
 	json_begin_array(j, "arrangements");
@@ -396,14 +405,30 @@ static void text_pair(struct share *s, const struct share_pair *p)
 
 /* ---- means ---- */
 
-static bool is_in(const struct share_pair *p, enum share_class group)
+/* The paper's own pairs come first, by its own classes. */
+static const struct share_group {
+	const char *key, *name;
+	bool paper;
+	enum share_class class; /* UNKNOWN: all */
+} groups[] = {
+	{"summary_paper", "paper's", true, SHARE_UNKNOWN},
+	{"summary_paper_low", "its low", true, SHARE_LOW_CLASS},
+	{"summary_paper_high", "its high", true, SHARE_HIGH_CLASS},
+	{"summary_low", "low", false, SHARE_LOW_CLASS},
+	{"summary_high", "high", false, SHARE_HIGH_CLASS},
+	{"summary", "all", false, SHARE_UNKNOWN},
+};
+
+static bool is_in(const struct share_pair *p, const struct share_group *g)
 {
-	return group == SHARE_UNKNOWN || p->class == group;
+	enum share_class of = g->paper ? p->paper : p->class;
+
+	return g->class ? of == g->class : !g->paper || of;
 }
 
-static void show_mean(struct share *s, enum share_class group, enum share_arrangement k)
+/* Of pairs that are no noise: noise is no result, and is only counted. */
+static void show_mean(struct share *s, const struct share_group *g, enum share_arrangement k)
 {
-	const char *name = group ? share_class_name(group) : "all";
 	unsigned preemptions = 0, shrinks = 0, noisy = 0;
 	double best = 0, worst = INFINITY;
 	struct log_sum sum = {0};
@@ -414,44 +439,47 @@ static void show_mean(struct share *s, enum share_class group, enum share_arrang
 	for (unsigned i = 0; i < s->n_pairs; i++) {
 		struct share_figures f;
 
-		if (!is_in(&s->pairs[i], group) || !share_figures_of(s, &s->pairs[i], k, &f))
+		if (!is_in(&s->pairs[i], g) || !share_figures_of(s, &s->pairs[i], k, &f))
 			continue;
+		if (share_noise(&f, k, why, sizeof(why))) {
+			noisy++;
+			continue;
+		}
 		add_logs(&sum, &f.f);
 		best = MAX(best, f.f.stp_makespan);
 		worst = MIN(worst, f.f.stp_makespan);
 		preemptions += f.preemptions;
 		shrinks += f.shrinks;
-		noisy += share_noise(&f, k, why, sizeof(why)) != NULL;
 	}
-	if (!sum.n)
+	if (!sum.n && !noisy)
 		return;
-	mean = geomeans(&sum);
+	mean = sum.n ? geomeans(&sum) : (struct figures){NAN, NAN, NAN};
 	json_begin_object(j, NULL);
 	json_str(j, "name", share_arrangement_name(s, k));
 	json_uint(j, "pairs", sum.n);
 	json_num(j, "stp_makespan_geomean", mean.stp_makespan);
-	json_num(j, "stp_makespan_best", best);
-	json_num(j, "stp_makespan_worst", worst);
+	json_num(j, "stp_makespan_best", sum.n ? best : NAN);
+	json_num(j, "stp_makespan_worst", sum.n ? worst : NAN);
 	json_num(j, "stp_geomean", mean.stp);
 	json_num(j, "antt_geomean", mean.antt);
 	json_uint(j, "preemptions", preemptions);
 	json_uint(j, "shrinks", shrinks);
 	json_uint(j, "noisy", noisy);
 	json_end(j, '}');
+	if (!sum.n) {
+		cli_show(s->b.c, "%-8s %-14s all %u pairs are noise\n", g->name,
+			share_arrangement_name(s, k), noisy);
+		return;
+	}
 	cli_show(s->b.c,
-		"%-4s %-14s %sSTP %.3f (%.3f to %.3f), by turnarounds %.3f, ANTT %.2f; %u "
-		"preemptions, %u shrinks; %u pairs, %u of them noise\n",
-		name, share_arrangement_name(s, k), noisy ? "noise: " : "", mean.stp_makespan,
-		worst, best, mean.stp, mean.antt, preemptions, shrinks, sum.n, noisy);
+		"%-8s %-14s STP %.3f (%.3f to %.3f), by turnarounds %.3f, ANTT %.2f; %u "
+		"preemptions, %u shrinks; %u pairs, and %u that are noise\n",
+		g->name, share_arrangement_name(s, k), mean.stp_makespan, worst, best, mean.stp,
+		mean.antt, preemptions, shrinks, sum.n, noisy);
 }
 
 void share_show_pairs(struct share *s)
 {
-	static const struct {
-		const char *key;
-		enum share_class class;
-	} groups[] = {{"summary_low", SHARE_LOW_CLASS}, {"summary_high", SHARE_HIGH_CLASS},
-		{"summary", SHARE_UNKNOWN}};
 	struct json *j = s->b.j;
 
 	json_begin_array(j, "pairs");
@@ -476,7 +504,7 @@ void share_show_pairs(struct share *s)
 		json_begin_array(j, groups[g].key);
 		for (unsigned k = 0; k < SHARE_ARRANGEMENTS; k++)
 			if (share_arrangement_name(s, k))
-				show_mean(s, groups[g].class, k);
+				show_mean(s, &groups[g], k);
 		json_end(j, ']');
 	}
 }

@@ -173,6 +173,15 @@ void share_scale(struct share *s)
 		s->scale[i] = find_row(s->programs[i], strlen(s->programs[i]))->scale;
 }
 
+enum share_class share_paper_class(const char *program)
+{
+	double percent = find_row(program, strlen(program))->paper_percent;
+
+	return percent < 0           ? SHARE_UNKNOWN
+	       : percent < SHARE_LOW ? SHARE_LOW_CLASS
+				     : SHARE_HIGH_CLASS;
+}
+
 const char *share_class_name(enum share_class class)
 {
 	return class == SHARE_LOW_CLASS ? "low" : class == SHARE_HIGH_CLASS ? "high" : NULL;

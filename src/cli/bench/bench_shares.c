@@ -21,9 +21,6 @@
 
 #define LOWS     4 /* the first four programs run the large input, as in bench_preempt's pairs */
 #define MAX_SETS 64
-/* The shim needs this many launches to find a kernel's best form and number of blocks for each
- * claim (src/shim/pace.c). These launches are not measured. */
-#define SEARCH_ROUNDS 14
 
 /* The virtual GPU has no MPS, so it runs only the first two. */
 enum { BY_WEIGHT, SLICED, BY_WEIGHT_MPS, ARRANGEMENTS };
@@ -159,7 +156,7 @@ static int run_members(struct share_bench *sb, unsigned arrangement, const struc
 	struct bench *b = sb->b;
 	struct stage_run how = bench_run(b, NULL, NULL);
 	struct crowd_run run = {.run = &how,
-		.warm_rounds = b->device == DEV_CPU ? 1 : SEARCH_ROUNDS,
+		.warm_rounds = b->device == DEV_CPU ? 1 : STAGE_SEARCH_ROUNDS,
 		.window_ns = b->rounds * window_of(b)};
 
 	/* Comparing after each launch would leave the device idle. */

@@ -24,9 +24,6 @@
 #define MAX_PAIRS  (PROGRAMS * (PROGRAMS - 1))
 #define MAX_PASSES 16
 #define QUICK_LOWS 4
-/* The shim needs this many launches to find a kernel's best form and number of blocks for each
- * claim (src/shim/pace.c). These launches are not measured. */
-#define SEARCH_ROUNDS 14
 
 struct spatial {
 	struct bench *b;
@@ -94,7 +91,7 @@ static int run_pair(struct spatial *sp, struct stage *stage, struct lost_pair *p
 	int r;
 
 	run.high.size = "trivial";
-	run.rounds += b->device == DEV_CPU || form == LOST_ORIGINAL ? 0 : SEARCH_ROUNDS;
+	run.rounds += b->device == DEV_CPU || form == LOST_ORIGINAL ? 0 : STAGE_SEARCH_ROUNDS;
 	bench_progress(stage->spec.name, run.low.name, run.high.name);
 	r = bench_try(b, stage, &run, &res);
 	if (r == CLI_OK && res.rounds && res.low_ns > 0)

@@ -263,6 +263,12 @@ static int run_all(struct merge_bench *b)
 	if (r == CLI_OK && path && b->c->json)
 		r = cli_usage(b->c, "--data beside --json, which prints the same");
 	if (r == CLI_OK)
+		r = cli_will_write(b->c, cli_value(b->c, "svg"), NULL);
+	if (r == CLI_OK)
+		r = cli_will_write(b->c, path, NULL);
+	if (r == CLI_OK && is_wanted(b, "pairs"))
+		r = ways_will_keep(b->c, b->store);
+	if (r == CLI_OK)
 		r = begin_cache(b);
 	if (r == CLI_OK)
 		r = corun_device_open(b->c, job_device_kind(b->c), &b->device);
@@ -336,7 +342,8 @@ const struct cli_verb cli_verb_bench_merge = {
 		"tuned_of_plain (over the better of sequential and streams), make_ms, compile_ms, "
 		"ways (way, refused, wrong, ms, "
 		"spread, runs, chosen), left_out (no time was left); summary, with pairs, better "
-		"(more than 1.05), geomean, best, worst, steal_of_partition, least_of_plain; "
+		"(more than 1.05), better_merged (of these, by merging), geomean, best, worst, "
+		"steal_of_partition, least_of_plain; "
 		"tuned, "
 		"an array of first, second, way, sequential_ms, streams_ms, ms, gain, of_plain; "
 		"tuned_summary, of the same keys as summary.",

@@ -231,6 +231,8 @@ static int run_bench_preempt(struct cli *c)
 	if (r == CLI_OK)
 		r = cli_number(c, "budget-s", 1, 100000, &b.budget_s);
 	b.resume = cli_value(c, "resume");
+	if (r == CLI_OK)
+		r = cli_will_write(c, b.resume, "name another file: --resume FILE");
 	b.runtime = api && !strcmp(api, "runtime");
 	arena_init(&b.arena, 0);
 	child_catch_signals();
@@ -242,6 +244,7 @@ static int run_bench_preempt(struct cli *c)
 		cli_json_open(c, &j, 1);
 		json_str(&j, "device", b.device_name);
 		json_uint(&j, "rounds", b.rounds);
+		json_uint(&j, "warm_rounds", b.device == DEV_CPU ? 0 : STAGE_SEARCH_ROUNDS);
 		json_str(&j, "programs", b.runtime ? "runtime" : "driver");
 		b.j = &j;
 		cli_show(c, "device: %s; %u rounds each, medians; %s API\n\n", b.device_name,
@@ -278,7 +281,9 @@ const struct cli_verb cli_verb_bench_preempt = {
 	.name = "bench preempt",
 	.operands = "",
 	.summary = "FLEP's tables on this device, every result verified",
-	.json = "device, rounds, programs (driver, runtime), failures; pairs, an array of low, "
+	.json = "device, rounds, warm_rounds (launches of each program before, not counted, in "
+		"parts spatial and shares), programs (driver, runtime), failures; pairs, an array "
+		"of low, "
 		"high, low_alone_us, high_alone_us, ideal (the speedup if the high one never "
 		"waited), and arrangements (name, high_us, low_us, high_speedup, antt, stp, "
 		"stp_makespan, noise (why it is no result, or null), preemptions, checked, wrong); "

@@ -109,6 +109,7 @@ static void begin_json(struct share *s, struct json *j)
 	json_uint(j, "sms", s->b.sms);
 	json_str(j, "size", s->large ? "large" : "small");
 	json_uint(j, "rounds", s->b.rounds);
+	json_uint(j, "warm_rounds", s->b.device == DEV_CPU ? 1 : STAGE_SEARCH_ROUNDS);
 	s->b.j = j;
 	cli_show(s->b.c, "device: %s, %u SMs; %s inputs, %u rounds in each order, medians\n\n",
 		s->b.device_name, s->b.sms, s->large ? "large" : "small", s->b.rounds);
@@ -142,6 +143,10 @@ static int run_all(struct share *s)
 	struct json j;
 	int r = read_options(s);
 
+	if (r == CLI_OK)
+		r = cli_will_write(s->b.c, cli_value(s->b.c, "svg"), NULL);
+	if (r == CLI_OK)
+		r = cli_will_write(s->b.c, s->b.resume, "name another file: --resume FILE");
 	if (r == CLI_OK)
 		r = check_predict(s);
 	if (r == CLI_OK)
@@ -212,7 +217,8 @@ const struct cli_verb cli_verb_bench_share = {
 		   "launch until both programs are done. By turnarounds, it is the sum over the "
 		   "programs of the time alone over the time together, and ANTT is the mean of the "
 		   "inverse ratios. A pair's figures are geometric means over its orders.",
-	.json = "device, sms, size, rounds, failures, left (results for which --budget-s left no "
+	.json = "device, sms, size, rounds, warm_rounds (launches of each program before, not "
+		"counted), failures, left (results for which --budget-s left no "
 		"time); programs, an array of program, class (low: fewer than half of the issue "
 		"slots used; high; null: not known), takes (threads, registers (of a thread), "
 		"shared_bytes, blocks_per_sm; and of an SM's limits, with as many blocks as fit: "
@@ -224,7 +230,9 @@ const struct cli_verb cli_verb_bench_share = {
 		"each SM; block_ns, an SM's time for a block; of_most, this over that with the "
 		"most "
 		"blocks); pairs, an array "
-		"of first, second, class (low: of one of the programs, or of both), "
+		"of first, second, class (low: of one of the programs, or of both), class_paper "
+		"(by the "
+		"paper's utilisations; null: not a pair of the paper's programs), "
 		"first_alone_us, second_alone_us, arrangements (name, stp_makespan, stp, antt, "
 		"spread (of the time until both are done, of the median; the largest of the "
 		"orders; null: one round), noise (why it is no result, or null), preemptions, "
@@ -232,10 +240,14 @@ const struct cli_verb cli_verb_bench_share = {
 		"together), makespan_us, first_us, second_us, stp_makespan, stp, antt, spread)), "
 		"and with --by-sm best_split (of the splits; name, stp_makespan, greedy (its "
 		"stp_makespan), over_greedy, noise); "
-		"summary (of all pairs), summary_low and summary_high (of a class), arrays of "
-		"name, pairs, stp_makespan_geomean, "
+		"summary_paper, summary_paper_low and summary_paper_high (of pairs of the paper's "
+		"programs, by its classes), summary (of all pairs), summary_low and summary_high "
+		"(of a "
+		"class), arrays of name, pairs (that are no noise), stp_makespan_geomean, "
 		"stp_makespan_best, stp_makespan_worst, stp_geomean, antt_geomean, preemptions, "
-		"shrinks, noisy (pairs); with --oracle, oracle: pairs, an array of first, second, "
+		"shrinks (all of these of pairs that are no noise; null: there is none), noisy "
+		"(pairs "
+		"that are noise); with --oracle, oracle: pairs, an array of first, second, "
 		"splits (an array of first_blocks and second_blocks (on each SM), stp_makespan; "
 		"null: not measured), best (name, or sequential), oracle_gain and greedy_gain "
 		"(stp_makespan less 1), "

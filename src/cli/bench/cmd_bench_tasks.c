@@ -234,7 +234,8 @@ static void text_program(
 
 static int run_empty(struct tasks_bench *b, struct json *j)
 {
-	unsigned n = b->is_virtual ? 2000 : 1000000, samples = b->is_virtual ? 100 : 10000;
+	unsigned n = cli_has(b->c, "tasks") ? b->tasks : b->is_virtual ? 2000 : 1000000;
+	unsigned samples = b->is_virtual ? 100 : 10000;
 	double *us = calloc((size_t)samples * (1 + TASKS_LEGS), sizeof(*us));
 	struct tasks_rate rate = {0};
 	struct latency l = {.n = samples};

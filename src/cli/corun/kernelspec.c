@@ -88,6 +88,20 @@ int kernelspec_read(const struct cli *c, struct spec *s)
 	return read_one(c, false, s);
 }
 
+int kernelspec_will_write(const struct cli *c, const struct spec *specs, unsigned n)
+{
+	int r = CLI_OK;
+
+	for (unsigned k = 0; k < n; k++)
+		for (unsigned i = 0; r == CLI_OK && i < specs[k].n_args; i++) {
+			const char *path = specs[k].args[i].out_path;
+
+			if (path && strcmp(path, "-") != 0)
+				r = cli_will_write(c, path, "name another file: ARG>FILE");
+		}
+	return r;
+}
+
 int kernelspec_read_words(const struct cli *whole, struct arena *arena, unsigned number,
 	bool any_grid, char **words, int n, struct spec *ret)
 {

@@ -24,6 +24,9 @@ int kernelspec_read(const struct cli *c, struct spec *ret);
  * any_grid, a specification may omit its grid, which is then one block. */
 int kernelspec_read_all(const struct cli *c, struct arena *arena, unsigned max, bool any_grid,
 	struct spec *ret, unsigned *ret_n);
+/* Checks before the kernels run that the files of their buffers (ARG>FILE) can be written. Returns
+ * CLI_OK, or CLI_FAILED after it reports the error. */
+int kernelspec_will_write(const struct cli *c, const struct spec *specs, unsigned n);
 /* Parses words[0] to words[n-1] as one specification, allocated in arena. Errors are reported
  * through whole, and name the kernel by `number`, from 1. */
 int kernelspec_read_words(const struct cli *whole, struct arena *arena, unsigned number,

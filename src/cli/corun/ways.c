@@ -391,13 +391,20 @@ static void show_step(const struct ways *t, const char *what, const struct way *
 	progress_step("%s%s%s: %s", t->label ? t->label : "", t->label ? ", " : "", what, w->name);
 }
 
-static int measure_round(struct ways *t, unsigned from, const char *what, bool warm)
+static bool stops(const struct ways *t)
+{
+	return t->stops && t->stops();
+}
+
+/* anew: drops the earlier runs of each method first. */
+static int measure_round(struct ways *t, unsigned from, const char *what, bool warm, bool anew)
 {
 	int r = CLI_OK;
 
-	for (unsigned i = from; i < t->n_ways && r == CLI_OK; i++) {
+	for (unsigned i = from; i < t->n_ways && r == CLI_OK && !stops(t); i++) {
 		if (!goes_on(&t->at[i]))
 			continue;
+		t->at[i].runs = anew ? 0 : t->at[i].runs;
 		show_step(t, what, &t->at[i]);
 		r = measure_way(t, &t->at[i], warm);
 	}
@@ -423,9 +430,9 @@ static int measure_from(struct ways *t, unsigned from)
 	int r;
 
 	progress_begin(count_going_on(t, from) * (1 + t->looks));
-	r = measure_round(t, from, "first look", true);
+	r = measure_round(t, from, "first look", true, false);
 	for (unsigned i = 0; i < t->looks && r == CLI_OK; i++)
-		r = measure_round(t, from, "first look", false);
+		r = measure_round(t, from, "first look", false, false);
 	judge_all(t);
 	return r;
 }
@@ -435,13 +442,10 @@ static int go_through(struct ways *t)
 {
 	int r = CLI_OK;
 
-	for (unsigned i = 0; i < t->n_ways; i++)
-		if (goes_on(&t->at[i]))
-			t->at[i].runs = 0;
 	progress_begin(count_going_on(t, 0) * t->rounds);
 	for (unsigned round = 0; round < t->rounds && r == CLI_OK; round++)
 		if (!round || !is_late(t))
-			r = measure_round(t, 0, "rounds", false);
+			r = measure_round(t, 0, "rounds", false, !round);
 	progress_clear();
 	judge_all(t);
 	return r;
@@ -529,11 +533,11 @@ int ways_choose(struct ways *t)
 			first[n++] = w;
 		others += !way_changes_nothing(w);
 	}
-	for (unsigned i = 0; i < n; i++)
-		first[i]->runs = 0;
 	progress_begin(n * t->rounds);
 	for (unsigned round = 0; round < t->rounds && r == CLI_OK; round++)
-		for (unsigned i = 0; i < n && r == CLI_OK && (!round || !is_late(t)); i++) {
+		for (unsigned i = 0; i < n && r == CLI_OK && (!round || !is_late(t)) && !stops(t);
+			i++) {
+			first[i]->runs = round ? first[i]->runs : 0;
 			show_step(t, "again", first[i]);
 			r = measure_way(t, first[i], false);
 		}
@@ -543,7 +547,22 @@ int ways_choose(struct ways *t)
 	best = pick_way(first, n);
 	if (best)
 		best->chosen = true;
+	/* The last measurement has changed the medians of the leaders. */
+	qsort(t->at, t->n_ways, sizeof(t->at[0]), by_median);
 	return CLI_OK;
+}
+
+int ways_will_keep(const struct cli *c, const char *path)
+{
+	struct model_store *store;
+	int r = model_store_open(path, true, &store);
+
+	if (r == 0) {
+		r = model_store_can_write(store);
+		model_store_close(store);
+	}
+	return r < 0 ? cli_error(c, "name another file: --store FILE", "%s", model_store_why())
+		     : CLI_OK;
 }
 
 int ways_keep(const struct ways *t, const char *path)

@@ -41,6 +41,9 @@ struct ways {
 	double behind;
 	/* no round after the first begins after this time, by clock_ms; 0: no limit */
 	double until_ms;
+	/* Returns true if nothing more is to be measured, because of Ctrl-C. The methods then keep the
+	 * runs that they have. NULL: never. */
+	bool (*stops)(void);
 	struct way *at; /* in order of listing; after ways_choose the fastest first */
 	unsigned n_ways;
 };
@@ -55,6 +58,9 @@ int ways_measure_these(
  * fastest are measured again, together with the methods that use unmodified kernels. A method with
  * rewritten kernels is chosen only if it is clearly faster than those. */
 int ways_choose(struct ways *w);
+/* Checks before the measurements that the file for the chosen method can be written, and makes it if
+ * it does not exist (path as for model_store_open). */
+int ways_will_keep(const struct cli *c, const char *path);
 /* Stores the chosen method for corun --how tuned (path as for model_store_open). */
 int ways_keep(const struct ways *w, const char *path);
 

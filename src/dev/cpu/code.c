@@ -332,7 +332,7 @@ int vgpu_module_load(struct vgpu_mem *m, const char *ptx, size_t len, struct dia
 	memcpy(mod->text, ptx, len);
 	mod->text[len] = 0;
 	r = ptx_parse(mod->text, len, 0, diags, &mod->ptx);
-	if (!r && (diags->errors || cfg_check_limits(mod->ptx, diags)))
+	if (!r && diags->errors)
 		r = -EINVAL;
 	if (!r)
 		r = collect_items(mod);

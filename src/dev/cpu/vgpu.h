@@ -67,9 +67,6 @@ void vgpu_module_reset(struct vgpu_module *mod, bool managed);
 enum vgpu_converge {
 	VC_NONE,    /* only where the PTX says so */
 	VC_POSTDOM, /* also where all paths of the branch meet again */
-	/* like VC_POSTDOM, and also where only some paths of the branch meet: ptxas often adds such
-	 * points */
-	VC_JOINS,
 };
 void vgpu_set_converge(enum vgpu_converge how); /* for modules that are loaded from now on */
 /* Which multiplications and additions are fused, if they have no rounding modifier. PTX lets an

@@ -137,6 +137,9 @@ void pass_facts_finish(struct pass_facts *facts);
 /* Gives entry f and the functions that it reaches names that passes do not use (ptx_free_names).
  * Does nothing for a form of a pass. */
 int pass_free_names(struct ptx_module *m, const struct ptx_func *f, struct diag_list *diags);
+/* Returns why kernel f is too large for heddle's analyses, with the limit, in arena a; NULL: it is
+ * not. Takes time in proportion to the kernel's size. Callers check this before anything else. */
+const char *pass_too_large(struct arena *a, const struct ptx_module *m, const struct ptx_func *f);
 /* Returns the parameter that shows that entry f was made by a pass; NULL: it was not. */
 const struct ptx_sym *pass_form_param(const struct ptx_func *f);
 /* for the parameter's name */

@@ -188,7 +188,8 @@ static void close_over_calls(struct pass_facts *facts)
 
 	while (changed) {
 		changed = false;
-		for (size_t i = 0; i < facts->callees.len; i++) {
+		/* Callees are listed after their callers, so that the last ones are known first. */
+		for (size_t i = facts->callees.len; i-- > 0;) {
 			struct pass_callee *c = &facts->callees.at[i];
 
 			for (size_t k = 0; k < c->f->body.len; k++) {
@@ -328,4 +329,55 @@ int pass_free_names(struct ptx_module *m, const struct ptx_func *f, struct diag_
 		r = ptx_free_names(m, (struct ptx_func *)list.at[i], diags);
 	VEC_FREE(&list);
 	return r;
+}
+
+/* ---- kernels that are too large ---- */
+/* The analyses take time in proportion to a product of these numbers. Kernels of compilers have a
+ * small part of them. */
+#define MAX_FUNCTIONS 2000
+#define MAX_SWITCHES  1000
+#define MAX_TARGETS   20000
+#define MAX_SHARED    8192
+
+struct size {
+	size_t functions, switches, targets, shared;
+};
+
+static void add_size(struct size *n, const struct ptx_func *f)
+{
+	for (size_t i = 0; i < f->body.len; i++) {
+		const struct ptx_stmt *s = &f->body.at[i];
+		const struct ptx_opd *o = s->kind == PTX_INSN && s->n == 2 ? &s->opd[1] : NULL;
+
+		n->shared += s->kind == PTX_DECL && s->sym->space == PTX_SHARED;
+		if (o && s->mn->op == PTX_OP_brx && o->kind == PTX_OPD_SYM && o->sym) {
+			n->switches++;
+			n->targets += o->sym->n_targets;
+		}
+	}
+}
+
+const char *pass_too_large(struct arena *a, const struct ptx_module *m, const struct ptx_func *f)
+{
+	static const char text[] = "has %zu %s: heddle takes at most %d";
+	ptx_func_list list = {0};
+	struct size n = {0};
+	int r = ptx_reached(m, f, &list);
+
+	for (size_t i = 0; r == 0 && i < list.len; i++)
+		add_size(&n, list.at[i]);
+	for (size_t i = 0; i < m->items.len; i++)
+		n.shared += m->items.at[i].kind == PTX_ITEM_VAR &&
+			    m->items.at[i].sym->space == PTX_SHARED;
+	n.functions = list.len;
+	VEC_FREE(&list);
+	if (n.functions > MAX_FUNCTIONS)
+		return arena_printf(a, text, n.functions, "functions", MAX_FUNCTIONS);
+	if (n.switches > MAX_SWITCHES)
+		return arena_printf(a, text, n.switches, "brx.idx", MAX_SWITCHES);
+	if (n.targets > MAX_TARGETS)
+		return arena_printf(a, text, n.targets, "targets of brx.idx", MAX_TARGETS);
+	if (n.shared > MAX_SHARED)
+		return arena_printf(a, text, n.shared, "shared variables", MAX_SHARED);
+	return NULL;
 }

@@ -193,26 +193,31 @@ static int by_block(const void *a, const void *b)
 static void find_controls(struct search *s)
 {
 	const struct cfg *g = s->g;
+	/* for each block: the last branch that was found to decide it, from 1 */
+	uint32_t *last = calloc(g->n + 1u, sizeof(*last));
 
 	s->has_controls = true;
-	for (uint32_t by = 0; by < g->n; by++) {
+	s->error = last ? s->error : -ENOMEM;
+	for (uint32_t by = 0; last && by < g->n; by++) {
 		const struct cfg_block *from = &g->at[by];
 
 		if (from->n_succ < 2 || from->order == CFG_NONE)
 			continue;
 		for (uint32_t i = 0; i < from->n_succ; i++) {
-			for (uint32_t b = from->succ[i]; b != CFG_NONE && b != from->ipdom;
+			/* All edges that come to a block go on alike from there. */
+			for (uint32_t b = from->succ[i];
+				b != CFG_NONE && b != from->ipdom && last[b] != by + 1;
 				b = g->at[b].ipdom) {
 				struct control c = {b, by};
 
-				if (!VEC_PUSH(&s->controls, c)) {
+				last[b] = by + 1;
+				if (!VEC_PUSH(&s->controls, c))
 					s->error = -ENOMEM;
-					return;
-				}
 			}
 		}
 	}
-	if (s->controls.len)
+	free(last);
+	if (s->controls.len && !s->error)
 		qsort(s->controls.at, s->controls.len, sizeof(s->controls.at[0]), by_block);
 }
 

@@ -117,6 +117,13 @@ int kernels_import(struct kernels *x, const struct pass_kernel *from, const char
 	int r = make_module(x, from, entry);
 
 	for (unsigned k = 0; r == 0 && k < x->n; k++) {
+		const struct ptx_func *f = ptx_find_func(from[k].m, from[k].name);
+		const char *large = f ? pass_too_large(x->diags->arena, from[k].m, f) : NULL;
+
+		if (large)
+			r = kernels_refuse(x, k, "%s", large);
+	}
+	for (unsigned k = 0; r == 0 && k < x->n; k++) {
 		char prefix[16];
 
 		snprintf(prefix, sizeof(prefix), PASS_KERNEL_PREFIX, k);

@@ -108,8 +108,10 @@ static unsigned list_edges(const struct verify_pair *p, uint32_t at, struct edge
 			to[n++] = (struct edge){EDGE_TABLE, i};
 	else if (s->guard != PTX_NO_REG && (s->mn->op == PTX_OP_bra || is_return(p, s)))
 		to[n++] = (struct edge){EDGE_TAKEN, 0};
-	if (n < max && (s->guard != PTX_NO_REG || !(s->mn->flags & (PTX_F_BRANCH | PTX_F_EXIT))))
-		to[n++] = (struct edge){n ? EDGE_FALL : EDGE_ON, 0};
+	if (n < max && (s->guard != PTX_NO_REG || !(s->mn->flags & (PTX_F_BRANCH | PTX_F_EXIT)))) {
+		to[n] = (struct edge){n ? EDGE_FALL : EDGE_ON, 0};
+		n++;
+	}
 	return n;
 }
 

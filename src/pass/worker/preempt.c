@@ -129,9 +129,16 @@ static void classify_facts(struct ptx_module *m, const struct ptx_func *f,
 void pass_classify(struct ptx_module *m, const struct ptx_func *f, struct pass_verdict *ret,
 	struct pass_wait *ret_wait)
 {
+	const char *large = pass_too_large(&m->arena, m, f);
 	const struct ptx_stmt *at;
 	struct pass_facts facts;
 
+	if (large) {
+		*ret = (struct pass_verdict){PASS_HELD, large, 0, 0};
+		if (ret_wait)
+			*ret_wait = (struct pass_wait){0};
+		return;
+	}
 	if (pass_facts_find(m, f, &facts) < 0)
 		*ret = (struct pass_verdict){PASS_HELD, "out of memory", 0, 0};
 	else

@@ -1,13 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0
  * Copyright 2026 The heddle authors */
 
-/* usage: test_cases [--converge=none|postdom|joins] [--weak=SEEDS] FILE.ptx…
+/* usage: test_cases [--converge=none|postdom] [--weak=SEEDS] FILE.ptx…
  * Each file says in comments what its kernels do:
  *   // run: KERNEL --grid X --block X [--shared N] ARG…      (arguments as for `heddle exec`)
  *   // expect N: V V*COUNT …    the first elements of buffer argument N, as decimal or 0x…
  *   // fault: KIND TEXT         the run ends so, and TEXT is part of the message or the source line
  *   // fault WAY: KIND TEXT     only with this --converge
  *   // endless WAY: yes         with this one it comes to no end, and no fault says so
+ *   // fault hardware: likely  a GPU may hang, see tests/hw/lanes.sh; not read here
  *   // print: TEXT              part of what it prints
  *   // idle: yes                at least one step gave its turn away
  *   // breaks: yes           with --weak, some seed gives other than is expected, which no run
@@ -288,8 +289,7 @@ static void run_file(const char *file)
 
 int main(int argc, char **argv)
 {
-	static const char *const ways[] = {
-		[VC_NONE] = "none", [VC_POSTDOM] = "postdom", [VC_JOINS] = "joins"};
+	static const char *const ways[] = {[VC_NONE] = "none", [VC_POSTDOM] = "postdom"};
 	static const char option[] = "--converge=", weak[] = "--weak=";
 
 	for (int i = 1; i < argc; i++) {

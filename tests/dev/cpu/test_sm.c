@@ -66,14 +66,51 @@ static void parse(void **state)
 	assert_int_equal(sm_config_parse("converge=postdom", &c), 0);
 	assert_int_equal(c.converge, VC_POSTDOM);
 	assert_int_equal(c.fma, VF_PTXAS);
-	assert_int_equal(sm_config_parse("fma=none,converge=joins,serial", &c), 0);
+	assert_int_equal(sm_config_parse("fma=none,converge=postdom,serial", &c), 0);
 	assert_int_equal(c.fma, VF_NONE);
-	assert_int_equal(c.converge, VC_JOINS);
-	static const char *const wrong[] = {"converge=", "converge=on", "fma=on", "sms=0",
-		"sms=145", "sms=1x", "sms=-1", "foo=1", "a/b", "a,b", "memory=99999999999999999999",
-		"report="};
-	for (size_t i = 0; i < ARRAY_LEN(wrong); i++)
-		assert_int_equal(sm_config_parse(wrong[i], &c), -EINVAL);
+	assert_int_equal(c.converge, VC_POSTDOM);
+}
+
+static void parse_wrong(void **state)
+{
+	static const char words[] =
+		"the words are NAME, sms=, devices=, workers=, blocks=, threads=, registers=, "
+		"memory=, report=, converge=, fma=, turns=, garbage=, weak=, assemble=, crash=, "
+		"hang=, count=, once and serial";
+	static const struct {
+		const char *text, *wrong, *valid;
+	} all[] = {
+		{"me,converge=joins,serial", "converge=joins", "converge is none or postdom"},
+		{"converge=", "converge=", "converge is none or postdom"},
+		{"converge=on,sms=0", "converge=on", "converge is none or postdom"},
+		{"fma=on", "fma=on", "fma is ptxas or none"},
+		{"sms=0", "sms=0", "sms is a number from 1 to 144"},
+		{"sms=145", "sms=145", "sms is a number from 1 to 144"},
+		{"sms=1x", "sms=1x", "sms is a number from 1 to 144"},
+		{"sms=-1", "sms=-1", "sms is a number from 1 to 144"},
+		{"turns=x", "turns=x", "turns is a number from 0"},
+		{"serial=1", "serial=1", "serial has no value"},
+		{"memory=99999999999999999999", "memory=99999999999999999999",
+			"memory is a number from 1048576 to 1099511627776"},
+		{"report=", "report=", "report is a text of 1 to 199 bytes"},
+		{"foo=1", "foo=1", words},
+		{"a/b", "a/b", words},
+	};
+	struct sm_config c;
+
+	(void)state;
+	for (size_t i = 0; i < ARRAY_LEN(all); i++) {
+		assert_int_equal(sm_config_parse(all[i].text, &c), -EINVAL);
+		assert_string_equal(c.wrong, all[i].wrong);
+		assert_string_equal(c.valid, all[i].valid);
+	}
+	assert_int_equal(sm_config_parse("a,b", &c), -EINVAL);
+	assert_string_equal(c.wrong, "b");
+	assert_non_null(strstr(c.valid, "the instance's name is 'a' already; the words are NAME,"));
+	assert_int_equal(sm_config_parse("converge=joins,serial,sms=3", &c), -EINVAL);
+	assert_int_equal(c.converge, VC_NONE);
+	assert_true(c.serial);
+	assert_int_equal(c.n_sms, 3);
 }
 
 static void occupancy(void **state)
@@ -464,6 +501,7 @@ int main(int argc, char **argv)
 
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(parse),
+		cmocka_unit_test(parse_wrong),
 		cmocka_unit_test(occupancy),
 		cmocka_unit_test(order),
 		cmocka_unit_test(urgent),

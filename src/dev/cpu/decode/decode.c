@@ -41,26 +41,18 @@ uint32_t dec_ext(struct dec *d, const uint32_t *at, unsigned n)
 	return from;
 }
 
-static void add_waits(struct dec *d, const struct converge_lists *l)
+bool dec_waits(struct dec *d, uint32_t *ret)
 {
+	const struct converge_lists *l = &d->conv.parts;
+
+	if (!d->conv.n || l->first[d->block] == l->first[d->block + 1])
+		return false;
+	*ret = (uint32_t)d->waits.len;
 	for (uint32_t i = l->first[d->block]; i < l->first[d->block + 1]; i++)
 		if (!VEC_PUSH(&d->waits, l->at[i]))
 			d->error = -ENOMEM;
 	if (!VEC_PUSH(&d->waits, VX_NONE))
 		d->error = -ENOMEM;
-}
-
-bool dec_waits(struct dec *d, uint32_t *ret)
-{
-	const struct converge *c = &d->conv;
-	uint32_t b = d->block;
-
-	if (!c->n || (c->parts.first[b] == c->parts.first[b + 1] &&
-			     c->some.first[b] == c->some.first[b + 1]))
-		return false;
-	*ret = (uint32_t)d->waits.len;
-	add_waits(d, &c->parts);
-	add_waits(d, &c->some);
 	return true;
 }
 
@@ -344,7 +336,7 @@ static void find_converge(struct dec *d)
 {
 	if (d->how == VC_NONE || d->error)
 		return;
-	d->error = vgpu_find_converge(d->a, d->f, d->how == VC_JOINS, &d->conv);
+	d->error = vgpu_find_converge(d->a, d->f, &d->conv);
 }
 
 /* The labels that a branch may go to. */
@@ -486,24 +478,6 @@ static void dec_insn(struct dec *d)
 		dec_unknown(d);
 }
 
-/* Emits vop_leave for each convergence point that lanes can no longer reach once they are in this
- * block. If the block itself is a convergence point, emits vop_meet, where lanes that arrive
- * wait. */
-static void dec_meet(struct dec *d)
-{
-	const struct converge_lists *l = &d->conv.leaves;
-	struct vinsn *in;
-
-	for (uint32_t i = l->first[d->block]; i < l->first[d->block + 1]; i++) {
-		in = dec_emit(d, vop_leave, 0);
-		in->flags = VI_PSEUDO;
-		in->x = l->at[i];
-	}
-	d->meet_at[d->block] = (uint32_t)d->code.len;
-	if (d->conv.meets[d->block])
-		dec_emit(d, vop_meet, 0)->flags = VI_PSEUDO;
-}
-
 static void dec_block(struct dec *d, const struct block *b, uint32_t number)
 {
 	d->block = number;
@@ -512,8 +486,9 @@ static void dec_block(struct dec *d, const struct block *b, uint32_t number)
 	d->guard = d->guard_xor = 0;
 	if (b->is_join)
 		dec_emit(d, vop_join, 0)->flags = VI_PSEUDO;
-	if (d->conv.n)
-		dec_meet(d);
+	d->meet_at[number] = (uint32_t)d->code.len;
+	if (d->conv.n && d->conv.meets[number])
+		dec_emit(d, vop_meet, 0)->flags = VI_PSEUDO;
 	for (uint32_t i = b->first; i < b->end && !d->error; i++) {
 		d->s = &d->f->body.at[i];
 		if (d->s->kind != PTX_INSN)
@@ -603,8 +578,6 @@ static void finish_function(struct dec *d)
 	for (uint32_t i = 0; i < fn->n_code; i++)
 		if (fn->code[i].fn == vop_bra || fn->code[i].fn == vop_part_bra)
 			fn->code[i].target = fn->code + d->block_at[fn->code[i].x];
-		else if (fn->code[i].fn == vop_leave)
-			fn->code[i].target = fn->code + d->meet_at[fn->code[i].x];
 	for (size_t i = 0; i < d->targets.len; i++)
 		fn->targets[i] = fn->code + d->block_at[d->targets.at[i]];
 	for (size_t i = 0; i < d->waits.len; i++)

@@ -253,9 +253,9 @@ static CUresult init_device(void)
 		return CUDA_ERROR_NOT_INITIALIZED;
 	const char *options = secure_getenv("HEDDLE_VGPU");
 	if (sm_config_parse(options, &drv.config) != 0)
-		drv_report("virtual GPU: HEDDLE_VGPU=%s: '%s' is not understood "
-			   "(heddle-environment(7) lists the words)\n",
-			options, drv.config.wrong);
+		drv_report("virtual GPU: HEDDLE_VGPU=%s: '%s' is not understood: %s; see "
+			   "heddle-environment(7)\n",
+			options, drv.config.wrong, drv.config.valid);
 	vgpu_set_converge(drv.config.converge);
 	vgpu_set_fma(drv.config.fma);
 	vgpu_set_turns(drv.config.turns);

@@ -41,27 +41,16 @@
  * their BSSY is at the immediate dominator of that point. So it also holds lanes that diverge at
  * the first branch.
  *
- * 5. Where only some paths meet, there is often a separate barrier. Such a point is the target of
- * two branches but not a post-dominator: code that two early exits share, or the end of a loop body
- * with a `continue` and a `break`. Its BSSY is at the nearest common dominator of the paths that
- * meet, with a BREAK on each path that bypasses it. It is not known when ptxas creates one. If the
- * paths to two such points cross, ptxas creates at most one of the two barriers. For the back edges
- * of a loop only this rule counts: all back edges lead to one point, where the lanes that repeat
- * the loop meet. Points that these lanes reach in a later iteration do not count.
+ * ptxas makes lanes wait at some other points too, but only at points where some of the paths meet.
+ * It is not known when it does so, so the virtual GPU does not: code that two early exits share, the
+ * end of a loop body with a `continue` and a `break`, and where the backward branch that ends a loop
+ * falls through. Such a barrier has its BSSY at the nearest common dominator of the paths that meet,
+ * and a BREAK on each path that bypasses it.
  *
- * 6. A loop that ends with its backward branch has a BSYNC where that branch falls through, and a
- * BREAK on its other exits. If the last branch is unconditional, the loop has no such barrier.
- *
- * VC_POSTDOM applies rules 1 to 4. VC_JOINS adds rules 5 and 6 at every such point, so it can hold
- * lanes where ptxas does not. Lanes that would wait for each other in a cycle there are released.
- * For a loop with two exits into different code that ends the thread, ptxas chose one exit for a
- * barrier, or none; here neither exit has one. A barrier in a callee does not make the call
- * uniform.
- *
- * Compared with the SASS of 400 random graphs of five to eight blocks: in nine of ten graphs,
- * VC_JOINS includes every block with a BSYNC, and VC_POSTDOM includes only such blocks. The other
- * graphs have loops with several entries or without an end, or pieces of code that each end the
- * thread.
+ * Compared with the SASS of 400 random graphs of five to eight blocks: in nine of ten graphs, only
+ * blocks with a BSYNC are convergence points here. The other graphs have loops with several entries
+ * or without an end, or pieces of code that each end the thread. A barrier in a callee does not make
+ * the call uniform.
  *
  * Not confirmed on hardware: that a BSYNC never releases lanes for another reason, including locks
  * and chains within a warp. Here it is a deadlock if some lanes of a warp are at a BSYNC and the
@@ -83,9 +72,8 @@ struct finder {
 	uint8_t *reached;
 	uint32_t *stack;
 	uint8_t *uniform; /* branches that are assumed uniform */
-	uint32_t *meet;   /* for each branch: where all its paths meet */
 	uint8_t *is_meet;
-	pairs parts, some, leaves;
+	pairs parts;
 	bool failed;
 };
 
@@ -184,7 +172,6 @@ static void find_postdoms(struct finder *w)
 		if (at == CFG_NONE || vgpu_only_ends(w->g, at))
 			continue;
 		add_pair(w, &w->parts, b, at);
-		w->meet[b] = at;
 		w->is_meet[at] = 1;
 	}
 	/* Rule 4: adds the branches that are assumed uniform to a later meeting point, for lanes
@@ -296,170 +283,6 @@ static void find_uniform(struct finder *w)
 		take_uniform(w, single);
 }
 
-/* ---- where some ways meet ---- */
-
-static uint32_t common_dominator(const struct cfg *g, uint32_t a, uint32_t b)
-{
-	while (a != CFG_NONE && !cfg_dominates(g, a, b))
-		a = g->at[a].idom;
-	return a;
-}
-
-/* Returns the branch whose paths meet in block `join`, or CFG_NONE if fewer than two paths meet
- * there. */
-static uint32_t head_of(const struct cfg *g, uint32_t join)
-{
-	uint32_t head = CFG_NONE, n = 0;
-
-	for (uint32_t i = 0; i < g->at[join].n_pred; i++) {
-		uint32_t p = g->at[join].pred[i];
-
-		if (g->at[p].order == CFG_NONE || p > g->exit || cfg_dominates(g, join, p))
-			continue;
-		head = n++ ? common_dominator(g, head, p) : p;
-	}
-	return n > 1 ? head : CFG_NONE;
-}
-
-/* Marks in `seen` the blocks on paths from head to at. Blocks that `join` dominates are not
- * marked. */
-static void mark_between(struct finder *w, uint32_t head, uint32_t at, uint32_t join)
-{
-	const struct cfg *g = w->g;
-	uint32_t depth = 0;
-
-	memset(w->seen, 0, g->n);
-	w->seen[head] = 1;
-	for (;;) {
-		for (uint32_t i = 0; i < g->at[at].n_pred; i++) {
-			uint32_t p = g->at[at].pred[i];
-
-			if (p == join || w->seen[p] || g->at[p].order == CFG_NONE ||
-				!cfg_dominates(g, head, p) ||
-				(join != CFG_NONE && cfg_dominates(g, join, p)))
-				continue;
-			w->seen[p] = 1;
-			w->stack[depth++] = p;
-		}
-		if (!depth)
-			break;
-		at = w->stack[--depth];
-	}
-}
-
-/* Returns true if a path leads from block `join` back to a block before it, without passing `head`.
- * The loop then has several entries. Two such joins would be points where lanes wait for each other
- * in a cycle. */
-static bool comes_back(struct finder *w, uint32_t head, uint32_t join)
-{
-	const struct cfg *g = w->g;
-	uint32_t depth = 0;
-
-	memset(w->reached, 0, g->n);
-	w->reached[head] = w->reached[join] = 1;
-	w->stack[depth++] = join;
-	while (depth) {
-		const struct cfg_block *b = &g->at[w->stack[--depth]];
-
-		for (uint32_t i = 0; i < b->n_succ; i++) {
-			uint32_t s = b->succ[i];
-
-			if (w->reached[s])
-				continue;
-			if (w->seen[s])
-				return true;
-			w->reached[s] = 1;
-			w->stack[depth++] = s;
-		}
-	}
-	return false;
-}
-
-static void find_joins(struct finder *w)
-{
-	const struct cfg *g = w->g;
-
-	for (uint32_t d = 0; d < g->n && !w->failed; d++) {
-		uint32_t head = g->at[d].n_pred > 1 && d != g->exit ? head_of(g, d) : CFG_NONE;
-
-		if (head == CFG_NONE || !may_diverge(w, head) || w->meet[head] == d ||
-			vgpu_only_ends(w->g, d))
-			continue;
-		mark_between(w, head, d, d);
-		if (comes_back(w, head, d))
-			continue;
-		for (uint32_t b = 0; b < g->exit; b++) {
-			if (!w->seen[b])
-				continue;
-			if (may_diverge(w, b) && !w->uniform[b])
-				add_pair(w, &w->some, b, d);
-			for (uint32_t i = 0; i < g->at[b].n_succ; i++) {
-				uint32_t s = g->at[b].succ[i];
-
-				if (s != d && !w->seen[s])
-					add_pair(w, &w->leaves, s, d);
-			}
-		}
-	}
-}
-
-/* ---- the last exit of a loop ---- */
-
-/* Checks whether branch b is the only one that closes a loop. If so, returns the extra block that
- * stands for the loop's back edges (converge_graph.c), and sets *ret_out to the branch's other
- * successor. Otherwise returns CFG_NONE. */
-static uint32_t closed_loop(const struct cfg *g, uint32_t b, uint32_t *ret_out)
-{
-	for (uint32_t i = 0; g->at[b].n_succ == 2 && i < 2; i++) {
-		uint32_t latch = g->at[b].succ[i], n = 0;
-
-		if (latch <= g->exit)
-			continue;
-		for (uint32_t k = 0; k < g->at[latch].n_pred; k++)
-			n += g->at[latch].pred[k] < g->exit;
-		*ret_out = g->at[b].succ[1 - i];
-		return n == 1 ? latch : CFG_NONE;
-	}
-	return CFG_NONE;
-}
-
-/* Returns true if `from` is the only predecessor of the block. Predecessors with the index g->exit
- * or above do not count: they are the virtual exit and blocks that the analysis has added. */
-static bool only_from(const struct cfg *g, uint32_t block, uint32_t from)
-{
-	for (uint32_t i = 0; i < g->at[block].n_pred; i++)
-		if (g->at[block].pred[i] != from && g->at[block].pred[i] < g->exit)
-			return false;
-	return true;
-}
-
-static void find_loop_exits(struct finder *w)
-{
-	const struct cfg *g = w->g;
-
-	for (uint32_t y = 0; y < g->exit; y++) {
-		uint32_t out, latch;
-
-		if (!may_diverge(w, y) || w->uniform[y] || g->at[y].ipdom == g->exit)
-			continue;
-		latch = closed_loop(g, y, &out);
-		if (latch == CFG_NONE || out >= g->exit || out == w->meet[y] ||
-			!only_from(g, out, y))
-			continue;
-		mark_between(w, w->header_of[latch], y, CFG_NONE);
-		w->seen[y] = w->seen[latch] = w->seen[out] = 1;
-		for (uint32_t b = 0; b < g->exit; b++) {
-			if (!w->seen[b] || b == out)
-				continue;
-			if (may_diverge(w, b) && !w->uniform[b])
-				add_pair(w, &w->some, b, out);
-			for (uint32_t i = 0; i < g->at[b].n_succ; i++)
-				if (!w->seen[g->at[b].succ[i]])
-					add_pair(w, &w->leaves, g->at[b].succ[i], out);
-		}
-	}
-}
-
 /* ---- lists ---- */
 
 static int by_block(const void *a, const void *b)
@@ -497,18 +320,14 @@ static int fill_lists(struct arena *a, struct finder *w, struct converge *ret)
 
 	ret->n = n;
 	ret->meets = arena_zalloc(a, n);
-	if (!ret->meets || !make_lists(a, &w->parts, n, &ret->parts) ||
-		!make_lists(a, &w->some, n, &ret->some) ||
-		!make_lists(a, &w->leaves, n, &ret->leaves))
+	if (!ret->meets || !make_lists(a, &w->parts, n, &ret->parts))
 		return -ENOMEM;
 	for (uint32_t i = 0; i < ret->parts.first[n]; i++)
 		ret->meets[ret->parts.at[i]] = 1;
-	for (uint32_t i = 0; i < ret->some.first[n]; i++)
-		ret->meets[ret->some.at[i]] = 1;
 	return 0;
 }
 
-int vgpu_find_converge(struct arena *a, const struct ptx_func *f, bool joins, struct converge *ret)
+int vgpu_find_converge(struct arena *a, const struct ptx_func *f, struct converge *ret)
 {
 	struct finder w = {.f = f};
 	int r = vgpu_converge_graph(a, f, &w.g, &w.header_of);
@@ -517,10 +336,8 @@ int vgpu_find_converge(struct arena *a, const struct ptx_func *f, bool joins, st
 		return r;
 	w.uniform = arena_zalloc(a, w.g->n);
 	w.is_meet = arena_zalloc(a, w.g->n);
-	w.meet = ARENA_ARRAY(a, uint32_t, w.g->n);
-	if (!w.uniform || !w.is_meet || !w.meet)
+	if (!w.uniform || !w.is_meet)
 		return -ENOMEM;
-	memset(w.meet, 0xff, w.g->n * sizeof(*w.meet)); /* CFG_NONE */
 	w.seen = calloc(w.g->n, 1);
 	w.reached = calloc(w.g->n, 1);
 	w.stack = calloc(w.g->n, sizeof(*w.stack));
@@ -528,15 +345,9 @@ int vgpu_find_converge(struct arena *a, const struct ptx_func *f, bool joins, st
 	if (!r) {
 		find_uniform(&w);
 		find_postdoms(&w);
-		if (joins) {
-			find_joins(&w);
-			find_loop_exits(&w);
-		}
 		r = w.failed ? -ENOMEM : fill_lists(a, &w, ret);
 	}
 	VEC_FREE(&w.parts);
-	VEC_FREE(&w.some);
-	VEC_FREE(&w.leaves);
 	free(w.stack);
 	free(w.reached);
 	free(w.seen);

@@ -19,11 +19,8 @@ struct converge {
 	uint32_t n;
 	uint8_t *meets;              /* of each block: lanes wait before it */
 	struct converge_lists parts; /* where lanes that diverge at a block's end will wait */
-	struct converge_lists some;  /* the same for points where only some of the paths meet */
-	/* for each block: the points that lanes in this block can no longer reach */
-	struct converge_lists leaves;
 };
-int vgpu_find_converge(struct arena *a, const struct ptx_func *f, bool joins, struct converge *ret);
+int vgpu_find_converge(struct arena *a, const struct ptx_func *f, struct converge *ret);
 
 /* ---- converge_graph.c ---- */
 struct cfg;

@@ -50,8 +50,7 @@ struct vfrag {
 struct vconv { /* lanes that diverged, and the point where they wait for each other */
 	const struct vinsn *at;
 	const struct vframe *frame;
-	uint32_t mask; /* without those that exited or cannot reach this point */
-	bool some;     /* only some of the ways meet there */
+	uint32_t mask; /* without those that exited */
 };
 
 enum vwarp_turn {
@@ -146,9 +145,8 @@ bool vx_form_ids(const struct vgpu_block *b, const struct vwarp *w, unsigned lan
 void vx_barrier_check(struct vx *x, unsigned id);
 void vx_sync_check(struct vx *x, struct vwarp *w);
 
-/* ---- exec_conv.c: stops waiting for lanes that cannot reach `at` (NULL: exited lanes) ---- */
-void vx_conv_drop(struct vx *x, struct vwarp *w, uint32_t lanes, const struct vinsn *at,
-	const struct vframe *frame);
+/* ---- exec_conv.c: releases lanes if all lanes that they wait for have arrived or exited ---- */
+void vx_conv_check(struct vx *x, struct vwarp *w);
 
 /* ---- exec_addr.c: the host address of a lane's access, or NULL after a fault ---- */
 void *vx_resolve(struct vx *x, const struct vinsn *in, unsigned lane, uint64_t addr, uint32_t bytes,

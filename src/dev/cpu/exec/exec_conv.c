@@ -5,7 +5,7 @@
  * When a branch splits a fragment (a group of lanes that execute together), a record of the
  * fragment's lanes is made for each convergence point of the branch. A lane that arrives at such a
  * point looks at the point's records that contain this lane. It waits until the other lanes in
- * these records have arrived, or are removed because they will not arrive. */
+ * these records have arrived or exited. */
 #include "exec_ctl.h"
 
 #include <stdlib.h>
@@ -32,13 +32,18 @@ static uint32_t held_at(const struct vwarp *w, const struct vinsn *at, const str
 	return lanes;
 }
 
-/* Drops one record that contains stuck lanes. Only records of points where some paths meet are
- * dropped, unless `any` is set. Returns true if a record was dropped. */
-static bool give_up(struct vwarp *w, uint32_t stuck, bool any)
+/* If all lanes of the warp wait for each other, at convergence points that they cannot all reach,
+ * drops one of their records, so that some lanes go on. Returns true if it dropped a record. */
+static bool break_circle(struct vwarp *w)
 {
+	for (uint32_t i = 0; i < w->n; i++) {
+		const struct vfrag *f = &w->frag[i];
+
+		if (f->state != VF_CONVERGE || f->mask & ~held_at(w, f->pc, f->frame))
+			return false;
+	}
 	for (uint32_t i = 0; i < w->n_conv; i++) {
-		if (!(any || w->conv[i].some) ||
-			!(waiting_at(w, &w->conv[i]) & w->conv[i].mask & stuck))
+		if (!(waiting_at(w, &w->conv[i]) & w->conv[i].mask))
 			continue;
 		w->conv[i] = w->conv[--w->n_conv];
 		return true;
@@ -46,33 +51,7 @@ static bool give_up(struct vwarp *w, uint32_t stuck, bool any)
 	return false;
 }
 
-/* Finds lanes that wait only for each other, at different convergence points that they cannot all
- * reach. (Usually one of these is a point where only some paths meet.) Drops one record of such
- * lanes, so that they no longer wait there. Returns true if it dropped a record. */
-static bool break_circle(struct vwarp *w)
-{
-	uint32_t held = 0, all = 0, fine = 0, before;
-
-	for (uint32_t i = 0; i < w->n; i++) {
-		all |= w->frag[i].mask;
-		if (w->frag[i].state == VF_CONVERGE)
-			held |= w->frag[i].mask;
-	}
-	do {
-		before = fine;
-		for (uint32_t i = 0; i < w->n_conv; i++) {
-			uint32_t here = waiting_at(w, &w->conv[i]);
-
-			if (w->conv[i].mask & ~here & (~held | fine))
-				fine |= here & w->conv[i].mask;
-		}
-	} while (fine != before);
-	return (held & ~fine) &&
-	       (give_up(w, held & ~fine, false) || (held == all && give_up(w, held, true)));
-}
-
-/* Releases lanes if all lanes that they wait for have arrived. */
-static void check_held(struct vx *x, struct vwarp *w)
+void vx_conv_check(struct vx *x, struct vwarp *w)
 {
 	bool any = false;
 
@@ -105,16 +84,7 @@ static void check_held(struct vx *x, struct vwarp *w)
 	vx_merge_equal(w, x->f ? &x->f : NULL);
 }
 
-void vx_conv_drop(struct vx *x, struct vwarp *w, uint32_t lanes, const struct vinsn *at,
-	const struct vframe *frame)
-{
-	for (uint32_t i = 0; i < w->n_conv; i++)
-		if (!at || (w->conv[i].at == at && w->conv[i].frame == frame))
-			w->conv[i].mask &= ~lanes;
-	check_held(x, w);
-}
-
-static bool note_lanes(struct vx *x, const struct vinsn *at, bool some)
+static bool note_lanes(struct vx *x, const struct vinsn *at)
 {
 	struct vwarp *w = x->w;
 
@@ -131,7 +101,7 @@ static bool note_lanes(struct vx *x, const struct vinsn *at, bool some)
 		w->conv = more;
 		w->cap_conv = cap;
 	}
-	w->conv[w->n_conv++] = (struct vconv){at, x->f->frame, x->active, some};
+	w->conv[w->n_conv++] = (struct vconv){at, x->f->frame, x->active};
 	return true;
 }
 
@@ -141,20 +111,16 @@ static const struct vinsn *no_memory(struct vx *x, const struct vinsn *in)
 		"no memory for lanes that wait for each other");
 }
 
-/* Records the active lanes for all convergence points of this branch. in->table is the index of two
- * NULL-terminated lists: first the points where all paths meet, then the points where some paths
- * meet. */
+/* Records the active lanes for all convergence points of this branch. in->table is the index of a
+ * NULL-terminated list of them. */
 static bool note_all(struct vx *x, const struct vinsn *in)
 {
 	const struct vinsn *const *at = x->f->frame->fn->waits + in->table;
 
-	for (bool some = false;; at++) {
-		if (*at && !note_lanes(x, *at, some))
+	for (; *at; at++)
+		if (!note_lanes(x, *at))
 			return false;
-		if (!*at && some)
-			return true;
-		some |= !*at;
-	}
+	return true;
 }
 
 const struct vinsn *vop_part_bra(struct vx *x, const struct vinsn *in)
@@ -186,18 +152,9 @@ const struct vinsn *vop_part_call(struct vx *x, const struct vinsn *in)
 
 	for (uint32_t m = c->callee ? 0 : x->mask; m; m &= m - 1)
 		parts |= addr[__builtin_ctz(m)] != addr[__builtin_ctz(x->mask)];
-	if (x->mask && parts && !note_lanes(x, in + 1, false))
+	if (x->mask && parts && !note_lanes(x, in + 1))
 		return no_memory(x, in);
 	return vop_call(x, in);
-}
-
-/* The lanes that execute this instruction are on a path that does not reach in->target. Other lanes
- * at in->target need not wait for them. */
-const struct vinsn *vop_leave(struct vx *x, const struct vinsn *in)
-{
-	if (x->w->n_conv)
-		vx_conv_drop(x, x->w, x->active, in->target, x->f->frame);
-	return in + 1;
 }
 
 const struct vinsn *vop_meet(struct vx *x, const struct vinsn *in)
@@ -213,12 +170,12 @@ const struct vinsn *vop_meet(struct vx *x, const struct vinsn *in)
 		return in + 1;
 	if (held != x->active) {
 		vx_split(x, held, in)->state = VF_CONVERGE;
-		check_held(x, w);
+		vx_conv_check(x, w);
 		return in + 1;
 	}
 	x->f->pc = in;
 	x->f->state = VF_CONVERGE;
 	x->f = NULL;
-	check_held(x, w);
+	vx_conv_check(x, w);
 	return NULL;
 }

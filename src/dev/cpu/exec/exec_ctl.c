@@ -117,7 +117,7 @@ static void vx_exit_lanes(struct vx *x, uint32_t lanes)
 	if (!x->f->mask)
 		vx_remove(x, x->f);
 	if (w->n_conv)
-		vx_conv_drop(x, w, 0, NULL, NULL);
+		vx_conv_check(x, w);
 	if (w->waiting)
 		vx_sync_check(x, w);
 	x->b->barrier[VX_CLUSTER].arrived -= (uint32_t)__builtin_popcount(w->cluster & lanes);

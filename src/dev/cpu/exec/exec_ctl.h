@@ -15,9 +15,8 @@
 
 /* exec_ctl.c */
 vop_fn vop_join, vop_bra, vop_brx, vop_exit, vop_trap, vop_unknown, vop_missing, vop_call, vop_ret;
-/* Handlers in exec_conv.c. For branches, table is an index in func->waits. For vop_leave, target is
- * a vop_meet instruction. */
-vop_fn vop_part_bra, vop_part_brx, vop_part_call, vop_leave, vop_meet;
+/* Handlers in exec_conv.c. For branches, table is an index in func->waits. */
+vop_fn vop_part_bra, vop_part_brx, vop_part_call, vop_meet;
 /* Handlers in exec_bar.c. a: barrier id; b: thread count or VX_NONE; c: predicate; d: result; op:
  * enum vbar_op. */
 enum vbar_op { VBAR_SYNC, VBAR_ARRIVE, VBAR_POPC, VBAR_AND, VBAR_OR };

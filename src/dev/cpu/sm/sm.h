@@ -48,10 +48,11 @@ struct sm_config {
 	char count[200];  /* vgpu_set_counts */
 	char report[200]; /* destination of fault reports: "stderr", "none" or a file */
 	char wrong[40];   /* the first word that was not understood; empty: none */
+	char valid[300];  /* what would be valid in its place */
 };
 /* Parses the text of HEDDLE_VGPU (NULL if not set): NAME and OPTION[=VALUE], separated by commas.
  * Returns -EINVAL if it does not understand a part. *ret then has the default for that part, and
- * ret->wrong is the first word that it did not understand. */
+ * ret->wrong is the first word that it did not understand, and ret->valid says what is valid. */
 int sm_config_parse(const char *text, struct sm_config *ret);
 
 /* The resources of an SM that one block takes. */

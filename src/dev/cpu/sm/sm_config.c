@@ -7,6 +7,9 @@
 #include "sm.h"
 
 #include <errno.h>
+#include <inttypes.h>
+#include <stdarg.h>
+#include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -56,95 +59,165 @@ static bool parse_number(const char *text, uint64_t min, uint64_t max, uint64_t 
 	return true;
 }
 
-static bool set_number(struct sm_config *c, const char *key, const char *value)
-{
-	uint64_t v;
+/* ---- the words ---- */
 
-	if (!strcmp(key, "sms") && parse_number(value, 1, SM_MAX_SMS, &v))
-		c->n_sms = (uint32_t)v;
-	else if (!strcmp(key, "devices") && parse_number(value, 1, SM_MAX_DEVICES, &v))
-		c->devices = (uint32_t)v;
-	else if (!strcmp(key, "workers") && parse_number(value, 1, 256, &v))
-		c->workers = (uint32_t)v;
-	else if (!strcmp(key, "blocks") && parse_number(value, 1, SM_MAX_SLOTS, &v))
-		c->blocks = (uint32_t)v;
-	else if (!strcmp(key, "threads") && parse_number(value, 1024, 2048, &v))
-		c->threads = (uint32_t)round_up(v, 32);
-	else if (!strcmp(key, "registers") && parse_number(value, 4096, 65536, &v))
-		c->regs = (uint32_t)v;
-	else if (!strcmp(key, "memory") && parse_number(value, 1 << 20, (uint64_t)1 << 40, &v))
-		c->memory_bytes = v;
-	else if (!strcmp(key, "turns") && parse_number(value, 0, UINT64_MAX, &v))
-		c->turns = v;
-	else if (!strcmp(key, "garbage") && parse_number(value, 0, UINT64_MAX, &v))
-		c->garbage = v;
-	else if (!strcmp(key, "weak") && parse_number(value, 0, UINT64_MAX, &v))
-		c->weak = v;
-	else if (!strcmp(key, "assemble") && parse_number(value, 0, 600000, &v))
-		c->assemble_ms = (uint32_t)v;
-	else
-		return false;
-	return true;
-}
+enum word_kind {
+	WORD_FLAG,   /* a bool; it has no value */
+	WORD_NUMBER, /* 4 or 8 bytes, between min and max */
+	WORD_CHOICE, /* one byte: the index of one of the names */
+	WORD_TEXT,
+};
+static const char *const converge_names[] = {[VC_NONE] = "none", [VC_POSTDOM] = "postdom", NULL};
+static const char *const fma_names[] = {[VF_PTXAS] = "ptxas", [VF_NONE] = "none", NULL};
 
-/* Sets *to to the index of a name in a NULL-terminated list. Returns false if it is not there. */
-static bool set_name(uint8_t *to, const char *const *names, const char *value)
+#define FIELD(f) offsetof(struct sm_config, f), sizeof(((struct sm_config *)0)->f)
+
+static const struct word {
+	const char *key;
+	enum word_kind kind;
+	size_t at, bytes; /* the field */
+	uint64_t min, max;
+	const char *const *names; /* ends with NULL */
+} words[] = {
+	{"sms", WORD_NUMBER, FIELD(n_sms), .min = 1, .max = SM_MAX_SMS},
+	{"devices", WORD_NUMBER, FIELD(devices), .min = 1, .max = SM_MAX_DEVICES},
+	{"workers", WORD_NUMBER, FIELD(workers), .min = 1, .max = 256},
+	{"blocks", WORD_NUMBER, FIELD(blocks), .min = 1, .max = SM_MAX_SLOTS},
+	{"threads", WORD_NUMBER, FIELD(threads), .min = 1024, .max = 2048},
+	{"registers", WORD_NUMBER, FIELD(regs), .min = 4096, .max = 65536},
+	{"memory", WORD_NUMBER, FIELD(memory_bytes), .min = 1 << 20, .max = (uint64_t)1 << 40},
+	{"report", WORD_TEXT, FIELD(report)},
+	{"converge", WORD_CHOICE, FIELD(converge), .names = converge_names},
+	{"fma", WORD_CHOICE, FIELD(fma), .names = fma_names},
+	{"turns", WORD_NUMBER, FIELD(turns), .max = UINT64_MAX},
+	{"garbage", WORD_NUMBER, FIELD(garbage), .max = UINT64_MAX},
+	{"weak", WORD_NUMBER, FIELD(weak), .max = UINT64_MAX},
+	{"assemble", WORD_NUMBER, FIELD(assemble_ms), .max = 600000},
+	{"crash", WORD_TEXT, FIELD(crash)},
+	{"hang", WORD_TEXT, FIELD(hang)},
+	{"count", WORD_TEXT, FIELD(count)},
+	{"once", WORD_FLAG, FIELD(once)},
+	{"serial", WORD_FLAG, FIELD(serial)},
+};
+
+/* Returns false if the value is not valid for the word. */
+static bool set_field(struct sm_config *c, const struct word *w, const char *value)
 {
-	for (uint8_t i = 0; names[i]; i++) {
-		if (strcmp(names[i], value))
-			continue;
-		*to = i;
+	char *to = (char *)c + w->at;
+	uint64_t v = 0;
+
+	switch (w->kind) {
+	case WORD_FLAG:
+		*(bool *)to = !value;
+		return !value;
+	case WORD_NUMBER:
+		if (!value || !parse_number(value, w->min, w->max, &v))
+			return false;
+		if (w->bytes == sizeof(uint64_t))
+			*(uint64_t *)(void *)to = v;
+		else
+			*(uint32_t *)(void *)to = (uint32_t)v;
+		return true;
+	case WORD_CHOICE:
+		while (value && w->names[v] && strcmp(w->names[v], value))
+			v++;
+		if (!value || !w->names[v])
+			return false;
+		*(uint8_t *)to = (uint8_t)v;
+		return true;
+	case WORD_TEXT:
+		if (!value || !*value || strlen(value) >= w->bytes)
+			return false;
+		snprintf(to, w->bytes, "%s", value);
 		return true;
 	}
 	return false;
 }
 
-static bool set_text(char *to, size_t size, const char *value)
+/* ---- what would be valid ---- */
+
+static void say(struct sm_config *c, const char *fmt, ...) HD_PRINTF(2, 3);
+static void say(struct sm_config *c, const char *fmt, ...)
 {
-	if (!*value || strlen(value) >= size)
+	size_t len = strlen(c->valid);
+	va_list ap;
+
+	va_start(ap, fmt);
+	vsnprintf(c->valid + len, sizeof(c->valid) - len, fmt, ap);
+	va_end(ap);
+}
+
+/* Adds to c->valid the values that a word can have. */
+static void say_values(struct sm_config *c, const struct word *w)
+{
+	switch (w->kind) {
+	case WORD_FLAG:
+		say(c, "%s has no value", w->key);
+		break;
+	case WORD_NUMBER:
+		say(c, "%s is a number from %" PRIu64, w->key, w->min);
+		if (w->max != UINT64_MAX)
+			say(c, " to %" PRIu64, w->max);
+		break;
+	case WORD_CHOICE:
+		say(c, "%s is %s", w->key, w->names[0]);
+		for (unsigned i = 1; w->names[i]; i++)
+			say(c, "%s%s", w->names[i + 1] ? ", " : " or ", w->names[i]);
+		break;
+	case WORD_TEXT:
+		say(c, "%s is a text of 1 to %zu bytes", w->key, w->bytes - 1);
+		break;
+	}
+}
+
+static void say_words(struct sm_config *c)
+{
+	say(c, "the words are NAME");
+	for (size_t i = 0; i < ARRAY_LEN(words); i++)
+		say(c, "%s%s%s", i + 1 < ARRAY_LEN(words) ? ", " : " and ", words[i].key,
+			words[i].kind == WORD_FLAG ? "" : "=");
+}
+
+/* ---- parsing ---- */
+
+static bool set_name(struct sm_config *c, const char *name)
+{
+	size_t len =
+		strspn(name, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_.-");
+
+	if (name[len] || len >= sizeof(c->name) || c->name[0])
 		return false;
-	snprintf(to, size, "%s", value);
+	memcpy(c->name, name, len + 1);
 	return true;
 }
 
-static const char *const converge_names[] = {
-	[VC_NONE] = "none", [VC_POSTDOM] = "postdom", [VC_JOINS] = "joins", NULL};
-static const char *const fma_names[] = {[VF_PTXAS] = "ptxas", [VF_NONE] = "none", NULL};
-
-static bool set_word(struct sm_config *c, char *word)
+/* Returns true if the text is valid. Otherwise adds what is valid to c->valid, unless it has a text
+ * already. */
+static bool set_word(struct sm_config *c, const char *text)
 {
-	char *value = strchr(word, '=');
+	size_t len = strcspn(text, "=");
+	const char *value = text[len] ? text + len + 1 : NULL;
 
-	if (value) {
-		*value++ = 0;
-		if (!strcmp(word, "report"))
-			return set_text(c->report, sizeof(c->report), value);
-		if (!strcmp(word, "crash"))
-			return set_text(c->crash, sizeof(c->crash), value);
-		if (!strcmp(word, "hang"))
-			return set_text(c->hang, sizeof(c->hang), value);
-		if (!strcmp(word, "count"))
-			return set_text(c->count, sizeof(c->count), value);
-		if (!strcmp(word, "converge"))
-			return set_name(&c->converge, converge_names, value);
-		if (!strcmp(word, "fma"))
-			return set_name(&c->fma, fma_names, value);
-		return set_number(c, word, value);
-	}
-	if (!strcmp(word, "serial")) {
-		c->serial = true;
-		return true;
-	}
-	if (!strcmp(word, "once")) {
-		c->once = true;
-		return true;
-	}
-	size_t len =
-		strspn(word, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_.-");
-	if (word[len] || len >= sizeof(c->name) || c->name[0])
+	for (size_t i = 0; i < ARRAY_LEN(words); i++) {
+		const struct word *w = &words[i];
+
+		if (strlen(w->key) != len || memcmp(w->key, text, len) != 0 ||
+			(!value && w->kind != WORD_FLAG))
+			continue;
+		if (set_field(c, w, value))
+			return true;
+		if (!*c->valid)
+			say_values(c, w);
 		return false;
-	memcpy(c->name, word, len + 1);
-	return true;
+	}
+	if (!value && set_name(c, text))
+		return true;
+	if (*c->valid)
+		return false;
+	if (!value && c->name[0])
+		say(c, "the instance's name is '%.40s' already; ", c->name);
+	say_words(c);
+	return false;
 }
 
 int sm_config_parse(const char *text, struct sm_config *ret)
@@ -156,20 +229,19 @@ int sm_config_parse(const char *text, struct sm_config *ret)
 	if (!text)
 		return 0;
 	if (strlen(text) >= sizeof(copy)) {
-		snprintf(ret->wrong, sizeof(ret->wrong), "%.39s", text);
+		snprintf(ret->wrong, sizeof(ret->wrong), "%.36s...", text);
+		say(ret, "at most %zu bytes are read", sizeof(copy) - 1);
 		return -EINVAL;
 	}
 	memcpy(copy, text, strlen(text) + 1);
 	for (char *w = strtok_r(copy, ",", &save); w; w = strtok_r(NULL, ",", &save)) {
-		char whole[sizeof(ret->wrong)];
-
-		snprintf(whole, sizeof(whole), "%.39s", w); /* set_word cuts it at '=' */
 		if (set_word(ret, w))
 			continue;
 		r = -EINVAL;
 		if (!*ret->wrong)
-			memcpy(ret->wrong, whole, sizeof(whole));
+			snprintf(ret->wrong, sizeof(ret->wrong), "%.39s", w);
 	}
+	ret->threads = (uint32_t)round_up(ret->threads, 32);
 	return r;
 }
 
