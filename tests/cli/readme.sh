@@ -207,7 +207,10 @@ PATH=$stubs:$PATH
 # A checkout: of the source what ./run reads, and of the build no more than it starts, for the build's logs
 # are of the tests that run just now.
 if [ "$mode" = full ]; then
-	(cd "$source" && git ls-files -z 2>/dev/null | xargs -0 cp --parents -t "$work") ||
+	(cd "$source" && {
+		git ls-files -z 2>/dev/null || # no git, or no checkout of it
+			find . -name .git -prune -o -path './build*' -prune -o -path ./dist -prune -o -type f -print0
+	} | xargs -0 cp --parents -t "$work") ||
 		fail "the source could not be copied"
 else
 	cp "$source/run" "$source/meson.build" "$source/README.md" "$work/"
