@@ -5,6 +5,7 @@
  * overtakes a long one of low priority. The two programs do not know heddle. Each program runs
  * alone, then both run together without heddle, and then both run together under heddle. Every
  * result is compared with one computed on the host. */
+#include "base/text.h"
 #include "cli/bench/figures.h"
 #include "cli/progress.h"
 #include "cli/timeline.h"
@@ -164,10 +165,10 @@ static void show_order(struct demo *d, unsigned i)
 		return;
 	}
 	strbuf_printf(o,
-		"  order on the virtual GPU: %s clearly ended before %s in %u of %u rounds under "
+		"  order on the virtual GPU: %s clearly ended before %s in %u of %s under "
 		"heddle, in %u of %u as they are\n",
-		pairs[i].high, pairs[i].low, with.overtook, with.together, without.overtook,
-		without.together);
+		pairs[i].high, pairs[i].low, with.overtook, COUNTED(with.together, "round"),
+		without.overtook, without.together);
 	if (m->handovers)
 		strbuf_printf(o,
 			"  when it was preempted, %.0f of the %" PRIu64

@@ -335,6 +335,7 @@ The order in which workers take blocks: rows, unless something else is asked for
   $ cmp seen/1-preempt-k-in.ptx once.ptx; cmp seen/1-preempt-k-out.ptx worker.ptx
   $ heddle ptx preempt --dump ok.ptx/x ok.ptx
   heddle ptx preempt: error: ok.ptx/x: Not a directory
+    hint: name another folder: --dump DIR
   [1]
   $ heddle ptx preempt --json exit.ptx | python3 -c '
   > import json, sys
