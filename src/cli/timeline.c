@@ -140,6 +140,26 @@ static void draw_panel(
 	}
 }
 
+/* The axis of panels that have a scale each: their whole time. */
+static void draw_parts(struct strbuf *out, double y)
+{
+	strbuf_printf(
+		out, "<path d='M%.0f %.0fH%.0f' stroke='#868e96'/>\n", LEFT, y, WIDTH - RIGHT);
+	for (int i = 0; i <= 100; i += 20) {
+		double x = LEFT + (WIDTH - LEFT - RIGHT) * i / 100;
+
+		strbuf_printf(out,
+			"<path d='M%.1f %.0fv5' stroke='#868e96'/><text x='%.1f' y='%.0f' "
+			"text-anchor='middle' font-size='11'>%d %%</text>\n",
+			x, y, x, y + 18, i);
+	}
+}
+
+static void draw_note(struct strbuf *out, double y, const char *text)
+{
+	strbuf_printf(out, "<text x='150' y='%.0f' font-size='11'>%s</text>\n", y, text);
+}
+
 static void draw_axis(struct strbuf *out, double y, double span_ns, double scale)
 {
 	double step = 1e3;
@@ -161,17 +181,30 @@ void timeline_svg(const struct timeline *t, struct strbuf *out)
 	double a = panel_rows(t, t->unmanaged, false, above);
 	double b = panel_rows(t, t->managed, true, below);
 	double span = MAX(MAX(a, b), 1), scale = (WIDTH - LEFT - RIGHT) / span;
+	double own[2] = {(WIDTH - LEFT - RIGHT) / MAX(a, 1), (WIDTH - LEFT - RIGHT) / MAX(b, 1)};
 
 	strbuf_printf(out,
-		"<svg xmlns='http://www.w3.org/2000/svg' viewBox='0 0 %.0f 290' "
+		"<svg xmlns='http://www.w3.org/2000/svg' viewBox='0 0 %.0f 306' "
 		"font-family='sans-serif' font-size='13' fill='#868e96'>\n"
 		"<title>%s (high) beside %s (low) on %s</title>\n",
 		WIDTH, t->high, t->low, t->device);
-	draw_panel(out, "as it is", above, 34, scale);
-	draw_panel(out, "under heddle", below, 144, scale);
-	draw_axis(out, 224, span, scale);
-	strbuf_puts(out,
-		"<text x='150' y='272' font-size='11'>solid: has the device; dashed: waits "
-		"(high priority above, low below, from launch call to completion)"
-		"</text>\n</svg>\n");
+	draw_panel(out, "as it is", above, 34, t->is_virtual ? own[0] : scale);
+	draw_panel(out, "under heddle", below, 144, t->is_virtual ? own[1] : scale);
+	if (t->is_virtual)
+		draw_parts(out, 224);
+	else
+		draw_axis(out, 224, span, scale);
+	draw_note(out, 272,
+		"solid: has the device; dashed: waits (high priority above, low below, from launch "
+		"call to completion)");
+	if (t->is_virtual)
+		draw_note(out, 290,
+			"virtual GPU: each panel has its own scale; the result is the order, not "
+			"the "
+			"time, which this machine's other load changes");
+	else if (t->noise)
+		strbuf_printf(out,
+			"<text x='150' y='290' font-size='11'>noise, no result: %s</text>\n",
+			t->noise);
+	strbuf_puts(out, "</svg>\n");
 }

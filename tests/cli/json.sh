@@ -275,6 +275,11 @@ demo() {
 	[ "$(grep -c '"overtook": 1,' "$dir/json")" = 2 ] || fail "high did not end first: $(cat "$dir/json")"
 	[ "$(grep -c '"overtook_unmanaged": 0,' "$dir/json")" = 2 ] || fail "high ended first without heddle"
 	! grep '"put_off": 0,' "$dir/json" || fail "nothing was left for later"
+	# One round is always noise, as -h says, and the picture compares no times of the virtual GPU.
+	[ "$(grep -c '"noise": "' "$dir/json")" = 2 ] || fail "not marked as noise: $(cat "$dir/json")"
+	grep -q 'each panel has its own scale' "$dir/demo.svg" || fail "the picture does not say what it shows"
+	! grep ' ms<' "$dir/demo.svg" || fail "the picture has times of no GPU"
+	"$heddle" demo -h | tr -s '\n ' '  ' | grep -q "panels then have a scale each" || fail "-h does not say it"
 }
 
 # A set of each ratio. How near shares come to weights the machine decides, too; what they are is checked.

@@ -111,12 +111,70 @@ static void strange_events(void **state)
 	free(svg);
 }
 
+static char *draw_two(bool is_virtual, const char *noise)
+{
+	struct stage_round at[ALL], twice[ALL];
+	struct stage_result u = made(at, (const unsigned[]){20, 20, 20, 20, 20});
+	struct stage_result m = made(twice, (const unsigned[]){20, 20, 20, 20, 20});
+	struct timeline t = {.low = "low",
+		.high = "high",
+		.device = "device",
+		.unmanaged = &u,
+		.managed = &m,
+		.high_alone_ns = 5 * MS,
+		.is_virtual = is_virtual,
+		.noise = noise};
+	struct strbuf b = {0};
+	char *text;
+
+	for (unsigned i = 0; i < ALL; i++)
+		twice[i].low_done_ns = twice[i].low_launch_ns + 120 * MS;
+	timeline_svg(&t, &b);
+	assert_false(b.failed);
+	text = strndup(b.at, b.len);
+	strbuf_finish(&b);
+	return text;
+}
+
+/* The virtual GPU's panels cannot be compared, and do not look as if they could. */
+static void scales(void **state)
+{
+	char *svg = draw_two(true, "ANTT 0.71 cannot be below 1");
+
+	(void)state;
+	assert_int_equal(count(svg, "<rect x='150.00' y='68.0' width='686.00'"), 1);
+	assert_int_equal(count(svg, "<rect x='150.00' y='178.0' width='686.00'"), 1);
+	assert_int_equal(count(svg, " ms<"), 0);
+	assert_int_equal(count(svg, ">100 %<"), 1);
+	assert_int_equal(count(svg, "each panel has its own scale"), 1);
+	free(svg);
+	svg = draw_two(false, NULL);
+	assert_int_equal(count(svg, "<rect x='150.00' y='68.0' width='343.00'"), 1);
+	assert_int_equal(count(svg, "<rect x='150.00' y='178.0' width='686.00'"), 1);
+	assert_true(count(svg, " ms<") > 2);
+	assert_int_equal(count(svg, "%<"), 0);
+	assert_int_equal(count(svg, "scale"), 0);
+	assert_int_equal(count(svg, "noise"), 0);
+	free(svg);
+}
+
+static void noise(void **state)
+{
+	char *svg = draw_two(false, "ANTT 0.71 cannot be below 1");
+
+	(void)state;
+	assert_int_equal(count(svg, ">noise, no result: ANTT 0.71 cannot be below 1<"), 1);
+	free(svg);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(median_of_all),
 		cmocka_unit_test(one_with_a_preemption),
 		cmocka_unit_test(strange_events),
+		cmocka_unit_test(scales),
+		cmocka_unit_test(noise),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -105,12 +105,16 @@ Of other kernels, or otherwise launched, nothing is known:
   heddle corun: error: a/b/t.db: these kernels, launched so, have not been measured on this device
     hint: heddle tune measures every way, and keeps the best
 
-For machines; and a store that cannot be written loses nothing of it:
+For machines; and a store that cannot be written is refused before anything is measured:
 
-  $ both tune --device cpu --rounds 1 --points 1 --json --store /dev/null/t.db > json 2> err
-  [1]
+  $ both tune --device cpu --rounds 1 --points 1 --json > json
   $ grep -c '"chosen": true' json
   1
+  $ both tune --device cpu --rounds 1 --points 1 --json --store /dev/null/t.db > json 2> err
+  [1]
+  $ grep -c '"way"' json
+  0
+  [1]
   $ grep -o '"error": "[^"]*"' json
   "error": "/dev/null/t.db: unable to open database file"
 

@@ -231,6 +231,8 @@ static int check_shape(const struct job_kernel *k, const struct host_device *d, 
 	int n = 0;
 
 	for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
+		if (k->by_workers && !strcmp(rows[i].what, "--grid"))
+			continue;
 		limit = device_limit(d, rows[i].limit);
 		if (limit && rows[i].value > limit)
 			return cli_error(k->c, NULL,
