@@ -16,6 +16,7 @@
 
 #include "base/demangle.h"
 #include "base/file.h"
+#include "base/text.h"
 #include "cli/cli.h"
 #include "cli/corun/recording.h"
 #include "cli/run_watch.h"
@@ -189,19 +190,19 @@ static void tell_launch(const char *name, const struct record *r, size_t bytes)
 		name, r->launch, g[0], g[1], g[2], b[0], b[1], b[2], (double)bytes / 1024);
 	if (s.with_pointers)
 		fprintf(stderr,
-			"  %u of %u buffers hold addresses of device memory, which become others "
+			"  %u of %s hold addresses of device memory, which become others "
 			"when it is run again\n",
-			s.with_pointers, r->n_regions);
+			s.with_pointers, COUNTED(r->n_regions, "buffer"));
 	if (s.left_out)
 		fprintf(stderr,
-			"  %u of %u buffers were left out, as a recording takes %u MiB at most: "
+			"  %u of %s were left out, as a recording takes %u MiB at most: "
 			"they begin as zeros when it is run again\n",
-			s.left_out, r->n_regions, RECORD_MOST_BYTES >> 20);
+			s.left_out, COUNTED(r->n_regions, "buffer"), RECORD_MOST_BYTES >> 20);
 	if (!r->finished)
 		fprintf(stderr, "  it ended in an error: there is no result to compare with\n");
 	else if (s.without_result > s.left_out)
-		fprintf(stderr, "  the results of %u of %u buffers were left out\n",
-			s.without_result, r->n_regions);
+		fprintf(stderr, "  the results of %u of %s were left out\n", s.without_result,
+			COUNTED(r->n_regions, "buffer"));
 }
 
 static int show_launch(void *user, const struct recording *of)

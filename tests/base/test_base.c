@@ -213,6 +213,19 @@ static void plain_text(void **state)
 	}
 }
 
+static void counted(void **state)
+{
+	(void)state;
+	assert_string_equal(COUNTED(0, "round"), "0 rounds");
+	assert_string_equal(COUNTED(1, "round"), "1 round");
+	assert_string_equal(COUNTED(2, "round"), "2 rounds");
+	assert_string_equal(COUNTED(1, "launch"), "1 launch");
+	assert_string_equal(COUNTED(UINT64_MAX, "launch"), "18446744073709551615 launches");
+	assert_string_equal(COUNTED(3, "path"), "3 paths");
+	assert_string_equal(COUNTED(3, "bus"), "3 buses");
+	assert_string_equal(COUNTED(3, ""), "3 s");
+}
+
 static void wrapped(void **state)
 {
 	static const struct {
@@ -243,6 +256,7 @@ static void wrapped(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(counted),
 		cmocka_unit_test(wrapped),
 		cmocka_unit_test(arena_limits),
 		cmocka_unit_test(vectors),

@@ -116,7 +116,7 @@ As one launch, which is what it does if nothing else is said; also one kernel al
   put True True True False
   $ heddle corun --device cpu --check --yield-every 1 --total-workers 1 -- $put 'u32[6]:zero' u32:3 | sed 's/[0-9]*[.][0-9]*/T/g'
   heddle virtual GPU: merge, T ms
-  steal; 1 workers, 256 fit; launched 3 times
+  steal; 1 worker, 256 fit; launched 3 times
      kernel                       blocks      fit     began ms           ms      busy ms
   1  put                               3      256       T       T       T
   memory is what the kernels leave alone

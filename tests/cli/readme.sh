@@ -294,7 +294,7 @@ try() {
 	heddle\ exec\ *) ends && says '^3.5$' ;;
 	'cp build/examples/rt/shared/vecadd .') ends && [ -x vecadd ] ;;
 	'nvcc -cudart shared examples/rt/vecadd.cu -o vecadd') with_nvcc ;;
-	'heddle run --device cpu -- ./vecadd') laptop ends && says '^1 launches: 0 of 1000000 sums wrong$' ;;
+	'heddle run --device cpu -- ./vecadd') laptop ends && says '^1 launch: 0 of 1000000 sums wrong$' ;;
 	'heddle run --device cpu -p low -- ./vecadd 2000 &')
 		laptop stays "$dir/low.out"
 		await 120 sh -c 'heddle ps | grep -q "[0-9]%.* vecadd("' || fail "$command: $(heddle ps)"
@@ -368,7 +368,7 @@ with_nvcc() {
 	[ -x "$nvcc" ] || { echo "left out: no nvcc" && return; }
 	case $("$nvcc" --version) in *'release 12.'* | *'release 13.'*) ;; *) echo "left out: nvcc is not of CUDA 12 or 13" && return ;; esac
 	PATH=$PATH:${nvcc%/*} ends
-	laptop heddle run --device cpu -- ./vecadd 1 1000 >"$dir/out" 2>&1 && says '^1 launches: 0 of 1000 sums wrong$'
+	laptop heddle run --device cpu -- ./vecadd 1 1000 >"$dir/out" 2>&1 && says '^1 launch: 0 of 1000 sums wrong$'
 }
 
 # Without clang-14, nvcc makes the PTX.

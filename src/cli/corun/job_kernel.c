@@ -4,6 +4,7 @@
 /* Prepares kernel specifications on a device. Most device memory is freed only when the process
  * ends, because a command runs its kernels and exits. */
 #include "cli/corun/job_kernel.h"
+#include "base/text.h"
 #include "host/record.h"
 #include "host/tenant.h"
 
@@ -73,8 +74,9 @@ static int check_args(struct job_kernel *k, const struct ptx_func *f, size_t roo
 	size_t n = f->params.len, n_args = k->spec->n_args;
 
 	if (!k->spec->record && n != n_args)
-		return cli_error(k->c, NULL, "kernel '%s' takes %zu arguments, %u are given",
-			k->spec->kernel, n, k->spec->n_args);
+		return cli_error(k->c, NULL, "kernel '%s' takes %s, %u %s given", k->spec->kernel,
+			COUNTED(n, "argument"), k->spec->n_args,
+			k->spec->n_args == 1 ? "is" : "are");
 	k->offsets = ARENA_ARRAY(&k->arena, uint32_t, MAX_PARAMS);
 	k->buffers = ARENA_ARRAY(&k->arena, CUdeviceptr, n_args + 1);
 	k->initial = ARENA_ARRAY(&k->arena, CUdeviceptr, n_args + 1);

@@ -3,6 +3,7 @@
 
 /* Prints the output of heddle profile -- PROG: a table for each kernel and launch shape, or
  * JSON. */
+#include "base/text.h"
 #include "cli/profile/program.h"
 
 #include "base/demangle.h"
@@ -153,9 +154,10 @@ static void show_kernel(struct cli *c, const struct program_profile *p, struct m
 	demangle_name(k->name[0] ? k->name : "(no name)", name, sizeof(name));
 	cli_plain(name, strlen(name));
 	cli_show(c,
-		"%s: %" PRIu64 " block%s of %u threads, %u bytes of shared memory; an SM holds "
+		"%s: %s of %s, %u bytes of shared memory; an SM holds "
 		"%u\n",
-		name, k->blocks, PLURAL(k->blocks, "s"), k->threads, k->shared_bytes, k->fit);
+		name, COUNTED(k->blocks, "block"), COUNTED(k->threads, "thread"), k->shared_bytes,
+		k->fit);
 	if (k->guard && !k->counts)
 		cli_show(c, "  one point: " GUARD_WHY "\n");
 	else if (k->most == 1)
@@ -166,8 +168,8 @@ static void show_kernel(struct cli *c, const struct program_profile *p, struct m
 		cli_show(c, "  the store had it for another device only: %s, %u SMs, driver %s\n",
 			e->device, e->n_sms, e->driver);
 	if (k->disturbed)
-		cli_show(c, "  disturbed, and not measured: %" PRIu64 " of %" PRIu64 " launches\n",
-			k->disturbed, k->launches);
+		cli_show(c, "  disturbed, and not measured: %" PRIu64 " of %s\n", k->disturbed,
+			COUNTED(k->launches, "launch"));
 	show_points(c, k, &curve);
 	if (!measured_is_current(&p->measured, k))
 		cli_show(c, "  not kept: most launches had another form\n");
