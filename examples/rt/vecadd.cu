@@ -65,7 +65,7 @@ int main(int argc, char **argv)
 	CHECK(cudaMemcpy(host, c, bytes, cudaMemcpyDeviceToHost));
 	for (int i = 0; i < n; i++)
 		wrong += host[i] != (float)i + (float)i;
-	printf("%d launches: %d of %d sums wrong\n", launches, wrong, n);
+	printf("%d launch%s: %d of %d sums wrong\n", launches, launches == 1 ? "" : "es", wrong, n);
 	CHECK(cudaFree(a));
 	CHECK(cudaFree(b));
 	CHECK(cudaFree(c));

@@ -8,6 +8,7 @@
 #include "base/demangle.h"
 
 #include <ctype.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -590,6 +591,52 @@ bool demangle(const char *symbol, struct strbuf *out)
 	arena_finish(&x->arena);
 	free(x);
 	return ok;
+}
+
+/* Appends the namespaces and the name at the beginning of a mangled symbol, whatever comes after
+ * them. Returns false if there is no whole name. */
+static bool add_beginning(const char *symbol, struct strbuf *out)
+{
+	bool nested = symbol[2] == 'N', any = false;
+	const char *at = symbol + 2 + nested;
+
+	at += strspn(at, "rVK"); /* of a member function */
+	if (strncmp(at, "St", 2) == 0) {
+		strbuf_puts(out, "std");
+		at += 2;
+		any = nested = true;
+	}
+	while (*at >= '0' && *at <= '9') {
+		char *name;
+		unsigned long n = strtoul(at, &name, 10);
+
+		if (n > strlen(name))
+			break;
+		strbuf_printf(out, "%s", any ? "::" : "");
+		if (n > 10 && strncmp(name, "_GLOBAL__N", 10) == 0)
+			strbuf_puts(out, "(anonymous namespace)");
+		else
+			strbuf_add(out, name, n);
+		any = true;
+		at = name + n;
+		if (!nested)
+			break;
+	}
+	if (any)
+		strbuf_puts(out, *at == 'I' ? "<...>" : nested && *at != 'E' ? "::..." : "(...)");
+	return any;
+}
+
+const char *demangle_name(const char *symbol, char *buf, size_t size)
+{
+	struct strbuf text = {0};
+	bool is = demangle(symbol, &text);
+
+	if (!is && strncmp(symbol, "_Z", 2) == 0)
+		is = add_beginning(symbol, &text);
+	snprintf(buf, size, "%s", is && !text.failed ? text.at : symbol);
+	strbuf_finish(&text);
+	return buf;
 }
 
 /* ---- matching a user's text ---- */

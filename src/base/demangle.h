@@ -13,6 +13,10 @@
  * Returns false and leaves *out unchanged if the symbol is not mangled or uses an unsupported
  * construct. */
 bool demangle(const char *symbol, struct strbuf *out);
+/* Writes a kernel's name for people to buf, and returns buf: the C++ name, or the symbol if it is not
+ * mangled. A symbol that was cut, or that has an unsupported construct, gives the names at its
+ * beginning, as in "ns::scale<...>". */
+const char *demangle_name(const char *symbol, char *buf, size_t size);
 /* Returns true if `wanted`, a name typed by a user, matches this symbol. `wanted` can be the symbol
  * itself, or the symbol's C++ name with or without parameters, template arguments and enclosing
  * namespaces: "scale", "ns::scale", "scale<float, 4>", "scale(float*, int)". Spaces are ignored. */

@@ -5,6 +5,8 @@
  * the locale. */
 #include "base/text.h"
 
+#include <inttypes.h>
+#include <stdio.h>
 #include <string.h>
 
 const char *text_count(const char *text, uint64_t *ret)
@@ -105,4 +107,42 @@ void text_plain(char *text, size_t len, const char *keep)
 			memset(text + i, '?', MAX(n, 1));
 		i += MAX(n, 1);
 	}
+}
+
+const char *text_counted(char buf[TEXT_COUNTED], uint64_t n, const char *noun)
+{
+	size_t len = strlen(noun);
+	char last = len ? noun[len - 1] : 0;
+	bool hisses = last == 's' || last == 'x' ||
+		      (last == 'h' && len > 1 && strchr("cs", noun[len - 2]));
+
+	snprintf(buf, TEXT_COUNTED, "%" PRIu64 " %s%s", n, noun, PLURAL(n, hisses ? "es" : "s"));
+	return buf;
+}
+
+void text_wrap(const char *text, unsigned columns, unsigned indent, struct strbuf *out)
+{
+	unsigned margin = 0;
+
+	indent = MIN(indent, columns / 3);
+	do {
+		size_t len = strlen(text), room = columns - margin, cut = len;
+
+		if (columns && len > room) {
+			/* Spaces at the beginning are the text's own indent. */
+			size_t first = strspn(text, " ");
+
+			for (cut = room; cut > first && text[cut] != ' '; cut--)
+				;
+			if (cut <= first)
+				cut = first + strcspn(text + first, " ");
+		}
+		len = cut;
+		while (len && text[len - 1] == ' ')
+			len--;
+		strbuf_printf(out, "%*s%.*s\n", (int)margin, "", (int)len, text);
+		text += cut;
+		text += strspn(text, " ");
+		margin = indent;
+	} while (*text);
 }

@@ -30,4 +30,16 @@ bool text_is_plain(const char *s, unsigned n);
  * for example "\t\n". */
 void text_plain(char *text, size_t len, const char *keep);
 
+/* Writes a count with its noun to buf, and returns buf: "1 launch", "2 launches", "0 rounds". The noun
+ * is the singular of one that takes -s, or -es after ch, s, sh and x. */
+#define TEXT_COUNTED 64
+const char *text_counted(char buf[TEXT_COUNTED], uint64_t n, const char *noun);
+/* The same, in a buffer that lasts as long as the block around it. */
+#define COUNTED(n, noun) text_counted((char[TEXT_COUNTED]){0}, n, noun)
+
+/* Appends text in lines of at most `columns` characters, broken at spaces, each with a newline. Lines
+ * after the first begin with `indent` spaces, or fewer if columns is small. A word that is longer than
+ * a line has a line of its own, unbroken. columns 0: one line. */
+void text_wrap(const char *text, unsigned columns, unsigned indent, struct strbuf *out);
+
 #endif

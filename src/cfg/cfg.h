@@ -101,8 +101,6 @@ void cfg_demand(const struct ptx_module *m, const struct ptx_func *f, struct cfg
 /* ---- sizes that no driver accepts ---- */
 #define CFG_CONST_LIMIT  65536 /* bytes of a module's constants */
 #define CFG_SHARED_LIMIT 49152 /* bytes of an entry's static shared memory */
-/* Returns the most bytes that an entry's parameters may have. */
-uint32_t cfg_param_limit(const struct ptx_module *m);
 /* Returns the size of all of a module's constants, used or not. */
 uint64_t cfg_const_bytes(const struct ptx_module *m);
 /* Adds an error to diags for each size that ptxas refuses: constants, and static shared memory and

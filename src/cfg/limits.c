@@ -51,7 +51,8 @@ uint64_t cfg_const_bytes(const struct ptx_module *m)
 	return sum_of(m, PTX_CONST);
 }
 
-uint32_t cfg_param_limit(const struct ptx_module *m)
+/* The most bytes that an entry's parameters may have. */
+static uint32_t param_limit(const struct ptx_module *m)
 {
 	return m->version >= 81 && m->sm >= 70 ? 32764 : 4352;
 }
@@ -60,7 +61,7 @@ static void check_entry(const struct ptx_module *m, const struct ptx_func *f, bo
 	struct diag_list *diags)
 {
 	struct cfg_demand demand = {0};
-	uint32_t most = cfg_param_limit(m);
+	uint32_t most = param_limit(m);
 	uint64_t params = 0;
 
 	for (size_t i = 0; i < f->params.len; i++)

@@ -10,6 +10,7 @@
 #include <unistd.h>
 
 #include "cli/cli.h"
+#include "wire/unreached.h"
 
 #define TIMEOUT_MS 5000
 
@@ -26,7 +27,7 @@ static int send_question(const char *socket, const void *question)
 	int fd = ask_path(socket, path, sizeof(path)), r;
 
 	if (fd < 0)
-		return fd;
+		return fd == -EPERM ? -EACCES : fd; /* EPERM is an answer of heddled's */
 	fd = wire_connect(path, TIMEOUT_MS);
 	if (fd < 0)
 		return fd;
@@ -37,6 +38,10 @@ static int send_question(const char *socket, const void *question)
 	}
 	return fd;
 }
+
+/* heddled's reason for the last -EACCES of receive_answer; else empty. One command asks one daemon,
+ * from one thread. */
+static char refusal[sizeof(((struct wire_refused *)0)->why)];
 
 /* Receives one message from heddled and checks it. Returns the message's type, or a negative errno:
  * -EDQUOT if this user has reached a limit that heddled sets for each user. */
@@ -62,6 +67,7 @@ static int receive_answer(int fd, void *msg)
 	case EPERM:
 		return -refused.error;
 	default:
+		snprintf(refusal, sizeof(refusal), "%s", refused.why);
 		return -EACCES;
 	}
 }
@@ -147,33 +153,35 @@ int ask_set(const char *socket, uint32_t tenant, int priority, uint32_t weight)
 	return r < 0 ? r : r == WIRE_END ? 0 : -EBADMSG;
 }
 
-int ask_failed(const struct cli *c, const char *socket, int error)
+void ask_explain(const char *socket, int error, struct wire_unreached *ret)
 {
 	char path[108] = "";
 	int r = ask_path(socket, path, sizeof(path));
 
-	if (r < 0 && !*path)
-		return cli_error(c, "name heddled's socket: --socket, or HEDDLE_SOCKET",
-			"the folder of this user's sockets cannot be trusted, or looked at: %s",
-			strerror(-r));
-	switch (error) {
-	case -ENOENT:
-	case -ECONNREFUSED:
-		return cli_error(c, "start it: heddled", "no heddled listens on %s", path);
-	case -EPROTO:
-		return cli_error(c, "heddle and heddled must come from the same release",
-			"the heddled at %s speaks another protocol version", path);
-	case -EACCES:
-		return cli_error(c, "who may: the daemon's user and the members of its group",
-			"%s: not permitted", path);
-	case -EDQUOT:
-		return cli_error(c, "what one user may have: heddled(8), user_connections",
+	if (error == -EDQUOT) {
+		*ret = (struct wire_unreached){.todo = "what one user may have: heddled(8), "
+						       "user_connections"};
+		snprintf(ret->what, sizeof(ret->what),
 			"the heddled at %s has as many connections of this user, or answers that "
 			"none of them takes, as one may have",
 			path);
-	default:
-		return cli_error(c, NULL, "%s: %s", path, strerror(-error));
+	} else if (error == -EACCES && *refusal) {
+		*ret = (struct wire_unreached){.todo = "heddled's log has it, too"};
+		snprintf(ret->what, sizeof(ret->what), "the heddled at %s refused the question: %s",
+			path, refusal);
+	} else {
+		wire_unreached(path, r < 0, error, ret);
 	}
+}
+
+int ask_failed(const struct cli *c, const char *socket, int error)
+{
+	struct wire_unreached u;
+
+	if (error == -ENOMEM)
+		return cli_error(c, NULL, "%s", strerror(ENOMEM));
+	ask_explain(socket, error, &u);
+	return cli_error(c, u.todo, "%s", u.what);
 }
 
 bool ask_is_priority(const char *word)

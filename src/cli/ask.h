@@ -8,12 +8,14 @@
 #include "wire/wire.h"
 
 struct cli;
+struct wire_unreached;
 
 /* The functions ask_path to ask_set send a request to heddled. socket is the path given on the
  * command line; NULL means the default paths. They return 0 or a negative errno, among others:
  * - -ENOENT or -ECONNREFUSED: no heddled is running
  * - -EPROTO: heddled speaks another protocol version
- * - -EACCES: not permitted, or the socket is not safe to use
+ * - -EACCES: heddled refuses, the system does not let this user in, or the socket's folder is not
+ *   safe to use
  * - -EDQUOT: heddled's limits for one user are reached */
 int ask_path(const char *socket, char *ret, size_t max);
 int ask_status(const char *socket, struct wire_status *ret);
@@ -29,6 +31,8 @@ int ask_profile(const char *socket, ask_profile_fn *fn, void *user);
  * tenant belongs to another user. */
 /* Priority WIRE_AS_IT_IS and weight 0 leave the tenant's value unchanged. */
 int ask_set(const char *socket, uint32_t tenant, int priority, uint32_t weight);
+/* Explains the error of one of these functions. */
+void ask_explain(const char *socket, int error, struct wire_unreached *ret);
 /* Says why asking failed; CLI_FAILED. */
 int ask_failed(const struct cli *c, const char *socket, int error);
 /* Returns whether HEDDLE_PRIORITY accepts this string: high, normal, low or a number of at most

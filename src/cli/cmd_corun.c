@@ -3,6 +3,8 @@
 
 /* heddle corun runs several kernels on one device: one after the other, in streams, in green
  * contexts, or as one launch. Every run starts with the same data. */
+#include "base/demangle.h"
+#include "base/text.h"
 #include "cli/corun/corun.h"
 #include "cli/corun/kernelspec.h"
 #include "cli/corun/woven.h"
@@ -276,15 +278,13 @@ static void report_own(struct strbuf *out, const struct spec *s, unsigned i,
 	uint64_t fit = (uint64_t)res->fit[i] * res->n_sms;
 
 	if (res->plan.own[i].workers)
-		strbuf_printf(out,
-			"%u: a launch of its own, of %" PRIu32 " workers; %" PRIu64 " fit\n", i + 1,
-			res->plan.own[i].workers, (uint64_t)res->plan.own[i].per_sm * res->n_sms);
+		strbuf_printf(out, "%u: a launch of its own, of %s; %" PRIu64 " fit\n", i + 1,
+			COUNTED(res->plan.own[i].workers, "worker"),
+			(uint64_t)res->plan.own[i].per_sm * res->n_sms);
 	if (o->merging.count)
-		strbuf_printf(out,
-			"%u: %" PRIu32 " blocks at once, %" PRIu64 " threads, %.1f in the mean; "
-			"alone %" PRIu64 ", %" PRIu64 " threads\n",
-			i + 1, most, (uint64_t)most * threads, resident_mean(res, i), fit,
-			fit * threads);
+		strbuf_printf(out, "%u: %s at once, %s, %.1f in the mean; alone %" PRIu64 ", %s\n",
+			i + 1, COUNTED(most, "block"), COUNTED((uint64_t)most * threads, "thread"),
+			resident_mean(res, i), fit, COUNTED(fit * threads, "thread"));
 }
 
 static void report_table(struct cli *c, const struct spec *specs, unsigned n,
@@ -295,21 +295,22 @@ static void report_table(struct cli *c, const struct spec *specs, unsigned n,
 
 	strbuf_printf(out, "%s: %s, %.4f ms\n", res->device_name, dev_hows[o->how], res->times.ms);
 	if (merged)
-		strbuf_printf(out,
-			"%s%s; %" PRIu32 " workers, %" PRIu64 " fit; launched %" PRIu32 " time%s\n",
+		strbuf_printf(out, "%s%s; %s, %" PRIu64 " fit; launched %s\n",
 			dev_order_name(o->merging.order),
-			o->merging.help_others ? ", helping others" : "", res->plan.workers,
-			(uint64_t)res->plan.per_sm * res->n_sms, res->times.launches,
-			PLURAL(res->times.launches, "s"));
+			o->merging.help_others ? ", helping others" : "",
+			COUNTED(res->plan.workers, "worker"),
+			(uint64_t)res->plan.per_sm * res->n_sms,
+			COUNTED(res->times.launches, "time"));
 	if (o->how > DEV_MERGE)
-		strbuf_printf(out, "%" PRIu32 " block%s, %" PRIu64 " fit\n", res->plan.workers,
-			PLURAL(res->plan.workers, "s"), (uint64_t)res->plan.per_sm * res->n_sms);
+		strbuf_printf(out, "%s, %" PRIu64 " fit\n", COUNTED(res->plan.workers, "block"),
+			(uint64_t)res->plan.per_sm * res->n_sms);
 	if (o->how == DEV_WEAVE)
 		woven_print(specs, &res->woven, "", out);
 	strbuf_printf(out, "   %-24s %10s %8s%s%s\n", "kernel", "blocks", "fit",
 		timed ? "     began ms           ms" : "", merged && timed ? "      busy ms" : "");
 	for (unsigned i = 0; i < n; i++) {
-		strbuf_printf(out, "%u  %-24s %10" PRIu64 " %8" PRIu64, i + 1, specs[i].kernel,
+		strbuf_printf(out, "%u  %-24s %10" PRIu64 " %8" PRIu64, i + 1,
+			demangle_name(specs[i].kernel, (char[300]){0}, 300),
 			dev_total_blocks(&specs[i].shape), (uint64_t)res->fit[i] * res->n_sms);
 		if (timed)
 			strbuf_printf(out, " %12.4f %12.4f", res->times.of[i].began_ms,

@@ -11,12 +11,16 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "base/demangle.h"
 #include "base/environment.h"
+#include "base/text.h"
 #include "cli/ask.h"
 #include "cli/cli.h"
 #include "cli/program.h"
+#include "cli/progress.h"
 #include "dev/dev.h"
 #include "pass/pass.h"
+#include "wire/unreached.h"
 
 #define MAX_PTX_BYTES (64u << 20)
 
@@ -30,6 +34,21 @@ struct doctor {
 	uint32_t cc;
 };
 
+/* Prints a line, on a terminal in parts of whole words, of which the later ones are indented. */
+static void HD_PRINTF(3, 4) show_line(struct doctor *d, unsigned indent, const char *fmt, ...)
+{
+	struct strbuf out = {0};
+	char text[700];
+	va_list ap;
+
+	va_start(ap, fmt);
+	vsnprintf(text, sizeof(text), fmt, ap);
+	va_end(ap);
+	text_wrap(text, terminal_columns(STDOUT_FILENO), indent, &out);
+	cli_show(d->c, "%s", out.at ? out.at : "");
+	strbuf_finish(&out);
+}
+
 static void HD_PRINTF(4, 5)
 	say(struct doctor *d, enum level level, const char *what, const char *fmt, ...)
 {
@@ -40,7 +59,7 @@ static void HD_PRINTF(4, 5)
 	vsnprintf(text, sizeof(text), fmt, ap);
 	va_end(ap);
 	d->bad += level == BAD;
-	cli_show(d->c, "%-4s  %-12s %s\n", level_names[level], what, text);
+	show_line(d, 19, "%-4s  %-12s %s", level_names[level], what, text);
 	json_begin_object(&d->j, NULL);
 	json_str(&d->j, "level", level_names[level]);
 	json_str(&d->j, "what", what);
@@ -158,17 +177,20 @@ static void check_daemon(struct doctor *d)
 	struct wire_status s;
 	char path[108] = "";
 	struct stat st;
+	struct wire_unreached u;
 	int r = ask_status(socket, &s);
 
 	ask_path(socket, path, sizeof(path));
-	if (r == -EPROTO)
-		say(d, BAD, "daemon", "%s: speaks another protocol version", path);
-	else if (r == -EACCES)
-		say(d, BAD, "daemon", "%s: not permitted", path);
-	else if (r < 0)
-		say(d, NOTE, "daemon", "%s: none (%s): programs run natively", path, strerror(-r));
-	if (r < 0)
+	if (r < 0) {
+		ask_explain(socket, r, &u);
+		if (u.is_none)
+			say(d, NOTE, "daemon", "%s: none (%s): programs run natively", path,
+				strerror(-r));
+		else
+			say(d, BAD, "daemon", "%s: %s; programs run natively until then", u.what,
+				u.todo);
 		return;
+	}
 	say(d, OK, "daemon", "heddled %s on %s, policy %s", s.version, s.socket, s.policy);
 	if (strcmp(s.mps, WIRE_MPS_SILENT) == 0)
 		say(d, NOTE, "MPS",
@@ -227,8 +249,8 @@ static void say_kernel(struct doctor *d, const char *name, enum pass_tier tier, 
 {
 	d->kernels++;
 	d->tiers[tier]++;
-	cli_show(d->c, "      %-8s %s%s%s\n", pass_tier_name(tier), name, why ? ": " : "",
-		why ? why : "");
+	show_line(d, 15, "      %-8s %s%s%s", pass_tier_name(tier),
+		demangle_name(name, (char[300]){0}, 300), why ? ": " : "", why ? why : "");
 	json_begin_object(&d->j, NULL);
 	json_str(&d->j, "name", name);
 	json_str(&d->j, "tier", pass_tier_name(tier));
@@ -329,11 +351,12 @@ static void check_kernels(struct doctor *d, const struct program *p)
 	else if (b.any_elf)
 		image_walk(p->file, list_elf_entry, d);
 	if (d->kernels)
-		cli_show(d->c, "      %u kernel%s: %u managed, %u guard, %u held\n", d->kernels,
+		show_line(d, 6, "      %u kernel%s: %u managed, %u guard, %u held", d->kernels,
 			PLURAL(d->kernels, "s"), d->tiers[0], d->tiers[1], d->tiers[2]);
 	else
-		cli_show(d->c, "      no kernels in the file itself: libraries that it "
-			       "loads may hold some\n");
+		show_line(d, 6,
+			"      no kernels in the file itself: libraries that it loads may "
+			"hold some");
 }
 
 static void check_program(struct doctor *d, const char *name)
@@ -366,7 +389,8 @@ static void check_program(struct doctor *d, const char *name)
 					      : "names no libcuda.so.1: its libraries may");
 	needs = program_needs_gpu(&p);
 	if (needs)
-		say(d, NOTE, "virtual GPU", "cannot run %s: %s", p.path, needs);
+		say(d, NOTE, "virtual GPU", "cannot run %s%s: %s",
+			p.has_static_cudart ? "all of " : "", p.path, needs);
 	check_kernels(d, &p);
 	program_close(&p);
 }

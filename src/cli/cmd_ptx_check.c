@@ -3,6 +3,7 @@
 
 /* heddle ptx check reports errors in PTX files. For each kernel it also prints how heddle can
  * schedule it, and what prevents a better method. */
+#include "base/demangle.h"
 #include "cli/ptx_file.h"
 #include "pass/pass.h"
 
@@ -13,6 +14,7 @@ static void say_kernel(
 {
 	struct pass_verdict v = {0};
 	struct pass_wait wait;
+	char name[400];
 
 	pass_classify(f->module, k, &v, &wait);
 	json_begin_object(j, NULL);
@@ -25,14 +27,15 @@ static void say_kernel(
 	json_uint(j, "waits_line", wait.line);
 	json_uint(j, "waits_column", wait.col);
 	json_end(j, '}');
-	cli_show(c, "%s:%u: kernel %s: %s", f->name, v.line ? v.line : k->line, k->sym->name,
+	demangle_name(k->sym->name, name, sizeof(name));
+	cli_show(c, "%s:%u: kernel %s: %s", f->name, v.line ? v.line : k->line, name,
 		pass_tier_name(v.tier));
 	cli_show(c, v.reason ? ": %s\n" : "\n", v.reason);
 	if (wait.may)
 		cli_show(c,
 			"%s:%u: kernel %s: its blocks may wait for each other: a loop reads memory "
 			"here until another block writes it\n",
-			f->name, wait.line ? wait.line : k->line, k->sym->name);
+			f->name, wait.line ? wait.line : k->line, name);
 }
 
 struct check {

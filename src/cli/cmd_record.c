@@ -16,6 +16,7 @@
 
 #include "base/demangle.h"
 #include "base/file.h"
+#include "base/text.h"
 #include "cli/cli.h"
 #include "cli/corun/recording.h"
 #include "cli/run_watch.h"
@@ -93,8 +94,7 @@ static int set_environment(struct recorder *x)
 	if (r == CLI_OK)
 		r = steer_device(x->c, &steer);
 	if (r == CLI_OK && !steer)
-		r = cli_error(
-			x->c, "--device cpu is the virtual GPU", "no NVIDIA driver was found");
+		r = cli_error(x->c, steer_to_virtual(x->c, why), "no NVIDIA driver was found");
 	if (r == CLI_OK && steer_obstacle(x->c, why))
 		r = cli_error(x->c, NULL, "%s cannot be recorded: %s", x->c->operands[0], why);
 	if (r == CLI_OK)
@@ -105,8 +105,6 @@ static int set_environment(struct recorder *x)
 		r = write_wanted(x, launch, kernel ? kernel : "");
 	if (r == CLI_OK && setenv(WIRE_REPORT_ENV, x->folder, 1))
 		r = -ENOMEM;
-	if (r == CLI_OK)
-		steer_warn_of_virtual(x->c);
 	return r < 0 ? cli_error(x->c, NULL, "out of memory") : r;
 }
 
@@ -192,19 +190,19 @@ static void tell_launch(const char *name, const struct record *r, size_t bytes)
 		name, r->launch, g[0], g[1], g[2], b[0], b[1], b[2], (double)bytes / 1024);
 	if (s.with_pointers)
 		fprintf(stderr,
-			"  %u of %u buffers hold addresses of device memory, which become others "
+			"  %u of %s hold addresses of device memory, which become others "
 			"when it is run again\n",
-			s.with_pointers, r->n_regions);
+			s.with_pointers, COUNTED(r->n_regions, "buffer"));
 	if (s.left_out)
 		fprintf(stderr,
-			"  %u of %u buffers were left out, as a recording takes %u MiB at most: "
+			"  %u of %s were left out, as a recording takes %u MiB at most: "
 			"they begin as zeros when it is run again\n",
-			s.left_out, r->n_regions, RECORD_MOST_BYTES >> 20);
+			s.left_out, COUNTED(r->n_regions, "buffer"), RECORD_MOST_BYTES >> 20);
 	if (!r->finished)
 		fprintf(stderr, "  it ended in an error: there is no result to compare with\n");
 	else if (s.without_result > s.left_out)
-		fprintf(stderr, "  the results of %u of %u buffers were left out\n",
-			s.without_result, r->n_regions);
+		fprintf(stderr, "  the results of %u of %s were left out\n", s.without_result,
+			COUNTED(r->n_regions, "buffer"));
 }
 
 static int show_launch(void *user, const struct recording *of)

@@ -150,13 +150,15 @@ static bool can_be_reached(const struct cli *c)
 int run_exec(const struct cli *c)
 {
 	const char *name = c->operands[0];
-	char hint[300];
+	char hint[300], what[STEER_WHY], todo[STEER_WHY];
 	int error;
 
 	execvp(name, c->operands);
 	error = errno;
 	snprintf(hint, sizeof(hint), "./%.200s is in this folder", name);
-	if (error == ENOENT && !strchr(name, '/'))
+	if (steer_no_program(name, what, todo))
+		cli_error(c, *todo ? todo : NULL, "%s: %s", name, what);
+	else if (error == ENOENT && !strchr(name, '/'))
 		cli_error(c, access(name, F_OK) == 0 ? hint : NULL, "%s: not found in PATH", name);
 	else
 		cli_error(c, NULL, "%s: %s", name, strerror(error));
@@ -166,22 +168,19 @@ int run_exec(const struct cli *c)
 static int run_run(struct cli *c)
 {
 	uint64_t weight = 1;
+	char advice[STEER_WHY];
 	bool steer = false;
 	int r = set_environment(c, &weight);
 
 	if (r == 0)
 		r = steer_device(c, &steer);
 	if (r == 0 && !steer)
-		cli_warn(c,
-			"no NVIDIA driver was found: %s runs as it would without heddle "
-			"(--device cpu is the virtual GPU)",
-			c->operands[0]);
+		cli_warn(c, "no NVIDIA driver was found: %s runs as it would without heddle (%s)",
+			c->operands[0], steer_to_virtual(c, advice));
 	if (r == 0 && steer && can_be_reached(c))
 		r = steer_shim(c);
-	if (r == 0 && steer) {
-		steer_warn_of_virtual(c);
+	if (r == 0 && steer)
 		r = ask_daemon(c, weight);
-	}
 	if (r != 0)
 		return r < 0 ? fail_with(c, NULL, "out of memory") : r;
 	if (cli_has(c, "verbose"))

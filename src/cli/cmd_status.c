@@ -3,24 +3,39 @@
 
 /* heddle status: the daemon and its figures. */
 #include <inttypes.h>
+#include <stdio.h>
+#include <unistd.h>
 
+#include "base/text.h"
 #include "cli/ask.h"
 #include "cli/cli.h"
+#include "cli/progress.h"
 
 static void add_text(struct strbuf *out, const struct wire_status *s)
 {
-	strbuf_printf(out, "heddled %s, pid %u, up %u s, on %s\n", s->version, s->pid, s->uptime_s,
-		s->socket);
-	strbuf_printf(out, "policy %s, MPS %s\n", s->policy, s->mps);
-	strbuf_printf(out, "%u tenant%s, %u launch%s\n", s->tenants, PLURAL(s->tenants, "s"),
-		s->launches, PLURAL(s->launches, "es"));
-	strbuf_printf(out,
-		"%" PRIu64 " decisions, %" PRIu64 " grants, %" PRIu64 " preemptions, %" PRIu64
-		" refused, %" PRIu64 " bad messages\n",
-		s->decisions, s->grants, s->preemptions, s->refused, s->bad_messages);
-	if (s->handover_p50_ns)
-		strbuf_printf(out, "hand-over: median %.1f us, 99th percentile %.1f us\n",
-			(double)s->handover_p50_ns / 1e3, (double)s->handover_p99_ns / 1e3);
+	unsigned columns = terminal_columns(STDOUT_FILENO);
+	char line[512];
+
+	snprintf(line, sizeof(line), "heddled %s, pid %u, up %u s, on %s", s->version, s->pid,
+		s->uptime_s, s->socket);
+	text_wrap(line, columns, 2, out);
+	snprintf(line, sizeof(line), "policy %s, MPS %s", s->policy, s->mps);
+	text_wrap(line, columns, 2, out);
+	snprintf(line, sizeof(line), "%u tenant%s, %u launch%s", s->tenants,
+		PLURAL(s->tenants, "s"), s->launches, PLURAL(s->launches, "es"));
+	text_wrap(line, columns, 2, out);
+	snprintf(line, sizeof(line),
+		"%" PRIu64 " decision%s, %" PRIu64 " grant%s, %" PRIu64 " preemption%s, %" PRIu64
+		" refused, %" PRIu64 " bad message%s",
+		s->decisions, PLURAL(s->decisions, "s"), s->grants, PLURAL(s->grants, "s"),
+		s->preemptions, PLURAL(s->preemptions, "s"), s->refused, s->bad_messages,
+		PLURAL(s->bad_messages, "s"));
+	text_wrap(line, columns, 2, out);
+	if (!s->handover_p50_ns)
+		return;
+	snprintf(line, sizeof(line), "hand-over: median %.1f us, 99th percentile %.1f us",
+		(double)s->handover_p50_ns / 1e3, (double)s->handover_p99_ns / 1e3);
+	text_wrap(line, columns, 2, out);
 }
 
 static void add_json(struct cli *c, const struct wire_status *s)

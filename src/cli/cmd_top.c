@@ -4,6 +4,9 @@
 /* heddle top shows the output of heddle ps on the whole screen and refreshes it. The lines come
  * from the code of ps (listing.h); this file handles the screen. */
 #include <errno.h>
+#include <limits.h>
+#include <stdarg.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -27,15 +30,35 @@ static int query_daemon(const char *socket, struct wire_status *ret, struct list
 	return r == 0 && ret_list->failed ? -ENOMEM : r;
 }
 
-static void print_head(const struct wire_status *s, struct strbuf *out)
+/* Adds a part of the first line if all of it fits; columns 0: no limit. After a part that does not
+ * fit, no other is added. */
+static void HD_PRINTF(3, 4) add_part(struct strbuf *io, unsigned *io_columns, const char *fmt, ...)
 {
-	strbuf_printf(out,
-		"heddled %s, policy %s, MPS %s: %u tenant%s, %u launch%s, %llu preemption%s",
-		s->version, s->policy, s->mps, s->tenants, PLURAL(s->tenants, "s"), s->launches,
-		PLURAL(s->launches, "es"), (unsigned long long)s->preemptions,
+	char part[160];
+	va_list ap;
+	size_t len;
+
+	va_start(ap, fmt);
+	vsnprintf(part, sizeof(part), fmt, ap);
+	va_end(ap);
+	len = io->len + strlen(part);
+	if (*io_columns && len > *io_columns)
+		*io_columns = (unsigned)io->len;
+	else
+		strbuf_puts(io, part);
+}
+
+static void print_head(const struct wire_status *s, unsigned columns, struct strbuf *out)
+{
+	add_part(out, &columns, "heddled %s", s->version);
+	add_part(out, &columns, ", policy %s", s->policy);
+	add_part(out, &columns, ", MPS %s", s->mps);
+	add_part(out, &columns, ": %u tenant%s", s->tenants, PLURAL(s->tenants, "s"));
+	add_part(out, &columns, ", %u launch%s", s->launches, PLURAL(s->launches, "es"));
+	add_part(out, &columns, ", %llu preemption%s", (unsigned long long)s->preemptions,
 		PLURAL(s->preemptions, "s"));
 	if (s->handover_p50_ns)
-		strbuf_printf(out, ", hand-over %.0f us", (double)s->handover_p50_ns / 1e3);
+		add_part(out, &columns, ", hand-over %.0f us", (double)s->handover_p50_ns / 1e3);
 	strbuf_puts(out, "\n");
 }
 
@@ -57,11 +80,8 @@ static int show_once(struct cli *c, const char *socket)
 		json_end(&j, ']');
 		json_end(&j, '}');
 	} else if (r == 0) {
-		print_head(&s, &line);
-		if (columns && line.len > columns + 1)
-			line.len = columns;
-		strbuf_printf(&c->out, "%.*s%s", (int)line.len, line.at ? line.at : "",
-			line.len && line.at[line.len - 1] == '\n' ? "" : "\n");
+		print_head(&s, columns, &line);
+		strbuf_printf(&c->out, "%s", line.at ? line.at : "\n");
 		listing_text(&l, columns, &c->out);
 		strbuf_finish(&line);
 	}
@@ -70,35 +90,108 @@ static int show_once(struct cli *c, const char *socket)
 }
 
 #ifdef HEDDLE_CURSES
-static void draw_screen(const char *text)
+static const char help[] = "q            end\n"
+			   "space        update at once\n"
+			   "up, down     one line up or down; k, j, too\n"
+			   "page up, page down, home, end\n"
+			   "h, ?         this help; any key leaves it\n"
+			   "\n"
+			   "TENANT is the number that heddle set takes.\n";
+
+#define HEAD_LINES 2 /* the summary and the names of columns, which stay */
+
+static const char *next_line(const char *p)
 {
-	int y = 0;
+	p += strcspn(p, "\n");
+	return p + (*p == '\n');
+}
 
+static void draw_line(int y, const char *p)
+{
+	mvaddnstr(y, 0, p, (int)MIN(strcspn(p, "\n"), (size_t)COLS));
+}
+
+/* Draws the text from line *io_first after the head; *io_first is lowered to the last that fills the
+ * screen. If lines are left out, the last line of the screen says which ones are shown. */
+static void draw_screen(const char *text, int *io_first)
+{
+	int lines = 0, room = MAX(LINES - HEAD_LINES, 1), y;
+	const char *p = text;
+
+	for (const char *q = text; *q; q = next_line(q))
+		lines++;
+	lines = MAX(lines - HEAD_LINES, 0);
+	if (lines > room)
+		room = MAX(room - 1, 1);
+	*io_first = MAX(MIN(*io_first, lines - room), 0);
 	erase();
-	for (const char *p = text; *p && y < LINES; y++) {
-		size_t n = strcspn(p, "\n");
-
+	for (y = 0; *p && y < HEAD_LINES; y++, p = next_line(p)) {
 		if (y == 1)
 			attron(A_REVERSE);
-		mvaddnstr(y, 0, p, (int)MIN(n, (size_t)COLS));
+		draw_line(y, p);
 		if (y == 1)
 			attroff(A_REVERSE);
-		p += n + (p[n] == '\n');
+	}
+	for (int i = 0; *p && i < *io_first; i++)
+		p = next_line(p);
+	for (; *p && y < HEAD_LINES + room; y++, p = next_line(p))
+		draw_line(y, p);
+	if (lines > room) {
+		char more[64];
+
+		snprintf(more, sizeof(more), "(%d to %d of %d lines: up, down)", *io_first + 1,
+			*io_first + room, lines);
+		draw_line(LINES - 1, more);
 	}
 	refresh();
 }
 
+static void draw_help(void)
+{
+	int y = 0;
+
+	erase();
+	for (const char *p = help; *p && y < LINES; p = next_line(p))
+		draw_line(y++, p);
+	refresh();
+	timeout(-1);
+	getch();
+}
+
+/* Returns the first line to show after a key. */
+static int move_first(int first, int key)
+{
+	switch (key) {
+	case KEY_UP:
+	case 'k':
+		return first - 1;
+	case KEY_DOWN:
+	case 'j':
+		return first + 1;
+	case KEY_PPAGE:
+		return first - MAX(LINES - HEAD_LINES - 1, 1);
+	case KEY_NPAGE:
+		return first + MAX(LINES - HEAD_LINES - 1, 1);
+	case KEY_HOME:
+		return 0;
+	case KEY_END:
+		return INT_MAX / 2;
+	default:
+		return first;
+	}
+}
+
 static int show_repeatedly(struct cli *c, const char *socket, unsigned every_ms)
 {
-	int r = 0, key = 0;
+	int r = 0, key = 0, first = 0;
 
 	setlocale(LC_CTYPE, "");
 	if (!initscr())
 		return cli_error(c, "--once prints one look", "the terminal cannot be used");
 	cbreak();
 	noecho();
+	keypad(stdscr, TRUE);
 	curs_set(0);
-	timeout((int)every_ms);
 	while (r == 0 && key != 'q' && key != 'Q') {
 		struct strbuf text = {0};
 		struct listing l = {0};
@@ -106,11 +199,15 @@ static int show_repeatedly(struct cli *c, const char *socket, unsigned every_ms)
 
 		r = query_daemon(socket, &s, &l);
 		if (r == 0) {
-			print_head(&s, &text);
+			print_head(&s, (unsigned)COLS, &text);
 			listing_text(&l, (unsigned)COLS, &text);
 			cli_plain(text.at, text.len);
-			draw_screen(text.at ? text.at : "");
+			draw_screen(text.at ? text.at : "", &first);
+			timeout((int)every_ms);
 			key = getch();
+			first = move_first(first, key);
+			if (key == 'h' || key == 'H' || key == '?')
+				draw_help();
 		}
 		listing_finish(&l);
 		strbuf_finish(&text);
@@ -152,7 +249,10 @@ const struct cli_verb cli_verb_top = {
 	.name = "top",
 	.operands = "",
 	.summary = "watch tenants and their kernels",
-	.details = "Shows what heddle ps shows, and updates it. q ends it.",
+	.details =
+		"Shows what heddle ps shows, and updates it. Keys: q ends it, space updates it at "
+		"once, the arrows, page up and page down, home and end move in a list that is "
+		"longer than the screen, h or ? lists the keys.",
 	.json = "launches (now), preemptions (so far), and tenants, an array of tenant, pid, uid, "
 		"user, priority (high, normal, low, or a number), "
 		"weight, share_wanted and share_had (percent of the device's time; null: no policy "

@@ -6,6 +6,7 @@
  * compared with the result of the same kernels alone. The fastest method is stored for `corun --how
  * tuned`. A round measures all methods before the next round begins, so that clock changes of the
  * device affect all methods. */
+#include "base/text.h"
 #include "cli/corun/kernelspec.h"
 #include "cli/corun/ways.h"
 
@@ -32,8 +33,8 @@ static void report_table(struct ways *t, double sequential)
 {
 	struct strbuf *out = &t->c->out;
 
-	strbuf_printf(out, "%s, %u SMs; medians of %u runs\n", corun_seen(t->x)->device_name,
-		corun_seen(t->x)->n_sms, t->rounds);
+	strbuf_printf(out, "%s, %u SMs; medians of %s\n", corun_seen(t->x)->device_name,
+		corun_seen(t->x)->n_sms, COUNTED(t->rounds, "run"));
 	strbuf_printf(out, "%-36s %12s %8s %10s\n", "way", "ms", "spread", "gain");
 	for (unsigned i = 0; i < t->n_ways; i++) {
 		const struct way *w = &t->at[i];

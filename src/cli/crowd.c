@@ -5,6 +5,7 @@
  * and ends them by creating a file. The programs measure the times themselves. heddled only reports
  * each program's share of GPU time, counted from when the weights were set. */
 #include "cli/crowd.h"
+#include "base/text.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -181,9 +182,9 @@ static int crowd_read(struct crowd *w, struct arena *a, unsigned i)
 	w->res->checked += rd.verdict.checked;
 	w->res->wrong += rd.verdict.wrong;
 	if (c->status || !rd.verdict.passed)
-		return cli_error(w->s->c, NULL, "%s (%s): %s: %u rounds, results %s",
+		return cli_error(w->s->c, NULL, "%s (%s): %s: %s, results %s",
 			w->run->program[i].name, w->s->spec.name,
-			child_status_text(c, status, sizeof(status)), rd.to->n,
+			child_status_text(c, status, sizeof(status)), COUNTED(rd.to->n, "round"),
 			rd.verdict.passed ? "correct" : "not all correct");
 	return CLI_OK;
 }

@@ -4,6 +4,7 @@
 /* Makes the table of heddle demo from its results (demo.h). Figures that cannot be right, and those
  * of rounds that differ much, are marked as noise on every device. The virtual GPU's result is the
  * order in which programs end, because its times are those of this machine's processors. */
+#include "base/text.h"
 #include "cli/demo.h"
 
 #include <inttypes.h>
@@ -65,10 +66,10 @@ static void show_order(const struct demo *d, unsigned i, struct strbuf *o)
 		return;
 	}
 	strbuf_printf(o,
-		"  order on the virtual GPU: %s clearly ended before %s in %u of %u rounds under "
+		"  order on the virtual GPU: %s clearly ended before %s in %u of %s under "
 		"heddle, in %u of %u as they are\n",
-		demo_pairs[i].high, demo_pairs[i].low, with.overtook, with.together,
-		without.overtook, without.together);
+		demo_pairs[i].high, demo_pairs[i].low, with.overtook,
+		COUNTED(with.together, "round"), without.overtook, without.together);
 	if (m->handovers)
 		strbuf_printf(o,
 			"  when it was preempted, %.0f of the %" PRIu64

@@ -4,6 +4,8 @@
 /* Formats the table of tenants. If the table is too wide, it leaves out the least important columns
  * until the table fits, and names them below the table. */
 #include "cli/listing.h"
+#include "base/demangle.h"
+#include "base/text.h"
 #include "cli/ask.h"
 #include "cli/cli.h"
 
@@ -76,8 +78,8 @@ static const struct {
 	int width; /* negative: to the left */
 	unsigned need;
 } columns_of[COLUMNS] = {
-	[TENANT] = {"TENANT", 6, 4},
-	[PID] = {"PID", 7, 1},
+	[TENANT] = {"TENANT", 6, 1},
+	[PID] = {"PID", 7, 4},
 	[USER] = {"USER", -8, 7},
 	[PRIORITY] = {"PRIORITY", -8, 1},
 	[WEIGHT] = {"WEIGHT", 6, 11},
@@ -175,8 +177,10 @@ static void format_cell(const struct wire_row *r, enum column c, char *buf, size
 		time_text(buf, size, r->remaining_ns);
 	else if (c == NAME && tenant && r->group[0])
 		snprintf(buf, size, "%s [%s]", r->name, r->group);
+	else if (c == NAME && tenant)
+		snprintf(buf, size, "%s", r->name);
 	else if (c == NAME)
-		snprintf(buf, size, "%s%s", tenant ? "" : "  ", r->name);
+		snprintf(buf, size, "  %s", demangle_name(r->name, (char[300]){0}, 300));
 	if (c == NAME && tenant && r->launched[WIRE_WHY_UNSEEN])
 		snprintf(buf + strlen(buf), size - strlen(buf), " (%llu unseen)",
 			(unsigned long long)r->launched[WIRE_WHY_UNSEEN]);
@@ -221,7 +225,7 @@ static struct layout choose_layout(const struct listing *l, unsigned columns)
 static void add_line(const struct wire_row *r, const struct layout *y, struct strbuf *out)
 {
 	struct strbuf line = {0};
-	char buf[160];
+	char buf[320];
 
 	for (unsigned c = 0; c < COLUMNS; c++) {
 		if (!is_shown(y, c))
@@ -241,22 +245,6 @@ static void add_line(const struct wire_row *r, const struct layout *y, struct st
 	strbuf_finish(&line);
 }
 
-/* Adds words in lines of at most `columns` characters, broken at spaces. */
-static void add_wrapped(const char *text, unsigned columns, struct strbuf *out)
-{
-	while (*text) {
-		size_t len = strlen(text), cut = len;
-
-		if (len > columns) {
-			for (cut = columns; cut && text[cut] != ' '; cut--)
-				;
-			cut = cut ? cut : columns;
-		}
-		strbuf_printf(out, "%.*s\n", (int)cut, text);
-		text += cut + (text[cut] == ' ');
-	}
-}
-
 /* Adds the names of the columns that the terminal has no room for. */
 static void add_missing(const struct layout *y, struct strbuf *out)
 {
@@ -272,7 +260,7 @@ static void add_missing(const struct layout *y, struct strbuf *out)
 	}
 	strbuf_printf(&text, "; a wider terminal or --json has %s)", n == 1 ? "it" : "them");
 	if (n && text.at)
-		add_wrapped(text.at, y->columns, out);
+		text_wrap(text.at, y->columns, 0, out);
 	strbuf_finish(&text);
 }
 

@@ -4,6 +4,7 @@
 /* Runs a pair of programs, or a single program, in an arrangement, and collects the results. The
  * programs measure the times themselves, all with the same clock. heddled counts the
  * preemptions. */
+#include "base/text.h"
 #include "cli/stage_command.h"
 
 #include <errno.h>
@@ -80,9 +81,9 @@ static int read_child(struct stage *s, struct arena *a, const struct stage_run *
 
 	stage_each_line(child->out.at, read_line, &rd);
 	if (child->status || !rd.passed || rd.rounds != run->rounds)
-		return cli_error(s->c, NULL, "%s (%s): %s: %u of %u rounds, results %s", name,
+		return cli_error(s->c, NULL, "%s (%s): %s: %u of %s, results %s", name,
 			s->spec.name, child_status_text(child, status, sizeof(status)), rd.rounds,
-			run->rounds, rd.passed ? "correct" : "not all correct");
+			COUNTED(run->rounds, "round"), rd.passed ? "correct" : "not all correct");
 	*(high ? &res->high_ns : &res->low_ns) = median_of(rd.turnaround, rd.rounds);
 	*(high ? &res->high_kernel_ns : &res->low_kernel_ns) = median_of(rd.kernel, rd.rounds);
 	return CLI_OK;

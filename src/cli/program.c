@@ -16,6 +16,8 @@
 #include <sys/xattr.h>
 #include <unistd.h>
 
+#define MAX_CUBIN_BYTES (64u << 20)
+
 static bool is_program(const char *path)
 {
 	struct stat st;
@@ -242,28 +244,52 @@ int program_open(const char *name, struct program *ret)
 	return 0;
 }
 
-static int note_kind(void *user, const struct image_entry *e)
+struct code {
+	bool ptx, cubin;
+};
+
+static int note_kernel(void *user, const char *name, size_t len)
 {
-	*(unsigned *)user |= e->kind;
+	(void)user;
+	(void)name;
+	(void)len;
+	return 1;
+}
+
+/* nvcc puts a cubin without kernels into each program that it links, so only those with kernels
+ * count, and those that cannot be read. */
+static int note_code(void *user, const struct image_entry *e)
+{
+	struct code *code = user;
+	size_t len;
+	char *cubin;
+
+	code->ptx |= e->kind == IMAGE_PTX;
+	if (e->kind != IMAGE_ELF || code->cubin)
+		return 0;
+	code->cubin = true;
+	if (image_unpack(e, MAX_CUBIN_BYTES, &cubin, &len) < 0)
+		return 0;
+	code->cubin = image_elf_kernels((struct image_bytes){(const uint8_t *)cubin, len},
+			      note_kernel, NULL) != 0;
+	free(cubin);
 	return 0;
 }
 
 const char *program_needs_gpu(const struct program *p)
 {
-	unsigned kinds = 0;
+	struct code code = {0};
 
 	if (p->has_static_cudart)
-		return "NVIDIA's CUDA runtime is linked into it, which needs NVIDIA's driver: "
-		       "build "
-		       "it again with NVCC_APPEND_FLAGS='-cudart shared' in the environment, or "
-		       "run "
-		       "it on a GPU";
+		return "NVIDIA's CUDA runtime is linked into it, and calls of that need NVIDIA's "
+		       "driver: build it again with NVCC_APPEND_FLAGS='-cudart shared' in the "
+		       "environment, or run it on a GPU";
 	if (p->libcudart && strcmp(p->libcudart, "libcudart.so.12") != 0 &&
 		strcmp(p->libcudart, "libcudart.so.13") != 0)
 		return "heddle has a CUDA runtime for programs of CUDA 12 and 13, and it needs "
 		       "another one: build it with CUDA 12 or 13, or run it on a GPU";
-	image_walk(p->file, note_kind, &kinds);
-	if (kinds == IMAGE_ELF)
+	image_walk(p->file, note_code, &code);
+	if (code.cubin && !code.ptx)
 		return "it holds cubins and no PTX, and the virtual GPU runs PTX alone: run it on "
 		       "a GPU, or compile it with -gencode arch=compute_90,code=compute_90";
 	return NULL;

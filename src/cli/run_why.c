@@ -117,17 +117,12 @@ void run_look(pid_t pid, const char *report_path, struct run_seen *io)
 /* Finds an obstacle in the program's file. Returns false if there is none. */
 static bool file_shows(const char *name, char *buf, size_t size)
 {
-	const char *device = getenv("HEDDLE_DEVICE"), *why = NULL;
+	const char *why;
 	struct program p;
 
 	if (program_open(name, &p) < 0)
 		return false;
-	if (device && !strcmp(device, "cpu"))
-		why = program_needs_gpu(&p);
-	if (why)
-		snprintf(buf, size, "the virtual GPU cannot run it: %s", why);
-	else
-		why = program_obstacle(&p, buf, size);
+	why = program_obstacle(&p, buf, size);
 	program_close(&p);
 	return why;
 }

@@ -11,6 +11,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "cli/program.h"
@@ -162,15 +163,70 @@ bool steer_obstacle(const struct cli *c, char ret_why[STEER_WHY])
 	return any;
 }
 
-void steer_warn_of_virtual(const struct cli *c)
+const char *steer_to_virtual(const struct cli *c, char buf[STEER_WHY])
 {
-	const char *device = getenv("HEDDLE_DEVICE"), *why;
-	struct program p;
+	for (int i = 1; c->n_operands && c->operands[i]; i++) {
+		size_t n = strlen("--device");
 
-	if (!device || strcmp(device, "cpu") != 0 || program_open(c->operands[0], &p) < 0)
-		return;
-	why = program_needs_gpu(&p);
-	if (why)
-		cli_warn(c, "the virtual GPU cannot run %s: %s", p.path, why);
-	program_close(&p);
+		if (strncmp(c->operands[i], "--device", n) == 0 &&
+			(!c->operands[i][n] || c->operands[i][n] == '=')) {
+			snprintf(buf, STEER_WHY,
+				"%s behind %s is an option of that program; heddle's come before "
+				"it: heddle %s --device cpu -- %s",
+				c->operands[i], c->operands[0], c->verb->name, c->operands[0]);
+			return buf;
+		}
+	}
+	return "--device cpu is the virtual GPU";
+}
+
+/* Files that people name in place of a program, by the end of the name. %1$s: the name; %2$.*3$s: the
+ * name without its end. */
+static const struct {
+	const char *end, *what, *todo;
+} no_programs[] = {
+	{".cu", "CUDA source, not a program",
+		"build it, then run that: nvcc -cudart shared %1$s -o %2$.*3$s"},
+	{".c", "C source, not a program", "build it, then run that: cc %1$s -o %2$.*3$s -lcuda"},
+	{".cc", "C++ source, not a program",
+		"build it, then run that: c++ %1$s -o %2$.*3$s -lcuda"},
+	{".cpp", "C++ source, not a program",
+		"build it, then run that: c++ %1$s -o %2$.*3$s -lcuda"},
+	{".ptx", "PTX, not a program", "heddle exec %1$s KERNEL ARG... runs a kernel of it"},
+	{".cubin", "device code, not a program", "run the program that loads it"},
+	{".fatbin", "device code, not a program", "run the program that loads it"},
+	{".o", "an object file, not a program", "link it, then run that: nvcc -cudart shared %1$s"},
+	{".so", "a library, not a program", "run a program that loads it"},
+	{".py", "a script that is not executable", "name its interpreter: python3 %1$s"},
+	{".sh", "a script that is not executable", "name its interpreter: sh %1$s"},
+};
+
+bool steer_no_program(const char *name, char ret_what[STEER_WHY], char ret_todo[STEER_WHY])
+{
+	size_t len = strlen(name);
+	struct stat st;
+
+	*ret_todo = 0;
+	if (stat(name, &st) < 0)
+		return false;
+	if (S_ISDIR(st.st_mode) && (strchr(name, '/') || name[strspn(name, ".")] == 0)) {
+		snprintf(ret_what, STEER_WHY, "a folder, not a program");
+		return true;
+	}
+	if (!S_ISREG(st.st_mode))
+		return false;
+	for (size_t i = 0; i < ARRAY_LEN(no_programs); i++) {
+		size_t n = strlen(no_programs[i].end);
+
+		if (len <= n || strcmp(name + len - n, no_programs[i].end) != 0)
+			continue;
+		snprintf(ret_what, STEER_WHY, "%s", no_programs[i].what);
+		snprintf(ret_todo, STEER_WHY, no_programs[i].todo, name, name, (int)(len - n));
+		return true;
+	}
+	if (access(name, X_OK) == 0 || !strchr(name, '/'))
+		return false;
+	snprintf(ret_what, STEER_WHY, "not executable");
+	snprintf(ret_todo, STEER_WHY, "if it is a program: chmod +x %s", name);
+	return true;
 }

@@ -22,8 +22,11 @@ int steer_shim(const struct cli *c);
 /* Returns whether the program's file shows that its loader would bypass the shim, and writes the
  * reason to ret_why. */
 bool steer_obstacle(const struct cli *c, char ret_why[STEER_WHY]);
-/* If the device is the virtual GPU and it cannot run the program, prints a warning with the reason.
- * Otherwise the program would fail later with only an error number. */
-void steer_warn_of_virtual(const struct cli *c);
+/* Returns what to do without a driver. That is --device cpu, which must come before the program: a
+ * program may have an option of this name, too. The text may be in buf. */
+const char *steer_to_virtual(const struct cli *c, char buf[STEER_WHY]);
+/* After exec has failed: returns true if the file, or one of this name in this folder, is no program
+ * but something that is built or run in another way, and writes what it is and what to do. */
+bool steer_no_program(const char *name, char ret_what[STEER_WHY], char ret_todo[STEER_WHY]);
 
 #endif

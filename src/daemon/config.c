@@ -72,10 +72,10 @@ static int set_number(uint64_t *ret, const char *value, uint64_t max, uint64_t u
 }
 
 /* At least 1: switching always costs something. */
-static int set_percent(uint32_t *ret_permille, const char *value)
+static int set_percent(uint32_t *ret_permille, const char *value, uint32_t max)
 {
 	uint64_t n;
-	int r = set_number(&n, value, 100, 10);
+	int r = set_number(&n, value, max, 10);
 
 	if (r == 0 && n == 0)
 		return -EINVAL;
@@ -84,10 +84,10 @@ static int set_percent(uint32_t *ret_permille, const char *value)
 	return r;
 }
 
-/* In ms, at most a day; 0: for ever. */
-static int set_time(uint64_t *ret_ns, const char *value)
+/* In ms; 0: for ever. */
+static int set_time(uint64_t *ret_ns, const char *value, uint32_t max)
 {
-	int r = set_number(ret_ns, value, 86400000, 1000000);
+	int r = set_number(ret_ns, value, max, 1000000);
 
 	if (r == 0 && *ret_ns == 0)
 		*ret_ns = UINT64_MAX;
@@ -129,16 +129,16 @@ static int set_policy(struct hd_config *c, const char *value)
 	return 0;
 }
 
-static int set_opaque(struct hd_config *c, const char *value)
+static int set_opaque(struct hd_config *c, const char *value, uint32_t max)
 {
 	c->opaque_auto = false;
-	return set_number(&c->opaque_ns, value, 10000000, 1000);
+	return set_number(&c->opaque_ns, value, max, 1000);
 }
 
-static int set_spin(struct hd_config *c, const char *value)
+static int set_spin(struct hd_config *c, const char *value, uint32_t max)
 {
 	if (strcmp(value, "auto") != 0)
-		return set_number(&c->spin_ns, value, 10000000, 1000);
+		return set_number(&c->spin_ns, value, max, 1000);
 	c->spin_ns = HD_SPIN_AUTO;
 	return 0;
 }
@@ -154,49 +154,58 @@ static int set_group(char ret[64], const char *value)
 	return *value && !getgrnam(value) ? -ESRCH : set_text(ret, 64, value);
 }
 
-/* For each key: its name, its possible values, and the call that sets it in c. */
-#define KEYS(KEY)                                                                                  \
-	KEY(policy, "hpf|ffs|greedy|split|none|profile|fixed|./FILE", set_policy(c, value))        \
-	KEY(policy_options, "text", set_text(c->policy_options, sizeof(c->policy_options), value)) \
-	KEY(max_overhead, "percent", set_percent(&c->overhead_permille, value))                    \
-	KEY(mps, "on|off", set_bool(&c->mps, value, "on", "off"))                                  \
-	KEY(mps_stays, "on|off", set_bool(&c->mps_stays, value, "on", "off"))                      \
-	KEY(mps_answer_ms, "ms", set_time(&c->mps_answer_ns, value))                               \
-	KEY(preempt, "temporal|spatial", set_bool(&c->temporal, value, "temporal", "spatial"))     \
-	KEY(within_tenant, "together|srt", set_bool(&c->within_srt, value, "srt", "together"))     \
-	KEY(extra_sms, "SMs", set_number32(&c->extra_sms, value, CTL_MAX_SMS))                     \
-	KEY(opaque_us, "us", set_opaque(c, value))                                                 \
-	KEY(opaque_hold_us, "us", set_number(&c->opaque_hold_ns, value, 10000000, 1000))           \
-	KEY(gates, "on|off", set_bool(&c->gates, value, "on", "off"))                              \
-	KEY(max_tenants, "number", set_number32(&c->max_tenants, value, SERVER_CONNS))             \
-	KEY(user_tenants, "number", set_number32(&c->user_tenants, value, SERVER_CONNS))           \
-	KEY(user_devices, "number", set_number32(&c->user_devices, value, HD_DEVICES))             \
-	KEY(user_connections, "number", set_number32(&c->user_connections, value, SERVER_CONNS))   \
-	KEY(silence_ms, "ms", set_time(&c->silence_ns, value))                                     \
-	KEY(min_managed_us, "us", set_number(&c->min_managed_ns, value, 4000000, 1000))            \
-	KEY(latency_us, "us", set_number(&c->latency_ns, value, 1000000, 1000))                    \
-	KEY(linger_max_us, "us", set_number(&c->linger_max_ns, value, 1000000, 1000))              \
-	KEY(spin_us, "us|auto", set_spin(c, value))                                                \
-	KEY(grace_us, "us", set_number(&c->grace_ns, value, 10000000, 1000))                       \
-	KEY(standstill_ms, "ms", set_time(&c->still_ns, value))                                    \
-	KEY(log, "error|warning|info|debug", set_level(c, value))                                  \
-	KEY(socket, "path", set_text(c->socket, sizeof(c->socket), value))                         \
-	KEY(state, "path", set_text(c->state, sizeof(c->state), value))                            \
-	KEY(group, "group", set_group(c->group, value))                                            \
-	KEY(privileged_group, "group", set_group(c->privileged_group, value))
+/* For each key: its name, its possible values (of a number its unit), a number's least and greatest
+ * value, and the call that sets it in c. */
+#define KEYS(KEY)                                                                                 \
+	KEY(policy, "hpf|ffs|greedy|split|none|profile|fixed|./FILE", 0, 0, set_policy(c, value)) \
+	KEY(policy_options, "text", 0, 0,                                                         \
+		set_text(c->policy_options, sizeof(c->policy_options), value))                    \
+	KEY(max_overhead, "percent", 1, 100, set_percent(&c->overhead_permille, value, max))      \
+	KEY(mps, "on|off", 0, 0, set_bool(&c->mps, value, "on", "off"))                           \
+	KEY(mps_stays, "on|off", 0, 0, set_bool(&c->mps_stays, value, "on", "off"))               \
+	KEY(mps_answer_ms, "ms", 0, 86400000, set_time(&c->mps_answer_ns, value, max))            \
+	KEY(preempt, "temporal|spatial", 0, 0,                                                    \
+		set_bool(&c->temporal, value, "temporal", "spatial"))                             \
+	KEY(within_tenant, "together|srt", 0, 0,                                                  \
+		set_bool(&c->within_srt, value, "srt", "together"))                               \
+	KEY(extra_sms, "SMs", 0, CTL_MAX_SMS, set_number32(&c->extra_sms, value, max))            \
+	KEY(opaque_us, "us", 0, 10000000, set_opaque(c, value, max))                              \
+	KEY(opaque_hold_us, "us", 0, 10000000, set_number(&c->opaque_hold_ns, value, max, 1000))  \
+	KEY(gates, "on|off", 0, 0, set_bool(&c->gates, value, "on", "off"))                       \
+	KEY(max_tenants, "number", 0, SERVER_CONNS, set_number32(&c->max_tenants, value, max))    \
+	KEY(user_tenants, "number", 0, SERVER_CONNS, set_number32(&c->user_tenants, value, max))  \
+	KEY(user_devices, "number", 0, HD_DEVICES, set_number32(&c->user_devices, value, max))    \
+	KEY(user_connections, "number", 0, SERVER_CONNS,                                          \
+		set_number32(&c->user_connections, value, max))                                   \
+	KEY(silence_ms, "ms", 0, 86400000, set_time(&c->silence_ns, value, max))                  \
+	KEY(min_managed_us, "us", 0, 4000000, set_number(&c->min_managed_ns, value, max, 1000))   \
+	KEY(latency_us, "us", 0, 1000000, set_number(&c->latency_ns, value, max, 1000))           \
+	KEY(linger_max_us, "us", 0, 1000000, set_number(&c->linger_max_ns, value, max, 1000))     \
+	KEY(spin_us, "us|auto", 0, 10000000, set_spin(c, value, max))                             \
+	KEY(grace_us, "us", 0, 10000000, set_number(&c->grace_ns, value, max, 1000))              \
+	KEY(standstill_ms, "ms", 0, 86400000, set_time(&c->still_ns, value, max))                 \
+	KEY(log, "error|warning|info|debug", 0, 0, set_level(c, value))                           \
+	KEY(socket, "path", 0, 0, set_text(c->socket, sizeof(c->socket), value))                  \
+	KEY(state, "path", 0, 0, set_text(c->state, sizeof(c->state), value))                     \
+	KEY(group, "group", 0, 0, set_group(c->group, value))                                     \
+	KEY(privileged_group, "group", 0, 0, set_group(c->privileged_group, value))
 
-#define SETTER(name, values, call)                                    \
+#define SETTER(name, values, least, greatest, call)                   \
 	static int key_##name(struct hd_config *c, const char *value) \
 	{                                                             \
+		const uint32_t max = greatest;                        \
+                                                                      \
+		(void)max;                                            \
 		return call;                                          \
 	}
 KEYS(SETTER)
 
 static const struct key {
 	const char *name, *values;
+	uint32_t min, max; /* of a number */
 	int (*set)(struct hd_config *c, const char *value);
 } keys[] = {
-#define ROW(name, values, call) {#name, values, key_##name},
+#define ROW(name, values, least, greatest, call) {#name, values, least, greatest, key_##name},
 	KEYS(ROW)};
 
 static const struct key *find_key(const char *name)
@@ -227,14 +236,18 @@ void config_explain(int error, const char *key, const char *value, char *buf, si
 				buf + n, size - (size_t)n, "%s %s", i ? "," : "", keys[i].name);
 	} else if (error == -ESRCH) {
 		snprintf(buf, size, "%s: this system has no group '%s'", key, value);
+	} else if (k->max) {
+		bool has_auto = strchr(k->values, '|') != NULL;
+		int unit = (int)strcspn(k->values, "|");
+
+		snprintf(buf, size, "%s: '%s' is %s a whole number%s%.*s from %u to %u", key, value,
+			has_auto ? "neither auto nor" : "not",
+			strcmp(k->values, "number") == 0 ? "" : " of ",
+			strcmp(k->values, "number") == 0 ? 0 : unit, k->values, k->min, k->max);
 	} else if (strchr(k->values, '|')) {
 		snprintf(buf, size, "%s: '%s' is not one of %s", key, value, k->values);
-	} else if (strcmp(k->values, "path") == 0 || strcmp(k->values, "group") == 0 ||
-		   strcmp(k->values, "text") == 0) {
-		snprintf(buf, size, "%s: too long", key);
 	} else {
-		snprintf(
-			buf, size, "%s: '%s' is not a number (%s) in range", key, value, k->values);
+		snprintf(buf, size, "%s: too long", key);
 	}
 }
 

@@ -4,8 +4,8 @@
 /* Writes one line for each message to standard error. If JOURNAL_STREAM is set, standard error is
  * the journal, and the line begins with the journal's prefix for the level. Otherwise it begins
  * with "heddled: ", and for warnings and errors also with the name of the level. */
-#include "daemon.h"
 #include "base/text.h"
+#include "daemon.h"
 
 #include <errno.h>
 #include <poll.h>

@@ -156,7 +156,8 @@ int heddled_serve(
 		(config.policy == &sched_policy_greedy || config.policy == &sched_policy_split))
 		hd_log_at(HD_LOG_INFO,
 			"without MPS a GPU runs one program at a time: policy %s "
-			"shares it among the launches of one program",
+			"shares it among the launches of one program; the virtual GPU runs "
+			"several, and they share it",
 			config.policy->name);
 	notify("READY=1\nSTATUS=serving\n");
 	pulse_start(&s);

@@ -6,6 +6,7 @@
 #include "host/tenant.h"
 
 #include "base/environment.h"
+#include "wire/unreached.h"
 
 #include <errno.h>
 #include <stdio.h>
@@ -106,34 +107,20 @@ int host_await_answer(int sock, union host_answer *m, int fds[3])
 	return r;
 }
 
-const char *host_greeting_failed(int error, const char *where, const char *refusal, char buf[400])
+const char *host_greeting_failed(
+	int error, bool by_folder, const char *where, const char *refusal, char buf[HOST_FAILED])
 {
-	switch (error) {
-	case -EPROTO:
-	case -EBADMSG:
-		return "heddled speaks another protocol version";
-	case -ECONNRESET:
-		return "heddled closed the connection without an answer";
-	case -EACCES:
-		snprintf(buf, 400, "heddled refused this program: %s", refusal);
-		return buf;
-	case -EPERM:
-		snprintf(buf, 400,
-			"%s does not let this user in: heddled's own user, and the members of the "
-			"group that owns the socket may",
-			where);
-		return buf;
-	case -EAGAIN:
-		return "heddled does not answer, so nothing is shared until it does";
-	case -ENODEV:
+	struct wire_unreached u;
+
+	if (error == -ENODEV)
 		return "the device could not be asked";
-	case -ENOENT:
-	case -ECONNREFUSED:
-		return "heddled does not run, so nothing is shared (\"heddled &\" starts it)";
-	case -ENOTDIR:
-		return "the folder of this user's sockets belongs to another user, or others may "
-		       "write to it: heddled is not looked for there";
-	default:
-		return "heddled cannot be reached";
+	if (error == -EACCES && !by_folder) {
+		snprintf(buf, HOST_FAILED, "heddled refused this program: %s", refusal);
+		return buf;
 	}
+	wire_unreached(where, by_folder, error, &u);
+	if (u.is_none)
+		return "heddled does not run, so nothing is shared (\"heddled &\" starts it)";
+	snprintf(buf, HOST_FAILED, "%s: %s", u.what, u.todo);
+	return buf;
 }

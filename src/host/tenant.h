@@ -28,9 +28,11 @@ void host_hello(const struct cu_api *cu, CUdevice dev, struct wire_hello *ret);
  * - -ECONNRESET: heddled closed the connection without a reply
  * - another errno of the socket */
 int host_await_answer(int sock, union host_answer *ret, int ret_fds[3]);
-/* Returns the message for an error in finding or greeting heddled. -EPERM means that the system
- * refused the connection, -ENOTDIR that wire_socket_path returned -EPERM. `where` is the socket's
- * path, and `refusal` is heddled's reason for -EACCES. The message may be in buf. */
-const char *host_greeting_failed(int error, const char *where, const char *refusal, char buf[400]);
+/* Returns the message for an error in finding (by_folder: of wire_socket_path) or greeting heddled.
+ * -EPERM means that the system refused the connection. `where` is the socket's path, and `refusal`
+ * is heddled's reason for -EACCES. The message may be in buf. */
+#define HOST_FAILED 528
+const char *host_greeting_failed(
+	int error, bool by_folder, const char *where, const char *refusal, char buf[HOST_FAILED]);
 
 #endif

@@ -384,7 +384,8 @@ struct ptx_sym *ptx_add_var(struct ptx_module *m, struct diag_list *diags, const
 		return NULL;
 	}
 	it = m->items.at[n];
-	it.line = 0;
+	it.line = 0; /* heddle's own, as symbols and statements without a line are */
+	it.sym->line = 0;
 	while (at < n && m->items.at[at].kind != PTX_ITEM_FUNC)
 		at++;
 	memmove(m->items.at + at + 1, m->items.at + at, (n - at) * sizeof(it));

@@ -4,8 +4,8 @@
 /* Records which tasks failed, how and where, if only the task failed and not the whole pool. A
  * failure is first stored in the `why` of the task's row (slot). Before a thread reuses the row, it
  * copies the failure to a table, where later queries find it. */
-#include "rt/pool_row.h"
 #include "base/text.h"
+#include "rt/pool_row.h"
 
 #include <errno.h>
 #include <stdio.h>

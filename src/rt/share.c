@@ -44,8 +44,8 @@
 _Static_assert(HEDDLE_SHARE_MAX_SMS == CTL_MAX_SMS, "one number");
 
 struct heddle_share {
-	char error[512], alone[512]; /* alone: "" while heddled decides */
-	pthread_mutex_t lock;        /* of all below */
+	char error[512], alone[HOST_FAILED]; /* alone: "" while heddled decides */
+	pthread_mutex_t lock;                /* of all below */
 	pid_t pid;
 	struct wire_hello hello;
 	uint32_t reserved_shared; /* bytes of each block that the system takes */
@@ -240,16 +240,15 @@ static int share_greet(struct heddle_share *s, const char *where, union host_ans
 static void share_join(struct heddle_share *s)
 {
 	union host_answer m = {0};
-	char where[108] = "", buf[400];
+	char where[108] = "", buf[HOST_FAILED];
 	int r = wire_socket_path(where, sizeof(where), false);
+	bool by_folder = r < 0;
 
-	if (r == -EPERM)
-		r = -ENOTDIR;
 	if (r == 0)
 		r = share_greet(s, where, &m);
 	s->tried_ns = share_now_ns();
 	if (r < 0)
-		share_lose(s, host_greeting_failed(r, where, m.refused.why, buf));
+		share_lose(s, host_greeting_failed(r, by_folder, where, m.refused.why, buf));
 }
 
 /* Before a kernel: a heddled may have started since. */

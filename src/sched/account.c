@@ -74,22 +74,23 @@ static uint64_t sms_used(const struct sched_launch *l)
 }
 
 /* Converts a launch's time on its SMs to time on the whole device. Time on half of the SMs that the
- * launch could use counts half. */
-static uint64_t scale_to_device(const struct sched_launch *l, uint64_t passed)
+ * launch could use counts half. workers: how many may stay on its SMs. */
+static uint64_t scale_to_device(const struct sched_launch *l, uint64_t passed, uint32_t workers)
 {
-	uint64_t can_use = sms_used(l);
+	uint64_t can_use = MIN(sms_used(l), l->device_sms);
 	/* A quota below workers_per_sm gives the launch only a part of an SM: the quota divided by
 	 * workers_per_sm. So `has` can be a fraction of the number of SMs with a quota. */
-	double has = (double)quota_workers(&l->allowed, l->k.workers_per_sm) / l->k.workers_per_sm;
+	double has = (double)workers / l->k.workers_per_sm;
 
-	if (launch_is(l->state, LAUNCH_LEAVES) || has >= (double)MIN(can_use, l->device_sms))
+	if (launch_is(l->state, LAUNCH_LEAVES) || has >= (double)can_use)
 		return passed;
-	return (uint64_t)((double)passed * has / (double)MIN(can_use, l->device_sms));
+	return (uint64_t)((double)passed * has / (double)can_use);
 }
 
 static void add_time(struct sched_launch *l, uint64_t passed)
 {
-	uint64_t ns = scale_to_device(l, passed);
+	uint32_t workers = quota_workers(&l->allowed, l->k.workers_per_sm);
+	uint64_t ns = scale_to_device(l, passed, workers);
 
 	l->partial |= ns < passed;
 	l->ran_ns += ns;
@@ -97,7 +98,7 @@ static void add_time(struct sched_launch *l, uint64_t passed)
 	/* A launch that is leaving keeps its SMs until it has left. */
 	if (!launch_is(l->state, LAUNCH_LEAVES)) {
 		l->spell.n_sms = quota_count(&l->allowed);
-		l->spell.workers = quota_workers(&l->allowed, l->k.workers_per_sm);
+		l->spell.workers = workers;
 	}
 	l->spell.sm_ns += passed * MIN(l->spell.n_sms, l->k.total);
 }

@@ -31,11 +31,18 @@ enum complaint {
 	NEVER_WAKES,
 };
 
+static bool is_reported(const struct sched *s, enum complaint which)
+{
+	return s->policy->planner->said >> which & 1;
+}
+
+/* Where the text takes time to write, the caller asks is_reported first: a plan can have the same
+ * fault on each SM for each launch. */
 static void report_fault(const struct sched *s, enum complaint which, const char *what)
 {
 	struct sched_planner *f = s->policy->planner;
 
-	if (f->said >> which & 1)
+	if (is_reported(s, which))
 		return;
 	f->said |= 1u << which;
 	if (f->say)
@@ -98,7 +105,6 @@ void planner_free(struct planning *p)
 	VEC_FREE(&p->kernels);
 	VEC_FREE(&p->tenants);
 	free(p->plan);
-	free(p->now);
 }
 
 /* ---- the view ---- */
@@ -137,10 +143,10 @@ static void describe_curve(
 	}
 }
 
-static struct heddle_policy_kernel describe_kernel(
-	const struct sched *s, const struct sched_launch *l)
+static void describe_kernel(
+	const struct sched *s, const struct sched_launch *l, struct heddle_policy_kernel *ret)
 {
-	struct heddle_policy_kernel k = {
+	*ret = (struct heddle_policy_kernel){
 		.kind = HEDDLE_POLICY_MANAGED,
 		.launch = l->k.id,
 		.code = l->k.kernel,
@@ -162,10 +168,9 @@ static struct heddle_policy_kernel describe_kernel(
 		.waited_ns = l->k.waited_ns,
 		.remaining_ns = l->k.remaining_ns,
 		.cost_ns = l->k.cost_ns,
+		.quota = l->allowed.at, /* it does not change before the policy has answered */
 	};
-
-	describe_curve(s, l, &k);
-	return k;
+	describe_curve(s, l, ret);
 }
 
 static uint64_t sm_time(const struct sched_tenant *t)
@@ -196,30 +201,33 @@ static struct heddle_policy_tenant describe_tenant(const struct sched_tenant *t)
 	};
 }
 
-/* Grows the buffers. Pointers into p->now must be set only after this, because the buffer may
- * move. */
+/* Grows the buffer of the plan. */
 static bool make_room(struct planning *p, size_t n_sms)
 {
 	size_t rows = p->kernels.len * n_sms;
 	size_t bytes = rows + p->tenants.len + 3 * CANARY_BYTES;
-	uint8_t *plan = p->plan, *now = p->now;
+	uint8_t *plan = p->plan;
 
 	if (p->plan_bytes < bytes) {
 		plan = realloc(p->plan, bytes);
 		p->plan = plan ? plan : p->plan;
 		p->plan_bytes = plan ? bytes : p->plan_bytes;
 	}
-	if (p->now_bytes < rows) {
-		now = realloc(p->now, rows);
-		p->now = now ? now : p->now;
-		p->now_bytes = now ? rows : p->now_bytes;
-	}
-	return plan && (now || !rows);
+	return plan;
+}
+
+/* Returns a new element of the view, to be filled; NULL: out of memory. */
+static struct heddle_policy_kernel *add_kernel(struct planning *p)
+{
+	if (p->kernels.len == p->kernels.cap && !vec_grow((void **)&p->kernels.at, &p->kernels.cap,
+							p->kernels.len, sizeof(*p->kernels.at)))
+		return NULL;
+	return &p->kernels.at[p->kernels.len++];
 }
 
 static bool fill_view(struct sched *s, struct planning *p)
 {
-	uint32_t n_sms = s->o.n_sms;
+	static const struct quota none;
 
 	p->kernels.len = p->tenants.len = 0;
 	for (struct sched_tenant *t = s->tenants; t; t = t->next) {
@@ -231,27 +239,18 @@ static bool fill_view(struct sched *s, struct planning *p)
 		qsort(s->view.at, s->view.len, sizeof(s->view.at[0]), by_arrival);
 	for (size_t i = 0; i < s->view.len; i++) {
 		const struct sched_launch *l = sched_launch_of(s->view.at[i]);
-		struct heddle_policy_kernel k = {.kind = (uint32_t)s->view.at[i]->kind};
+		struct heddle_policy_kernel *k = add_kernel(p);
 
-		if (l)
-			k = describe_kernel(s, l);
-		k.tenant_index = sched_tenant_of(s->view.at[i])->index;
-		if (!VEC_PUSH(&p->kernels, k))
+		if (!k)
 			return false;
-	}
-	if (!make_room(p, n_sms))
-		return false;
-	for (size_t i = 0; i < s->view.len; i++) {
-		const struct sched_launch *l = sched_launch_of(s->view.at[i]);
-		uint8_t *row = p->now + i * n_sms;
-
 		if (l)
-			memcpy(row, l->allowed.at, n_sms);
+			describe_kernel(s, l, k);
 		else
-			memset(row, 0, n_sms);
-		p->kernels.at[i].quota = row;
+			*k = (struct heddle_policy_kernel){
+				.kind = (uint32_t)s->view.at[i]->kind, .quota = none.at};
+		k->tenant_index = sched_tenant_of(s->view.at[i])->index;
 	}
-	return true;
+	return make_room(p, s->o.n_sms);
 }
 
 /* ---- the plan ---- */
@@ -376,21 +375,42 @@ static void take_room(struct room *r, const struct sched_launch *l, uint32_t n)
 	r->shared -= MIN(r->shared, n * l->shape.shared_bytes);
 }
 
+static void report_quota(const struct sched *s, uint8_t q)
+{
+	char what[160];
+
+	if (is_reported(s, NO_QUOTA))
+		return;
+	snprintf(what, sizeof(what),
+		"a quota of %u blocks: 0 to %u are possible, or %u for no bound; taken as no bound",
+		q, QUOTA_MAX, CTL_NO_QUOTA);
+	report_fault(s, NO_QUOTA, what);
+}
+
+static void report_clip(
+	const struct sched *s, const struct sched_launch *l, uint8_t q, uint32_t fit)
+{
+	char what[160];
+
+	if (is_reported(s, CLIPPED) || (!fit && is_reported(s, NO_ROOM)))
+		return;
+	snprintf(what, sizeof(what),
+		"a quota of %u blocks of %u threads on an SM: beside the quotas of earlier kernels "
+		"%u fit; clipped",
+		q, l->k.threads, fit);
+	report_fault(s, CLIPPED, what);
+}
+
 /* A valid quota for what the policy wrote. */
 static uint8_t checked_quota(
-	struct sched *s, const struct sched_launch *l, uint8_t q, struct room *r)
+	const struct sched *s, const struct sched_launch *l, uint8_t q, struct room *r)
 {
 	uint32_t fit;
-	char what[160];
 
 	if (q == 0 || q == CTL_NO_QUOTA)
 		return q;
 	if (q > QUOTA_MAX) {
-		snprintf(what, sizeof(what),
-			"a quota of %u blocks: 0 to %u are possible, or %u for no bound; taken as "
-			"no bound",
-			q, QUOTA_MAX, CTL_NO_QUOTA);
-		report_fault(s, NO_QUOTA, what);
+		report_quota(s, q);
 		return CTL_NO_QUOTA;
 	}
 	fit = blocks_that_fit(r, l);
@@ -399,30 +419,76 @@ static uint8_t checked_quota(
 	if (!fit && r->blocks == s->o.blocks_per_sm)
 		fit = 1;
 	if (q > fit) {
-		snprintf(what, sizeof(what),
-			"a quota of %u blocks of %u threads on an SM: beside the quotas of earlier "
-			"kernels %u fit; clipped",
-			q, l->k.threads, fit);
-		if (fit || !(s->policy->planner->said >> NO_ROOM & 1))
-			report_fault(s, CLIPPED, what);
+		report_clip(s, l, q, fit);
 		q = (uint8_t)fit;
 	}
 	take_room(r, l, q);
 	return q;
 }
 
-static void set_row(
-	struct sched *s, struct sched_launch *l, const uint8_t *row, struct room room[CTL_MAX_SMS])
+/* The room of all SMs. Most policies treat all SMs alike: then they all have the same room. */
+struct rooms {
+	bool alike; /* at[0] holds for all SMs */
+	struct room at[CTL_MAX_SMS];
+};
+
+static bool is_even_row(const uint8_t *row, uint32_t n)
+{
+	return memcmp(row, row + 1, n - 1) == 0;
+}
+
+static bool is_same_room(const struct room *a, const struct room *b)
+{
+	return a->threads == b->threads && a->blocks == b->blocks && a->regs == b->regs &&
+	       a->shared == b->shared;
+}
+
+/* Sets quotas that differ by SM. Two SMs with the same quota and the same room get the same result,
+ * so `known` keeps the last result for each bounded quota. */
+static void set_uneven_row(
+	struct sched *s, struct sched_launch *l, const uint8_t *row, struct room *io_room)
+{
+	struct {
+		uint8_t quota;
+		struct room before, after;
+	} known[QUOTA_MAX + 1], *k;
+	uint32_t are_known = 0; /* bits */
+
+	for (uint32_t sm = 0; sm < s->o.n_sms; sm++) {
+		uint8_t q = row[sm];
+
+		l->next_allowed.at[sm] = q;
+		if (q == 0 || q == CTL_NO_QUOTA)
+			continue;
+		if (q > QUOTA_MAX) {
+			l->next_allowed.at[sm] = checked_quota(s, l, q, &io_room[sm]);
+			continue;
+		}
+		k = &known[q];
+		if (!(are_known >> q & 1) || !is_same_room(&k->before, &io_room[sm])) {
+			are_known |= 1u << q;
+			k->before = k->after = io_room[sm];
+			k->quota = checked_quota(s, l, q, &k->after);
+		}
+		io_room[sm] = k->after;
+		l->next_allowed.at[sm] = k->quota;
+	}
+}
+
+static void set_row(struct sched *s, struct sched_launch *l, const uint8_t *row, struct rooms *io)
 {
 	uint32_t n = s->o.n_sms;
+	bool even = is_even_row(row, n);
 
 	/* Most rows give the whole device or nothing. */
-	if ((row[0] == 0 || row[0] == CTL_NO_QUOTA) && memcmp(row, row + 1, n - 1) == 0) {
-		memcpy(l->next_allowed.at, row, n);
+	if (even && (io->alike || row[0] == 0 || row[0] == CTL_NO_QUOTA)) {
+		memset(l->next_allowed.at, checked_quota(s, l, row[0], &io->at[0]), n);
 		return;
 	}
-	for (uint32_t sm = 0; sm < n; sm++)
-		l->next_allowed.at[sm] = checked_quota(s, l, row[sm], &room[sm]);
+	for (uint32_t sm = 1; sm < n && io->alike; sm++)
+		io->at[sm] = io->at[0];
+	io->alike = false;
+	set_uneven_row(s, l, row, io->at);
 }
 
 /* Checks whether one block of each launch that the plan lets run on this SM fits there. If not,
@@ -453,12 +519,20 @@ static bool check_room_of_sm(const struct sched *s, const uint8_t *plan, uint32_
 	return true;
 }
 
-static bool same_launches(const struct sched *s, const uint8_t *plan, uint32_t sm, uint32_t other)
+/* Sets ret[sm] if other launches may run on this SM than on the one before it. */
+static void find_changes(const struct sched *s, const uint8_t *plan, bool ret[CTL_MAX_SMS])
 {
-	for (size_t i = 0; i < s->view.len; i++)
-		if (!plan[i * s->o.n_sms + sm] != !plan[i * s->o.n_sms + other])
-			return false;
-	return true;
+	uint32_t n = s->o.n_sms;
+
+	memset(ret, 0, CTL_MAX_SMS * sizeof(ret[0]));
+	for (size_t i = 0; i < s->view.len; i++) {
+		const uint8_t *row = plan + i * n;
+
+		if (is_even_row(row, n))
+			continue;
+		for (uint32_t sm = 1; sm < n; sm++)
+			ret[sm] |= !row[sm] != !row[sm - 1];
+	}
 }
 
 /* Reports a plan that lets more launches run on an SM than fit there with one block each. A launch
@@ -466,21 +540,23 @@ static bool same_launches(const struct sched *s, const uint8_t *plan, uint32_t s
  * has clipped its quota. The fault is reported once, so later plans are not checked. */
 static void check_room(const struct sched *s, const uint8_t *plan)
 {
-	bool fits = !(s->policy->planner->said >> NO_ROOM & 1);
+	bool fits = !is_reported(s, NO_ROOM), changes[CTL_MAX_SMS];
 
+	if (fits)
+		find_changes(s, plan, changes);
 	for (uint32_t sm = 0; sm < s->o.n_sms && fits; sm++)
-		if (!sm || !same_launches(s, plan, sm, sm - 1))
+		if (!sm || changes[sm])
 			fits = check_room_of_sm(s, plan, sm);
 }
 
 /* Sets the quotas of every launch from the plan. If plan is NULL, every launch gets every SM. */
 static void set_quotas(struct sched *s, struct planning *p, const uint8_t *plan)
 {
-	struct room room[CTL_MAX_SMS];
+	struct rooms rooms;
 
-	for (uint32_t i = 0; i < s->o.n_sms; i++)
-		room[i] = (struct room){s->o.threads_per_sm, s->o.blocks_per_sm, s->o.regs_per_sm,
-			s->o.shared_per_sm};
+	rooms.alike = true;
+	rooms.at[0] = (struct room){
+		s->o.threads_per_sm, s->o.blocks_per_sm, s->o.regs_per_sm, s->o.shared_per_sm};
 	for (size_t i = 0; i < s->view.len; i++) {
 		struct sched_launch *l = sched_launch_of(s->view.at[i]);
 		const uint8_t *row = plan ? plan + i * s->o.n_sms : NULL;
@@ -489,7 +565,7 @@ static void set_quotas(struct sched *s, struct planning *p, const uint8_t *plan)
 			continue;
 		l->next_allowed = row ? (struct quota){0} : s->everywhere;
 		if (row)
-			set_row(s, l, row, room);
+			set_row(s, l, row, &rooms);
 		l->reserved = (struct sms){0};
 		p->any |= quota_any(&l->next_allowed);
 		p->waits |= !l->idle && !quota_any(&l->next_allowed);
@@ -582,6 +658,7 @@ static void place_new_launches(
 	struct sched *s, struct planning *p, const struct heddle_policy_plan *plan)
 {
 	struct quota left = s->everywhere, none = {0};
+	bool any_left = true;
 
 	sched_find_late_tenants(s);
 	for (size_t i = 0; i < s->view.len; i++) {
@@ -595,7 +672,9 @@ static void place_new_launches(
 			l->tenant->best = l;
 			l->tenant->best_avail = l->next_allowed;
 		}
-		take_sms(&left, l->next_allowed.at, s->o.n_sms);
+		if (any_left)
+			take_sms(&left, l->next_allowed.at, s->o.n_sms);
+		any_left = any_left && quota_any(&left);
 		sched_leave_arrival_sm(s, l, &l->next_allowed);
 		/* That SM may have been its only one. */
 		p->waits |= !l->idle && !quota_any(&l->next_allowed);

@@ -37,9 +37,8 @@ struct sched_planner {
 struct planning {
 	VEC(struct heddle_policy_kernel) kernels;
 	VEC(struct heddle_policy_tenant) tenants;
-	uint8_t *now;  /* rows of the kernels' present quotas */
 	uint8_t *plan; /* canary, rows of quotas, canary, held, canary */
-	size_t plan_bytes, now_bytes;
+	size_t plan_bytes;
 	uint64_t empty_ns; /* since when no launch has had an SM; 0: some launch has one */
 	uint64_t ask_ns;   /* when to ask a policy with no wake time again; 0: never */
 	bool any;          /* in the present plan, some launch gets an SM */

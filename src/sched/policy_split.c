@@ -102,16 +102,16 @@ static void fill_row(const struct split *p, const struct heddle_policy_kernel *k
 	uint32_t n, uint8_t *row)
 {
 	uint32_t own = (n * p->percent + 50) / 100;
+	uint8_t part[2] = {part_of(k, 100 - p->percent), part_of(k, p->percent)};
 
-	own = MIN(MAX(own, 1u), n - 1);
-	for (uint32_t sm = 0; sm < n; sm++) {
-		bool large = first == (sm % 2 == 0);
-
-		if (p->mixed)
-			row[sm] = part_of(k, large ? p->percent : 100 - p->percent);
-		else
-			row[sm] = first == (sm < own) ? HEDDLE_POLICY_UNBOUNDED : 0;
+	if (!p->mixed) {
+		own = MIN(MAX(own, 1u), n - 1);
+		memset(row, first ? HEDDLE_POLICY_UNBOUNDED : 0, own);
+		memset(row + own, first ? 0 : HEDDLE_POLICY_UNBOUNDED, n - own);
+		return;
 	}
+	for (uint32_t sm = 0; sm < n; sm++)
+		row[sm] = part[first == (sm % 2 == 0)];
 }
 
 /* The tenant whose launch came first. */

@@ -55,15 +55,21 @@ static inline struct quota quota_of(const struct sms *set)
 	return q;
 }
 
+/* Sets the lowest bit of each byte that is not 0, and clears all other bits. */
+static inline uint64_t quota_used(uint64_t word)
+{
+	uint64_t low = (word & 0x7f * QUOTA_ONES) + 0x7f * QUOTA_ONES;
+
+	return (low | word) >> 7 & QUOTA_ONES;
+}
+
 /* The SMs with a quota other than 0. */
 static inline struct sms quota_sms(const struct quota *q)
 {
 	struct sms set = {0};
 
 	for (uint32_t i = 0; i < QUOTA_WORDS; i++) {
-		uint64_t word = quota_word(q, i);
-		uint64_t low = (word & 0x7f * QUOTA_ONES) + 0x7f * QUOTA_ONES;
-		uint64_t any = (low | word) >> 7 & QUOTA_ONES;
+		uint64_t any = quota_used(quota_word(q, i));
 
 		/* Collects the lowest bits of the eight bytes. */
 		set.w[i / 8] |= any * 0x0102040810204080ull >> 56 << i % 8 * 8;
@@ -83,9 +89,11 @@ static inline bool quota_any(const struct quota *q)
 /* Number of SMs with a quota other than 0. */
 static inline uint32_t quota_count(const struct quota *q)
 {
-	struct sms set = quota_sms(q);
+	uint32_t n = 0;
 
-	return sms_count(&set);
+	for (uint32_t i = 0; i < QUOTA_WORDS; i++) /* the highest byte of the product is the sum */
+		n += (uint32_t)(quota_used(quota_word(q, i)) * QUOTA_ONES >> 56);
+	return n;
 }
 
 /* Returns the number of workers that may stay on all SMs together, if workers_per_sm workers fit on
@@ -97,9 +105,11 @@ static inline uint32_t quota_workers(const struct quota *q, uint32_t workers_per
 	for (uint32_t i = 0; i < QUOTA_WORDS; i++) {
 		uint64_t word = quota_word(q, i);
 
+		if (!word)
+			continue;
 		if (word == UINT64_MAX)
 			n += 8 * MIN(CTL_NO_QUOTA, workers_per_sm);
-		for (uint32_t k = 0; word && word != UINT64_MAX && k < 8; k++)
+		for (uint32_t k = 0; word != UINT64_MAX && k < 8; k++)
 			n += MIN(q->at[8 * i + k], workers_per_sm);
 	}
 	return n;

@@ -129,11 +129,11 @@ static void commit_head(struct sched_launch *head)
 
 static bool tell_begin(struct sched *s, struct sched_tenant *t)
 {
-	struct sched_action a = {
-		.type = SCHED_BEGIN, .tenant = t, .n_sms = quota_count(&t->next_begin)};
+	struct sched_action a = {.type = SCHED_BEGIN, .tenant = t};
 
 	if (quota_same(&t->begin, &t->next_begin))
 		return true;
+	a.n_sms = quota_count(&t->next_begin);
 	return VEC_PUSH(&s->actions, a);
 }
 
@@ -167,14 +167,15 @@ int sched_tell(struct sched *s, uint64_t now_ns, int hold_below)
 
 		if (a->launch) {
 			commit_launch(s, a->launch, a, now_ns);
-		} else if (a->type != SCHED_BEGIN) {
+		} else if (a->type == SCHED_BEGIN) {
+			a->tenant->begin = a->tenant->next_begin;
+		} else {
 			a->tenant->held = a->type == SCHED_HOLD;
 			a->tenant->opaque_waits &= a->tenant->held;
 			s->stats.holds += a->tenant->held;
 		}
 	}
 	for (struct sched_tenant *t = s->tenants; t; t = t->next) {
-		t->begin = t->next_begin;
 		if (t->head)
 			commit_head(t->head);
 	}

@@ -7,6 +7,7 @@
  * the shim's marker. */
 #include "base/environment.h"
 #include "dev/symbol.h"
+#include "host/tenant.h"
 #include "shim/connections.h"
 #include "shim/shim.h"
 #include "wire/wire.h"
@@ -117,7 +118,7 @@ void shim_tell_watcher(const char *why)
 void shim_warn(const char *why)
 {
 	static atomic_flag said = ATOMIC_FLAG_INIT;
-	char line[512];
+	char line[HOST_FAILED + 80];
 	int n;
 
 	if (atomic_flag_test_and_set(&said))

@@ -52,6 +52,7 @@ static struct session {
 	bool socket_given; /* the environment says where */
 	char report_to[108];
 	char refusal[sizeof(((struct wire_refused *)0)->why)]; /* of the first greeting */
+	bool by_folder; /* it failed before: no path could be trusted, or looked at */
 } each[SHIM_SESSIONS] = {
 	[0 ... SHIM_SESSIONS - 1] = {PTHREAD_MUTEX_INITIALIZER, PTHREAD_MUTEX_INITIALIZER}};
 
@@ -480,14 +481,10 @@ static int start_tenant(void)
 		return -ENODEV;
 	fill_hello(&here()->hello);
 	r = take_environment();
-	/* EPERM here means that other users can write to the socket's folder. greet_daemon returns
-	 * EPERM for another reason (the system refuses the connection), so return a different
-	 * errno. */
-	if (r == -EPERM)
-		return -ENOTDIR;
+	here()->by_folder = r < 0;
 	if (r == 0)
 		r = greet_daemon(here()->where, &here()->hello, FIRST_MS, &g);
-	if (r == -EACCES)
+	if (r == -EACCES && !here()->by_folder)
 		snprintf(here()->refusal, sizeof(here()->refusal), "%s", g.m.refused.why);
 	return r < 0 ? r : join_daemon(&g);
 }
@@ -648,10 +645,11 @@ static void at_fork(void)
  * names the device, because a refusal may concern only one of them. */
 static void say_why(int error)
 {
-	char buf[400], line[440];
-	const char *why = host_greeting_failed(error, here()->where, here()->refusal, buf);
+	char buf[HOST_FAILED], line[HOST_FAILED + 40];
+	const char *why =
+		host_greeting_failed(error, here()->by_folder, here()->where, here()->refusal, buf);
 
-	if (error == -EACCES && shim_n_devices > 1) {
+	if (error == -EACCES && !here()->by_folder && shim_n_devices > 1) {
 		snprintf(line, sizeof(line), "device %u: %s", shim_at(), why);
 		why = line;
 	}

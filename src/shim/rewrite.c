@@ -22,7 +22,7 @@
 #include <string.h>
 #include <sys/stat.h>
 
-#define FORM_VERSION 27u /* of the cached form (kept.c) and of the emitted code */
+#define FORM_VERSION 28u /* of the cached form (kept.c) and of the emitted code */
 #define PTX_MAX      ((size_t)256 << 20)
 
 static struct compiled closer_of[SHIM_SESSIONS];

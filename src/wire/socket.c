@@ -35,15 +35,17 @@ static int check_length(int n, size_t max)
 
 static int in_private_dir(char *ret_path, size_t max, const char *dir, bool for_listening)
 {
-	int r;
+	int r, length = check_length(snprintf(ret_path, max, "%s/" NAME, dir), max);
 
+	if (length < 0)
+		return length;
 	if (for_listening && mkdir(dir, 0700) < 0 && errno != EEXIST)
 		return -errno;
 	r = check_private_dir(dir);
 	/* If there is no such folder, no daemon runs. Return the path that a daemon would use. */
 	if (r < 0 && (for_listening || r != -ENOENT))
 		return r;
-	return check_length(snprintf(ret_path, max, "%s/" NAME, dir), max);
+	return 0;
 }
 
 int wire_socket_path(char *ret_path, size_t max, bool for_listening)

@@ -174,7 +174,7 @@ void wire_skip(int sock);
  * else $XDG_RUNTIME_DIR/heddle/heddled.sock, else /tmp/heddle-UID/heddled.sock. If for_listening is
  * set, uses /run/heddle if this user can write to it, and creates the user's folder if necessary.
  * Returns -EPERM if another user owns that folder or can write to it, -ENAMETOOLONG, or another
- * negative errno. */
+ * negative errno; ret_path has the path then, too (wire_unreached). */
 int wire_socket_path(char *ret_path, size_t max, bool for_listening);
 /* Returns a connected socket, or a negative errno. timeout_ms limits the connection and each later
  * send and receive on the socket; 0 means no limit. With a negative timeout_ms, the connection and

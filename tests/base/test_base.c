@@ -161,8 +161,8 @@ static void sha_vectors(void **state)
 	free(million);
 }
 
-/* What a terminal would obey, or what would change the order of other characters, in UTF-8 and as
- * bytes that are no UTF-8; and what stays. */
+/* Characters that a terminal would obey, or that would change the order of others, in UTF-8 and as
+ * bytes that are no UTF-8; and characters that stay. */
 static void plain_text(void **state)
 {
 	static const struct {
@@ -213,9 +213,51 @@ static void plain_text(void **state)
 	}
 }
 
+static void counted(void **state)
+{
+	(void)state;
+	assert_string_equal(COUNTED(0, "round"), "0 rounds");
+	assert_string_equal(COUNTED(1, "round"), "1 round");
+	assert_string_equal(COUNTED(2, "round"), "2 rounds");
+	assert_string_equal(COUNTED(1, "launch"), "1 launch");
+	assert_string_equal(COUNTED(UINT64_MAX, "launch"), "18446744073709551615 launches");
+	assert_string_equal(COUNTED(3, "path"), "3 paths");
+	assert_string_equal(COUNTED(3, "bus"), "3 buses");
+	assert_string_equal(COUNTED(3, ""), "3 s");
+}
+
+static void wrapped(void **state)
+{
+	static const struct {
+		const char *text, *lines;
+		unsigned columns, indent;
+	} rows[] = {
+		{"", "\n", 10, 2},
+		{"one two", "one two\n", 0, 2},
+		{"one two", "one two\n", 7, 2},
+		{"one two", "one\n  two\n", 6, 2},
+		{"one two three", "one two\n  three\n", 9, 2},
+		{"/a/long/path one", "/a/long/path\n  one\n", 8, 2},
+		{"one /a/long/path", "one\n  /a/long/path\n", 8, 2},
+		{"ok    what  the text", "ok    what\n    the text\n", 12, 19},
+		{"   indented text", "   indented\n text\n", 12, 1},
+	};
+
+	(void)state;
+	for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
+		struct strbuf b = {0};
+
+		text_wrap(rows[i].text, rows[i].columns, rows[i].indent, &b);
+		assert_string_equal(b.at, rows[i].lines);
+		strbuf_finish(&b);
+	}
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(counted),
+		cmocka_unit_test(wrapped),
 		cmocka_unit_test(arena_limits),
 		cmocka_unit_test(vectors),
 		cmocka_unit_test(string_buffers),

@@ -51,6 +51,34 @@ static void names(void **state)
 	}
 }
 
+/* Names for people: of symbols that were cut to 63 bytes, too. */
+static void names_for_people(void **state)
+{
+	static const struct {
+		const char *symbol, *name;
+	} rows[] = {
+		{"vecadd", "vecadd"},
+		{"", ""},
+		{"_Z", "_Z"},
+		{"_Z6vecaddPKfS0_Pfi", "vecadd(float const*, float const*, float*, int)"},
+		{"_Z6vecaddPKfS0_Pf?", "vecadd(...)"},
+		{"_Z5scaleIfLi4EEvPT_?", "scale<...>"},
+		{"_ZN2at6native29vectorized_elementwise_kernelILi4EZZZNS0_15abs_kernel",
+			"at::native::vectorized_elementwise_kernel<...>"},
+		{"_ZN12_GLOBAL__N_14kernEPA4_?", "(anonymous namespace)::kern(...)"},
+		{"_ZN3cub10DeviceScanE?", "cub::DeviceScan(...)"},
+		{"_ZN3cub23a_name_that_is_cut_sh", "cub::..."},
+		{"_ZSt4copyIPi?", "std::copy<...>"},
+		{"_Z99999999999999999999999a", "_Z99999999999999999999999a"},
+	};
+	char buf[200];
+
+	(void)state;
+	for (size_t i = 0; i < ARRAY_LEN(rows); i++)
+		assert_string_equal(demangle_name(rows[i].symbol, buf, sizeof(buf)), rows[i].name);
+	assert_string_equal(demangle_name("_Z6vecaddPKfS0_Pfi", buf, 10), "vecadd(fl");
+}
+
 static void no_names(void **state)
 {
 	static const char *const rows[] = {"", "vecadd", "_Z", "_Z5ab", "_Z1fS_", "_Z1fPT_",
@@ -123,6 +151,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(names),
+		cmocka_unit_test(names_for_people),
 		cmocka_unit_test(no_names),
 		cmocka_unit_test(too_large),
 		cmocka_unit_test(matches),

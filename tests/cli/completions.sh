@@ -9,6 +9,10 @@ command -v python3 >/dev/null || {
 	echo "skipped: no python3"
 	exit 77
 }
+python3 -c 'import os; os.openpty()' 2>/dev/null || {
+	echo "skipped: no pseudo-terminals (/dev/ptmx and /dev/pts)"
+	exit 77
+}
 dir=$(mktemp -d)
 trap 'rm -rf "$dir"' EXIT
 python3 "$(dirname "$0")/completions.py" "$1" "$dir"

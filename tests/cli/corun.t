@@ -116,7 +116,7 @@ As one launch, which is what it does if nothing else is said; also one kernel al
   put True True True False
   $ heddle corun --device cpu --check --yield-every 1 --total-workers 1 -- $put 'u32[6]:zero' u32:3 | sed 's/[0-9]*[.][0-9]*/T/g'
   heddle virtual GPU: merge, T ms
-  steal; 1 workers, 256 fit; launched 3 times
+  steal; 1 worker, 256 fit; launched 3 times
      kernel                       blocks      fit     began ms           ms      busy ms
   1  put                               3      256       T       T       T
   memory is what the kernels leave alone
@@ -265,12 +265,10 @@ A kernel with a launch of its own beside the merged one.
   heddle corun: error: --own: '' is not a kernel's number, 1 to 2
   heddle corun: error: --own: '' is not a kernel's number, 1 to 2
 
-A kernel whose SMs nobody comes to is told, not waited for.
+If no worker comes to the SMs of a kernel, workers on other SMs serve it after a few launches.
 
-  $ HEDDLE_VGPU=serial,sms=4 heddle corun --device cpu --schedule apart --total-workers 1 -- $put 'u32[6]:zero' u32:3 + $put 'u32[6]:zero' u32:3
-  heddle corun: error: a launch handed out no block: kernel 2, 'put', is not done
-    hint: where a kernel has SMs or workers of its own: other shares, or --help-others
-  [1]
+  $ HEDDLE_VGPU=serial,sms=4 heddle corun --device cpu --schedule apart --total-workers 1 --check -- $put 'u32[6]:zero' u32:3 + $put 'u32[6]:zero' u32:3 | tail -n 1
+  memory is what the kernels leave alone
   $ HEDDLE_VGPU=serial,sms=4 heddle corun --device cpu --schedule apart --total-workers 1 --help-others --check -- $put 'u32[6]:zero' u32:3 + $put 'u32[6]:zero' u32:3 | tail -n 1
   memory is what the kernels leave alone
 
@@ -281,6 +279,26 @@ A kernel whose SMs nobody comes to is told, not waited for.
   > done
     "workers": 4,
     "workers": 1,
+
+A shape beyond a limit of the device is refused with the limit. Workers serve grids of any size.
+
+  $ for i in '--grid 1 --block 2048' '--grid 1 --block 1,1025' '--grid 1 --block 1,1,65' '--grid 1 --block 64,32' \
+  >     '--grid 2147483648 --block 1' '--grid 1,65536 --block 1' '--grid 1,1,65536 --block 1' '--grid 1 --block 1 --shared 300000'; do
+  >   case $i in '--grid 1 '*) how='plain preempt' ;; *) how=plain ;; esac
+  >   for as in $how; do heddle exec --device cpu --as $as $i k.ptx put 'u32[1]:zero' u32:1 2>&1; done | uniq -c
+  > done
+        2 heddle exec: error: --block: 2048 threads in x: this device allows 1024
+        2 heddle exec: error: --block: 1025 threads in y: this device allows 1024
+        2 heddle exec: error: --block: 65 threads in z: this device allows 64
+        2 heddle exec: error: --block: 2048 threads: this device allows 1024
+        1 heddle exec: error: --grid: 2147483648 blocks in x: this device allows 2147483647
+        1 heddle exec: error: --grid: 65536 blocks in y: this device allows 65535
+        1 heddle exec: error: --grid: 65536 blocks in z: this device allows 65535
+        1 heddle exec: error: --shared: 300000 bytes, and 0 of variables of kernel 'put': this device allows 232448
+        1 heddle exec: error: --shared: 300000 bytes, and 128 of variables of kernel 'put': this device allows 232448
+  $ heddle corun --device cpu -- k.ptx put --grid 1 --block 2048 'u32[1]:zero' u32:1 + k.ptx put --grid 1 --block 1 'u32[1]:zero' u32:1
+  heddle corun: error: --block: 2048 threads in x: this device allows 1024
+  [1]
 
 heddle exec says where the kernel ran and how long: beside values on standard error.
 

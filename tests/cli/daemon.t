@@ -1,7 +1,7 @@
 heddle ps and status, without a daemon and with one.
 
   $ mkdir -m 777 heddle
-  $ if [ -e /run/heddle/heddled.sock ]; then echo 1; else env -u HEDDLE_SOCKET XDG_RUNTIME_DIR=$PWD heddle status 2>&1 | grep -c 'cannot be trusted, or looked at: Operation not'; fi
+  $ if [ -e /run/heddle/heddled.sock ]; then echo 1; else env -u HEDDLE_SOCKET XDG_RUNTIME_DIR=$PWD heddle status 2>&1 | grep -c "other users can write to $PWD/heddle"; fi
   1
   $ export HEDDLE_SOCKET=$PWD/sock
   $ heddle ps 2>&1 | sed "s|$PWD|DIR|"
@@ -74,14 +74,14 @@ Configuration: /etc before /usr/lib, drop-ins by name, the command line last.
   $ printf '[heddled]\ngroup = no-such-group\nlatency_us = soon\n' > root/etc/heddle/heddled.conf
   $ heddled --config-root root --check-config
   heddled: error: root/etc/heddle/heddled.conf:2: group: this system has no group 'no-such-group'
-  heddled: error: root/etc/heddle/heddled.conf:3: latency_us: 'soon' is not a number (us) in range
+  heddled: error: root/etc/heddle/heddled.conf:3: latency_us: 'soon' is not a whole number of us from 0 to 1000000
   [1]
   $ printf '%s\n' '[heddled]' 'user_tenants = 5' 'user_devices = 257' 'user_connections = -1' \
   >   'silence_ms = 86400001' 'standstill_ms = 0' > root/etc/heddle/heddled.conf
   $ heddled --config-root root --check-config
-  heddled: error: root/etc/heddle/heddled.conf:3: user_devices: '257' is not a number (number) in range
-  heddled: error: root/etc/heddle/heddled.conf:4: user_connections: '-1' is not a number (number) in range
-  heddled: error: root/etc/heddle/heddled.conf:5: silence_ms: '86400001' is not a number (ms) in range
+  heddled: error: root/etc/heddle/heddled.conf:3: user_devices: '257' is not a whole number from 0 to 256
+  heddled: error: root/etc/heddle/heddled.conf:4: user_connections: '-1' is not a whole number from 0 to 4096
+  heddled: error: root/etc/heddle/heddled.conf:5: silence_ms: '86400001' is not a whole number of ms from 0 to 86400000
   [1]
   $ printf '[heddled]nlatency_us = 50n' > root/etc/heddle/heddled.conf
   $ heddled --config-root root --check-config
@@ -111,9 +111,34 @@ Configuration: /etc before /usr/lib, drop-ins by name, the command line last.
   $ heddled --config-root root --set warp=9 2>&1 | sed -n 's/there are .*, log, .*/there are .../p'
   heddled: error: no such key: warp; there are ...
   $ heddled --config-root root --set max_overhead=0 2>&1 | head -n 1
-  heddled: error: max_overhead: '0' is not a number (percent) in range
+  heddled: error: max_overhead: '0' is not a whole number of percent from 1 to 100
   $ heddled --config-root root --set max_overhead=101 2>&1 | head -n 1
-  heddled: error: max_overhead: '101' is not a number (percent) in range
+  heddled: error: max_overhead: '101' is not a whole number of percent from 1 to 100
+  $ for key in max_overhead mps_answer_ms extra_sms opaque_us opaque_hold_us max_tenants user_tenants user_devices \
+  >     user_connections silence_ms min_managed_us latency_us linger_max_us spin_us grace_us standstill_ms; do
+  >   for value in x 1x -1 99999999999; do
+  >     heddled --config-root root --set $key=$value --check-config 2>&1 | sed -n "s/'$value'/VALUE/; 1p"
+  >   done | uniq -c
+  >   most=$(heddled --set $key=x 2>&1 | sed -n 's/.* to //; 1p')
+  >   heddled --config-root root --set $key=$most --check-config | grep -v 'is in order'
+  >   heddled --config-root root --set $key=$((most + 1)) --check-config 2>&1 | grep -q 'a whole number' || echo $key
+  > done | sed 's/^ *4 heddled: error: //'
+  max_overhead: VALUE is not a whole number of percent from 1 to 100
+  mps_answer_ms: VALUE is not a whole number of ms from 0 to 86400000
+  extra_sms: VALUE is not a whole number of SMs from 0 to 256
+  opaque_us: VALUE is not a whole number of us from 0 to 10000000
+  opaque_hold_us: VALUE is not a whole number of us from 0 to 10000000
+  max_tenants: VALUE is not a whole number from 0 to 4096
+  user_tenants: VALUE is not a whole number from 0 to 4096
+  user_devices: VALUE is not a whole number from 0 to 256
+  user_connections: VALUE is not a whole number from 0 to 4096
+  silence_ms: VALUE is not a whole number of ms from 0 to 86400000
+  min_managed_us: VALUE is not a whole number of us from 0 to 4000000
+  latency_us: VALUE is not a whole number of us from 0 to 1000000
+  linger_max_us: VALUE is not a whole number of us from 0 to 1000000
+  spin_us: VALUE is neither auto nor a whole number of us from 0 to 10000000
+  grace_us: VALUE is not a whole number of us from 0 to 10000000
+  standstill_ms: VALUE is not a whole number of ms from 0 to 86400000
   $ heddled --config-root root --policy ./none.so --check-config
   heddled: error: policy: ./none.so: No such file or directory
   [1]
@@ -158,7 +183,7 @@ what takes another start is named.
   $ again() { n=$(wc -l <log); kill -HUP $(cat pid); for i in $(seq 1000); do [ $(wc -l <log) -ge $((n + $1)) ] && break; sleep 0.02; done; tail -n +$((n + 1)) log; heddle status | sed -n 2p; }
   $ printf '[heddled]\npolicy = hpf\nlatency_us = x\n' > root/etc/heddle/heddled.conf
   $ again 2
-  heddled: error: root/etc/heddle/heddled.conf:3: latency_us: 'x' is not a number (us) in range
+  heddled: error: root/etc/heddle/heddled.conf:3: latency_us: 'x' is not a whole number of us from 0 to 1000000
   heddled: error: the configuration is unchanged
   policy none, MPS off
   $ printf '[heddled]\npolicy = hpf\nmps = on\nmps_stays = off\nsocket = /nonexistent/a\nstate = /nonexistent/s\n' > root/etc/heddle/heddled.conf
@@ -172,3 +197,10 @@ what takes another start is named.
   $ printf '[heddled]\nlog = error\n' > root/etc/heddle/heddled.conf
   $ n=$(wc -l <log); kill -HUP $(cat pid); for i in $(seq 50); do heddle status >/dev/null; done; tail -n +$((n + 1)) log
   $ kill $(cat pid); wait
+
+Without MPS, greedy says what it shares: on a GPU, and on the virtual GPU.
+
+  $ heddled --config-root /nonexistent --policy greedy 2>log & echo $! >pid
+  $ for i in $(seq 1000); do heddle status >/dev/null 2>&1 && break; sleep 0.02; done
+  $ kill $(cat pid); wait; sed -n 2p log
+  heddled: without MPS a GPU runs one program at a time: policy greedy shares it among the launches of one program; the virtual GPU runs several, and they share it

@@ -2,15 +2,18 @@
  * Copyright 2026 The heddle authors */
 
 /* A program that the virtual GPU cannot run, as far as its file and its calls go: with
- * UNABLE_RUNTIME one with the CUDA runtime inside (its section, and the private tables it asks
- * for), else one whose fat binary holds a cubin alone. Prints what the driver answers. */
+ * UNABLE_RUNTIME one with the CUDA runtime inside (its section, and the private tables it asks for:
+ * first those that a program can do without), else one whose fat binary holds a cubin alone. With
+ * UNABLE_LIBRARY it is the function inside() of a library. Prints what the driver answers. */
 #include "dev/cu.h"
 
 #include <dlfcn.h>
 #include <stdint.h>
 #include <stdio.h>
+#include <stdlib.h>
 
-/* The fields that a reader looks at; the cubin is a bare ELF header of EM_CUDA. */
+/* The fields that a reader looks at; the cubin is an ELF header of EM_CUDA whose
+ * sections cannot be read, so that it may hold kernels. */
 struct box {
 	uint32_t magic, versions;
 	uint64_t bytes;
@@ -21,9 +24,10 @@ struct box {
 	unsigned char elf[64];
 };
 
-#define ELF_HEAD                                                                        \
-	{                                                                               \
-		0x7f, 'E', 'L', 'F', 2, 1, 1, [16] = 2, [18] = 190, [20] = 1, [52] = 64 \
+#define ELF_HEAD                                                                         \
+	{                                                                                \
+		0x7f, 'E', 'L', 'F', 2, 1, 1, [16] = 2, [18] = 190, [20] = 1, [40] = 255, \
+					      [52] = 64, [58] = 64, [60] = 1             \
 	}
 
 #ifdef UNABLE_RUNTIME
@@ -43,7 +47,12 @@ __attribute__((section(".nv_fatbin"), used, aligned(8))) static struct box box =
 };
 #endif
 
+#ifdef UNABLE_LIBRARY
+__attribute__((visibility("default"))) int inside(void);
+int inside(void)
+#else
 int main(void)
+#endif
 {
 	void *driver = dlopen("libcuda.so.1", RTLD_NOW);
 	CUresult (*init)(unsigned) = driver ? dlsym(driver, "cuInit") : NULL;
@@ -55,11 +64,26 @@ int main(void)
 #ifdef UNABLE_RUNTIME
 	CUresult (*table)(const void **, const CUuuid *) = dlsym(driver, "cuGetExportTable");
 	const void *found;
-	CUuuid id = {{1}};
+	/* NVRTC's; the first of CUDA 13's runtime. */
+	CUuuid optional[] = {
+		{{(char)0xda, (char)0x91, 0x51, (char)0xd3, 0x3a, (char)0xe6, (char)0xcc, 0x41,
+			(char)0xa5, (char)0xc0, 0x4f, 0x26, (char)0xd5, 0x33, (char)0xe3, 0x28}},
+		{{(char)0xf8, (char)0xcf, (char)0xf9, 0x51, 0x21, 0x46, (char)0x8b, 0x4e,
+			(char)0xb9, (char)0xe2, (char)0xfb, 0x46, (char)0x9e, 0x7c, 0x0d,
+			(char)0xd9}}};
+	/* That without which every runtime fails. */
+	CUuuid id = {
+		{0x6b, (char)0xd5, (char)0xfb, 0x6c, 0x5b, (char)0xf4, (char)0xe7, 0x4a, (char)0x89,
+			(char)0x87, (char)0xd9, 0x39, 0x12, (char)0xfd, (char)0x9d, (char)0xf9}};
 
+	for (int i = 0; i < 2; i++)
+		table(&found, &optional[i]);
+	if (getenv("ONLY_OPTIONAL"))
+		return 0;
 	printf("%d", table(&found, &id)); /* before cuInit, too */
 	init(0);
 	printf(" %d\n", table(&found, &id));
+	fflush(stdout);
 #else
 	CUresult (*load)(CUlibrary *, const void *, CUjit_option *, void **, unsigned,
 		CUlibraryOption *, void **, unsigned) = dlsym(driver, "cuLibraryLoadData");

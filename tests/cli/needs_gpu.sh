@@ -2,12 +2,13 @@
 # SPDX-License-Identifier: Apache-2.0
 # Copyright 2026 The heddle authors
 #
-# usage: needs_gpu.sh BUILD RUNTIME CUBINS
+# usage: needs_gpu.sh BUILD RUNTIME CUBINS LIBRARY
 # Two programs that the virtual GPU cannot run, one with the CUDA runtime inside, one with cubins and
-# no PTX. heddle doctor and heddle run say so ahead, each in one line, and the driver says it once when
-# it happens. A program of the driver API gets no such line.
+# no PTX; and a library with the CUDA runtime inside, which Python loads. heddle doctor says it of
+# programs. The driver says it once when it happens, and names the file; heddle run says nothing before,
+# because many programs never call what is inside. A program of the driver API gets no such line.
 set -eu
-build=$1 runtime=$2 cubins=$3
+build=$1 runtime=$(realpath "$2") cubins=$3 library=$(realpath "$4")
 dir=$(mktemp -d)
 trap 'rm -rf "$dir"' EXIT
 export HOME="$dir" XDG_CACHE_HOME="$dir/cache" HEDDLE_SOCKET="$dir/none"
@@ -23,11 +24,11 @@ fail() {
 # lines FILE PATTERN: how many lines of FILE have it.
 lines() { grep -c -e "$2" "$dir/$1" || :; }
 
-# run_it PROGRAM ANSWER AHEAD LATER: what the program prints, a pattern of heddle run's line, one of the driver's.
+# run_it PROGRAM ANSWER AHEAD LATER: what the program prints, a pattern of doctor's line, one of the driver's.
 run_it() {
 	heddle run --device cpu -- "$1" >"$dir/out" 2>"$dir/err" || fail "$1: status $?"
 	[ "$(tr '\n' ' ' <"$dir/out")" = "$2 " ] || fail "$1: printed something else than $2"
-	[ "$(lines err "^heddle run: warning: the virtual GPU cannot run .*$3")" = 1 ] || fail "$1: not said ahead"
+	[ "$(lines err '^heddle')" = 0 ] || fail "$1: said ahead"
 	[ "$(lines err "^virtual GPU: $4")" = 1 ] || fail "$1: not said once by the driver"
 	HEDDLE_VGPU=report=none heddle run --device cpu -- "$1" >"$dir/out" 2>"$dir/err"
 	[ "$(lines err '^virtual GPU: ')" = 0 ] || fail "$1: said although report=none"
@@ -36,7 +37,13 @@ run_it() {
 }
 
 run_it "$runtime" '500 500' 'CUDA runtime is linked into it.*-cudart shared' \
-	'NVIDIA.s CUDA runtime is in this program.*(error 500).*-cudart shared'
+	"$runtime has NVIDIA.s CUDA runtime inside.*(error 500).*-cudart shared"
+ONLY_OPTIONAL=1 heddle run -v --device cpu -- "$runtime" >"$dir/out" 2>"$dir/err"
+[ "$(lines err 'CUDA runtime')" = 0 ] || fail 'said of tables that a program can do without'
+heddle run -v --device cpu -- python3 -c "import ctypes; ctypes.CDLL('$library').inside()" >"$dir/out" 2>"$dir/err"
+[ "$(cat "$dir/out")" = '500 500' ] || fail 'the library is answered something else'
+[ "$(lines err "^virtual GPU: $library has NVIDIA.s CUDA runtime inside")" = 1 ] || fail 'the library is not named'
+[ "$(lines err 'CUDA runtime')" = 1 ] || fail 'said more than once'
 run_it "$cubins" '209 209' 'holds cubins and no PTX.*arch=compute_90,code=compute_90' \
 	'.*no PTX that sm_90 can run.*(error 209).*arch=compute_90,code=compute_90'
 grep -q '^ok    virtual GPU .*PTX of programs of the driver API' "$dir/out" || fail 'doctor does not say what works'

@@ -70,11 +70,37 @@ rate = ran / finished
 assert 0.5 < left / (rate * (blocks - finished)) < 2, "what is left does not follow from what is done"
 assert (t["user"], t["priority"]) == (user, "normal"), t
 assert (t["device_name"], t["managed"]) == ("heddle virtual GPU", 1), t
-for columns in 40, 80:
-    lines = on_terminal(columns, "ps")
-    assert any(l.startswith("on heddle virtual GPU") for l in lines), lines
-    assert any(l.startswith("(not shown: ") for l in lines), ("ps does not say what is missing", lines)
-assert any(l.startswith("TENANT ") and " PREEMPTED " in l for l in lines), ("ps at 80 columns", lines)
+try:
+    os.openpty()
+    has_terminals = True
+except OSError:
+    has_terminals = False
+    print("no pseudo-terminals: widths and keys are not tried")
+if has_terminals:
+    for columns in 40, 80:
+        lines = on_terminal(columns, "ps")
+        assert any(l.startswith("on heddle virtual GPU") for l in lines), lines
+        assert any(l.startswith("(not shown: ") for l in lines), ("ps does not say what is missing", lines)
+    assert any(l.startswith("TENANT ") and " PREEMPTED " in l for l in lines), ("ps at 80 columns", lines)
+    assert "where" in says("ps") and "TENANT" in "".join(on_terminal(40, "ps"))
+    # A list that is longer than the screen: down and end come to its last line; h lists the keys.
+    for key in (b"jjjjj", b"\x1bOB" * 5, b"\x1bOF"):
+        pid, fd = pty.fork()
+        if pid == 0:
+            fcntl.ioctl(1, termios.TIOCSWINSZ, struct.pack("HHHH", 4, 60, 0, 0))
+            os.environ["TERM"] = "xterm"
+            os.execv(heddle, [heddle, "top", "--every-ms", "600000"])
+        said = ""
+        for wanted, then in (("lines: up, down", key), ("json", b"h"), ("update at once", b"xq")):
+            while wanted not in said:
+                said += os.read(fd, 65536).decode()
+            os.write(fd, then)
+        try:
+            while os.read(fd, 65536):
+                pass
+        except OSError:
+            pass
+        assert os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1]) == 0, said
 top = says("top", "--once")
 assert top.startswith("heddled ") and " 1 tenant," in top.splitlines()[0], top
 json.loads(says("top", "--json"))

@@ -431,3 +431,21 @@ Bytes that are no UTF-8 (here an overlong C1 control character and a surrogate) 
   $ printf '.version 7.0\n.target sm_70\n.address_size 64\n.entry k() { foo \340\202\233 \355\240\200; }\n' >bytes.ptx
   $ heddle ptx check bytes.ptx 2>&1 | sed -n 2p
     .entry k() { foo ??? ???; }
+
+Names are C++ names for people, and symbols in JSON.
+
+  $ cat >named.ptx <<'END'
+  > .version 7.0
+  > .target sm_70
+  > .address_size 64
+  > .visible .entry _ZN2ns5scaleIfEEvPT_i(.param .u64 p)
+  > {
+  >   ret;
+  > }
+  > END
+  $ heddle ptx check named.ptx
+  named.ptx:4: kernel ns::scale<float>(float*, int): managed
+  $ heddle ptx check --json named.ptx | grep '"name"'
+            "name": "_ZN2ns5scaleIfEEvPT_i",
+  $ heddle corun --device cpu -- named.ptx _ZN2ns5scaleIfEEvPT_i --grid 1 --block 1 u64:0 + named.ptx scale --grid 1 --block 1 u64:0 | grep -o 'ns::scale<float>(float\*, int)'
+  ns::scale<float>(float*, int)

@@ -29,10 +29,11 @@ What fails before the program begins, as env(1) says it:
   heddle run: error: mine: not found in PATH
     hint: ./mine is in this folder
   $ : > plain; heddle run -- ./plain
-  heddle run: error: ./plain: Permission denied
+  heddle run: error: ./plain: not executable
+    hint: if it is a program: chmod +x ./plain
   [126]
   $ heddle run -- .
-  heddle run: error: .: Permission denied
+  heddle run: error: .: a folder, not a program
   [126]
   $ HEDDLE_DEVICE=tape heddle run -- true
   heddle run: error: HEDDLE_DEVICE: 'tape' is not one of cpu|cuda|auto
@@ -213,3 +214,38 @@ One device of several: the program sees it alone, and numbers count those that a
   $ heddle doctor | grep -o 'virtual GPU .*sm_[0-9]*'
   virtual GPU  cpu:0, heddle virtual GPU 0, sm_90
   virtual GPU  cpu:1, heddle virtual GPU 1, sm_90
+
+What is no program is said to be none, with what to do; options behind the program are the program's.
+
+  $ mkdir kinds && cd kinds && mkdir folder
+  $ for i in a.cu a.c a.cc a.cpp a.ptx a.cubin a.fatbin a.o a.so a.py a.sh plain; do echo >$i; done
+  $ for i in a.cu ./a.cu ./a.c ./a.cc ./a.cpp ./a.ptx ./a.cubin ./a.fatbin ./a.o ./a.so ./a.py ./a.sh ./plain ./folder none ./none; do
+  >   heddle run --device cpu -- $i; echo $?
+  > done 2>&1 | paste -sd ' ' | sed 's/heddle run: error: /\n/g; s/   *hint:/:/g'
+  
+  a.cu: CUDA source, not a program: build it, then run that: nvcc -cudart shared a.cu -o a 127 
+  ./a.cu: CUDA source, not a program: build it, then run that: nvcc -cudart shared ./a.cu -o ./a 126 
+  ./a.c: C source, not a program: build it, then run that: cc ./a.c -o ./a -lcuda 126 
+  ./a.cc: C++ source, not a program: build it, then run that: c++ ./a.cc -o ./a -lcuda 126 
+  ./a.cpp: C++ source, not a program: build it, then run that: c++ ./a.cpp -o ./a -lcuda 126 
+  ./a.ptx: PTX, not a program: heddle exec ./a.ptx KERNEL ARG... runs a kernel of it 126 
+  ./a.cubin: device code, not a program: run the program that loads it 126 
+  ./a.fatbin: device code, not a program: run the program that loads it 126 
+  ./a.o: an object file, not a program: link it, then run that: nvcc -cudart shared ./a.o 126 
+  ./a.so: a library, not a program: run a program that loads it 126 
+  ./a.py: a script that is not executable: name its interpreter: python3 ./a.py 126 
+  ./a.sh: a script that is not executable: name its interpreter: sh ./a.sh 126 
+  ./plain: not executable: if it is a program: chmod +x ./plain 126 
+  ./folder: a folder, not a program 126 
+  none: not found in PATH 127 
+  ./none: No such file or directory 127
+  $ cd ..
+  $ if [ -e /dev/nvidiactl ] || python3 without | grep -q '^[0-9]'; then
+  >   for i in 1 2; do echo 'heddle run --device cpu -- true'; done; echo 'heddle record --device cpu -- true'
+  > else
+  >   for i in --device=cpu '--device cpu'; do HEDDLE_DEVICE= heddle run true $i; done 2>&1 | grep -o 'heddle run --device cpu -- true'
+  >   HEDDLE_DEVICE= heddle record -o x true --device cpu 2>&1 | grep -o 'heddle record --device cpu -- true'
+  > fi
+  heddle run --device cpu -- true
+  heddle run --device cpu -- true
+  heddle record --device cpu -- true

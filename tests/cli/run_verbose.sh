@@ -257,7 +257,7 @@ other_user() {
 	chmod 600 "$HEDDLE_SOCKET"
 	as_nobody env HOME=/nonexistent TMPDIR=/tmp "$heddle" run -v --device cpu -- "$examples/mm" --size trivial \
 		>"$dir/rights.out" 2>"$dir/rights.err" || fail "nobody: $?"
-	[ "$(grep -c 'heddled.s own user, and the members of the group' "$dir/rights.err")" = 2 ] ||
+	[ "$(grep -c 'heddled.s own user, and the members of that group' "$dir/rights.err")" = 2 ] ||
 		fail "why nobody may not is not said: $(cat "$dir/rights.err")"
 	chmod 666 "$HEDDLE_SOCKET"
 	cp "$(command -v env)" "$dir/setuid"

@@ -122,18 +122,38 @@ def check_widths(verb, columns, lines):
             fail(f"{verb} -h: {len(line)} in {columns} columns: {line!r}")
 
 
+def words(text):
+    """Without what another run changes: times, and the bits of a path that a long word may be."""
+    return [w for w in text.split() if not re.match(r"[\d.,]+$", w)]
+
+
+def check_words(verb, columns, lines, plain):
+    """These print sentences: broken between words, and no wider than the screen but for one long word."""
+    if words(" ".join(lines)) != words(plain):
+        fail(f"{verb} at {columns}: other words than elsewhere: {lines}")
+    for line in lines:
+        if len(line) > columns and " " in line.strip():
+            fail(f"{verb} at {columns}: a line of {len(line)}: {line!r}")
+
+
 def look(verb, argv):
     plain = subprocess.run(argv, cwd=FOLDER, capture_output=True, text=True, check=False)
     for name, text in (("output", plain.stdout), ("errors", plain.stderr)):
         if "\r" in text or "\x1b" in text:
             fail(f"{verb}: not on a terminal, and yet: {name} {text!r}")
-    for columns in (80, 40):
+    for columns in (100, 80, 70, 60, 40) if verb in ("ps", "top", "status", "doctor") else (80, 40):
         status, raw = on_terminal(argv, columns, {"TERM": "xterm", "COLUMNS": ""})
         lines = screen(raw, columns, f"{verb} at {columns}")
         if status != plain.returncode:
             fail(f"{verb} at {columns}: status {status}, not {plain.returncode}: {raw}")
         if any(PROGRESS.search(line) for line in lines):
             fail(f"{verb} at {columns}: progress stays: {lines}")
+        if verb in ("status", "doctor"):
+            check_words(verb, columns, lines, plain.stdout)
+        if verb in ("ps", "top") and any(len(line) > columns for line in lines):
+            fail(f"{verb} at {columns}: too wide: {lines}")
+        if verb == "top" and not re.search(r"(tenants|launches|preemptions|MPS \w+|us)$", lines[0]):
+            fail(f"top at {columns}: the first line is cut: {lines[0]!r}")
         if re.search(r"\x1b\[[0-9;]*m", raw):
             fail(f"{verb}: colours")
         if verb == "demo":

@@ -12,6 +12,10 @@ for part in python3 "$build/examples/cfd"; do
 		exit 77
 	}
 done
+python3 -c 'import os; os.openpty()' 2>/dev/null || {
+	echo "skipped: no pseudo-terminals (/dev/ptmx and /dev/pts)"
+	exit 77
+}
 heddle=$build/heddle heddled=$build/heddled examples=$build/examples device=cpu
 # shellcheck source=tests/e2e/lib.sh
 . "$(dirname "$0")/../e2e/lib.sh"

@@ -35,14 +35,14 @@ static void check(uint32_t share, unsigned columns, const char *head, const char
 			.share_had = share},
 		{.kind = 1,
 			.tenant = 3,
-			.name = "kernel",
+			.name = "_ZN2ns5scaleIfEEvPT_i",
 			.total = 4,
 			.finished = 1,
 			.device = "d"},
 	};
 	struct listing l = {0};
 	struct strbuf out = {0};
-	const char *line, *last = NULL;
+	const char *line, *last = NULL, *kernel = NULL;
 
 	for (size_t i = 0; i < ARRAY_LEN(rows); i++)
 		listing_add(&l, &rows[i]);
@@ -56,10 +56,14 @@ static void check(uint32_t share, unsigned columns, const char *head, const char
 
 		assert_true(!columns || len <= columns);
 		line += len + 1;
+		if (n == 2)
+			kernel = line;
 		if (n == 3) /* the head, the device, the tenant, the launch */
 			last = line;
 	}
 	assert_string_equal(last, below);
+	/* As much of the C++ name as the width has room for, under NAME. */
+	assert_memory_equal(kernel + strlen(head) - strlen("NAME"), "  ns::sc", 8);
 	strbuf_finish(&out);
 	listing_finish(&l);
 }
@@ -71,6 +75,17 @@ static void without_shares(void **state)
 		"TENANT     PID USER     PRIORITY STATE     PREEMPTED   DONE  LEFT(ms) NAME",
 		"(not shown: WEIGHT, LAUNCHES, UNMANAGED, RAN, WAITED; a wider terminal or --json\n"
 		"has them)\n");
+	check(UINT32_MAX, 70, "TENANT     PID PRIORITY STATE     PREEMPTED  LEFT(ms) NAME",
+		"(not shown: USER, WEIGHT, LAUNCHES, UNMANAGED, DONE, RAN, WAITED; a\n"
+		"wider terminal or --json has them)\n");
+	check(UINT32_MAX, 60, "TENANT PRIORITY STATE     PREEMPTED  LEFT(ms) NAME",
+		"(not shown: PID, USER, WEIGHT, LAUNCHES, UNMANAGED, DONE,\n"
+		"RAN, WAITED; a wider terminal or --json has them)\n");
+	check(UINT32_MAX, 40, "TENANT PRIORITY STATE     NAME",
+		"(not shown: PID, USER, WEIGHT, LAUNCHES,\n"
+		"UNMANAGED, PREEMPTED, DONE, RAN, WAITED,\n"
+		"LEFT; a wider terminal or --json has\n"
+		"them)\n");
 	check(UINT32_MAX, 137,
 		"TENANT     PID USER     PRIORITY WEIGHT STATE     LAUNCHES PREEMPTED   DONE   "
 		"RAN(ms) WAITED(ms)  LEFT(ms) NAME",
@@ -86,8 +101,13 @@ static void with_shares(void **state)
 	check(500, 80, "TENANT     PID PRIORITY    SHARE(%) STATE     PREEMPTED  LEFT(ms) NAME",
 		"(not shown: USER, WEIGHT, LAUNCHES, UNMANAGED, DONE, RAN, WAITED; a wider\n"
 		"terminal or --json has them)\n");
-	check(500, 40, "    PID PRIORITY STATE     NAME",
-		"(not shown: TENANT, USER, WEIGHT, SHARE,\n"
+	check(500, 100,
+		"TENANT     PID USER     PRIORITY    SHARE(%) STATE     PREEMPTED   DONE  LEFT(ms) "
+		"NAME",
+		"(not shown: WEIGHT, LAUNCHES, UNMANAGED, RAN, WAITED; a wider terminal or "
+		"--json has them)\n");
+	check(500, 40, "TENANT PRIORITY STATE     NAME",
+		"(not shown: PID, USER, WEIGHT, SHARE,\n"
 		"LAUNCHES, UNMANAGED, PREEMPTED, DONE,\n"
 		"RAN, WAITED, LEFT; a wider terminal or\n"
 		"--json has them)\n");

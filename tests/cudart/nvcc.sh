@@ -43,6 +43,7 @@ runs() {
 	! grep -i 'cudart\|runtime' "$dir/err" || fail "$1: something is not supported"
 	"$build/heddle" doctor -- "$dir/prog" >"$dir/out" || fail "$1: doctor: status $?"
 	grep -q 'linked with the shared CUDA runtime' "$dir/out" || fail "$1: doctor does not see the runtime"
+	! grep ' _Z' "$dir/out" || fail "$1: doctor names kernels by their symbols"
 	! grep 'cannot run' "$dir/out" || fail "$1: doctor says that it cannot run"
 }
 sort "$dir/expected" >"$dir/sorted"
@@ -51,6 +52,11 @@ for mode; do
 	shared)
 		NVCC_APPEND_FLAGS='-cudart shared' "$nvcc" -w -o "$dir/prog" "$source"
 		runs "$mode"
+		# Its only code is the cubin without kernels that nvcc always adds.
+		echo 'int main(){return 0;}' >"$dir/empty.cu"
+		NVCC_APPEND_FLAGS='-cudart shared' "$nvcc" -o "$dir/empty" "$dir/empty.cu"
+		"$build/heddle" doctor -- "$dir/empty" >"$dir/out" || fail "$mode: doctor: status $?"
+		! grep 'cannot run' "$dir/out" || fail "$mode: a program without kernels cannot run"
 		;;
 	rdc)
 		NVCC_APPEND_FLAGS='-cudart shared' "$nvcc" -w -rdc=true -arch=sm_90 \
@@ -60,8 +66,11 @@ for mode; do
 	static)
 		"$nvcc" -w -o "$dir/prog" "$source"
 		"$build/heddle" run --device cpu -- "$dir/prog" >"$dir/out" 2>"$dir/err" && fail "static: it runs"
-		[ "$(grep -c "^heddle run: warning: .*NVCC_APPEND_FLAGS='-cudart shared'" "$dir/err")" = 1 ] ||
+		[ "$(grep -c "NVCC_APPEND_FLAGS='-cudart shared'" "$dir/err")" = 1 ] ||
+			fail "static: what to do is not said once"
+		grep -q "^virtual GPU: $dir/prog has NVIDIA's CUDA runtime inside.*(error 500).*-cudart shared" "$dir/err" ||
 			fail "static: not said what to do"
+		! grep '^heddle run: warning' "$dir/err" || fail "static: a warning before any call failed"
 		;;
 	*) fail "no such mode: $mode" ;;
 	esac

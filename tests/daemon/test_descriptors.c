@@ -554,7 +554,7 @@ int main(int argc, char **argv)
 	};
 
 	heddled_path = argc > 1 ? argv[1] : "heddled";
-	/* What is mounted here goes with this process. */
+	/* The mounts of this test end with its process. */
 	if (geteuid() == 0 && unshare(CLONE_NEWNS) == 0)
 		mount(NULL, "/", NULL, MS_REC | MS_PRIVATE, NULL);
 	return cmocka_run_group_tests(tests, NULL, NULL);

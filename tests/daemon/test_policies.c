@@ -518,6 +518,28 @@ static void hangs(void **state)
 	goes_on_without(&p, &t, w);
 }
 
+/* A step of the loop that takes over 100 ms has a line, which names it. */
+static void slow_step(void **state)
+{
+	struct place p = place_make(so_bad);
+	struct wire_slot *w;
+	struct tenant t;
+	struct daemon d;
+	char text[64];
+
+	configure(&p, p.so, "doze");
+	d = place_start(&p);
+	t = tenant_join(&d, 1);
+	w = run_one(&t, 0);
+	snprintf(text, sizeof(text), "an event of pid %d, uid %u took 1", (int)getpid(),
+		(unsigned)getuid());
+	log_await(&p, text);
+	device_finish(w);
+	tenant_leave(&t);
+	assert_int_equal(daemon_stop(&d), 0);
+	daemon_remove(&d);
+}
+
 static void hangs_elsewhere(void **state)
 {
 	struct place p = place_make(so_bad);
@@ -627,6 +649,7 @@ int main(int argc, char **argv)
 		cmocka_unit_test(killed_in_a_call),
 		cmocka_unit_test(hangs),
 		cmocka_unit_test(hangs_elsewhere),
+		cmocka_unit_test(slow_step),
 		cmocka_unit_test(nonsense),
 		cmocka_unit_test(asked_again),
 	};

@@ -123,7 +123,7 @@ refused_all() {
 	refused 1 'No such file or directory' --device cpu -- "$dir/nosuch"
 	refused 1 'true did not become a tenant' --device cpu -- true
 	refused 1 'no launch ended within the 1 s of --budget-s' --device cpu --budget-s 1 -- sleep 1000
-	HEDDLE_VGPU="$HEDDLE_VGPU-1,sms=1" refused 1 'none of its 1 launches was managed.*fewer than two blocks' --device cpu \
+	HEDDLE_VGPU="$HEDDLE_VGPU-1,sms=1" refused 1 'none of 1 launch was managed.*fewer than two blocks' --device cpu \
 		--runs 1 -- "$build/bench/where" --threads 128 --shared 204800 --blocks 100 --loops 10 --out "$dir/where"
 	refused 1 'not a database' --device cpu --store "$0" -- true
 	refused 2 '--socket: a program is profiled by a heddled of its own' --socket s --device cpu -- true

@@ -311,7 +311,7 @@ static void send_with(struct world *w, struct peer *p, const void *msg, size_t b
 		return; /* closed at the other end */
 }
 
-/* What a tenant can change of a descriptor that heddled gave to it: flags, offset, size, seals, locks,
+/* A tenant changes all that it can of a descriptor that heddled gave to it: flags, offset, size, seals, locks,
  * content. */
 static void twist(struct world *w, const struct peer *p)
 {

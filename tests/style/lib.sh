@@ -14,8 +14,13 @@ files() {
 		done
 	else
 		n=$#
+		# As git reads them: a name without '*' is that file of the root, one with '/' a path.
 		for pattern; do
-			set -- "$@" -o -name "$pattern"
+			case $pattern in
+			*/*) set -- "$@" -o -path "./$pattern" ;;
+			*\**) set -- "$@" -o -name "$pattern" ;;
+			*) set -- "$@" -o -path "./$pattern" ;;
+			esac
 		done
 		shift $((n + 1))
 		find . -name .git -prune -o -path './build*' -prune -o -path ./dist -prune \

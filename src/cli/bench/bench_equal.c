@@ -6,6 +6,7 @@
  * first (FLEP, section 6.3.1, figures 10 and 11, and section 6.3.2, figure 12): how much turnaround
  * improves, and how much the longest program loses. A second baseline for triplets has no
  * preemption: of the two short programs, it only launches the shorter one first. */
+#include "base/text.h"
 #include "cli/bench/cases.h"
 
 #include <math.h>
@@ -185,9 +186,10 @@ static void show_total(struct bench *b, const char *name, const struct total *t)
 	cli_show(b->c,
 		"%-10s  %sANTT %5.1f times better in the mean (%.1f to %.1f; ideal %.1f; %.0f %% "
 		"of "
-		"the ideal); makespan %+.1f %%; %u preemptions; %u of them all",
+		"the ideal); makespan %+.1f %%; %s; %u of them all",
 		name, t->noisy ? "noise: " : "", t->gain / n, t->worst, t->best, t->ideal_gain / n,
-		t->of_ideal / n * 100, t->lost / n * 100, t->preemptions, t->n);
+		t->of_ideal / n * 100, t->lost / n * 100, COUNTED(t->preemptions, "preemption"),
+		t->n);
 	cli_show(b->c, t->noisy ? ", %u of them noise\n" : "\n", t->noisy);
 }
 

@@ -4,6 +4,7 @@
 /* Measures pairs of kernels with every method (KernelMerge, figures 4, 6 and 7), and then compares
  * each pair's chosen method with launches of the unmodified kernels. With a time limit, each pair
  * that is left gets an equal share of the remaining time. */
+#include "base/text.h"
 #include "cli/bench/bench_merge.h"
 
 #include "cli/progress.h"
@@ -400,9 +401,9 @@ static void print_summary(struct merge_bench *b, const char *key)
 		json_num(b->j, "steal_of_partition", steal / parted);
 	json_end(b->j, '}');
 	cli_show(b->c,
-		"%u pairs: gain of what was chosen %.3f (geometric mean; %.3f to %.3f), over 1.05 "
+		"%s: gain of what was chosen %.3f (geometric mean; %.3f to %.3f), over 1.05 "
 		"in %u, %u of them merged; least of the better of sequential and streams %.3f\n",
-		n, exp(logs / n), worst, best, better, merged, least);
+		COUNTED(n, "pair"), exp(logs / n), worst, best, better, merged, least);
 	if (parted)
 		cli_show(b->c, "stealing takes %.3f times as long as the best partition (mean)\n",
 			steal / parted);

@@ -24,28 +24,28 @@
 /* Kernels and their sizes. The large size is for GPUs: its input exceeds an L2 cache. The small
  * size is for the virtual GPU. */
 static const struct orders_row {
-	const char *name, *kernel, *large, *small;
+	const char *name, *small_name, *kernel, *large, *small;
 } rows[] = {
-	{"mm 4096", "mm",
+	{"mm 4096", "mm 192", "mm",
 		"--grid 64,64 --block 256 f32[16777216]:rand(1) f32[16777216]:rand(2) "
 		"f32[16777216]:zero u32:4096 u32:1",
 		"--grid 3,3 --block 256 f32[36864]:rand(1) f32[36864]:rand(2) f32[36864]:zero "
 		"u32:192 u32:1"},
-	{"mm 8192", "mm",
+	{"mm 8192", "mm 256", "mm",
 		"--grid 128,128 --block 256 f32[67108864]:rand(1) f32[67108864]:rand(2) "
 		"f32[67108864]:zero u32:8192 u32:1",
 		"--grid 4,4 --block 256 f32[65536]:rand(1) f32[65536]:rand(2) f32[65536]:zero "
 		"u32:256 u32:1"},
-	{"transpose", "transpose",
+	{"transpose", "transpose", "transpose",
 		"--grid 256,256,4 --block 32,8 f32[67108864]:rand(3) f32[67108864]:zero u32:8192 "
 		"u32:8192",
 		"--grid 17,33 --block 32,8 f32[574464]:rand(3) f32[574464]:zero u32:544 u32:1056"},
-	{"nn", "nn",
+	{"nn", "nn", "nn",
 		"--grid 16384,64 --block 256 f32[16777216]:rand(4) f32[16777216]:rand(5) "
 		"f32[64]:rand(6) f32[64]:rand(7) f32[8388608]:zero u32:16777216 u32:1",
 		"--grid 16,20 --block 256 f32[16384]:rand(4) f32[16384]:rand(5) f32[20]:rand(6) "
 		"f32[20]:rand(7) f32[2560]:zero u32:16384 u32:1"},
-	{"pf", "pf",
+	{"pf", "pf", "pf",
 		"--grid 20165,16 --block 256 u8[100663296]:rand(8) i32[4194304]:rand(9) "
 		"i32[67108864]:zero u32:4194304 u32:24 u32:24 u32:1",
 		"--grid 5,16 --block 256 u8[24000]:rand(8) i32[1000]:rand(9) i32[16000]:zero "
@@ -91,6 +91,12 @@ unsigned bench_orders_steps(const struct bench *b)
 {
 	(void)b;
 	return ARRAY_LEN(rows);
+}
+
+/* The name says the size that runs. */
+static const char *orders_name(const struct orders *o)
+{
+	return o->b->device == DEV_CPU ? o->row->small_name : o->row->name;
 }
 
 static int spec_read(struct orders *o)
@@ -250,7 +256,7 @@ static int forms_compare(struct orders *o)
 		o->same = false;
 		o->b->failures++;
 		cli_error(o->b->c, "this is a bug: please report it",
-			"%s in order %s leaves other results than as it is", o->row->name,
+			"%s in order %s leaves other results than as it is", orders_name(o),
 			forms[i].name);
 	}
 	return CLI_OK;
@@ -291,7 +297,7 @@ static void row_show(struct orders *o)
 	bool noisy;
 
 	json_begin_object(j, NULL);
-	json_str(j, "kernel", o->row->name);
+	json_str(j, "kernel", orders_name(o));
 	json_begin_array(j, "grid");
 	for (unsigned i = 0; i < 3; i++)
 		json_uint(j, NULL, o->spec.shape.grid[i]);
@@ -306,7 +312,7 @@ static void row_show(struct orders *o)
 	json_bool(j, "same", o->same);
 	json_end(j, '}');
 	noisy = isnan(spread) || spread > FIGURES_SPREAD;
-	cli_show(o->b->c, "%-10s %10.4f %10.4f %c%+8.2f %% %+8.2f %%  ", o->row->name,
+	cli_show(o->b->c, "%-10s %10.4f %10.4f %c%+8.2f %% %+8.2f %%  ", orders_name(o),
 		o->of[PLAIN].median, o->of[ROW].median, noisy ? '~' : ' ', more_percent(o, COLUMN),
 		more_percent(o, HILBERT));
 	if (isnan(spread))
@@ -320,7 +326,7 @@ static int row_measure(struct orders *o)
 {
 	int r;
 
-	progress_step("orders: %s", o->row->name);
+	progress_step("orders: %s", orders_name(o));
 	arena_init(&o->arena, 0);
 	o->spec = (struct spec){.arena = &o->arena};
 	r = spec_read(o);

@@ -4,6 +4,7 @@
 /* Co-runs of a long low-priority program and a short high-priority program. The tables show how
  * much sooner the short program finishes than without heddle (FLEP, section 6.3.1). It launches
  * either right after the long program starts (figure 8) or after a delay (figure 9). */
+#include "base/text.h"
 #include "cli/bench/cases.h"
 
 #include <math.h>
@@ -195,9 +196,9 @@ static void sum_up(struct cases *cs, enum arrangement k, double ideal)
 	json_end(b->j, '}');
 	cli_show(b->c,
 		"%-10s  %sspeedup %5.1f mean, %5.1f best, %5.1f worst; ANTT %.2f, STP %.2f "
-		"(makespan %.2f); %u preemptions; %u pairs",
+		"(makespan %.2f); %s; %s",
 		cs->spec[k].name, noisy ? "noise: " : "", sum / m, best, worst, antt / m, stp / m,
-		makespan / m, preemptions, m);
+		makespan / m, COUNTED(preemptions, "preemption"), COUNTED(m, "pair"));
 	cli_show(b->c, noisy ? ", %u of them noise\n" : "\n", noisy);
 }
 

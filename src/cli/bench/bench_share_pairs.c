@@ -6,6 +6,7 @@
  * after a tenth of A's time alone, B first and A after a tenth of B's time alone, and both at once.
  * The figure of a pair is the geometric mean over the three orders. The figure of a group is the
  * geometric mean over its pairs. */
+#include "base/text.h"
 #include "cli/bench/bench_share.h"
 
 #include <math.h>
@@ -472,10 +473,11 @@ static void show_mean(struct share *s, const struct share_group *g, enum share_a
 		return;
 	}
 	cli_show(s->b.c,
-		"%-8s %-14s STP %.3f (%.3f to %.3f), by turnarounds %.3f, ANTT %.2f; %u "
-		"preemptions, %u shrinks; %u pairs, and %u that are noise\n",
+		"%-8s %-14s STP %.3f (%.3f to %.3f), by turnarounds %.3f, ANTT %.2f; %s, %s; %s, "
+		"and %u that %s noise\n",
 		g->name, share_arrangement_name(s, k), mean.stp_makespan, worst, best, mean.stp,
-		mean.antt, preemptions, shrinks, sum.n, noisy);
+		mean.antt, COUNTED(preemptions, "preemption"), COUNTED(shrinks, "shrink"),
+		COUNTED(sum.n, "pair"), noisy, noisy == 1 ? "is" : "are");
 }
 
 void share_show_pairs(struct share *s)

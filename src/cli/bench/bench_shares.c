@@ -13,6 +13,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "base/text.h"
 #include "cli/bench/bench.h"
 #include "cli/bench/figures.h"
 #include "cli/bench/shares.h"
@@ -432,10 +433,10 @@ static void show_ratio(struct share_bench *sb, const struct ratio *ratio)
 	json_end(b->j, '}');
 	cli_show(b->c,
 		"%s%-5s  %.1f points off in the mean, %.1f at worst; %+.1f %% lost in the mean, "
-		"%+.1f %% at worst; sliced: %.1f points, %+.1f %%; %u sets",
+		"%+.1f %% at worst; sliced: %.1f points, %+.1f %%; %s",
 		noisy[BY_WEIGHT] ? "noise: " : "", ratio->name, deviation[BY_WEIGHT] / n,
 		worst[BY_WEIGHT], lost[BY_WEIGHT] / n * 100, lost_worst[BY_WEIGHT] * 100,
-		deviation[SLICED] / n, lost[SLICED] / n * 100, n);
+		deviation[SLICED] / n, lost[SLICED] / n * 100, COUNTED(n, "set"));
 	cli_show(b->c, noisy[BY_WEIGHT] ? ", %u of them noise\n" : "\n", noisy[BY_WEIGHT]);
 	if (sb->arrangements > BY_WEIGHT_MPS)
 		cli_show(b->c,

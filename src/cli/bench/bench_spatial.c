@@ -11,6 +11,7 @@
  *
  * Figure 16: the gain of the high-priority program and the loss of the low-priority program if
  * heddle frees more SMs than the high-priority program needs. */
+#include "base/text.h"
 #include "cli/bench/bench.h"
 #include "cli/bench/figures.h"
 #include "cli/bench/lost.h"
@@ -192,10 +193,10 @@ static void show_lows(struct spatial *sp)
 		json_num(b->j, "spatial_lost_us", us[LOST_SPATIAL]);
 		json_uint(b->j, "noisy", noisy);
 		json_end(b->j, '}');
-		cli_show(b->c,
-			"%-5s %u pairs                 %c%+8.2f %% %9.1f us  %+8.2f %% %9.1f us\n",
-			bench_programs[low], n, noisy ? '~' : ' ', overhead[LOST_TEMPORAL] * 100,
-			us[LOST_TEMPORAL], overhead[LOST_SPATIAL] * 100, us[LOST_SPATIAL]);
+		cli_show(b->c, "%-5s %-24s%c%+8.2f %% %9.1f us  %+8.2f %% %9.1f us\n",
+			bench_programs[low], COUNTED(n, "pair"), noisy ? '~' : ' ',
+			overhead[LOST_TEMPORAL] * 100, us[LOST_TEMPORAL],
+			overhead[LOST_SPATIAL] * 100, us[LOST_SPATIAL]);
 	}
 	json_end(b->j, ']');
 }
@@ -215,10 +216,9 @@ static void show_lost(struct bench *b, const struct lost *l, unsigned noisy)
 		json_uint(b->j, "preemptions", l->preemptions[k]);
 		json_end(b->j, '}');
 		cli_show(b->c,
-			"%s%-8s %+.2f %%; %.1f us lost a preemption (95 %%: %.1f to %.1f), %u "
-			"preemptions\n",
+			"%s%-8s %+.2f %%; %.1f us lost a preemption (95 %%: %.1f to %.1f), %s\n",
 			noisy ? "noise: " : "", name[k], l->overhead[k] * 100, l->us[k],
-			l->us_low[k], l->us_high[k], l->preemptions[k]);
+			l->us_low[k], l->us_high[k], COUNTED(l->preemptions[k], "preemption"));
 	}
 	json_uint(b->j, "spatial_pairs", l->pairs);
 	json_uint(b->j, "spatial_rounds", l->rounds);
@@ -232,11 +232,13 @@ static void show_lost(struct bench *b, const struct lost *l, unsigned noisy)
 		return;
 	}
 	cli_show(b->c,
-		"%sspatial loses %.1f %% less (95 %%: %.1f to %.1f), %u pairs, %u rounds each way; "
+		"%sspatial loses %.1f %% less (95 %%: %.1f to %.1f), %s, %s each way; "
 		"its overhead is %.1f %% less",
 		noisy ? "noise: " : "", l->reduction * 100, l->reduction_low * 100,
-		l->reduction_high * 100, l->pairs, l->rounds, l->overhead_reduction * 100);
-	cli_show(b->c, noisy ? "; %u pairs are noise\n" : "\n", noisy);
+		l->reduction_high * 100, COUNTED(l->pairs, "pair"), COUNTED(l->rounds, "round"),
+		l->overhead_reduction * 100);
+	cli_show(b->c, noisy ? "; %s %s noise\n" : "\n", COUNTED(noisy, "pair"),
+		noisy == 1 ? "is" : "are");
 }
 
 int bench_spatial(struct bench *b)

@@ -5,6 +5,7 @@
  * costs for a single kernel. Then it measures all pairs of seven kernels, including each kernel
  * paired with itself, with every method. With --part tuned, it measures instead the method that was
  * stored for each pair. */
+#include "base/text.h"
 #include "cli/bench/bench_merge.h"
 #include "cli/corun/kernelspec.h"
 #include "cli/progress.h"
@@ -235,8 +236,8 @@ static void begin_json(struct merge_bench *b, struct json *j)
 	json_str(j, "size", b->large ? "large" : "small");
 	json_uint(j, "rounds", b->rounds);
 	b->j = j;
-	cli_show(b->c, "device: %s, %u SMs; %s kernels, %u rounds, medians\n", b->device.d.name,
-		b->device.d.n_sms, b->large ? "large" : "small", b->rounds);
+	cli_show(b->c, "device: %s, %u SMs; %s kernels, %s, medians\n", b->device.d.name,
+		b->device.d.n_sms, b->large ? "large" : "small", COUNTED(b->rounds, "round"));
 }
 
 /* Gives the driver an empty compilation cache, because this benchmark also measures compile times.

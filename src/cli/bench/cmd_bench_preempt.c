@@ -10,6 +10,7 @@
  *
  * One call of the command measures with and without heddle, and compares every kernel's result with
  * the one computed on the host. */
+#include "base/text.h"
 #include "cli/bench/bench.h"
 #include "cli/bench/figures.h"
 #include "cli/progress.h"
@@ -247,8 +248,8 @@ static int run_bench_preempt(struct cli *c)
 		json_uint(&j, "warm_rounds", b.device == DEV_CPU ? 0 : STAGE_SEARCH_ROUNDS);
 		json_str(&j, "programs", b.runtime ? "runtime" : "driver");
 		b.j = &j;
-		cli_show(c, "device: %s; %u rounds each, medians; %s API\n\n", b.device_name,
-			b.rounds, b.runtime ? "runtime" : "driver");
+		cli_show(c, "device: %s; %s each, medians; %s API\n\n", b.device_name,
+			COUNTED(b.rounds, "round"), b.runtime ? "runtime" : "driver");
 	}
 	progress_begin(count_steps(&b));
 	if (r == CLI_OK && is_wanted(&b, "overhead"))

@@ -3,6 +3,7 @@
 
 /* heddle bench share repeats the evaluation of "Adaptive simultaneous multi-tenancy" (section 4) on
  * this device. Every program compares its results with a computation on the host. */
+#include "base/text.h"
 #include "cli/bench/bench_share.h"
 #include "cli/progress.h"
 
@@ -111,8 +112,9 @@ static void begin_json(struct share *s, struct json *j)
 	json_uint(j, "rounds", s->b.rounds);
 	json_uint(j, "warm_rounds", s->b.device == DEV_CPU ? 1 : STAGE_SEARCH_ROUNDS);
 	s->b.j = j;
-	cli_show(s->b.c, "device: %s, %u SMs; %s inputs, %u rounds in each order, medians\n\n",
-		s->b.device_name, s->b.sms, s->large ? "large" : "small", s->b.rounds);
+	cli_show(s->b.c, "device: %s, %u SMs; %s inputs, %s in each order, medians\n\n",
+		s->b.device_name, s->b.sms, s->large ? "large" : "small",
+		COUNTED(s->b.rounds, "round"));
 }
 
 static int show_tables(struct share *s)
@@ -132,7 +134,8 @@ static int show_tables(struct share *s)
 	json_uint(s->b.j, "failures", s->b.failures);
 	json_end(s->b.j, '}');
 	if (s->cs.left)
-		cli_show(s->b.c, "\n%u results are missing for want of time%s\n", s->cs.left,
+		cli_show(s->b.c, "\n%s %s missing for want of time%s\n",
+			COUNTED(s->cs.left, "result"), s->cs.left == 1 ? "is" : "are",
 			s->b.resume ? "; call this again to go on" : "");
 	return write_svg(s);
 }

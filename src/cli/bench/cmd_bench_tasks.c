@@ -4,6 +4,7 @@
 /* heddle bench tasks measures how many tasks a pool executes in a second and how long a single task
  * takes. For programs of narrow tasks (tasks of a few warps), it also compares the pool with one
  * kernel launch for each task, in streams. This is a first part of Pagoda's figure 5. */
+#include "base/text.h"
 #include "cli/bench/bench_tasks.h"
 #include "cli/progress.h"
 #include "rt/pool.h"
@@ -123,8 +124,8 @@ static int read_options(struct tasks_bench *b)
 
 static void begin_json(struct tasks_bench *b, struct json *j, const struct heddle_tasks_state *s)
 {
-	cli_show(b->c, "%s, a pool of %u blocks with %u warps for tasks\n", heddle_device(b->h),
-		s->columns, s->executors);
+	cli_show(b->c, "%s, a pool of %s with %s for tasks\n", heddle_device(b->h),
+		COUNTED(s->columns, "block"), COUNTED(s->executors, "warp"));
 	if (b->is_virtual)
 		cli_show(b->c, "A virtual GPU: outputs are checked, times say nothing of any "
 			       "GPU.\n");
@@ -141,7 +142,7 @@ static void begin_json(struct tasks_bench *b, struct json *j, const struct heddl
 static void text_empty(
 	struct tasks_bench *b, unsigned n, const struct tasks_rate *e, const struct latency *l)
 {
-	cli_show(b->c, "\nempty        %u tasks in %.2f ms, %.0f a second", n, e->ms[0],
+	cli_show(b->c, "\nempty        %s in %.2f ms, %.0f a second", COUNTED(n, "task"), e->ms[0],
 		n / e->ms[0] * 1000);
 	for (unsigned k = 1; k < TASKS_PRODUCERS; k++)
 		cli_show(b->c, "; from %u threads %.0f", 1u << k, n / e->ms[k] * 1000);
@@ -222,15 +223,18 @@ static void json_program(struct tasks_bench *b, struct json *j, const struct tas
 static void text_program(
 	struct tasks_bench *b, const struct tasks_program *p, const struct tasks_times *t)
 {
-	cli_show(b->c, "\n%-12s %u tasks: %.2f ms; as launches:", p->of->name, p->n, t->ms[0]);
+	cli_show(b->c, "\n%-12s %s: %.2f ms; as launches:", p->of->name, COUNTED(p->n, "task"),
+		t->ms[0]);
 	for (unsigned i = 1; i < t->n; i++)
 		cli_show(b->c, " %.2f ms in %u%s", t->ms[i], 1u << (i - 1),
-			i + 1 < t->n ? "," : " streams");
+			i + 1 < t->n ? ","
+			: i == 1     ? " stream"
+				     : " streams");
 	if (!b->is_virtual)
 		cli_show(b->c, "; the best of them takes %.2f times as long",
 			t->ms[best_way(t)] / t->ms[0]);
-	cli_show(b->c, "\n%-12s %llu outputs checked, %u wrong\n", "",
-		(unsigned long long)t->checked, p->wrong);
+	cli_show(b->c, "\n%-12s %s checked, %u wrong\n", "", COUNTED(t->checked, "output"),
+		p->wrong);
 }
 
 /* ---- all of it ---- */
@@ -319,7 +323,8 @@ static int run_all(struct tasks_bench *b)
 	json_end(&j, '}');
 	progress_clear();
 	if (r == CLI_OK && wrong)
-		r = cli_error(b->c, NULL, "%u outputs are wrong", wrong);
+		r = cli_error(b->c, NULL, "%s %s wrong", COUNTED(wrong, "output"),
+			wrong == 1 ? "is" : "are");
 	return r;
 }
 

@@ -86,6 +86,7 @@ static int load_job(struct job *j)
 
 	if (j->managed)
 		dev_tell_lines(cu, j->image.at, j->image.len, j->lines.at, j->lines.len);
+	j->k.by_workers = j->managed && j->info.tier != PASS_GUARD;
 	r = job_kernel_load(&j->k, &j->device, j->image.at, &module, &j->fn);
 	if (r != CLI_OK)
 		return r;

@@ -4,7 +4,9 @@
 /* Prepares kernel specifications on a device. Most device memory is freed only when the process
  * ends, because a command runs its kernels and exits. */
 #include "cli/corun/job_kernel.h"
+#include "base/text.h"
 #include "host/record.h"
+#include "host/tenant.h"
 
 #include <errno.h>
 #include <inttypes.h>
@@ -72,8 +74,9 @@ static int check_args(struct job_kernel *k, const struct ptx_func *f, size_t roo
 	size_t n = f->params.len, n_args = k->spec->n_args;
 
 	if (!k->spec->record && n != n_args)
-		return cli_error(k->c, NULL, "kernel '%s' takes %zu arguments, %u are given",
-			k->spec->kernel, n, k->spec->n_args);
+		return cli_error(k->c, NULL, "kernel '%s' takes %s, %u %s given", k->spec->kernel,
+			COUNTED(n, "argument"), k->spec->n_args,
+			k->spec->n_args == 1 ? "is" : "are");
 	k->offsets = ARENA_ARRAY(&k->arena, uint32_t, MAX_PARAMS);
 	k->buffers = ARENA_ARRAY(&k->arena, CUdeviceptr, n_args + 1);
 	k->initial = ARENA_ARRAY(&k->arena, CUdeviceptr, n_args + 1);
@@ -200,14 +203,73 @@ static int find_variables(struct job_kernel *k, const struct cu_api *cu, CUmodul
 	return CLI_OK;
 }
 
+static uint64_t device_limit(const struct host_device *d, CUdevice_attribute which)
+{
+	return host_attribute(&d->cu, d->device, which);
+}
+
+/* Compares a shape with the limits of the device and of the kernel, because the driver's answer to a
+ * launch beyond them names none. */
+static int check_shape(const struct job_kernel *k, const struct host_device *d, CUfunction fn)
+{
+	const struct dev_shape *s = &k->spec->shape;
+	const struct {
+		const char *what, *unit;
+		uint64_t value;
+		CUdevice_attribute limit;
+	} rows[] = {
+		{"--block", "threads in x", s->block[0], CU_DEVICE_ATTRIBUTE_MAX_BLOCK_DIM_X},
+		{"--block", "threads in y", s->block[1], CU_DEVICE_ATTRIBUTE_MAX_BLOCK_DIM_Y},
+		{"--block", "threads in z", s->block[2], CU_DEVICE_ATTRIBUTE_MAX_BLOCK_DIM_Z},
+		{"--block", "threads", (uint64_t)s->block[0] * s->block[1] * s->block[2],
+			CU_DEVICE_ATTRIBUTE_MAX_THREADS_PER_BLOCK},
+		{"--grid", "blocks in x", s->grid[0], CU_DEVICE_ATTRIBUTE_MAX_GRID_DIM_X},
+		{"--grid", "blocks in y", s->grid[1], CU_DEVICE_ATTRIBUTE_MAX_GRID_DIM_Y},
+		{"--grid", "blocks in z", s->grid[2], CU_DEVICE_ATTRIBUTE_MAX_GRID_DIM_Z},
+	};
+	uint64_t limit;
+	int n = 0;
+
+	for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
+		if (k->by_workers && !strcmp(rows[i].what, "--grid"))
+			continue;
+		limit = device_limit(d, rows[i].limit);
+		if (limit && rows[i].value > limit)
+			return cli_error(k->c, NULL,
+				"%s: %" PRIu64 " %s: this device allows %" PRIu64, rows[i].what,
+				rows[i].value, rows[i].unit, limit);
+	}
+	if (d->cu.cuFuncGetAttribute(&n, CU_FUNC_ATTRIBUTE_MAX_THREADS_PER_BLOCK, fn) ==
+			CUDA_SUCCESS &&
+		n > 0 && rows[3].value > (uint64_t)n)
+		return cli_error(k->c, NULL,
+			"--block: %" PRIu64 " threads: kernel '%s' allows %d on this device",
+			rows[3].value, k->spec->kernel, n);
+	limit = device_limit(d, CU_DEVICE_ATTRIBUTE_MAX_SHARED_MEMORY_PER_BLOCK_OPTIN);
+	if (d->cu.cuFuncGetAttribute(&n, CU_FUNC_ATTRIBUTE_SHARED_SIZE_BYTES, fn) == CUDA_SUCCESS &&
+		limit && (uint64_t)n + s->shared_bytes > limit)
+		return cli_error(k->c, NULL,
+			"--shared: %u bytes, and %d of variables of kernel '%s': this device "
+			"allows "
+			"%" PRIu64,
+			s->shared_bytes, n, k->spec->kernel, limit);
+	return CLI_OK;
+}
+
 int job_kernel_load(struct job_kernel *k, const struct host_device *d, const char *ptx,
 	CUmodule *ret_module, CUfunction *ret_fn)
 {
 	const struct spec *s = k->spec;
 	struct host_fault f;
 
-	if (host_load(d, s->file, ptx, k->entry, ret_module, ret_fn, &f) < 0 ||
-		host_room(d, *ret_fn, s->shape.shared_bytes, &f) < 0)
+	int r;
+
+	if (host_load(d, s->file, ptx, k->entry, ret_module, ret_fn, &f) < 0)
+		return job_host_failed(k->c, &f);
+	r = check_shape(k, d, *ret_fn);
+	if (r != CLI_OK)
+		return r;
+	if (host_room(d, *ret_fn, s->shape.shared_bytes, &f) < 0)
 		return job_host_failed(k->c, &f);
 	return find_variables(k, &d->cu, *ret_module);
 }

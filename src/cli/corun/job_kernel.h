@@ -28,6 +28,7 @@ struct job_kernel {
 	uint32_t own_bytes, *offsets; /* of each parameter */
 	CUdeviceptr *buffers;         /* for each argument; 0: a scalar, or not filled yet */
 	CUdeviceptr *initial;         /* what these begin with; 0: not needed yet, or zeros */
+	bool by_workers; /* launched as workers, so no limit of the device applies to the grid */
 };
 
 /* Parses the PTX of a specification, either from the specification's file or from its recorded

@@ -4,6 +4,7 @@
 /* Finds, reads and checks recorded launches. Each file is read completely. Before a launch is used,
  * the digest of its file is checked, so a truncated or changed file is refused. */
 #include "cli/corun/recording.h"
+#include "base/text.h"
 
 #include "base/demangle.h"
 #include "base/file.h"
@@ -204,9 +205,9 @@ static int make_args(const struct cli *c, struct spec *s)
 	}
 	if (n_left_out)
 		cli_warn(c,
-			"%s: %u of %u buffers were left out of the recording: they begin as "
+			"%s: %u of %s were left out of the recording: they begin as "
 			"zeros, and the kernel may do other work",
-			s->file, n_left_out, r->n_regions);
+			s->file, n_left_out, COUNTED(r->n_regions, "buffer"));
 	return CLI_OK;
 }
 
@@ -355,8 +356,8 @@ int recording_compare(struct job_kernel *k, const struct cu_api *cu, bool *ret_s
 	}
 	if (status == CLI_OK && unknown)
 		cli_warn(k->c,
-			"%s: what %u of %u buffers held after the launch was left out of the "
+			"%s: what %u of %s held after the launch was left out of the "
 			"recording, and is not compared",
-			k->spec->file, unknown, r->n_regions);
+			k->spec->file, unknown, COUNTED(r->n_regions, "buffer"));
 	return status;
 }

@@ -4,6 +4,7 @@
 /* Describes how far two kernels were woven: which share of each kernel's instructions is
  * interleaved, and which parts run alone. */
 #include "cli/corun/woven.h"
+#include "base/text.h"
 
 #include <inttypes.h>
 
@@ -19,8 +20,9 @@ void woven_print(const struct spec specs[2], const struct pass_woven *w, const c
 		return;
 	}
 	for (unsigned k = 0; k < 2; k++)
-		strbuf_printf(out, "%s%" PRIu32 " of %" PRIu32 " instructions of '%s' are woven\n",
-			prefix, w->of[k].woven, w->of[k].instructions, specs[k].kernel);
+		strbuf_printf(out, "%s%" PRIu32 " of %s of '%s' %s woven\n", prefix, w->of[k].woven,
+			COUNTED(w->of[k].instructions, "instruction"), specs[k].kernel,
+			w->of[k].instructions == 1 ? "is" : "are");
 	for (unsigned i = 0; i < w->n_apart; i++)
 		strbuf_printf(out, "%skernel '%s', line %" PRIu32 ": %s\n", prefix,
 			specs[w->apart[i].kernel].kernel, w->apart[i].line, w->apart[i].why);

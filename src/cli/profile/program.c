@@ -10,6 +10,7 @@
  *
  * After each run the medians are stored. The user's own heddled reads them at its next start. */
 #include "cli/profile/program.h"
+#include "base/text.h"
 
 #include "base/measure.h"
 #include "cli/ask.h"
@@ -332,10 +333,8 @@ static int explain_nothing(struct profiler *f)
 			"%s did not become a tenant%s%s", f->p.program, *line ? ": " : "", line);
 	if (!launches)
 		return cli_error(f->c, NULL, "%s launched no kernel", f->p.program);
-	return cli_error(f->c, NULL,
-		"%s: none of its %" PRIu64 " launches was managed; heddle says of %" PRIu64
-		" of them: %s",
-		f->p.program, launches, most, wire_reason_rows[why].text);
+	return cli_error(f->c, NULL, "%s: none of %s was managed; heddle says of %" PRIu64 ": %s",
+		f->p.program, COUNTED(launches, "launch"), most, wire_reason_rows[why].text);
 }
 
 static void look_at_time(struct profiler *f, uint64_t before)

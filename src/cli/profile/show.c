@@ -3,8 +3,10 @@
 
 /* Prints the output of heddle profile -- PROG: a table for each kernel and launch shape, or
  * JSON. */
+#include "base/text.h"
 #include "cli/profile/program.h"
 
+#include "base/demangle.h"
 #include "base/measure.h"
 #include "sched/curve.h"
 
@@ -146,15 +148,16 @@ static void show_kernel(struct cli *c, const struct program_profile *p, struct m
 {
 	const struct profile_elsewhere *e = elsewhere_of(p, k);
 	struct curve curve;
-	char name[64];
+	char name[300];
 
 	curve_of(k, &curve);
-	snprintf(name, sizeof(name), "%s", k->name[0] ? k->name : "(no name)");
+	demangle_name(k->name[0] ? k->name : "(no name)", name, sizeof(name));
 	cli_plain(name, strlen(name));
 	cli_show(c,
-		"%s: %" PRIu64 " block%s of %u threads, %u bytes of shared memory; an SM holds "
+		"%s: %s of %s, %u bytes of shared memory; an SM holds "
 		"%u\n",
-		name, k->blocks, PLURAL(k->blocks, "s"), k->threads, k->shared_bytes, k->fit);
+		name, COUNTED(k->blocks, "block"), COUNTED(k->threads, "thread"), k->shared_bytes,
+		k->fit);
 	if (k->guard && !k->counts)
 		cli_show(c, "  one point: " GUARD_WHY "\n");
 	else if (k->most == 1)
@@ -165,8 +168,8 @@ static void show_kernel(struct cli *c, const struct program_profile *p, struct m
 		cli_show(c, "  the store had it for another device only: %s, %u SMs, driver %s\n",
 			e->device, e->n_sms, e->driver);
 	if (k->disturbed)
-		cli_show(c, "  disturbed, and not measured: %" PRIu64 " of %" PRIu64 " launches\n",
-			k->disturbed, k->launches);
+		cli_show(c, "  disturbed, and not measured: %" PRIu64 " of %s\n", k->disturbed,
+			COUNTED(k->launches, "launch"));
 	show_points(c, k, &curve);
 	if (!measured_is_current(&p->measured, k))
 		cli_show(c, "  not kept: most launches had another form\n");

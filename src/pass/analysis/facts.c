@@ -66,7 +66,7 @@ static void check_operand(void *user, struct ptx_opd *o)
 		o->sym->space == PTX_SHARED)
 		l->facts->uses_shared = true;
 	/* All dynamic shared memory of an imported kernel is called hd_pool (kernels.c). */
-	if (o->kind == PTX_OPD_SYM && o->sym && l->s->line && ptx_is_own_name(o->sym->name) &&
+	if (o->kind == PTX_OPD_SYM && o->sym && o->sym->line && ptx_is_own_name(o->sym->name) &&
 		strcmp(o->sym->name, "hd_pool") != 0 &&
 		ptx_find_global(l->m, o->sym->name) == o->sym)
 		pass_note(l->facts, PASS_USES_NAME, l->s,

@@ -1,8 +1,8 @@
-// SPDX-License-Identifier: Apache-2.0
-// Copyright 2026 The heddle authors
-//
-// CUB on the virtual GPU: sums of prefixes, a sum and a sort. CUB asks for a kernel's PTX
-// version to choose among its tuned variants, and finds none if the answer is not the .target.
+/* SPDX-License-Identifier: Apache-2.0
+ * Copyright 2026 The heddle authors */
+
+/* CUB on the virtual GPU: sums of prefixes, a sum and a sort. CUB asks for a kernel's PTX version to
+ * choose among its tuned variants, and finds none if the answer is not the .target. */
 #include <cub/device/device_radix_sort.cuh>
 #include <cub/device/device_reduce.cuh>
 #include <cub/device/device_scan.cuh>

@@ -378,6 +378,7 @@ static void look_on(void)
 	assert_non_null(f);
 	assert_non_null(fgets(line, sizeof(line), f));
 	assert_non_null(strstr(line, "HEDDLE_VGPU=devices=4: "));
+	assert_non_null(strstr(line, "HEDDLE_VGPU=NAME,devices=4 is a GPU of its own"));
 	assert_non_null(strstr(line, "have 2 already"));
 	fclose(f);
 }

@@ -11,8 +11,12 @@
 
 #include "drv.h"
 
+#include <dlfcn.h>
+#include <link.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 struct head {
 	const char *s, *line_start;
@@ -116,16 +120,45 @@ static bool is_first(bool *said)
 	return !__atomic_exchange_n(said, true, __ATOMIC_RELAXED);
 }
 
-void drv_say_runtime(void)
+/* Finds the file that an address belongs to. Returns whether that is the program itself. */
+static bool find_owner(const void *address, char *ret, size_t max)
 {
+	struct link_map *map = NULL;
+	Dl_info info;
+	ssize_t n;
+
+	snprintf(ret, max, "a library");
+	if (!dladdr1(address, &info, (void **)&map, RTLD_DL_LINKMAP) || !map)
+		return false;
+	if (*map->l_name) {
+		snprintf(ret, max, "%s", map->l_name);
+		return false;
+	}
+	n = readlink("/proc/self/exe", ret, max - 1);
+	if (n >= 0)
+		ret[n] = 0;
+	return true;
+}
+
+void drv_say_runtime(const void *caller)
+{
+	const char *todo = "Run the program on a GPU; a library of your own can be built again "
+			   "with NVCC_APPEND_FLAGS='-cudart shared'";
+	char owner[400], *slash;
 	static bool said;
 
-	if (is_first(&said))
-		drv_report(
-			"virtual GPU: NVIDIA's CUDA runtime is in this program, which needs "
-			"NVIDIA's driver: cudaMalloc and the like fail (error 500). Build it again "
-			"with NVCC_APPEND_FLAGS='-cudart shared' in the environment and start it "
-			"with heddle run, or run it on a GPU.\n");
+	if (!is_first(&said))
+		return;
+	if (find_owner(caller, owner, sizeof(owner)))
+		todo = "Build it again with NVCC_APPEND_FLAGS='-cudart shared' in the environment "
+		       "and start it with heddle run, or run it on a GPU";
+	slash = strrchr(owner, '/');
+	if (strncmp(slash ? slash + 1 : owner, "libcudart.so", 12) == 0)
+		todo = "heddle run puts heddle's own in the place of those of CUDA 12 and 13 that "
+		       "LD_LIBRARY_PATH can reach; or run the program on a GPU";
+	drv_report("virtual GPU: %s has NVIDIA's CUDA runtime inside, which needs NVIDIA's driver: "
+		   "the runtime's calls fail (error 500). %s.\n",
+		owner, todo);
 }
 
 void drv_say_no_ptx(void)

@@ -19,7 +19,9 @@
 CUresult drv_accept_ptx(const char *ptx, struct diag_list *diags);
 
 /* Report, once per process, what the virtual GPU cannot run and what the user can do. */
-void drv_say_runtime(void); /* a program of the CUDA runtime */
-void drv_say_no_ptx(void);  /* code without PTX for this device */
+/* A call of NVIDIA's CUDA runtime, which fails now. caller is an address in the code of the program
+ * or library that has this runtime inside; the message names that file. */
+void drv_say_runtime(const void *caller);
+void drv_say_no_ptx(void); /* code without PTX for this device */
 
 #endif

@@ -133,7 +133,8 @@ int drv_devices_open(void)
 		return r;
 	if (asked && asked != drv.config.devices)
 		drv_report("virtual GPU: HEDDLE_VGPU=devices=%u: processes that share '%s' have %u "
-			   "already, and so has this one; give another name for %u\n",
+			   "already, and so has this one; HEDDLE_VGPU=NAME,devices=%u is a GPU of "
+			   "its own: any other NAME\n",
 			asked, drv.config.name, drv.config.devices, asked);
 	unsigned n = drv.config.devices;
 	for (unsigned i = 0; i < n; i++)
