@@ -111,7 +111,7 @@ assert d["empty"]["tasks"] == int(sys.argv[2]) and d["programs"] == [], d
 END
 		"$heddle" bench tasks --device cpu --program empty ${tasks:+--tasks $tasks} >"$dir/text" ||
 			fail "bench tasks --tasks $tasks"
-		grep -q "^empty  *${tasks:-2000} tasks in " "$dir/text" || fail "$(cat "$dir/text")"
+		grep -q "^empty  *${tasks:-2000} tasks* in " "$dir/text" || fail "$(cat "$dir/text")"
 	done
 	check 0 "bench tasks" --device cpu --program empty --stamps --leave-sms 2 --blocks-per-sm 1 --nap 200
 	python3 - "$dir/json" <<'END'

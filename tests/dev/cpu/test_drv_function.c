@@ -308,8 +308,8 @@ static void set_size(CUfunction fn, int x, int y, int z)
 	OK(cuFuncSetAttribute(fn, CU_FUNC_ATTRIBUTE_REQUIRED_CLUSTER_DEPTH, z));
 }
 
-/* The kernel's own attribute is set after its nodes were added. What was made executable before
- * stays so. */
+/* The kernel's own attribute is set after its nodes were added. An executable graph that was made
+ * before stays valid. */
 static void later_clusters(void **state)
 {
 	static const struct {
