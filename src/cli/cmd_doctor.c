@@ -16,6 +16,7 @@
 #include "base/text.h"
 #include "cli/ask.h"
 #include "cli/cli.h"
+#include "cli/loader.h"
 #include "cli/program.h"
 #include "cli/progress.h"
 #include "dev/dev.h"
@@ -391,6 +392,12 @@ static void check_program(struct doctor *d, const char *name)
 	if (needs)
 		say(d, NOTE, "virtual GPU", "cannot run %s%s: %s",
 			p.has_static_cudart ? "all of " : "", p.path, needs);
+	else if (p.is_elf64 && loader_finds_runtime(&p, why, sizeof(why)))
+		say(d, NOTE, "virtual GPU",
+			"cannot run all of %s: %.300s has NVIDIA's CUDA runtime inside, and calls "
+			"of "
+			"that need NVIDIA's driver",
+			p.path, why);
 	check_kernels(d, &p);
 	program_close(&p);
 }

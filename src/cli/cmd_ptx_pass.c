@@ -7,6 +7,7 @@
  *   file.
  * - A pass that makes one form (a rewritten kernel) from several kernels and block shapes takes
  *   kernel specifications (ptx_form.c). */
+#include "base/demangle.h"
 #include "cli/ptx_form.h"
 
 #include <errno.h>
@@ -62,7 +63,8 @@ static int rewrite_kernel(struct cli *c, struct output *o, struct cli_ptx *f, co
 				strcmp(row->name, "slice") ? "preempted" : "sliced",
 				v->reason ? v->reason : "no reason known");
 		diag_add(&f->diags, DIAG_WARNING, v->line, v->col, 1,
-			"kernel '%s' is left as it was: %s", name,
+			"kernel '%s' is left as it was: %s",
+			demangle_name(name, (char[300]){0}, 300),
 			v->reason ? v->reason : "no reason known");
 	} else if (err < 0) {
 		return cli_error(c, "this is a bug: please report it with the file",

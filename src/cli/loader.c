@@ -170,6 +170,38 @@ static const struct loaded *all_name_it(
 	return first;
 }
 
+static void close_all(struct loader *x)
+{
+	for (unsigned i = 1; i < x->n; i++) {
+		program_close(&x->at[i]->p);
+		free(x->at[i]);
+	}
+}
+
+bool loader_finds_runtime(const struct program *p, char *buf, size_t size)
+{
+	struct loaded *program = calloc(1, sizeof(*program));
+	struct loader x = {.at = {program}, .n = 1};
+	bool found = false;
+
+	if (!program)
+		return false;
+	program->p = *p;
+	for (unsigned i = 0; i < x.n && !found; i++) {
+		uint64_t at = 0;
+		const char *name;
+
+		found = i && program_has_runtime(&x.at[i]->p);
+		if (found)
+			snprintf(buf, size, "%s", x.at[i]->p.path);
+		while ((name = program_needed(&x.at[i]->p, &at)))
+			load_library(&x, x.at[i], name);
+	}
+	close_all(&x);
+	free(program);
+	return found;
+}
+
 bool loader_passes(const struct program *p, char *buf, size_t size)
 {
 	struct loaded *program = calloc(1, sizeof(*program));
@@ -191,10 +223,7 @@ bool loader_passes(const struct program *p, char *buf, size_t size)
 		snprintf(buf, size, "%s%s RPATH leads to %s, ahead of what heddle sets",
 			whose == program ? "its" : whose->p.path, whose == program ? "" : "'s",
 			path);
-	for (unsigned i = 1; i < x.n; i++) {
-		program_close(&x.at[i]->p);
-		free(x.at[i]);
-	}
+	close_all(&x);
 	free(program);
 	return yes;
 }

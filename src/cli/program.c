@@ -223,6 +223,12 @@ int program_open_headers(const char *path, struct program *ret)
 	return 0;
 }
 
+bool program_has_runtime(const struct program *p)
+{
+	return p->is_elf64 && !p->libcudart && find_section(p->file, ".nvFatBinSegment").len &&
+	       program_holds(p, "libcuda.so.1");
+}
+
 int program_open(const char *name, struct program *ret)
 {
 	char path[sizeof(ret->path)];
@@ -237,8 +243,7 @@ int program_open(const char *name, struct program *ret)
 	if (p.is_elf64) {
 		p.names_libcuda = program_holds(&p, "libcuda.so.1");
 		p.names_libcuda_path = program_holds(&p, "/libcuda.so.1");
-		p.has_static_cudart = find_section(p.file, ".nvFatBinSegment").len &&
-				      !p.libcudart && p.names_libcuda;
+		p.has_static_cudart = program_has_runtime(&p);
 	}
 	*ret = p;
 	return 0;

@@ -39,6 +39,8 @@ const char *program_needed(const struct program *p, uint64_t *io_at);
 /* Returns whether the program contains this string, with its terminating NUL, among its
  * constants. */
 bool program_holds(const struct program *p, const char *text);
+/* Returns whether the program or library has NVIDIA's CUDA runtime inside, as nvcc links it. */
+bool program_has_runtime(const struct program *p);
 void program_close(struct program *p);
 /* Writes to buf why no library can be interposed before the driver's. Returns NULL if there is no
  * known obstacle. For a script, the interpreter is examined. */

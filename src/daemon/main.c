@@ -4,6 +4,7 @@
 /* heddled's start and end. Its command line is in cli/heddled.c. */
 #include "sched/planner.h"
 #include "server.h"
+#include "wire/unreached.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -135,9 +136,10 @@ int heddled_serve(
 	if (!config.socket[0]) {
 		r = wire_socket_path(config.socket, sizeof(config.socket), true);
 		if (r < 0) {
-			hd_log_at(HD_LOG_ERROR,
-				"no path for the socket is known: %s; name one with --socket",
-				strerror(-r));
+			struct wire_unreached u;
+
+			wire_unreached(config.socket, true, r, &u);
+			hd_log_at(HD_LOG_ERROR, "%s: %s", u.what, u.todo);
 			return 1;
 		}
 	}

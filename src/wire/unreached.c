@@ -61,6 +61,23 @@ static void advise_folder(const char *folder, struct wire_unreached *ret)
 		snprintf(ret->todo, sizeof(ret->todo), "%s", name_another);
 }
 
+/* There is no such folder, and this user may not make it. */
+static void explain_no_folder(const char *path, char *folder, int error, struct wire_unreached *ret)
+{
+	struct stat st;
+
+	if (cut_name(folder) && stat(folder, &st) == 0 && access(folder, W_OK) < 0) {
+		snprintf(ret->what, sizeof(ret->what),
+			"%s cannot be made: %s belongs to user %u, and user %u may not write to it",
+			path, folder, (unsigned)st.st_uid, (unsigned)geteuid());
+		advise_folder(folder, ret);
+	} else {
+		snprintf(ret->what, sizeof(ret->what),
+			"heddled's socket %s cannot be made or looked for: %s", path,
+			strerror(-error));
+	}
+}
+
 static void explain_folder(const char *path, int error, struct wire_unreached *ret)
 {
 	char folder[128], closed[128];
@@ -75,20 +92,19 @@ static void explain_folder(const char *path, int error, struct wire_unreached *r
 			path, closed, (unsigned)st.st_uid, (unsigned)geteuid());
 		advise_folder(closed, ret);
 	} else if (!*path || lstat(folder, &st) < 0) {
-		snprintf(ret->what, sizeof(ret->what),
-			"heddled's socket %s cannot be looked for: %s", path, strerror(-error));
+		explain_no_folder(path, folder, error, ret);
 	} else if (!S_ISDIR(st.st_mode)) {
 		snprintf(ret->what, sizeof(ret->what), "%s is %s of user %u, not a folder", folder,
 			kind_of(st.st_mode), (unsigned)st.st_uid);
 		snprintf(ret->todo, sizeof(ret->todo), "remove it, or %s", name_another);
 	} else if (st.st_uid != geteuid()) {
 		snprintf(ret->what, sizeof(ret->what),
-			"%s belongs to user %u, not to user %u: heddled is not looked for there",
+			"%s belongs to user %u, not to user %u: a socket there is not trusted",
 			folder, (unsigned)st.st_uid, (unsigned)geteuid());
 		advise_folder(folder, ret);
 	} else {
 		snprintf(ret->what, sizeof(ret->what),
-			"other users can write to %s (of user %u): heddled is not looked for there",
+			"other users can write to %s (of user %u): a socket there is not trusted",
 			folder, (unsigned)st.st_uid);
 		snprintf(ret->todo, sizeof(ret->todo), "remove that right (chmod go-w), or %s",
 			name_another);

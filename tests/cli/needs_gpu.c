@@ -4,7 +4,8 @@
 /* A program that the virtual GPU cannot run, as far as its file and its calls go: with
  * UNABLE_RUNTIME one with the CUDA runtime inside (its section, and the private tables it asks for:
  * first those that a program can do without), else one whose fat binary holds a cubin alone. With
- * UNABLE_LIBRARY it is the function inside() of a library. Prints what the driver answers. */
+ * UNABLE_LIBRARY it is the function inside() of a library, which the program of UNABLE_USER calls.
+ * Prints what the driver answers. */
 #include "dev/cu.h"
 
 #include <dlfcn.h>
@@ -24,13 +25,14 @@ struct box {
 	unsigned char elf[64];
 };
 
-#define ELF_HEAD                                                                         \
-	{                                                                                \
+#define ELF_HEAD                                                                          \
+	{                                                                                 \
 		0x7f, 'E', 'L', 'F', 2, 1, 1, [16] = 2, [18] = 190, [20] = 1, [40] = 255, \
-					      [52] = 64, [58] = 64, [60] = 1             \
+					      [52] = 64, [58] = 64, [60] = 1              \
 	}
 
-#ifdef UNABLE_RUNTIME
+#if defined(UNABLE_USER)
+#elif defined(UNABLE_RUNTIME)
 __attribute__((section(".nvFatBinSegment"), used)) static uint32_t segment[4] = {0x466243b1, 1};
 #else
 __attribute__((section(".nv_fatbin"), used, aligned(8))) static struct box box = {
@@ -46,6 +48,15 @@ __attribute__((section(".nv_fatbin"), used, aligned(8))) static struct box box =
 	.elf = ELF_HEAD,
 };
 #endif
+
+#ifdef UNABLE_USER
+int inside(void);
+
+int main(void)
+{
+	return inside();
+}
+#else
 
 #ifdef UNABLE_LIBRARY
 __attribute__((visibility("default"))) int inside(void);
@@ -95,3 +106,4 @@ int main(void)
 #endif
 	return 0;
 }
+#endif

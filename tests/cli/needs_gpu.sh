@@ -2,13 +2,13 @@
 # SPDX-License-Identifier: Apache-2.0
 # Copyright 2026 The heddle authors
 #
-# usage: needs_gpu.sh BUILD RUNTIME CUBINS LIBRARY
+# usage: needs_gpu.sh BUILD RUNTIME CUBINS LIBRARY USER
 # Two programs that the virtual GPU cannot run, one with the CUDA runtime inside, one with cubins and
 # no PTX; and a library with the CUDA runtime inside, which Python loads. heddle doctor says it of
 # programs. The driver says it once when it happens, and names the file; heddle run says nothing before,
 # because many programs never call what is inside. A program of the driver API gets no such line.
 set -eu
-build=$1 runtime=$(realpath "$2") cubins=$3 library=$(realpath "$4")
+build=$1 runtime=$(realpath "$2") cubins=$3 library=$(realpath "$4") user=$5
 dir=$(mktemp -d)
 trap 'rm -rf "$dir"' EXIT
 export HOME="$dir" XDG_CACHE_HOME="$dir/cache" HEDDLE_SOCKET="$dir/none"
@@ -44,6 +44,9 @@ heddle run -v --device cpu -- python3 -c "import ctypes; ctypes.CDLL('$library')
 [ "$(cat "$dir/out")" = '500 500' ] || fail 'the library is answered something else'
 [ "$(lines err "^virtual GPU: $library has NVIDIA.s CUDA runtime inside")" = 1 ] || fail 'the library is not named'
 [ "$(lines err 'CUDA runtime')" = 1 ] || fail 'said more than once'
+heddle doctor -- "$user" >"$dir/out" 2>"$dir/err" || fail "doctor -- $user: status $?"
+[ "$(lines out "^note  virtual GPU  cannot run all of .*libneeds_gpu_library.so has NVIDIA.s CUDA runtime inside")" = 1 ] ||
+	fail 'doctor does not name the library'
 run_it "$cubins" '209 209' 'holds cubins and no PTX.*arch=compute_90,code=compute_90' \
 	'.*no PTX that sm_90 can run.*(error 209).*arch=compute_90,code=compute_90'
 grep -q '^ok    virtual GPU .*PTX of programs of the driver API' "$dir/out" || fail 'doctor does not say what works'

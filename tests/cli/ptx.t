@@ -449,3 +449,9 @@ Names are C++ names for people, and symbols in JSON.
             "name": "_ZN2ns5scaleIfEEvPT_i",
   $ heddle corun --device cpu -- named.ptx _ZN2ns5scaleIfEEvPT_i --grid 1 --block 1 u64:0 + named.ptx scale --grid 1 --block 1 u64:0 | grep -o 'ns::scale<float>(float\*, int)'
   ns::scale<float>(float*, int)
+  $ sed 's/  ret;/  .reg .b64 %a; mov.b64 %a, 0; st.global.u64 [%a], %a; ret;/' named.ptx >wrong.ptx
+  $ heddle exec --device cpu --grid 1 --block 1 wrong.ptx scale u64:0 2>&1 | grep -o 'kernel ns::scale<float>(float\*, int), block (0,0,0)'
+  kernel ns::scale<float>(float*, int), block (0,0,0)
+  $ sed 's/  ret;/  .reg .b64 %a; mov.u64 %a, %gridid; ret;/' named.ptx >held.ptx
+  $ heddle ptx preempt held.ptx 2>&1 >/dev/null | grep -o "kernel '.*' is left as it was"
+  kernel 'ns::scale<float>(float*, int)' is left as it was

@@ -45,6 +45,16 @@ said() {
 	! grep -q 'program: ;\|not permitted\|: : ' "$dir/out" || fail 'an empty or bare reason'
 	n=$((n + 1))
 }
+# refuses WORDS...: heddled does not start with the socket's folder that the environment has.
+refuses() {
+	verb=heddled
+	# shellcheck disable=SC2086
+	! timeout 20 $as "$build/heddled" --config-root /nonexistent >"$dir/out" 2>&1 || fail 'it starts'
+	for word; do
+		grep -q "^heddled: error: .*$word" "$dir/out" || fail "'$word' is missing"
+	done
+	n=$((n + 1))
+}
 # all WORDS...: every command, with the kind of socket that the environment has.
 all() {
 	for command in run ps top status set doctor; do
@@ -138,6 +148,7 @@ mkdir -m 755 "$dir/runtime"
 mkdir -m 777 "$dir/runtime/heddle"
 chmod 777 "$dir/runtime/heddle"
 all "other users can write to $dir/runtime/heddle (of user $me)" 'chmod go-w' "name heddled's"
+refuses "other users can write to $dir/runtime/heddle (of user $me)" 'chmod go-w'
 rmdir "$dir/runtime/heddle"
 
 kind='a file for its folder'
@@ -158,6 +169,12 @@ if [ "$me" = 0 ] && command -v setpriv >/dev/null; then
 		kind='closed folder of another user' # as after su
 		chmod 700 "$dir/runtime"
 		all "$dir/runtime belongs to user 0, and user 65534 may not enter" 'XDG_RUNTIME_DIR is another.*unset it'
+		refuses "$dir/runtime belongs to user 0, and user 65534 may not enter" 'XDG_RUNTIME_DIR is another.*unset it'
+		rmdir "$dir/runtime/heddle"
+		chmod 755 "$dir/runtime"
+		refuses "$dir/runtime belongs to user 0, and user 65534 may not write to it" 'XDG_RUNTIME_DIR is another.*unset it'
+		mkdir -m 755 "$dir/runtime/heddle"
+		chmod 700 "$dir/runtime"
 		kind='given, in a closed folder'
 		HEDDLE_SOCKET=$dir/runtime/heddle/s
 		export HEDDLE_SOCKET

@@ -3,6 +3,7 @@
 
 /* Describes a fault: kernel, block, thread, PTX line and its text. Only the first fault of a block
  * is kept. */
+#include "base/demangle.h"
 #include "exec.h"
 
 #include <stdarg.h>
@@ -41,6 +42,7 @@ void vx_fault_thread(struct vgpu_block *b, struct vwarp *w, unsigned lane, uint3
 	struct vgpu_fault *f = &b->fault;
 	const struct vgpu_module *mod = b->launch->kernel->mod;
 	bool is_source;
+	char name[81];
 	char of[32] = "";
 
 	if (f->kind)
@@ -65,9 +67,10 @@ void vx_fault_thread(struct vgpu_block *b, struct vwarp *w, unsigned lane, uint3
 	f->line &= PTX_LINE_MASK;
 	source_line(mod, line, f->source, sizeof(f->source));
 	snprintf(f->message, sizeof(f->message),
-		"kernel %.80s, block (%u,%u,%u), thread (%u,%u,%u), PTX line %u%s: %.200s",
-		b->program->funcs[0].name, f->block[0], f->block[1], f->block[2], f->thread[0],
-		f->thread[1], f->thread[2], f->line, of, text);
+		"kernel %s, block (%u,%u,%u), thread (%u,%u,%u), PTX line %u%s: %.200s",
+		demangle_name(b->program->funcs[0].name, name, sizeof(name)), f->block[0],
+		f->block[1], f->block[2], f->thread[0], f->thread[1], f->thread[2], f->line, of,
+		text);
 }
 
 const struct vinsn *vx_fault(struct vx *x, const struct vinsn *in, enum vgpu_fault_kind kind,
