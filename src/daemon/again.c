@@ -40,14 +40,24 @@ void hd_page_renew(struct wire_page *page)
 	store_word(&page->left, 0);
 }
 
+/* No tenant has a number above the highest one so far. */
+static bool is_taken(struct hd *d, uint32_t id)
+{
+	return id <= d->highest_id && hd_tenant_find(d, id);
+}
+
 static uint32_t choose_id(struct hd *d, uint32_t wanted)
 {
-	if (wanted && wanted < MAX_ID && !hd_tenant_find(d, wanted))
-		return wanted;
-	do
-		d->next_id = d->next_id % MAX_ID + 1;
-	while (hd_tenant_find(d, d->next_id));
-	return d->next_id;
+	uint32_t id = wanted;
+
+	if (!wanted || wanted >= MAX_ID || is_taken(d, wanted)) {
+		do
+			d->next_id = d->next_id % MAX_ID + 1;
+		while (is_taken(d, d->next_id));
+		id = d->next_id;
+	}
+	d->highest_id = MAX(d->highest_id, id);
+	return id;
 }
 
 void hd_tenant_recall(struct hd *d, struct hd_tenant *t)

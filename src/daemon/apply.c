@@ -409,6 +409,16 @@ uint64_t hd_set_bounds(struct hd *d, struct hd_device *dev)
 	return next;
 }
 
+static void set_gates(const struct hd *d, struct hd_tenant *t)
+{
+	uint32_t gates = wants_gates(d, t);
+
+	if (t->gates == gates)
+		return;
+	t->gates = gates;
+	store_word(&t->page->gates, gates);
+}
+
 /* Makes tenants report each launch if several tenants share the device, or if the policy also
  * steers a tenant that is alone. */
 void hd_watch(struct hd *d, struct hd_device *dev)
@@ -422,7 +432,7 @@ void hd_watch(struct hd *d, struct hd_device *dev)
 		dev->highest = MAX(dev->highest, t->priority);
 	}
 	for (struct hd_tenant *t = dev->tenants; t; t = t->next) {
-		store_word(&t->page->gates, wants_gates(d, t));
+		set_gates(d, t);
 		set_follow(d, t);
 		if (t->watch == shared)
 			continue;

@@ -49,6 +49,10 @@ void hd_carveout_tell(const struct hd *d, struct hd_device *dev)
 {
 	uint32_t percent = percent_of(d, dev);
 
-	for (struct hd_tenant *t = dev->tenants; t; t = t->next)
+	for (struct hd_tenant *t = dev->tenants; t; t = t->next) {
+		if (t->carveout == percent)
+			continue;
+		t->carveout = percent;
 		__atomic_store_n(&t->page->carveout, percent, __ATOMIC_RELEASE);
+	}
 }

@@ -29,6 +29,7 @@ static void conn_free(struct server *s, struct conn *c)
 {
 	if (c->tenant)
 		hd_tenant_remove(s->hd, c->tenant);
+	s->pass_now |= c->tenant != NULL;
 	wire_page_unmap(c->page);
 	loop_unwatch(s, &c->kick);
 	loop_unwatch(s, &c->pid);
@@ -148,9 +149,11 @@ uint64_t conn_expire(struct server *s, uint64_t now_ns)
 
 static const char *check_conn_limits(const struct server *s, const struct conn *c)
 {
+	uint32_t limit = hd_user_connections(s->config, s->max_conns);
+
 	if (s->n_conns > s->max_conns)
 		return "too many connections";
-	if (count_user_conns(s, c->cred.uid) > hd_user_connections(s->config, s->max_conns))
+	if (s->n_conns > limit && count_user_conns(s, c->cred.uid) > limit)
 		return "too many connections of this user: user_connections (heddled(8)) is the "
 		       "limit";
 	if (porters_block(s, c->cred.uid))
@@ -451,6 +454,7 @@ static void handle_set(struct server *s, struct conn *c, const struct wire_set *
 			"privileged_group)");
 	} else {
 		hd_tenant_set(s->hd, t, priority, weight);
+		s->pass_now = true;
 		wire_head_init(&end, WIRE_END, sizeof(end));
 		strbuf_add(&c->out, (const char *)&end, sizeof(end));
 		conn_writable(s, c);
@@ -500,6 +504,7 @@ static void handle_message(struct server *s, struct conn *c, void *msg)
 
 void conn_brought(struct server *s, struct conn *c, const struct wire_hello *h, int page_fd, int r)
 {
+	s->pass_now = true; /* the tenant may be back with launches that run */
 	if (r == 0) {
 		handle_hello(s, c, h, page_fd);
 		return;

@@ -197,7 +197,8 @@ int hd_tenant_add(struct hd *d, const struct ucred *cred, const struct wire_hell
 	t = calloc(1, sizeof(*t));
 	if (!t)
 		return -ENOMEM;
-	r = find_device(d, hello, cred->uid, &dev);
+	t->slots = calloc(WIRE_SLOTS, sizeof(t->slots[0]));
+	r = t->slots ? find_device(d, hello, cred->uid, &dev) : -ENOMEM;
 	if (r < 0)
 		goto fail;
 	t->hello = *hello;
@@ -208,6 +209,7 @@ int hd_tenant_add(struct hd *d, const struct ucred *cred, const struct wire_hell
 	t->user = user;
 	t->device = dev;
 	t->joined_ns = now;
+	t->carveout = UINT32_MAX; /* not stored in the page yet */
 	t->owner = (struct duration_owner){.uid = cred->uid, .n_sms = hello->n_sms};
 	memcpy(t->owner.device, hello->device_name, sizeof(t->owner.device));
 	memcpy(t->owner.driver, hello->driver, sizeof(t->owner.driver));
@@ -245,6 +247,7 @@ int hd_tenant_add(struct hd *d, const struct ucred *cred, const struct wire_hell
 	*ret = t;
 	return 0;
 fail:
+	free(t->slots);
 	free(t);
 	return r;
 }
@@ -287,6 +290,7 @@ void hd_tenant_remove(struct hd *d, struct hd_tenant *t)
 		t->next->prev = t->prev;
 	dev->n_tenants--;
 	d->n_tenants--;
+	free(t->slots);
 	free(t);
 	hd_carveout_tell(d, dev);
 	count_shares_anew(dev);

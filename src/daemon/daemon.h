@@ -85,7 +85,7 @@ struct hd_tenant {
 	uint64_t active_ns, steered_ns;
 	struct hd_bounce bounce;
 	int priority;
-	uint32_t id, weight, watch, follow, hold, seq, bound_us, ended;
+	uint32_t id, weight, watch, follow, gates, hold, seq, bound_us, ended, carveout;
 	struct ucred cred;
 	struct wire_hello hello;
 	struct duration_owner owner; /* owner of the records that its launches teach */
@@ -103,7 +103,7 @@ struct hd_tenant {
 	/* totals of its ended launches */
 	uint64_t launches, preemptions, joined_ns, waited_ns, ran_ns;
 	uint64_t share_from_ns; /* its service when shares were last reset */
-	struct hd_slot slots[WIRE_SLOTS];
+	struct hd_slot *slots;  /* WIRE_SLOTS; not in here, so that passes touch little memory */
 };
 
 struct hd_device {
@@ -133,7 +133,7 @@ struct hd {
 	struct hd_events *events;    /* NULL: there is no event log */
 	struct durations *durations; /* records of the kernels of all devices */
 	/* killed: number of tenants on GPUs that ended without setting wire_page.ends */
-	uint32_t n_tenants, next_id, killed;
+	uint32_t n_tenants, next_id, highest_id, killed;
 	uint64_t now_ns; /* of this turn: hd_clock */
 	uint64_t started_ns, refused, bad_messages, last_alive_ns;
 	struct hd_log_limit joins, sets, natives;

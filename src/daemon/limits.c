@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0
  * Copyright 2026 The heddle authors */
 
-/* Counts a user's tenants each time that a program becomes a tenant. Counting takes little time
- * compared with that, so no counters are stored. */
+/* Counts a user's tenants each time that a program becomes a tenant, unless all tenants together are
+ * few enough for one user. Counting takes little time compared with that, so no counters are
+ * stored. */
 #include "daemon.h"
 
 #define PARTS  4u
@@ -26,8 +27,9 @@ static uint32_t count_user_tenants(const struct hd *d, uid_t uid)
 
 bool hd_user_may_join(const struct hd *d, uid_t uid)
 {
-	return count_user_tenants(d, uid) <
-	       limit_or_part(d->config.user_tenants, d->config.max_tenants);
+	uint32_t limit = limit_or_part(d->config.user_tenants, d->config.max_tenants);
+
+	return d->n_tenants < limit || count_user_tenants(d, uid) < limit;
 }
 
 bool hd_user_may_add_device(const struct hd *d, uid_t uid)

@@ -24,9 +24,11 @@
 #define LONG_SPIN_NS 20000000ull
 #define SLOW_WAKE_NS 40000ull
 /* if no event came for this time, the event log is written while polling */
-#define FLUSH_NS   200000ull
-#define MAX_EVENTS 64
-#define PAUSE_NS   100000000ull /* how long no connection is accepted, for lack of descriptors */
+#define FLUSH_NS     200000ull
+#define MAX_EVENTS   64
+#define JOIN_PART    8u
+#define JOIN_WAIT_NS 10000000ull
+#define PAUSE_NS     100000000ull /* how long no connection is accepted, for lack of descriptors */
 
 int loop_watch(struct server *s, struct watch *w, enum watch_kind kind, int fd, uint32_t events)
 {
@@ -189,6 +191,33 @@ static uint64_t run_clocks(struct server *s)
 	return next == UINT64_MAX ? next : next - MIN(now, next);
 }
 
+/* Returns whether an event of this kind needs a pass of the core in the same turn. A connection's
+ * messages that do set pass_now themselves. */
+static bool needs_pass(enum watch_kind kind)
+{
+	return kind != WATCH_LISTENER && kind != WATCH_CONN;
+}
+
+/* Runs a pass of the core, and returns the time in ns until the next one.
+ *
+ * A tenant that joins changes nothing for the others until it has work, and then it wakes heddled.
+ * A pass reads every tenant. So if many programs join one after another, a pass is made for several
+ * of them: it waits until JOIN_PART times as long has passed as the last pass took, at most
+ * JOIN_WAIT_NS. No pass waits that anything else needs, or that the core has asked for. */
+static uint64_t run_pass(struct server *s)
+{
+	uint64_t began = hd_clock(s->hd), ended, next;
+
+	if (!s->pass_now && began < MIN(s->pass_due_ns, s->pass_wait_ns))
+		return MIN(s->pass_due_ns, s->pass_wait_ns) - began;
+	s->pass_now = false;
+	next = hd_run(s->hd);
+	ended = hd_clock(s->hd);
+	s->pass_due_ns = next < UINT64_MAX - ended ? ended + next : UINT64_MAX;
+	s->pass_wait_ns = ended + MIN(JOIN_PART * (ended - began), JOIN_WAIT_NS);
+	return next;
+}
+
 /* Names of events in the log (pulse.h). */
 static const char *const event_names[] = {
 	[WATCH_LISTENER] = "a new connection",
@@ -208,10 +237,12 @@ static uint64_t run_turn(struct server *s, const struct epoll_event *ev, int n, 
 	uint64_t next;
 
 	pulse_begin(s);
+	s->pass_now |= n == 0;
 	for (int i = 0; i < n; i++) {
 		const struct watch *w = ev[i].data.ptr;
 		const struct conn *c = w->conn;
 
+		s->pass_now |= needs_pass(w->kind);
 		handle_event(s, &ev[i], slept);
 		pulse_step(s, event_names[w->kind], c);
 	}
@@ -219,7 +250,7 @@ static uint64_t run_turn(struct server *s, const struct epoll_event *ev, int n, 
 	pulse_step(s, "closing connections", NULL);
 	mps_look(s);
 	pulse_step(s, "starting MPS again", NULL);
-	next = hd_run(s->hd);
+	next = run_pass(s);
 	pulse_step(s, "a decision", NULL);
 	next = MIN(next, run_clocks(s));
 	pulse_step(s, "a timed task", NULL);

@@ -26,18 +26,28 @@ static uint64_t read_monotonic_ns(void *user)
 	return (uint64_t)t.tv_sec * 1000000000 + (uint64_t)t.tv_nsec;
 }
 
+/* A connection's descriptors: the socket, and of a tenant the eventfd that wakes heddled and the
+ * process. (A join opens two more, which it closes.) */
+#define FDS_PER_CONN 3u
+/* heddled's own, such as its log, its socket, a timer, and channels to porters. A socket for each
+ * claimed device comes on top. */
+#define FDS_OWN 64u
+
 /* Raises the limit of descriptors. Returns the number of connections for which the descriptors are
- * enough, at four for each connection; at least 8. */
+ * enough; at least 8. */
 static uint32_t raise_limits(void)
 {
-	const rlim_t own = 64;
+	rlim_t left, conns;
 	struct rlimit l;
 
 	if (getrlimit(RLIMIT_NOFILE, &l) < 0)
 		return SERVER_CONNS;
-	l.rlim_cur = MIN(l.rlim_max, 4 * SERVER_CONNS + own);
+	l.rlim_cur = MIN(l.rlim_max, FDS_PER_CONN * SERVER_CONNS + FDS_OWN + HD_DEVICES);
 	setrlimit(RLIMIT_NOFILE, &l);
-	return l.rlim_cur < own + 32 ? 8 : (uint32_t)((l.rlim_cur - own) / 4);
+	left = l.rlim_cur - MIN(l.rlim_cur, FDS_OWN);
+	/* Up to HD_DEVICES connections can each be the first one of a device. */
+	conns = MAX(left / (FDS_PER_CONN + 1), (left - MIN(left, HD_DEVICES)) / FDS_PER_CONN);
+	return (uint32_t)MIN(MAX(conns, 8), SERVER_CONNS);
 }
 
 bool heddled_open_standard_fds(void)

@@ -86,6 +86,10 @@ struct server {
 	bool activated; /* the service manager owns the socket, so heddled does not remove it */
 	bool stop, may_spin, short_of_fds;
 	uint64_t event_ns; /* time of the last event of a tenant */
+	/* loop.c: this turn needs a pass of the core at once; when the core asked for its next
+	 * pass; and until when a pass for tenants that join can wait */
+	bool pass_now;
+	uint64_t pass_due_ns, pass_wait_ns;
 	/* recent maximum of the time between a tenant's kick (its wake-up of heddled) and the
 	 * moment that heddled runs */
 	uint64_t wake_ns;

@@ -90,6 +90,7 @@ import json, sys
 
 d = json.load(open(sys.argv[1]))
 assert d["virtual"] and d["wrong"] == 0, d
+assert d["empty"]["tasks"] == 40, d["empty"]
 assert d["empty"]["per_second"] > 0 and d["empty"]["spawn_ns"] > 0, d
 assert [p["threads"] for p in d["empty"]["producers"]] == [1, 2, 4, 8], d
 assert 0 < d["latency"]["p50_us"] <= d["latency"]["p99_us"], d
@@ -99,6 +100,19 @@ for p in d["programs"]:
     assert [l["streams"] for l in p["launches"]] == [1, 2, 4] and "ratio" not in p, p
 END
 	check 0 "bench tasks" --device cpu --tasks 3 --streams 1 --program matmul --threads 256
+	# As many tasks as were asked for, empty ones too; else the numbers of -h.
+	for tasks in 1 200 ''; do
+		check 0 "bench tasks" --device cpu --program empty ${tasks:+--tasks $tasks}
+		python3 - "$dir/json" "${tasks:-2000}" <<'END'
+import json, sys
+
+d = json.load(open(sys.argv[1]))
+assert d["empty"]["tasks"] == int(sys.argv[2]) and d["programs"] == [], d
+END
+		"$heddle" bench tasks --device cpu --program empty ${tasks:+--tasks $tasks} >"$dir/text" ||
+			fail "bench tasks --tasks $tasks"
+		grep -q "^empty  *${tasks:-2000} tasks* in " "$dir/text" || fail "$(cat "$dir/text")"
+	done
 	check 0 "bench tasks" --device cpu --program empty --stamps --leave-sms 2 --blocks-per-sm 1 --nap 200
 	python3 - "$dir/json" <<'END'
 import json, sys

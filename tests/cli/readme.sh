@@ -288,7 +288,7 @@ try() {
 		;;
 	heddle\ doctor) ends && says '^ok  *virtual GPU' && says '^ok  *shim' ;;
 	heddle\ doctor\ --\ ./simulation) ends && says 'program .*simulation' ;;
-	heddle\ doctor\ --\ ./vecadd) ends && says 'managed  *_Z6vecadd' && says '1 managed, 0 guard, 0 held' ;;
+	heddle\ doctor\ --\ ./vecadd) ends && says 'managed  *vecadd(float const' && says '1 managed, 0 guard, 0 held' ;;
 	clang-14\ *) with_clang && [ -s kernel.ptx ] ;;
 	heddle\ ptx\ check\ kernel.ptx) ends && says 'scale: managed' ;;
 	heddle\ exec\ *) ends && says '^3.5$' ;;
@@ -297,7 +297,7 @@ try() {
 	'heddle run --device cpu -- ./vecadd') laptop ends && says '^1 launch: 0 of 1000000 sums wrong$' ;;
 	'heddle run --device cpu -p low -- ./vecadd 2000 &')
 		laptop stays "$dir/low.out"
-		await 120 sh -c 'heddle ps | grep -q "[0-9]%.* _Z6vecadd"' || fail "$command: $(heddle ps)"
+		await 120 sh -c 'heddle ps | grep -q "[0-9]%.* vecadd("' || fail "$command: $(heddle ps)"
 		;;
 	'heddle run --device cpu -p high -v -- ./vecadd 20')
 		laptop ends && says '^20 launches: 0 of 1000000 sums wrong$' && says '^  launches  *20: 20 managed'

@@ -99,7 +99,7 @@ if (cd /proc && timeout 5 "$heddle" demo --device cpu) >"$dir/out" 2>&1 ||
 	failed=1
 fi
 
-# What can be written is left as it was: the check makes no file, removes none, and cuts none.
+# The check leaves a file that can be written as it was: it makes, removes and cuts no file.
 echo kept >"$dir/old"
 ln -s new-target "$dir/link"
 for path in old link fresh; do

@@ -110,6 +110,24 @@ static void test_nodes(void **state)
 	OK(cudaGraphLaunch(exec, NULL));
 	OK(cudaDeviceSynchronize());
 	expect(p, 9, 0x11111111);
+	/* Attributes stay when parameters are set; the virtual GPU has no clusters of several. */
+	CUlaunchAttributeValue with = {.cooperative = 1}, seen = {.cooperative = 0};
+	OK(cudaGraphKernelNodeSetAttribute(kernel, CU_LAUNCH_ATTRIBUTE_COOPERATIVE, &with));
+	OK(cudaGraphKernelNodeSetParams(kernel, &k));
+	OK(cudaGraphKernelNodeGetAttribute(kernel, CU_LAUNCH_ATTRIBUTE_COOPERATIVE, &seen));
+	assert_int_equal(seen.cooperative, 1);
+	OK(cudaGraphKernelNodeCopyAttributes(kernel, kernel));
+	with.clusterDim.x = with.clusterDim.y = with.clusterDim.z = 1;
+	OK(cudaGraphKernelNodeSetAttribute(kernel, CU_LAUNCH_ATTRIBUTE_CLUSTER_DIMENSION, &with));
+	with.clusterDim.x = 2;
+	assert_int_equal(cudaGraphKernelNodeSetAttribute(
+				 kernel, CU_LAUNCH_ATTRIBUTE_CLUSTER_DIMENSION, &with),
+		cudaErrorInvalidClusterSize);
+	k.grid.x = 4;
+	OK(cudaGraphKernelNodeSetParams(kernel, &k));
+	assert_int_equal(cudaGraphKernelNodeSetAttribute(
+				 kernel, CU_LAUNCH_ATTRIBUTE_CLUSTER_DIMENSION, &with),
+		cudaErrorNotSupported);
 	k.func = &value;
 	assert_int_equal(cudaGraphKernelNodeSetParams(kernel, &k), cudaErrorInvalidDeviceFunction);
 	OK(cudaGraphExecDestroy(exec));

@@ -113,7 +113,7 @@ forms() {
 	esac
 }
 
-for register in %dynamic_smem_size %total_smem_size %aggr_smem_size %gridid %reserved_smem_offset_begin \
+for register in %dynamic_smem_size %total_smem_size %aggr_smem_size %reserved_smem_offset_begin \
 	%reserved_smem_offset_end %reserved_smem_offset_cap %reserved_smem_offset_0 %reserved_smem_offset_1; do
 	for static in 4 244; do
 		kernel $register $static

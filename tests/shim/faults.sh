@@ -178,7 +178,6 @@ cache() {
 		same chain && silent
 	elif unshare -m true 2>/dev/null; then
 		# Root may write anywhere but where nobody can: a full disk, a read-only one.
-		# Of this user alone (mode): another folder is refused with a line (test_cache.c).
 		for options in size=4k,mode=700 ro,mode=700; do
 			WRAP="mount -t tmpfs -o $options none $dir/cache/heddle" same chain && silent
 		done

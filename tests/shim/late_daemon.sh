@@ -29,7 +29,7 @@ later() { # MODE: what is there when the program begins
 }
 later_than_mute() {
 	later mute
-	grep -q 'heddled does not answer' "$dir/err" || fail "it does not say why"
+	grep -q 'does not answer' "$dir/err" || fail "it does not say why"
 }
 
 # It does not wait for long, beside what the program takes without a daemon on the same machine, which may

@@ -19,7 +19,10 @@ static const struct cli_option options[] = {
 		"the GPU if there is one, else the virtual GPU (default: auto)"},
 	{0, "program", "all|empty|mandelbrot|matmul|filterbank",
 		"only this program (default: all)"},
-	{0, "tasks", "N", "tasks of a program (default: 32k on a GPU, 96 on the virtual GPU)"},
+	{0, "tasks", "N",
+		"tasks of each program (default: 32k on a GPU, 96 on the virtual GPU; empty ones: "
+		"1M, "
+		"2,000)"},
 	{0, "threads", "N", "threads of a task, 128 to 256, a multiple of 32 (default: 128)"},
 	{0, "streams", "N",
 		"launch in 1, 2, 4 and so on up to N streams, at most 32 (default: 32)"},

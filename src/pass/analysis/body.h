@@ -80,7 +80,7 @@ enum pass_trait {
 	PASS_LANES_LEFT,       /* lanes may have exited before an operation of their warp */
 	PASS_SPINS_DEEP,       /* a callee spins, and the kernel has warp operations */
 	PASS_READS_TOTAL,      /* reads the size of all shared memory */
-	PASS_READS_GRID,       /* reads the number of its grid */
+	PASS_READS_GRID,       /* reads its grid's number, which only debuggers use (PTX ISA) */
 	PASS_USES_RESERVED,    /* uses shared memory that each hardware block has once */
 	PASS_RECURS,           /* one of its callees may call itself */
 	PASS_READS_WARP,       /* reads its warp id, or the number of warps of its block */

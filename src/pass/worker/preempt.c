@@ -71,7 +71,6 @@ static const enum pass_tier tiers[PASS_TRAITS] = {
 	[PASS_LANES_LEFT] = PASS_GUARD,
 	[PASS_SPINS_DEEP] = PASS_GUARD,
 	[PASS_READS_TOTAL] = PASS_HELD, /* the form has a slot of heddle's in shared memory */
-	[PASS_READS_GRID] = PASS_HELD,
 };
 
 /* Lowers the tier to `tier` if the tier was better so far. The reason stays that of the first

@@ -204,6 +204,42 @@ static void try_plain_ways(CUfunction fn, CUgraph graph, const struct cluster_ca
 	assert_int_equal(cuGraphKernelNodeSetParams(n, &node), c->result);
 }
 
+/* The attribute is set after the node was added: as by cuLaunchKernelEx, and a node that refuses one
+ * stays as it was. */
+static void try_later(CUfunction fn, const struct cluster_case *c)
+{
+	const unsigned *g = c->grid;
+	CUDA_KERNEL_NODE_PARAMS params = {.func = fn,
+		.gridDimX = g[0],
+		.gridDimY = g[1],
+		.gridDimZ = g[2],
+		.blockDimX = 32,
+		.blockDimY = 1,
+		.blockDimZ = 1};
+	CUlaunchAttribute a = attribute_of(c);
+	CUlaunchAttributeValue got;
+	CUgraphNode n, copy;
+	CUgraphExec exec;
+	CUgraph graph;
+	bool taken = c->result == CUDA_SUCCESS;
+
+	OK(cuGraphCreate(&graph, 0));
+	OK(cuGraphAddKernelNode(&n, graph, NULL, 0, &params));
+	OK(cuGraphAddKernelNode(&copy, graph, NULL, 0, &params));
+	assert_int_equal(cuGraphKernelNodeSetAttribute(n, a.id, &a.value), c->result);
+	OK(cuGraphKernelNodeGetAttribute(n, a.id, &got));
+	assert_int_equal(got.clusterDim.x, taken ? c->dims[0] : 0);
+	assert_int_equal(got.clusterDim.z, taken ? c->dims[2] : 0);
+	OK(cuGraphKernelNodeSetParams(n, &params)); /* keeps the attribute */
+	OK(cuGraphKernelNodeCopyAttributes(copy, n));
+	OK(cuGraphKernelNodeGetAttribute(copy, a.id, &got));
+	assert_int_equal(got.clusterDim.y, taken ? c->dims[1] : 0);
+	OK(cuGraphInstantiate(&exec, graph, 0));
+	OK(cuGraphLaunch(exec, NULL));
+	OK(cuGraphExecDestroy(exec));
+	OK(cuGraphDestroy(graph));
+}
+
 static void try_cluster(CUmodule mod, const struct cluster_case *c)
 {
 	CUfunction fn = function_of(mod, c->name);
@@ -225,6 +261,8 @@ static void try_cluster(CUmodule mod, const struct cluster_case *c)
 	config.hStream = NULL;
 	if (!c->dims[0])
 		try_plain_ways(fn, graph, c);
+	else if (!strcmp(c->name, "plain") || !strcmp(c->name, "most"))
+		try_later(fn, c);
 	OK(cuGraphDestroy(graph));
 	OK(cuStreamDestroy(s));
 	/* The questions of occupancy do not look at the grid. */
@@ -260,6 +298,112 @@ static void all_clusters(void **state)
 	OK(cuFuncSetAttribute(plain, CU_FUNC_ATTRIBUTE_REQUIRED_CLUSTER_DEPTH, 1));
 	assert_int_equal(cuLaunchKernel(plain, 4, 1, 1, 32, 1, 1, 0, NULL, NULL, NULL),
 		CUDA_ERROR_NOT_SUPPORTED);
+	OK(cuModuleUnload(mod));
+}
+
+static void set_size(CUfunction fn, int x, int y, int z)
+{
+	OK(cuFuncSetAttribute(fn, CU_FUNC_ATTRIBUTE_REQUIRED_CLUSTER_WIDTH, x));
+	OK(cuFuncSetAttribute(fn, CU_FUNC_ATTRIBUTE_REQUIRED_CLUSTER_HEIGHT, y));
+	OK(cuFuncSetAttribute(fn, CU_FUNC_ATTRIBUTE_REQUIRED_CLUSTER_DEPTH, z));
+}
+
+/* The kernel's own attribute is set after its nodes were added. An executable graph that was made
+ * before stays valid. */
+static void later_clusters(void **state)
+{
+	static const struct {
+		int size[3];
+		CUresult result; /* of a grid of 4 blocks in x */
+	} all[] = {
+		{{1, 1, 1}, CUDA_SUCCESS},
+		{{2, 1, 1}, CUDA_ERROR_NOT_SUPPORTED},
+		{{1, 2, 1}, CUDA_ERROR_INVALID_CLUSTER_SIZE},
+		{{3, 1, 1}, CUDA_ERROR_INVALID_CLUSTER_SIZE},
+	};
+	CUmodule mod = load("sm_90", cluster_ptx);
+	CUfunction fn = function_of(mod, "plain");
+	CUDA_KERNEL_NODE_PARAMS params = {.func = fn,
+		.gridDimX = 4,
+		.gridDimY = 1,
+		.gridDimZ = 1,
+		.blockDimX = 32,
+		.blockDimY = 1,
+		.blockDimZ = 1};
+	CUlaunchAttributeValue value = {.cooperative = 1};
+
+	for (unsigned i = 0; i < ARRAY_LEN(all); i++) {
+		CUgraphExecUpdateResultInfo info;
+		CUgraphExec before, exec;
+		CUgraph graph, parent;
+		CUgraphNode n, child;
+		CUresult want = all[i].result;
+		bool fine = want == CUDA_SUCCESS;
+
+		set_size(fn, 1, 1, 1);
+		OK(cuGraphCreate(&graph, 0));
+		OK(cuGraphCreate(&parent, 0));
+		OK(cuGraphAddKernelNode(&n, graph, NULL, 0, &params));
+		OK(cuGraphInstantiate(&before, graph, 0));
+		set_size(fn, all[i].size[0], all[i].size[1], all[i].size[2]);
+		assert_int_equal(cuGraphAddChildGraphNode(&child, parent, NULL, 0, graph), want);
+		assert_int_equal(cuGraphExecUpdate(before, graph, &info),
+			fine ? CUDA_SUCCESS : CUDA_ERROR_GRAPH_EXEC_UPDATE_FAILURE);
+		assert_int_equal(info.result, fine ? CU_GRAPH_EXEC_UPDATE_SUCCESS
+						   : CU_GRAPH_EXEC_UPDATE_ERROR_NOT_SUPPORTED);
+		assert_int_equal(cuGraphKernelNodeSetParams(n, &params), want);
+		assert_int_equal(cuGraphExecKernelNodeSetParams(before, n, &params), want);
+		assert_int_equal(
+			cuGraphKernelNodeSetAttribute(n, CU_LAUNCH_ATTRIBUTE_COOPERATIVE, &value),
+			want);
+		assert_int_equal(cuGraphInstantiate(&exec, graph, 0), want);
+		OK(cuGraphLaunch(before, NULL));
+		OK(cuCtxSynchronize());
+		OK(cuGraphExecDestroy(before));
+		if (fine)
+			OK(cuGraphExecDestroy(exec));
+		OK(cuGraphDestroy(parent));
+		OK(cuGraphDestroy(graph));
+	}
+	OK(cuModuleUnload(mod));
+}
+
+/* Attributes of nodes beside clusters, and calls that are wrong. */
+static void node_attributes(void **state)
+{
+	CUmodule mod = load("sm_90", cluster_ptx);
+	CUDA_KERNEL_NODE_PARAMS params = {.func = function_of(mod, "plain"),
+		.gridDimX = 1,
+		.gridDimY = 1,
+		.gridDimZ = 1,
+		.blockDimX = 32,
+		.blockDimY = 1,
+		.blockDimZ = 1};
+	CUlaunchAttributeValue value = {.cooperative = 1}, got;
+	CUgraphNode n, empty;
+	CUgraph graph;
+
+	OK(cuGraphCreate(&graph, 0));
+	OK(cuGraphAddKernelNode(&n, graph, NULL, 0, &params));
+	OK(cuGraphAddEmptyNode(&empty, graph, NULL, 0));
+	OK(cuGraphKernelNodeSetAttribute(n, CU_LAUNCH_ATTRIBUTE_COOPERATIVE, &value));
+	OK(cuGraphKernelNodeGetAttribute(n, CU_LAUNCH_ATTRIBUTE_COOPERATIVE, &got));
+	assert_int_equal(got.cooperative, 1);
+	value.priority = -3;
+	OK(cuGraphKernelNodeSetAttribute(n, CU_LAUNCH_ATTRIBUTE_PRIORITY, &value));
+	OK(cuGraphKernelNodeGetAttribute(n, CU_LAUNCH_ATTRIBUTE_PRIORITY, &got));
+	assert_int_equal(got.priority, -3);
+	assert_int_equal(cuGraphKernelNodeSetAttribute(
+				 n, CU_LAUNCH_ATTRIBUTE_DEVICE_UPDATABLE_KERNEL_NODE, &value),
+		CUDA_ERROR_NOT_SUPPORTED);
+	assert_int_equal(cuGraphKernelNodeSetAttribute(n, CU_LAUNCH_ATTRIBUTE_PRIORITY, NULL),
+		CUDA_ERROR_INVALID_VALUE);
+	assert_int_equal(cuGraphKernelNodeSetAttribute(empty, CU_LAUNCH_ATTRIBUTE_PRIORITY, &value),
+		CUDA_ERROR_INVALID_VALUE);
+	assert_int_equal(cuGraphKernelNodeGetAttribute(empty, CU_LAUNCH_ATTRIBUTE_PRIORITY, &got),
+		CUDA_ERROR_INVALID_VALUE);
+	assert_int_equal(cuGraphKernelNodeCopyAttributes(n, empty), CUDA_ERROR_INVALID_VALUE);
+	OK(cuGraphDestroy(graph));
 	OK(cuModuleUnload(mod));
 }
 
@@ -343,6 +487,8 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(all_attributes),
 		cmocka_unit_test(all_clusters),
+		cmocka_unit_test(later_clusters),
+		cmocka_unit_test(node_attributes),
 		cmocka_unit_test(all_limits),
 	};
 	return cmocka_run_group_tests(tests, drv_setup, drv_teardown);

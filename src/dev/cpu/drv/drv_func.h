@@ -14,6 +14,10 @@
  * in a stream. */
 CUresult drv_launch_op(struct drv_ctx *c, const struct drv_launch *shape, void **params,
 	void **extra, struct drv_op **ret);
+/* Checks a launch's sizes and attributes. */
+CUresult drv_launch_check(const struct drv_launch *l);
+/* Copies the attributes that a graph's node keeps when its parameters are set (drv_graphattr.c). */
+void drv_attributes_copy(struct drv_launch *to, const struct drv_launch *from);
 /* Decides whether a launch's clusters can run (in drv_cluster.c). The virtual GPU runs clusters of
  * one block; it refuses all others, and tells the user so once for each kernel. */
 CUresult drv_cluster_check(const struct drv_launch *l);

@@ -82,7 +82,9 @@ static CUresult add_node(CUgraphNode *node, CUgraph graph, const CUgraphNode *de
 	return added ? CUDA_SUCCESS : CUDA_ERROR_OUT_OF_MEMORY;
 }
 
-static CUresult kernel_op(struct drv_ctx *c, const CUDA_KERNEL_NODE_PARAMS *p, struct drv_op **ret)
+/* keep: the node's launch so far, whose attributes stay; NULL: none. */
+static CUresult kernel_op(struct drv_ctx *c, const CUDA_KERNEL_NODE_PARAMS *p,
+	const struct drv_launch *keep, struct drv_op **ret)
 {
 	if (!p)
 		return CUDA_ERROR_INVALID_VALUE;
@@ -95,6 +97,8 @@ static CUresult kernel_op(struct drv_ctx *c, const CUDA_KERNEL_NODE_PARAMS *p, s
 	};
 	if (!l.func)
 		return CUDA_ERROR_INVALID_VALUE;
+	if (keep)
+		drv_attributes_copy(&l, keep);
 	return drv_launch_op(c, &l, p->kernelParams, p->extra, ret);
 }
 
@@ -103,7 +107,7 @@ CUresult cuGraphAddKernelNode(CUgraphNode *node, CUgraph graph, const CUgraphNod
 {
 	struct drv_op *op;
 	DRV_ENTER(c);
-	CUresult r = kernel_op(c, params, &op);
+	CUresult r = kernel_op(c, params, NULL, &op);
 	return drv_leave(r == CUDA_SUCCESS ? add_node(node, graph, deps, n, c, op) : r);
 }
 
@@ -185,14 +189,31 @@ CUresult cuGraphAddEventWaitNode(
 	return add_event(node, graph, deps, n, event, OP_WAIT_EVENT);
 }
 
+/* Checks the clusters of all kernels again, because a kernel's attributes may have changed after its
+ * node was added. */
+static CUresult check_clusters(const struct drv_graph *g)
+{
+	CUresult r = CUDA_SUCCESS;
+
+	for (size_t i = 0; i < g->nodes.len && r == CUDA_SUCCESS; i++) {
+		const struct drv_op *op = g->nodes.at[i]->op;
+
+		if (op->kind == OP_KERNEL && drv_func_of(op->launch.func))
+			r = drv_cluster_check(&op->launch);
+	}
+	return r;
+}
+
 CUresult cuGraphAddChildGraphNode(
 	CUgraphNode *node, CUgraph graph, const CUgraphNode *deps, size_t n, CUgraph child)
 {
 	DRV_ENTER(c);
 	struct drv_graph *g = drv_get(child, OBJ_GRAPH);
 
-	if (!g || child == graph)
-		return drv_leave(CUDA_ERROR_INVALID_VALUE);
+	CUresult r = g && child != graph ? check_clusters(g) : CUDA_ERROR_INVALID_VALUE;
+
+	if (r != CUDA_SUCCESS)
+		return drv_leave(r);
 	struct drv_op *op = drv_op_new(OP_GRAPH, NULL);
 	if (op) {
 		op->exec = graph_instantiate(g);
@@ -283,14 +304,13 @@ CUresult cuGraphNodeGetType(CUgraphNode node, CUgraphNodeType *type)
 static CUresult set_kernel(struct drv_ctx *c, struct drv_op *op, const CUDA_KERNEL_NODE_PARAMS *p)
 {
 	struct drv_op *with;
-	CUresult r = op->kind == OP_KERNEL ? kernel_op(c, p, &with) : CUDA_ERROR_INVALID_VALUE;
+	CUresult r = op->kind == OP_KERNEL ? kernel_op(c, p, &op->launch, &with)
+					   : CUDA_ERROR_INVALID_VALUE;
 
 	if (r != CUDA_SUCCESS)
 		return r;
 	void *old = op->launch.params;
-	int priority = op->launch.priority;
 	op->launch = with->launch;
-	op->launch.priority = priority;
 	with->launch.params = old;
 	drv_op_free(with);
 	return CUDA_SUCCESS;
@@ -377,6 +397,9 @@ static CUresult instantiate_graph(CUgraphExec *exec, CUgraph graph, uint64_t fla
 		return drv_leave(CUDA_ERROR_INVALID_VALUE);
 	if (flags & CUDA_GRAPH_INSTANTIATE_FLAG_DEVICE_LAUNCH)
 		return drv_leave(CUDA_ERROR_NOT_SUPPORTED);
+	CUresult r = check_clusters(g);
+	if (r != CUDA_SUCCESS)
+		return drv_leave(r);
 	struct graph_exec *e = graph_instantiate(g);
 	if (!e)
 		return drv_leave(CUDA_ERROR_OUT_OF_MEMORY);
@@ -458,6 +481,10 @@ CUresult cuGraphExecUpdate(CUgraphExec exec, CUgraph graph, CUgraphExecUpdateRes
 			result->errorNode = (CUgraphNode)g->nodes.at[i];
 			return drv_leave(CUDA_ERROR_GRAPH_EXEC_UPDATE_FAILURE);
 		}
+	if (check_clusters(g) != CUDA_SUCCESS) {
+		result->result = CU_GRAPH_EXEC_UPDATE_ERROR_NOT_SUPPORTED;
+		return drv_leave(CUDA_ERROR_GRAPH_EXEC_UPDATE_FAILURE);
+	}
 	for (unsigned i = 0; i < e->n; i++) {
 		struct drv_op *op = graph_op_copy(g->nodes.at[i]->op);
 		if (!op)

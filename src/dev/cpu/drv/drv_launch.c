@@ -145,7 +145,7 @@ void drv_kernel_start(struct drv_op *op)
 
 /* ---- checks ---- */
 
-static CUresult check_shape(const struct drv_launch *l)
+CUresult drv_launch_check(const struct drv_launch *l)
 {
 	const struct drv_func *f = l->func;
 	uint64_t threads = (uint64_t)l->block[0] * l->block[1] * l->block[2];
@@ -226,7 +226,7 @@ static CUresult drv_launch_params(struct drv_launch *l, void **params, void **ex
 CUresult drv_launch_op(struct drv_ctx *c, const struct drv_launch *shape, void **params,
 	void **extra, struct drv_op **ret)
 {
-	CUresult r = check_shape(shape);
+	CUresult r = drv_launch_check(shape);
 
 	if (r != CUDA_SUCCESS)
 		return r;
