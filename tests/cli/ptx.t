@@ -452,6 +452,6 @@ Names are C++ names for people, and symbols in JSON.
   $ sed 's/  ret;/  .reg .b64 %a; mov.b64 %a, 0; st.global.u64 [%a], %a; ret;/' named.ptx >wrong.ptx
   $ heddle exec --device cpu --grid 1 --block 1 wrong.ptx scale u64:0 2>&1 | grep -o 'kernel ns::scale<float>(float\*, int), block (0,0,0)'
   kernel ns::scale<float>(float*, int), block (0,0,0)
-  $ sed 's/  ret;/  .reg .b64 %a; mov.u64 %a, %gridid; ret;/' named.ptx >held.ptx
+  $ sed 's/7.0/7.8/; s/sm_70/sm_90/; s/  ret;/  .reg .b32 %a; mov.u32 %a, %cluster_ctaid.x; ret;/' named.ptx >held.ptx
   $ heddle ptx preempt held.ptx 2>&1 >/dev/null | grep -o "kernel '.*' is left as it was"
   kernel 'ns::scale<float>(float*, int)' is left as it was
