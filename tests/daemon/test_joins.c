@@ -2,8 +2,8 @@
  * Copyright 2026 The heddle authors */
 
 /* Programs that join one after another share passes of the loop, because a pass reads every tenant.
- * What else needs a pass has it in the same turn. The server's connections and loop are the real
- * ones; each reading of the clock takes as long as the test says. */
+ * Other events that need a pass have it in the same turn. The server's connections and loop are the
+ * real ones; each reading of the clock takes as long as the test says. */
 #include "unit.h"
 
 #include "daemon/server.h"
