@@ -486,7 +486,7 @@ hangs() {
 			fail "$name stands still"
 	done
 	start_daemon --policy "$dir/bad.so"
-	grep -q 'an earlier heddled ended while this policy was loaded' "$dir/daemon.log" ||
+	grep -q 'an earlier heddled ended in its decide while this policy was loaded' "$dir/daemon.log" ||
 		fail "the next heddled does not say that it does without the policy"
 	await 60 two_tenants || fail "the programs do not come back"
 	: >"$dir/end"
