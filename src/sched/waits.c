@@ -159,10 +159,11 @@ static void count_launches(struct sched *s)
 static void note_with_lane(struct sched *s, struct sched_launch *l, uint64_t now_ns)
 {
 	const struct sched_level *v = l->tenant->level;
-	uint64_t slice = SLICES_NS / (v->n_lanes + v->n_behind);
+	uint64_t slice;
 
 	if (!v->n_behind)
 		return;
+	slice = SLICES_NS / (v->n_lanes + v->n_behind);
 	if (l->k.remaining_ns == SCHED_UNKNOWN)
 		wake_at(s, now_ns + CHECK_NS);
 	if (!l->k.overdue)

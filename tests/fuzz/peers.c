@@ -674,6 +674,7 @@ static void end(struct world *w)
 	must(!w->s.conns && !w->s.n_conns && st.tenants == 0 && !w->s.hd->devices);
 	for (unsigned i = 0; i < w->n_old; i++)
 		close(w->old_kick[i]);
+	porters_finish(&w->s);
 	hd_destroy(w->s.hd);
 	close(w->s.epoll);
 }
