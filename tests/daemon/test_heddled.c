@@ -224,7 +224,7 @@ static void hands_over(void **state)
 	daemon_remove(&d);
 }
 
-/* Half the grace in etc/heddle/heddled.conf. */
+/* Half the grace that the harness sets. */
 #define GOES_ON_NS 5000000000ull
 
 enum die_in { SUBMITTED, RUNNING, DRAINING, SUSPENDED, HELD, OPAQUE, INHERITED, STATES };

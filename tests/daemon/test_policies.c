@@ -656,6 +656,7 @@ int main(int argc, char **argv)
 
 	if (argc < 5)
 		return 1;
+	umask(022); /* heddled uses no file that others may write */
 	heddled_path = argv[1];
 	so_bad = argv[2];
 	so_abi = argv[3];

@@ -125,7 +125,9 @@ refused_all() {
 	refused 1 'no launch ended within the 1 s of --budget-s' --device cpu --budget-s 1 -- sleep 1000
 	HEDDLE_VGPU="$HEDDLE_VGPU-1,sms=1" refused 1 'none of 1 launch was managed.*fewer than two blocks' --device cpu \
 		--runs 1 -- "$build/bench/where" --threads 128 --shared 204800 --blocks 100 --loops 10 --out "$dir/where"
-	refused 1 'not a database' --device cpu --store "$0" -- true
+	# A copy: a file that others may write, as in a checkout with umask 002, is refused for that.
+	(umask 077 && cat "$0" >"$dir/script")
+	refused 1 'not a database' --device cpu --store "$dir/script" -- true
 	refused 2 '--socket: a program is profiled by a heddled of its own' --socket s --device cpu -- true
 	refused 2 '--rounds is for a program' --rounds 2 mm
 	refused 2 "unexpected: 'nn'" mm nn
