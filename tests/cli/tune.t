@@ -197,7 +197,7 @@ A choice is run as it was measured (which one is chosen, the clock says; here it
 The list has the fastest first; Ctrl-C ends the measurements, and what was measured is shown and kept:
 
   $ cut -c38-49 out | grep -E '[0-9]\.[0-9]' | sort -n -c
-  $ interrupted() { timeout --preserve-status -s INT 3 heddle "$@" -- put.ptx put --grid 6 --block 32 'u32[6]:zero' u32:3 + put.ptx put --grid 9 --block 64 'u32[9]:zero' u32:5; }
+  $ interrupted() { timeout --foreground --preserve-status -s INT 4 heddle "$@" -- put.ptx put --grid 6 --block 32 'u32[6]:zero' u32:3 + put.ptx put --grid 9 --block 64 'u32[9]:zero' u32:5; }
   $ interrupted tune --device cpu --rounds 9000 --points 1 --store i.db > part 2> err
   [1]
   $ tail -n 1 err
