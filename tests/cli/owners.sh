@@ -14,7 +14,7 @@ failed=0
 
 # heddled OPTIONS...: runs it until it listens or ends; its log is in $dir/log.
 heddled() {
-	"$build/heddled" --config-root "$dir/root" --socket "$dir/s" --log warning "$@" 2>"$dir/log" &
+	"$build/heddled" --config-root "$dir/tree" --socket "$dir/s" --log warning "$@" 2>"$dir/log" &
 	pid=$!
 	for _ in $(seq 100); do
 		if [ -S "$dir/s" ] || ! kill -0 "$pid" 2>/dev/null; then
@@ -28,10 +28,10 @@ heddled() {
 
 # fresh: the files as they should be.
 fresh() {
-	rm -rf "$dir/root" "$dir/state" "$dir/p.so" "$dir/s"
-	mkdir -p "$dir/root/etc/heddle/heddled.conf.d" "$dir/state"
-	printf '[heddled]\ngrace_us = 3000\n' >"$dir/root/etc/heddle/heddled.conf"
-	printf '[heddled]\ngrace_us = 3000\n' >"$dir/root/etc/heddle/heddled.conf.d/a.conf"
+	rm -rf "$dir/tree" "$dir/state" "$dir/p.so" "$dir/s"
+	mkdir -p "$dir/tree/etc/heddle/heddled.conf.d" "$dir/state"
+	printf '[heddled]\ngrace_us = 3000\n' >"$dir/tree/etc/heddle/heddled.conf"
+	printf '[heddled]\ngrace_us = 3000\n' >"$dir/tree/etc/heddle/heddled.conf.d/a.conf"
 	cp "$build/tests/sched/policy_halves.so" "$dir/p.so"
 	heddled --set state="$dir/state"
 	check "fresh files" 0
@@ -60,8 +60,8 @@ for change in 'chmod g+w' 'chmod o+w' 'chown 65534'; do
 	case $change in
 	chown*) [ "$(id -u)" = 0 ] || continue ;;
 	esac
-	for row in "configuration:$dir/root/etc/heddle/heddled.conf" \
-		"drop-in:$dir/root/etc/heddle/heddled.conf.d/a.conf" \
+	for row in "configuration:$dir/tree/etc/heddle/heddled.conf" \
+		"drop-in:$dir/tree/etc/heddle/heddled.conf.d/a.conf" \
 		"records of kernels:$dir/state/heddled.db"; do
 		refused "${row%%:*}" "${row#*:}" "$change" "so it is not used"
 		grep -qE 'chmod go-w|chown' "$dir/log" || {

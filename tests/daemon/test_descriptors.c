@@ -7,6 +7,7 @@
 #include "harness.h"
 
 #include "base/base.h"
+#include "sanitized.h"
 #include "unit.h"
 
 #include <arpa/inet.h>
@@ -32,14 +33,6 @@
 #include <sys/uio.h>
 #include <sys/wait.h>
 #include <unistd.h>
-
-#if defined(__has_feature)
-#define SANITIZED (__has_feature(address_sanitizer) || __has_feature(thread_sanitizer))
-#elif defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
-#define SANITIZED 1
-#else
-#define SANITIZED 0
-#endif
 
 #define NOBODY   65534
 #define TRIES    1000

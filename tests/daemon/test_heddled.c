@@ -212,7 +212,7 @@ static void hands_over(void **state)
 	}
 	printf("kick to store: best of 50 %.1f us\n", (double)best / 1e3);
 	assert_true(slot_await(l, 4));
-	/* Whoever waits for a message is woken. */
+	/* A tenant that waits for a message is woken. */
 	assert_int_equal(wire_recv(low.sock, &woken, sizeof(woken), NULL, 0, NULL), sizeof(woken));
 	assert_int_equal(woken.type, WIRE_WAKE);
 	assert_int_equal(status_of(&d, &s), 0);

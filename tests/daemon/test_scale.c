@@ -4,6 +4,7 @@
 /* A join, a leave, a pass, a kick and a list take the daemon's core time linear in the number of
  * tenants, and with 1,024 tenants a join and a kick take a few ms at most, under each policy.
  * tests/sched/test_scale.c says how times are compared. */
+#include "sanitized.h"
 #include "unit.h"
 
 #include "fake.h"
@@ -17,14 +18,6 @@
 #define MOST       1024u
 #define TIME_MAX_S 0.005
 #define TRIES      30
-
-#if defined(__has_feature)
-#define SANITIZED (__has_feature(address_sanitizer) || __has_feature(thread_sanitizer))
-#elif defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
-#define SANITIZED 1
-#else
-#define SANITIZED 0
-#endif
 
 struct fleet {
 	struct hd *d;

@@ -12,6 +12,7 @@
  * With SOME tenants a decision should take less than 1 ms (seen: 0.8 ms at most), and must take less
  * than TIME_MAX_S, on as many SMs as an H100 has, too: work for each SM for each launch shows there.
  * Sanitizers make all code slower, so there is no bound with them. Prints the times. */
+#include "../sanitized.h"
 #include "sched/sched.h"
 
 #include <stdio.h>
@@ -26,14 +27,6 @@
 #define TIME_MAX_S 0.005
 #define TRIES      30
 #define DECISIONS  4
-
-#if defined(__has_feature)
-#define SANITIZED (__has_feature(address_sanitizer) || __has_feature(thread_sanitizer))
-#elif defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
-#define SANITIZED 1
-#else
-#define SANITIZED 0
-#endif
 
 struct fleet {
 	struct sched *s;
