@@ -44,7 +44,9 @@ extern "C" {
 #define HEDDLE_POLICY_UNBOUNDED 255u    /* a quota: as many blocks as fit on an SM */
 #define HEDDLE_POLICY_MAX_QUOTA 31u     /* the largest bounded quota */
 #define HEDDLE_POLICY_MIN_WAKE  100000u /* ns: the shortest wait until heddled asks again */
-#define HEDDLE_POLICY_CURVE     33u
+/* ns: the longest wait until heddled asks again while a kernel has no SM or a tenant is held */
+#define HEDDLE_POLICY_MAX_WAKE 1000000000u
+#define HEDDLE_POLICY_CURVE    33u
 
 /* Limits of a device. All fields except the last four are constant while the policy's state
  * exists. */

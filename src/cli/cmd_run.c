@@ -19,7 +19,7 @@
 #include "cli/cli.h"
 #include "cli/run_watch.h"
 #include "cli/steer.h"
-#include "sched/policy.h"
+#include "sched/policy/policy.h"
 
 enum { NOT_EXECUTABLE = 126, NOT_FOUND = 127 };
 

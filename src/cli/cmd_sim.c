@@ -7,7 +7,7 @@
 #include "cli/recorded.h"
 #include "daemon/policy_calls.h"
 #include "daemon/policy_file.h"
-#include "sched/planner.h"
+#include "sched/engine/planner.h"
 #include "sim/picture.h"
 #include "sim/report.h"
 

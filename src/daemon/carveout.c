@@ -16,10 +16,11 @@
  * split for both anyway.
  *
  * The price is a small L1 cache: the example pl takes three times as long. Policy greedy therefore
- * leaves the split to the driver, and measures which kernel should start first (sched/ages.h). */
+ * leaves the split to the driver, and measures which kernel should start first
+ * (sched/policy/ages.h). */
 #include "daemon.h"
 
-#include "sched/planner.h"
+#include "sched/engine/planner.h"
 
 #define BLOCK_RESERVED 1024u       /* bytes of shared memory that the system takes for each block */
 #define ALIKE_BYTES    (32u << 10) /* on an SM, up to which the driver's choices agree */

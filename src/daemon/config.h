@@ -5,7 +5,7 @@
 #ifndef HEDDLE_DAEMON_CONFIG_H
 #define HEDDLE_DAEMON_CONFIG_H
 
-#include "sched/policy.h"
+#include "sched/policy/policy.h"
 
 #define HD_SPIN_AUTO UINT64_MAX
 

@@ -2,7 +2,7 @@
  * Copyright 2026 The heddle authors */
 
 /* heddled's start and end. Its command line is in cli/heddled.c. */
-#include "sched/planner.h"
+#include "sched/engine/planner.h"
 #include "server.h"
 #include "wire/unreached.h"
 

@@ -15,7 +15,7 @@
 #include "policy_calls.h"
 #include "policy_file.h"
 #include "policy_note.h"
-#include "sched/planner.h"
+#include "sched/engine/planner.h"
 
 #include <errno.h>
 #include <stdio.h>

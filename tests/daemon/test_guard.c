@@ -5,7 +5,7 @@
  * a change of the count is over. */
 #include "fake.h"
 
-#include "sched/planner.h"
+#include "sched/engine/planner.h"
 
 #include <string.h>
 

@@ -6,8 +6,8 @@
  * and under hpf with whole-device preemption no lower tenant beside a higher one. Under a policy
  * that answers with any bytes no quotas but possible ones, that fit an SM together. Two bytes an
  * event. */
-#include "sched/planner.h"
-#include "sched/sched.h"
+#include "sched/engine/planner.h"
+#include "sched/engine/sched.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -5,7 +5,7 @@
  * and has left (section 5.1), to the nanosecond. The scenarios show what is decided from them. */
 #include "unit.h"
 
-#include "sched/sched.h"
+#include "sched/engine/sched.h"
 
 #define US     1000ull
 #define MS     1000000ull

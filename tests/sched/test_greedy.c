@@ -7,8 +7,8 @@
 #include <errno.h>
 #include <string.h>
 
-#include "sched/planner.h"
-#include "sched/policy.h"
+#include "sched/engine/planner.h"
+#include "sched/policy/policy.h"
 
 #define SMS     4u
 #define KERNELS 3u

@@ -5,8 +5,8 @@
  * what a change of it is. */
 #include "unit.h"
 
-#include "sched/planner.h"
-#include "sched/sched.h"
+#include "sched/engine/planner.h"
+#include "sched/engine/sched.h"
 
 #include <string.h>
 

@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0
  * Copyright 2026 The heddle authors */
 
-/* Policies of other people under the engine (sched/planner.h), in virtual time: what they see, what
- * becomes of their plans, and that nobody waits for ever because of a bad one. */
+/* Policies of other people under the engine (sched/engine/planner.h), in virtual time: what they see,
+ * what becomes of their plans, and that nobody waits for ever because of a bad one. */
 #include "unit.h"
 
 #include "policy_bad.h"
-#include "sched/planner.h"
-#include "sched/sched.h"
+#include "sched/engine/planner.h"
+#include "sched/engine/sched.h"
 
 #include <errno.h>
 #include <stdio.h>
@@ -438,11 +438,11 @@ static void never_asks(void **state)
 	launch(&f, f.a, 1000);
 	launch(&f, f.b, 1000);
 	before = asked;
-	assert_true(sched_deadline(f.s) <= f.now + PLANNER_ASK_NS);
-	pass_ns(&f, PLANNER_ASK_NS);
+	assert_true(sched_deadline(f.s) <= f.now + HEDDLE_POLICY_MAX_WAKE);
+	pass_ns(&f, HEDDLE_POLICY_MAX_WAKE);
 	assert_int_equal(asked, before + 1);
 	expect_line("wake_ns is UNKNOWN although a launch waits");
-	pass_ns(&f, PLANNER_ASK_NS);
+	pass_ns(&f, HEDDLE_POLICY_MAX_WAKE);
 	assert_int_equal(asked, before + 2);
 	assert_int_equal(said, 1);
 	sched_destroy(f.s);

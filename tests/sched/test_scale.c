@@ -13,7 +13,7 @@
  * than TIME_MAX_S, on as many SMs as an H100 has, too: work for each SM for each launch shows there.
  * Sanitizers make all code slower, so there is no bound with them. Prints the times. */
 #include "../sanitized.h"
-#include "sched/sched.h"
+#include "sched/engine/sched.h"
 
 #include <stdio.h>
 #include <stdlib.h>

@@ -13,8 +13,8 @@
  *
  *	traces any|greedy|pairs|profile|ffs [--first SEED] [--count N]
  *	traces any|greedy|pairs|profile|ffs --print SEED */
-#include "sched/planner.h"
-#include "sched/quota.h"
+#include "sched/engine/planner.h"
+#include "sched/engine/quota.h"
 #include "sim/trace.h"
 
 #include <errno.h>

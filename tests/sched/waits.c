@@ -14,7 +14,7 @@
  *
  *	waits [--first SEED] [--count N]
  *	waits --print SEED */
-#include "sched/engine.h"
+#include "sched/engine/engine.h"
 #include "sim/trace.h"
 
 #include <stdio.h>

@@ -8,7 +8,7 @@
 #include "cli/profile/measured.h"
 
 #include "base/measure.h"
-#include "sched/curve.h"
+#include "sched/policy/curve.h"
 
 #include <jansson.h>
 #include <stdio.h>

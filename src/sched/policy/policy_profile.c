@@ -14,7 +14,6 @@
  * engines of a process share one table. If the table is full, a new kernel replaces the least
  * recently used one. */
 #include "curve.h"
-#include "planner.h"
 #include "policy.h"
 
 #include <stdlib.h>

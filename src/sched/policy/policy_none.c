@@ -3,7 +3,6 @@
 
 /* The template for policies. Every launch gets the whole device, and no tenant is held, as on a
  * device without heddle. */
-#include "planner.h"
 #include "policy.h"
 
 #include <string.h>

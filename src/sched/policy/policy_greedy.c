@@ -21,7 +21,6 @@
 #include "ages.h"
 #include "base/base.h"
 #include "curve.h"
-#include "planner.h"
 #include "policy.h"
 
 #include <errno.h>
@@ -638,7 +637,7 @@ static void greedy_decide(
 	allocate_blocks(v->device, at, n);
 	hold_counts(g, v, at, n);
 	if (n < all || !all_fit(v->device, at, n)) /* one waits until another ends */
-		out->wake_ns = v->now_ns + PLANNER_ASK_NS;
+		out->wake_ns = v->now_ns + HEDDLE_POLICY_MAX_WAKE;
 	if (n == 1)
 		at[0].count = most_blocks(at[0].k);
 	for (uint32_t i = 0; i < n; i++)

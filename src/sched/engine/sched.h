@@ -12,8 +12,8 @@
 
 #include "ctl/control.h"
 #include "launch_state.h"
-#include "model.h"
-#include "policy.h"
+#include "sched/model.h"
+#include "sched/policy/policy.h"
 
 struct sched;
 struct sched_tenant;

@@ -14,7 +14,6 @@
  * greedy. If tenants cannot run side by side, only the tenant whose launch came first gets the
  * device. */
 #include "base/base.h"
-#include "planner.h"
 #include "policy.h"
 
 #include <errno.h>

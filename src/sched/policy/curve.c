@@ -3,7 +3,7 @@
 
 /* Implements curve.h. Pruning starts at the smallest measured count and goes on to the smallest
  * larger count that is faster. It keeps exactly the counts that it visits. */
-#include "sched/curve.h"
+#include "curve.h"
 
 uint32_t curve_most(uint32_t blocks_per_sm, uint64_t left, uint32_t n_sms)
 {

@@ -9,7 +9,8 @@
 #ifndef HEDDLE_SCHED_POLICY_H
 #define HEDDLE_SCHED_POLICY_H
 
-#include "model.h"
+#include "heddle/policy.h"
+#include "sched/model.h"
 
 #define SCHED_NO_LANE UINT32_MAX
 #define SCHED_NO_TURN UINT64_MAX
@@ -70,7 +71,22 @@ struct sched_view {
 	int hold_below;
 };
 
-struct sched_planner;
+/* A policy and its callbacks. struct sched_policy points to this structure, and all engines of a
+ * process may share it. */
+struct sched_planner {
+	const struct heddle_policy *policy;
+	const char *options; /* the policy's options; NULL: those of struct sched_options */
+	/* Each callback may be NULL. `enter` and `leave` are called before and after each call of
+	 * the policy, for a watchdog. `call` is "create", "decide" or "destroy". */
+	void (*enter)(void *user, const char *call);
+	void (*leave)(void *user);
+	/* Reports a fault in the policy's plans, as a sentence without the policy's name. Called
+	 * once for each kind of fault. */
+	void (*say)(void *user, const char *what);
+	void *user;
+	uint32_t said; /* kinds already reported, as bits; initially 0 */
+};
+
 struct sched_policy {
 	const char *name;
 	/* True if all managed kernels must ask an SM for the same division of its memory into L1

@@ -8,30 +8,12 @@
 #define HEDDLE_SCHED_PLANNER_H
 
 #include "base/base.h"
-#include "heddle/policy.h"
+#include "sched/policy/policy.h"
 
 struct sched;
 
 /* how long a policy may give no launch an SM although there is work */
 #define PLANNER_EMPTY_NS 100000000ull
-/* maximum interval between questions to a policy while a launch has no SM or a tenant is held */
-#define PLANNER_ASK_NS 1000000000ull
-
-/* A policy and its callbacks. struct sched_policy points to this structure, and all engines of a
- * process may share it. */
-struct sched_planner {
-	const struct heddle_policy *policy;
-	const char *options; /* the policy's options; NULL: those of struct sched_options */
-	/* Each callback may be NULL. `enter` and `leave` are called before and after each call of
-	 * the policy, for a watchdog. `call` is "create", "decide" or "destroy". */
-	void (*enter)(void *user, const char *call);
-	void (*leave)(void *user);
-	/* Reports a fault in the policy's plans, as a sentence without the policy's name. Called
-	 * once for each kind of fault. */
-	void (*say)(void *user, const char *what);
-	void *user;
-	uint32_t said; /* kinds already reported, as bits; initially 0 */
-};
 
 /* Buffers and state of planner.c, which are kept between decisions. */
 struct planning {

@@ -7,7 +7,6 @@
  * blocks beside those of earlier launches, the launch gets only what fits. heddle bench share
  * --oracle tries such divisions of an SM. */
 #include "base/base.h"
-#include "planner.h"
 #include "policy.h"
 
 #include <string.h>
@@ -36,7 +35,7 @@ static void fixed_decide(
 			count = HEDDLE_POLICY_UNBOUNDED;
 		memset(heddle_policy_row(in, out, i), (int)count, in->device->n_sms);
 	}
-	out->wake_ns = in->now_ns + PLANNER_ASK_NS;
+	out->wake_ns = in->now_ns + HEDDLE_POLICY_MAX_WAKE;
 }
 
 static const struct heddle_policy table = {

@@ -5,7 +5,8 @@
  * - Every launch gets the device, as without heddle, if the policy writes beyond its arrays, if
  *   `create` failed, or if no launch has got an SM for PLANNER_EMPTY_NS.
  * - An invalid quota counts as no bound; other quotas are clipped to what fits on an SM.
- * - While a kernel has no SM or a tenant is held, the policy is asked again after PLANNER_ASK_NS.
+ * - While a kernel has no SM or a tenant is held, the policy is asked again after
+ *   HEDDLE_POLICY_MAX_WAKE.
  *
  * Each kind of fault is reported once. */
 #include "planner.h"
@@ -638,9 +639,9 @@ static void set_deadline(struct sched *s, struct planning *p, uint64_t now_ns, u
 	if (never && p->waits && p->ask_ns && now_ns >= p->ask_ns && !s->dirty)
 		report_fault(s, NEVER_WAKES,
 			"wake_ns is UNKNOWN although a launch waits; it is asked every second");
-	p->ask_ns = p->waits && never ? now_ns + PLANNER_ASK_NS : 0;
+	p->ask_ns = p->waits && never ? now_ns + HEDDLE_POLICY_MAX_WAKE : 0;
 	if (p->waits)
-		s->deadline_ns = MIN(s->deadline_ns, now_ns + PLANNER_ASK_NS);
+		s->deadline_ns = MIN(s->deadline_ns, now_ns + HEDDLE_POLICY_MAX_WAKE);
 }
 
 /* Clears the quotas in *io on the SMs where the row is not 0. */
