@@ -7,7 +7,7 @@
 #include "cli/recorded.h"
 #include "daemon/policy_calls.h"
 #include "daemon/policy_file.h"
-#include "sched/engine/planner.h"
+#include "sched/policy/policy.h"
 #include "sim/picture.h"
 #include "sim/report.h"
 
@@ -210,7 +210,7 @@ static int simulate_all(
 struct chosen {
 	const struct sched_policy *policy; /* NULL: that of the trace */
 	struct policy_file file;           /* fd -1: none */
-	struct sched_planner planner;
+	struct sched_policy_watch watch;
 	struct sched_policy loaded;
 	const struct cli *c;
 };
@@ -274,13 +274,12 @@ static int choose_policy(struct cli *c, const char *name, struct chosen *ret)
 	if (r < 0)
 		cli_error(c, NULL, "%s", err.at);
 	strbuf_finish(&err);
-	ret->planner = (struct sched_planner){.policy = ret->file.table,
+	ret->watch = (struct sched_policy_watch){
+		.enter = calls_enter, .leave = calls_leave, .say = policy_says, .user = ret};
+	ret->loaded = (struct sched_policy){.name = ret->file.name,
+		.table = ret->file.table,
 		.options = cli_value(c, "policy-options") ? cli_value(c, "policy-options") : "",
-		.enter = calls_enter,
-		.leave = calls_leave,
-		.say = policy_says,
-		.user = ret};
-	ret->loaded = (struct sched_policy){.name = ret->file.name, .planner = &ret->planner};
+		.watch = &ret->watch};
 	ret->policy = &ret->loaded;
 	return r < 0 ? CLI_FAILED : CLI_OK;
 }
