@@ -137,7 +137,7 @@ static int rewrite_module(struct ptx_module *m, struct kernel *k, uint32_t bound
 	out->info = form.info;
 	if (!made_sane(out))
 		return -EINVAL;
-	if (out->vars.n && pass_leave_const(m) < 0)
+	if (out->vars.n && host_leave_const(m) < 0)
 		return -ENOMEM;
 	if (dev_kind_of(&cu) == DEV_CPU)
 		ptx_print_lines(m, &out->text, &out->lines);
