@@ -4,6 +4,7 @@
 /* Prints and parses ways of running kernels together (way.h). Parsing a printed way
  * gives the same way. */
 #include "host/way.h"
+#include "base/number.h"
 #include "base/text.h"
 
 #include <stdio.h>
@@ -50,7 +51,7 @@ static const char *parse_shares(struct arena *a, const char *text, unsigned n, u
 		size_t len = strcspn(text, ":");
 		uint64_t share = 0;
 
-		if (text_count(text, &share) != text + len || share < 1 || share > SHARE_MAX)
+		if (number_scaled(text, &share) != text + len || share < 1 || share > SHARE_MAX)
 			return arena_printf(a, "'%.*s' is not a number from 1 to %d",
 				(int)MIN(len, 40), text, SHARE_MAX);
 		ret[k] = (uint32_t)share;
@@ -165,7 +166,7 @@ static const char *parse_number(
 	struct arena *a, const char *text, unsigned min, unsigned max, uint32_t *ret)
 {
 	uint64_t n;
-	const char *end = text_count(text, &n);
+	const char *end = number_scaled(text, &n);
 
 	if (!end || *end || n < min || n > max)
 		return arena_printf(a, "'%s' is not a number from %u to %u", text, min, max);

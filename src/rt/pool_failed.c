@@ -4,6 +4,7 @@
 /* Records which tasks failed, how and where, if only the task failed and not the whole pool. A
  * failure is first stored in the `why` of the task's row (slot). Before a thread reuses the row, it
  * copies the failure to a table, where later queries find it. */
+#include "base/number.h"
 #include "base/text.h"
 #include "rt/pool_row.h"
 
@@ -162,13 +163,14 @@ static void read_text(const struct ptx_opd *o, char *to, size_t size)
 	size_t n = 0;
 
 	while (at && n + 1 < size) {
-		long c;
+		struct number c;
 
 		at += strcspn(at, "0123456789");
-		c = *at ? strtol(at, (char **)&at, 10) : 0;
-		if (c <= 0 || c > 255)
+		c = number_digits(at, SIZE_MAX, 10);
+		if (!c.value || c.value > 255)
 			break;
-		to[n++] = (char)c;
+		to[n++] = (char)c.value;
+		at += c.len;
 	}
 	to[n] = 0;
 	text_plain(to, n, "");
