@@ -5,6 +5,7 @@
  * and runs on machines without libstdc++: if the process has not loaded it, the first call loads it.
  * Only the beginning of a name, for symbols that were cut, is read here. */
 #include "base/demangle.h"
+#include "base/number.h"
 
 #include <dlfcn.h>
 #include <pthread.h>
@@ -88,8 +89,9 @@ static bool demangle_beginning(const char *symbol, struct strbuf *out)
 		any = nested = true;
 	}
 	while (*at >= '0' && *at <= '9') {
-		char *name;
-		unsigned long n = strtoul(at, &name, 10);
+		struct number digits = number_digits(at, SIZE_MAX, 10);
+		const char *name = at + digits.len;
+		uint64_t n = digits.value;
 
 		if (n > strlen(name))
 			break;

@@ -305,7 +305,7 @@ RT_API int heddle_tasks_destroy(struct heddle_tasks *t)
 	pthread_mutex_destroy(&t->build_lock);
 	pthread_mutex_destroy(&t->failed_lock);
 	pthread_mutex_destroy(&t->owner_lock);
-	free(t->failed);
+	pool_forget_failed(t);
 	free(t);
 	return 0;
 }
