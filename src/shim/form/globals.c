@@ -86,7 +86,7 @@ struct listing {
 };
 
 /* With what the driver says of their addresses. */
-static int list_variables(void *user, struct pass_outside *vars, size_t n)
+static int list_variables(void *user, struct host_outside *vars, size_t n)
 {
 	struct vars *ret = ((struct listing *)user)->ret;
 	uint64_t *at;
@@ -113,7 +113,7 @@ int globals_bake(
 {
 	struct listing l = {k, ret};
 
-	return pass_leave_outside(m, diags, list_variables, &l);
+	return host_leave_outside(m, diags, list_variables, &l);
 }
 
 /* ---- the form's array, once it is loaded ---- */
@@ -123,7 +123,7 @@ bool globals_fill(struct session *session, CUmodule form, const uint64_t *at, ui
 	size_t bytes = 0;
 	CUdeviceptr to = 0;
 
-	if (cu.cuModuleGetGlobal(&to, &bytes, form, PASS_OUTSIDE_ARRAY) != CUDA_SUCCESS ||
+	if (cu.cuModuleGetGlobal(&to, &bytes, form, HOST_OUTSIDE_ARRAY) != CUDA_SUCCESS ||
 		bytes != n * sizeof(*at))
 		return false;
 	/* The copy runs on the shim's helper stream, because the legacy default stream might wait

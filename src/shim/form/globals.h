@@ -10,7 +10,7 @@
 /* Changes code that names a module variable, so that it reads the variable's original address from
  * an array in the form (globals.c). Loads from a .const variable keep the state space .const at
  * first, because the passes that run afterwards treat such loads specially. At the end,
- * pass_leave_const turns them into global loads. */
+ * host_leave_const turns them into global loads. */
 int globals_bake(
 	struct ptx_module *m, const struct kernel *k, struct vars *ret, struct diag_list *diags);
 /* Returns true if all variables exist and have the alignment that the form's text assumes. */

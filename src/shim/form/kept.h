@@ -13,7 +13,7 @@
 /* Describes the content of the form's array of addresses (globals.c). Element i is the address of
  * variable i of the original module plus `offset` bytes. The form's PTX assumes that this address
  * is a multiple of `align`. */
-#define VARS_MAX  PASS_OUTSIDE_MAX
+#define VARS_MAX  HOST_OUTSIDE_MAX
 #define ALIGN_MAX 16u /* the widest access */
 struct vars {
 	uint32_t n;

@@ -138,7 +138,7 @@ static int rewrite_module(struct session *session, struct ptx_module *m, struct 
 	out->info = form.info;
 	if (!made_sane(out))
 		return -EINVAL;
-	if (out->vars.n && pass_leave_const(m) < 0)
+	if (out->vars.n && host_leave_const(m) < 0)
 		return -ENOMEM;
 	if (dev_kind_of(&cu) == DEV_CPU)
 		ptx_print_lines(m, &out->text, &out->lines);
