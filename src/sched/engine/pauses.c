@@ -130,8 +130,8 @@ static uint64_t comes_back_until(const struct sched *s, const struct sched_tenan
 		return t->idle_since_ns + bounce;
 	if (t->gap_ns > bounce)
 		return 0;
-	/* A tenant that comes back within the same microsecond would else not be waited for. */
-	twice = MAX(2 * t->gap_ns, 1000);
+	/* Policies by priority wait for a tenant that comes back within the same microsecond, too. */
+	twice = is_by_priority(s) ? MAX(2 * t->gap_ns, 1000) : 2 * t->gap_ns;
 	return t->idle_since_ns + MIN(twice, bounce);
 }
 
