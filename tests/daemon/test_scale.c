@@ -7,6 +7,7 @@
 #include "sanitized.h"
 #include "unit.h"
 
+#include "../sched/named.h"
 #include "fake.h"
 
 #include <stdio.h>
@@ -159,7 +160,7 @@ static void quick(void **state)
 		"hpf", "ffs", "greedy", "split", "fixed", "profile", "none"};
 
 	for (size_t i = 0; i < ARRAY_LEN(names); i++)
-		check_time(sched_policy_find(names[i]));
+		check_time(policy_named(NULL, names[i]));
 }
 
 int main(void)

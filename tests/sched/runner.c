@@ -5,6 +5,7 @@
  * whole trace. With --bless the trace is rewritten; expectations never are. With --hpf FILE the
  * policy in FILE replaces hpf in the scenarios that use hpf, and the others are left out. */
 #include "daemon/policy_file.h"
+#include "named.h"
 #include "sim/trace.h"
 
 #include <stdio.h>
@@ -218,7 +219,7 @@ static int run_file(const char *path, bool bless, const struct sched_policy *hpf
 	arena_init(&arena, 0);
 	diag_init(&sc.diags, &arena, path, NULL, 0);
 	sim_init(&sc.sim);
-	sc.reader = (struct sim_reader){.sim = &sc.sim, .diags = &sc.diags};
+	sc.reader = (struct sim_reader){.sim = &sc.sim, .diags = &sc.diags, .find = policy_named};
 	read_scenario(&sc, text, golden);
 	uses_hpf = sc.sim.policy == &sched_policy_hpf;
 	if (hpf)
