@@ -185,8 +185,11 @@ int main(void)
 {
 	static const struct {
 		const char *policy, *options;
-	} policies[] = {{"hpf", ""}, {"ffs", ""}, {"greedy", ""}, {"greedy", "pairs=on"},
-		{"split", ""}, {"split", "mixed=30"}, {"fixed", ""}, {"profile", ""}, {"none", ""}};
+	} policies[] = {
+#define POLICY(id, text)      {#id, ""},
+#define POLICY_FILE(id, text) {#id, ""},
+#include "sched/policy/policies.def"
+		{"greedy", "pairs=on"}, {"split", "mixed=30"}};
 	static const uint32_t n_sms[] = {16, 132};
 	int failed = 0;
 
