@@ -72,9 +72,9 @@ static struct company find_company(const struct sched *s)
 	struct company c = {0};
 
 	for (const struct sched_tenant *t = s->tenants; t; t = t->next) {
-		c.unmanaged |= t->native.first || (t->opaque_active && !t->opaque_waits);
-		for (const struct sched_launch *o = t->arrived.first; o && c.len < ARRAY_LEN(c.at);
-			o = o->next) {
+		c.unmanaged |= t->launches.native.first || t->opaque_state == OPAQUE_RUNS;
+		for (const struct sched_launch *o = t->launches.arrived.first;
+			o && c.len < ARRAY_LEN(c.at); o = o->next) {
 			if (!o->idle && launch_is(o->state, LAUNCH_HAS_SMS | LAUNCH_LEAVES))
 				c.at[c.len++] = o;
 		}
@@ -110,7 +110,7 @@ void sched_learn_beside(struct sched *s)
 	struct company company = s->pairs ? find_company(s) : (struct company){0};
 
 	for (struct sched_tenant *t = s->tenants; t && s->pairs; t = t->next) {
-		for (struct sched_launch *l = t->arrived.first; l; l = l->next) {
+		for (struct sched_launch *l = t->launches.arrived.first; l; l = l->next) {
 			struct sched_beside b;
 
 			if (!launch_is(l->state, LAUNCH_HAS_SMS))
