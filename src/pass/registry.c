@@ -19,8 +19,7 @@ static int run_preempt(const struct pass_request *rq, struct diag_list *diags,
 	(void)record; /* a caller that wants a record sets it in the options */
 	ret->m = rq->in;
 	ret->entry = rq->kernels[0].name;
-	return pass_preempt_with(
-		rq->in, ret->entry, &rq->options, diags, &ret->verdict, &ret->info);
+	return pass_preempt(rq->in, ret->entry, &rq->options, diags, &ret->verdict, &ret->info);
 }
 
 static int run_merge(const struct pass_request *rq, struct diag_list *diags, struct pass_form *ret,

@@ -696,7 +696,7 @@ static void write_out(struct product *p)
 
 	fail(p, first ? 0 : -ENOMEM);
 	if (!p->error)
-		fail(p, cfg_write_parts(p->x->m, p->x->host, &p->d, &body, first));
+		fail(p, cfg_write(p->x->m, p->x->host, &p->d, &body, first));
 	for (uint32_t i = 0; i < p->d.parts.len && !p->error; i++) {
 		const struct about *a = &p->about.at[i];
 		uint32_t from = first[i];
