@@ -26,7 +26,7 @@
 #include "base/map.h"
 #include "base/measure.h"
 #include "heddle/task.h"
-#include "pass/task/task.h"
+#include "pass/task/tasks.h"
 #include "rt/pool_launch.h"
 #include "rt/rt.h"
 

@@ -18,7 +18,7 @@
 #define HEDDLE_VERIFY_H
 
 #include "pass/analysis/body.h"
-#include "pass/analysis/record.h"
+#include "pass/analysis/origins.h"
 #include "pass/merge.h"
 
 /* The property that a finding violates. The message begins with the name of the property. */

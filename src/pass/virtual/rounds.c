@@ -20,7 +20,7 @@
  * Reductions are computed in one of four words of shared memory; each round clears the word of the
  * previous round. So the emitted barriers have no result. A barrier with a result would be wrong
  * when lanes of a warp stand at different barriers: the hardware runs one barrier for all lanes and
- * writes its result in every lane. tails.c has the exits. */
+ * writes its result in every lane. emit_tails.c has the exits. */
 #include "pass/virtual/rounds.h"
 #include "pass/virtual/emit.h"
 #include "pass/virtual/virtual.h"

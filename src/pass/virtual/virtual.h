@@ -36,7 +36,7 @@ struct pass_place {
 	uint8_t barrier_first, own_barrier, among_barrier;
 	bool filled_up; /* extra threads fill up the last warp and return at once */
 
-	/* Operands that are known only at run time (task.h), in 32-bit registers:
+	/* Operands that are known only at run time (ctl/task.h), in 32-bit registers:
 	 * - barrier: the number that replaces barrier 0, which is then the body's only barrier
 	 * - count: the thread count of that barrier
 	 * - slot: the address to which the offsets of rounds.c are added

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  * Copyright 2026 The heddle authors */
 
-/* Kernels' bodies as tasks in one entry (task.h; emit_task.c has the code around the bodies). A
+/* Kernels' bodies as tasks in one entry (tasks.h; emit_task.c has the code around the bodies). A
  * warp finds the ids, barrier, shared memory and parameters of its block in the block's record and
  * row. If a body reads some of these values, code before the body loads them into registers.
  *
