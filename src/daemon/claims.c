@@ -13,7 +13,7 @@
 #include <unistd.h>
 
 struct claim {
-	struct claim *next;
+	struct claim *next; /* in server.claims; freed when its GPU has no tenants */
 	struct watch asked; /* fd -1: no socket listens */
 	char gpu[64];
 };

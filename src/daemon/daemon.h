@@ -74,7 +74,7 @@ struct hd_slot {
 };
 
 struct hd_tenant {
-	struct hd_tenant *prev, *next; /* on the same device */
+	struct hd_tenant *prev, *next; /* in hd_device.tenants; hd_tenant_remove frees it */
 	struct hd_device *device;
 	struct sched_tenant *sched;
 	struct wire_page *page;
@@ -107,7 +107,7 @@ struct hd_tenant {
 };
 
 struct hd_device {
-	struct hd_device *next;
+	struct hd_device *next; /* in hd.devices; freed with its last tenant */
 	struct sched *sched;
 	struct hd_tenant *tenants;
 	uint32_t n_tenants, n_sms;

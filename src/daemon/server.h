@@ -37,7 +37,7 @@ struct watch {
 };
 
 struct conn {
-	struct conn *prev, *next;
+	struct conn *prev, *next; /* in server.conns; conn.c frees it when it is dead */
 	struct watch socket, kick, pid;
 	struct hd_tenant *tenant;
 	struct wire_page *page;

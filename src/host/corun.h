@@ -108,7 +108,7 @@ struct host_set {
 
 /* One launch of all kernels of a set, for these block shapes. */
 struct host_form {
-	struct host_form *next;
+	struct host_form *next; /* in *host_set.forms; host_forms_free frees it */
 	/* The key: kernels, block shapes and way. */
 	struct host_set set;
 	enum host_way way;

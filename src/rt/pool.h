@@ -65,8 +65,8 @@ struct pool_form {
 };
 
 struct heddle_tasks {
-	struct heddle_tasks *next;        /* of the handle's */
-	struct heddle_tasks *next_of_all; /* pool_all.h */
+	struct heddle_tasks *next;        /* in heddle.pools; heddle_tasks_destroy frees it */
+	struct heddle_tasks *next_of_all; /* in the list of all handles' pools (pool_all.c) */
 	unsigned process;                 /* the one that made it (pool_all.c) */
 	struct heddle *h;
 	struct heddle_tasks_options o;

@@ -36,7 +36,7 @@
  * that `mine` of the ended thread had (`place`). So there are about as many records as there were
  * threads at one time. */
 struct pool_hand {
-	struct pool_hand *next;
+	struct pool_hand *next; /* in `hands` */
 	const void *place;
 	/* the thread may be using columns of a pool that it owns */
 	_Alignas(128) _Atomic bool inside;

@@ -13,7 +13,7 @@
 struct vslot { /* the location of a variable of the program */
 	const struct ptx_sym *sym;
 	uint64_t at;
-	struct vslot *next;
+	struct vslot *next; /* in its bucket; the arena owns it */
 };
 #define SLOT_BUCKETS 256
 struct vslots {
