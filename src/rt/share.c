@@ -17,7 +17,7 @@
 #include "rt/rt.h"
 
 #include "heddle/share.h"
-#include "host/own.h"
+#include "host/fd.h"
 #include "host/silence.h"
 #include "host/tenant.h"
 
@@ -49,7 +49,7 @@ struct heddle_share {
 	pid_t pid;
 	struct wire_hello hello;
 	uint32_t reserved_shared; /* bytes of each block that the system takes */
-	struct own_fd sock, kick;
+	struct host_fd sock, kick;
 	struct wire_page *page; /* NULL: heddled never answered */
 	struct silence silence;
 	uint64_t tried_ns; /* when it last looked for heddled */
@@ -99,8 +99,8 @@ static void set_all(struct heddle_share *s, uint32_t blocks)
 static void share_lose(struct heddle_share *s, const char *why)
 {
 	snprintf(s->alone, sizeof(s->alone), "%s", why);
-	own_close(&s->sock);
-	own_close(&s->kick);
+	host_fd_close(&s->sock);
+	host_fd_close(&s->kick);
 	s->slot = NULL;
 	if (s->obtained)
 		set_all(s, s->fit);
@@ -111,7 +111,8 @@ static void share_kick(struct heddle_share *s)
 	uint64_t one = 1;
 
 	__atomic_store_n(&s->page->kick_ns, share_now_ns(), __ATOMIC_RELAXED);
-	if (own_is(&s->sock) && own_is(&s->kick) && write(s->kick.fd, &one, sizeof(one)) < 0)
+	if (host_fd_is(&s->sock) && host_fd_is(&s->kick) &&
+		write(s->kick.fd, &one, sizeof(one)) < 0)
 		return; /* full is as good as rung */
 }
 
@@ -124,7 +125,7 @@ static void share_check(struct heddle_share *s)
 
 	if (!s->page || s->alone[0])
 		return;
-	if (!own_is(&s->sock)) {
+	if (!host_fd_is(&s->sock)) {
 		share_lose(s, "the program has closed its connection to heddled");
 		return;
 	}
@@ -224,14 +225,14 @@ static int share_greet(struct heddle_share *s, const char *where, union host_ans
 		return -EPERM;
 	if (sock < 0)
 		return sock;
-	own_take(&s->sock, sock);
+	host_fd_take(&s->sock, sock);
 	r = wire_send(s->sock.fd, &s->hello, NULL, 0);
 	if (r >= 0 || r == -EPIPE) /* that: refused already */
 		r = host_await_answer(s->sock.fd, m, fds);
 	if (r < 0)
 		return r;
 	r = wire_page_map(fds[0], &s->page);
-	own_take(&s->kick, fds[1]);
+	host_fd_take(&s->kick, fds[1]);
 	close(fds[0]);
 	close(fds[2]);
 	return r;
@@ -624,8 +625,8 @@ RT_API void heddle_share_close(struct heddle_share *s)
 		if (s->page)
 			__atomic_store_n(&s->page->ends, 1, __ATOMIC_RELEASE);
 	}
-	own_close(&s->sock);
-	own_close(&s->kick);
+	host_fd_close(&s->sock);
+	host_fd_close(&s->kick);
 	wire_page_unmap(s->page);
 	pthread_mutex_destroy(&s->lock);
 	free(s);

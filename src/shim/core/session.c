@@ -101,13 +101,13 @@ void session_start(struct session *session, bool is_launch)
 /* ---- the descriptors ---- */
 
 /* Under the lock. */
-static bool has_fd(struct session *session, const struct own_fd *o)
+static bool has_fd(struct session *session, const struct host_fd *o)
 {
-	session->fds_lost = session->fds_lost || !own_is(&session->sock) || !own_is(o);
+	session->fds_lost = session->fds_lost || !host_fd_is(&session->sock) || !host_fd_is(o);
 	return !session->fds_lost;
 }
 
-bool shim_ring(struct session *session, const struct own_fd *o)
+bool shim_ring(struct session *session, const struct host_fd *o)
 {
 	uint64_t one = 1;
 	bool has;
@@ -126,7 +126,7 @@ void shim_kick(struct session *session)
 	shim_ring(session, &session->kick); /* else the agent takes over */
 }
 
-bool shim_has_fd(struct session *session, const struct own_fd *o)
+bool shim_has_fd(struct session *session, const struct host_fd *o)
 {
 	bool has;
 
@@ -141,12 +141,12 @@ void shim_poke(struct session *session)
 	shim_ring(session, &session->wake); /* else it looks every while */
 }
 
-bool session_socket(struct session *session, struct own_fd *ret)
+bool session_socket(struct session *session, struct host_fd *ret)
 {
 	pthread_mutex_lock(&session->fd_lock);
 	*ret = session->sock;
 	pthread_mutex_unlock(&session->fd_lock);
-	return own_is(ret);
+	return host_fd_is(ret);
 }
 
 bool session_open_gate(struct session *session, unsigned joins)

@@ -5,7 +5,7 @@
 #ifndef HEDDLE_SHIM_SESSION_H
 #define HEDDLE_SHIM_SESSION_H
 
-#include "host/own.h"
+#include "host/fd.h"
 #include "shim/core/driver.h"
 #include "shim/core/say.h"
 #include "wire/wire.h"
@@ -60,8 +60,8 @@ struct session {
 	struct wire_page *page;
 	/* Only the agent thread changes these, under fd_lock. After a connection has
 	 * ended, `sock` stays open until the next connection. */
-	struct own_fd sock, kick, wake; /* eventfds: the daemon's; the agent's */
-	struct own_fd page_fd;          /* for the next daemon */
+	struct host_fd sock, kick, wake; /* eventfds: the daemon's; the agent's */
+	struct host_fd page_fd;          /* for the next daemon */
 	struct wire_welcome welcome;
 	/* The context whose launches are managed. NULL: that context has ended, and the next
 	 * launch's context will replace it. */
@@ -169,13 +169,13 @@ void shim_kick(struct session *session); /* tells the daemon to read the page */
 /* Writes 1 to the eventfd session->kick (wakes heddled) or session->wake (wakes the agent). Returns false
  * if the program has closed this descriptor or the socket. After that, the shim never again uses
  * session->sock, session->kick or session->wake. */
-bool shim_ring(struct session *session, const struct own_fd *o);
+bool shim_ring(struct session *session, const struct host_fd *o);
 /* Checks, like shim_ring but without writing, that the program has not closed the descriptor. The
  * agent calls this before each use of session->wake or session->sock. */
-bool shim_has_fd(struct session *session, const struct own_fd *o);
+bool shim_has_fd(struct session *session, const struct host_fd *o);
 void shim_poke(struct session *session); /* wakes the agent */
 /* The present socket; false: there is none. */
-bool session_socket(struct session *session, struct own_fd *ret);
+bool session_socket(struct session *session, struct host_fd *ret);
 /* Opens the gate (gate.c) for all launches that wait in streams. Does nothing and returns false if
  * a later HELLO than number `joins` was sent. */
 bool session_open_gate(struct session *session, unsigned joins);
