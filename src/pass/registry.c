@@ -149,7 +149,7 @@ static int verify(const struct pass_row *row, const struct pass_request *rq,
 	const struct pass_form *form, const struct ptx_func *f, const struct pass_record *record,
 	struct diag_list *diags)
 {
-	bool apart = false;
+	bool diverged = false;
 	struct pass_result result = {
 		.m = form->m,
 		.f = f,
@@ -157,7 +157,7 @@ static int verify(const struct pass_row *row, const struct pass_request *rq,
 		.kernels = rq->kernels,
 		.record = record,
 		.form = &form->merged,
-		.apart = &apart,
+		.diverged = &diverged,
 	};
 
 	if (!(row->wants & PASS_IS_VERIFIED)) {
@@ -170,7 +170,7 @@ static int verify(const struct pass_row *row, const struct pass_request *rq,
 	}
 	if (!pass_verify(&result, diags))
 		return -EINVAL;
-	return apart ? -EAGAIN : 0;
+	return diverged ? -EAGAIN : 0;
 }
 
 static int look_at_form(const struct pass_row *row, const struct pass_request *rq,

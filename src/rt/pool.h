@@ -2,10 +2,9 @@
  * Copyright 2026 The heddle authors */
 
 /* Inside a pool of tasks (heddle/task.h). A pool's kernel stays on the GPU, and executes small
- * kernels as tasks. Each of its blocks has a column, an array of task slots (rows) that the host
- * fills. Files: pool.c creates pools, pool_run.c launches and stops them, pool_launch.c assigns
- * columns to launches, pool_place.c assigns rows to threads, and pool_spawn.c adds tasks and waits
- * for them.
+ * kernels as tasks. Each of its blocks has a column, an array of rows that the host fills. Files:
+ * pool.c creates pools, pool_run.c launches and stops them, pool_launch.c assigns columns to
+ * launches, pool_place.c assigns rows to threads, and pool_spawn.c adds tasks and waits for them.
  *
  * A pool's state is RUNNING, LEAVING, AWAY (not on the GPU) or FAILED. It changes only under
  * `lock`. A thread that adds a task first marks the row as filled, and then reads the state. The

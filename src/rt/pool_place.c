@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  * Copyright 2026 The heddle authors */
 
-/* Assigns free task slots (rows of columns) to threads that add tasks.
+/* Assigns free rows of columns to threads that add tasks.
  *
  * A thread normally takes a column by an atomic exchange on the column's `taken` flag. The exchange
  * waits until earlier stores (the cache lines of the previous task) are complete. So if only one

@@ -46,7 +46,7 @@ struct pass_place {
 	const char *barrier, *count, *slot, *base;
 	/* a register that is not 0 if the thread, and hence its block, has failed (task_fail.c);
 	 * NULL: threads do not fail */
-	const char *fate;
+	const char *failure;
 	/* true if ptxas cannot prove that warps are whole, so that lanes must reconverge before
 	 * barriers */
 	bool whole_warps;
