@@ -124,7 +124,7 @@ static void handle_event(struct server *s, const struct epoll_event *ev, bool sl
 		mps_answered(s);
 		break;
 	case WATCH_CLAIM:
-		claims_asked(s, w);
+		reservations_asked(s, w);
 		break;
 	case WATCH_PORTER:
 		porter_answered(s, w);
