@@ -26,7 +26,7 @@ void listing_finish(struct listing *l);
 void listing_text(const struct listing *l, unsigned columns, struct strbuf *out);
 /* Writes the key "tenants" with an array of the listing's tenants into the open JSON object. */
 void listing_json(const struct listing *l, struct json *j);
-/* What a verb's help says of that key. */
+/* The key in a verb's help. */
 #define LISTING_JSON                                                                               \
 	"tenants, an array of tenant, pid, uid, user, priority (high, normal, low, or a number), " \
 	"weight, share_wanted and share_had (percent of the device's time; null: no policy of "    \
