@@ -17,6 +17,7 @@
  *
  * The price is a small L1 cache: the example pl takes three times as long. Policy greedy therefore
  * leaves the split to the driver, and measures which kernel should start first (sched/ages.h). */
+#include "apply.h"
 #include "daemon.h"
 
 #include "sched/planner.h"

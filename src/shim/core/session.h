@@ -175,7 +175,7 @@ bool shim_ring(struct session *session, const struct own_fd *o);
 bool shim_has_fd(struct session *session, const struct own_fd *o);
 void shim_poke(struct session *session); /* wakes the agent */
 /* The present socket; false: there is none. */
-bool session_socket(struct session *session, struct own_fd *ret);
+bool session_socket(struct session *session, struct host_fd *ret);
 /* Opens the gate (gate.c) for all launches that wait in streams. Does nothing and returns false if
  * a later HELLO than number `joins` was sent. */
 bool session_open_gate(struct session *session, unsigned joins);

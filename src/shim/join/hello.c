@@ -32,7 +32,7 @@ int hello_welcome(struct session *session, struct host_greeting *g)
 	return 0;
 }
 
-int hello_again(struct session *session, struct own_fd *ret)
+int hello_again(struct session *session, struct host_fd *ret)
 {
 	int r = host_client_reconnect(&session->client, ret);
 
@@ -57,7 +57,7 @@ static void store_welcome(struct session *session, const struct wire_welcome *m)
 	__atomic_store_n(&to->latency_ns, m->latency_ns, __ATOMIC_RELAXED);
 }
 
-int hello_answered(struct session *session, struct own_fd *sock)
+int hello_answered(struct session *session, struct host_fd *sock)
 {
 	struct host_greeting g;
 	struct own_fd old[3];

@@ -80,7 +80,7 @@ static void retry_in(struct session *session, uint64_t ns)
 	uint64_t now = shim_now_ns();
 
 	session->rejoin->state = ALONE;
-	own_close(&session->rejoin->sock);
+	host_fd_close(&session->rejoin->sock);
 	session->rejoin->try_ns = now + ns;
 	atomic_store(&session->alone, true);
 	release_tenant(session);
