@@ -104,7 +104,8 @@ void session_start(struct session *session, bool is_launch)
 /* Under the lock. */
 static bool has_fd(struct session *session, const struct host_fd *o)
 {
-	session->fds_lost = session->fds_lost || !own_is(&session->client.sock) || !own_is(o);
+	session->fds_lost =
+		session->fds_lost || !host_fd_is(&session->client.sock) || !host_fd_is(o);
 	return !session->fds_lost;
 }
 
@@ -144,7 +145,7 @@ bool session_socket(struct session *session, struct host_fd *ret)
 	lock_take(&session->fd_lock);
 	*ret = session->client.sock;
 	lock_drop(&session->fd_lock);
-	return own_is(ret);
+	return host_fd_is(ret);
 }
 
 bool session_open_gate(struct session *session, unsigned joins)
