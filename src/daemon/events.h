@@ -1,0 +1,16 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * Copyright 2026 The heddle authors */
+
+/* The log in JSON lines (events.c, doc/events.md). */
+#ifndef HEDDLE_DAEMON_EVENTS_H
+#define HEDDLE_DAEMON_EVENTS_H
+
+#include "daemon.h"
+
+int hd_events_open(const char *path, struct hd_events **ret);
+void hd_events_close(struct hd_events *e);
+void hd_events_flush(struct hd_events *e); /* call it only while no decision is pending */
+void hd_event_tenant(struct hd *d, const char *what, const struct hd_tenant *t);
+void hd_event_launch(struct hd *d, const char *what, const struct hd_slot *s, uint32_t n_sms);
+
+#endif
