@@ -5,7 +5,7 @@
  * comes, the running one has left, and the high one ends, while so many more launches of low
  * priority are queued, of one tenant or of several. Prints microseconds: the median over rounds,
  * and p99. The engine alone: reading pages and storing words is the daemon's. */
-#include "sched/sched.h"
+#include "sched/engine/sched.h"
 
 #include <stdio.h>
 #include <stdlib.h>

@@ -5,9 +5,7 @@
 #include "cli/ask.h"
 #include "cli/cli.h"
 #include "cli/recorded.h"
-#include "daemon/policy_calls.h"
-#include "daemon/policy_file.h"
-#include "sched/planner.h"
+#include "cli/sim_policies.h"
 #include "sim/picture.h"
 #include "sim/report.h"
 
@@ -16,7 +14,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
 /* ---- as JSON ---- */
 
@@ -154,9 +151,6 @@ static void add_panel(struct sim_picture *p, const char *file, const struct sim 
 	sim_picture_add(p, s, title);
 }
 
-/* The simulation that runs, for messages; NULL: none. */
-static const struct sim *running;
-
 /* picture: NULL: none. */
 static int simulate_trace(
 	struct cli *c, struct json *j, const struct sim_job *job, struct sim_picture *picture)
@@ -166,9 +160,9 @@ static int simulate_trace(
 	int status;
 
 	s.now = 0;
-	running = &s;
+	sim_policies_watch(&s);
 	status = sim_job_run(job, NULL, &s);
-	running = NULL;
+	sim_policies_watch(NULL);
 	if (status == 0)
 		status = sim_report_make(job, &s, &report);
 	if (status == 0 && picture)
@@ -204,85 +198,6 @@ static int simulate_all(
 		at += job.len;
 	} while (at < whole->len);
 	return status;
-}
-
-/* The policy of --policy. */
-struct chosen {
-	const struct sched_policy *policy; /* NULL: that of the trace */
-	struct policy_file file;           /* fd -1: none */
-	struct sched_planner planner;
-	struct sched_policy loaded;
-	const struct cli *c;
-};
-
-static void policy_says(void *user, const char *what)
-{
-	const struct chosen *p = user;
-
-	cli_warn(p->c, "policy %s: %s", p->file.name, what);
-}
-
-static void calls_enter(void *user, const char *call)
-{
-	const struct chosen *p = user;
-
-	policy_calls_enter(p->file.name, call);
-}
-
-static void calls_leave(void *user)
-{
-	(void)user;
-	policy_calls_leave();
-}
-
-static void calls_ended(const char *name, const char *call, const char *how)
-{
-	char at[64] = "", line[512];
-
-	if (running)
-		snprintf(at, sizeof(at), ", at %.3f ms of the trace", (double)running->now / 1e6);
-	if (call)
-		snprintf(line, sizeof(line), "heddle sim: error: policy %s: %s %s%s\n", name, call,
-			how, at);
-	else
-		snprintf(line, sizeof(line), "heddle sim: error: heddle %s, outside of policy %s\n",
-			how, name);
-	if (write(STDERR_FILENO, line, strlen(line)) < 0)
-		return;
-}
-
-/* Finds the named policy. Returns 0, or CLI_FAILED after it reports the error. The caller frees
- * *ret with policy_file_close, unless ret's fd is -1. */
-static int choose_policy(struct cli *c, const char *name, struct chosen *ret)
-{
-	struct strbuf err = {0};
-	int r;
-
-	*ret = (struct chosen){
-		.c = c, .file.fd = -1, .policy = name ? sched_policy_find(name) : NULL};
-	if (!name || ret->policy)
-		return CLI_OK;
-	r = policy_file_open(name, &ret->file, &err);
-	ret->file.enter = policy_calls_enter;
-	ret->file.leave = policy_calls_leave;
-	if (r == 0 && policy_calls_watch(calls_ended) < 0) {
-		strbuf_puts(&err, "policy: out of memory");
-		r = -ENOMEM;
-	}
-	if (r == 0)
-		r = policy_file_load(&ret->file, &err);
-	if (r < 0)
-		cli_error(c, NULL, "%s", err.at);
-	strbuf_finish(&err);
-	ret->planner = (struct sched_planner){.policy = ret->file.table,
-		.options = cli_value(c, "policy-options") ? cli_value(c, "policy-options") : "",
-		.enter = calls_enter,
-		.leave = calls_leave,
-		.say = policy_says,
-		.user = ret};
-	ret->loaded = (struct sched_policy){.name = ret->file.name, .planner = &ret->planner};
-	ret->policy = &ret->loaded;
-	return r < 0 ? CLI_FAILED : CLI_OK;
 }
 
 #ifdef HEDDLE_RECORDED
@@ -335,12 +250,15 @@ static int read_recorded(struct cli *c, struct diag_list *diags, char **io_text,
 	return CLI_OK;
 }
 
-static int run_file(struct cli *c, struct json *j, const char *file,
+/* policy: replaces those of the file; NULL: does not. */
+static int run_file(struct cli *c, struct json *j, const char *file, struct sim_policies *policies,
 	const struct sched_policy *policy, struct sim_picture *picture)
 {
 	struct diag_list diags;
 	struct sim_job job = {.diags = &diags,
 		.policy = policy,
+		.find = sim_policies_find,
+		.find_user = policies,
 		.policy_options = cli_value(c, "policy-options"),
 		.quiet = !cli_has(c, "trace"),
 		.keeps_stays = picture != NULL};
@@ -377,26 +295,25 @@ static int write_picture(struct cli *c, struct sim_picture *picture)
 static int run_sim(struct cli *c)
 {
 	const char *name = cli_value(c, "policy");
+	struct sim_policies policies = {.c = c};
+	const struct sched_policy *policy = NULL;
 	struct sim_picture picture = {0};
-	struct chosen policy;
 	struct json j;
-	bool loaded;
-	int status;
+	int status = CLI_OK;
 
-	if (name && !sched_policy_find(name) && !strchr(name, '/'))
-		return cli_usage(c,
-			"--policy: '%s' is not one of "
-			"hpf|ffs|greedy|split|none|profile|fixed|./FILE",
-			name);
+	if (name && !sched_policy_find(name) && !sched_policy_is_file(name) && !strchr(name, '/'))
+		return cli_usage(c, "--policy: '%s' is not one of %s", name, sched_policy_values);
 	if (cli_will_write(c, cli_value(c, "svg"), "--svg FILE puts it elsewhere") != CLI_OK)
 		return CLI_FAILED;
-	status = choose_policy(c, name, &policy);
-	loaded = status == CLI_OK;
+	if (name)
+		policy = sim_policies_find(&policies, name);
+	if (name && !policy)
+		status = CLI_FAILED;
 	cli_json_open(c, &j, 1);
 	json_begin_array(&j, "files");
-	for (int i = 0; loaded && i < c->n_operands; i++) {
-		int its = run_file(
-			c, &j, c->operands[i], policy.policy, cli_has(c, "svg") ? &picture : NULL);
+	for (int i = 0; (policy || !name) && i < c->n_operands; i++) {
+		int its = run_file(c, &j, c->operands[i], &policies, policy,
+			cli_has(c, "svg") ? &picture : NULL);
 
 		status = MAX(status, its);
 	}
@@ -405,13 +322,12 @@ static int run_sim(struct cli *c)
 	if (cli_has(c, "svg") && status == CLI_OK)
 		status = write_picture(c, &picture);
 	strbuf_finish(&picture.body);
-	if (policy.file.fd >= 0)
-		policy_file_close(&policy.file);
+	sim_policies_finish(&policies);
 	return status;
 }
 
 static const struct cli_option options[] = {
-	{0, "policy", "hpf|ffs|greedy|split|none|profile|fixed|FILE",
+	{0, "policy", sched_policy_words,
 		"the policy (default: the one in the trace, else hpf); FILE, with a slash in it, "
 		"is a policy of your own, as heddled loads it (heddled(8))"},
 	{0, "policy-options", "TEXT",
@@ -430,12 +346,13 @@ const struct cli_verb cli_verb_sim = {
 	.details =
 		"Needs no GPU: the engine of heddled decides, a simulated device runs the blocks. "
 		"A file has lines of these forms; '#' begins a comment, and a time is a number and "
-		"ns, us, ms or s:\n\ndevice sms=N policy=hpf|ffs|greedy|split|none|profile|fixed "
+		"ns, us, ms or s:\n\ndevice sms=N policy=NAME "
 		"mode=simultaneous|turns ...\nat TIME join TENANT [prio=low|normal|high|N] "
 		"[weight=N]\nat TIME launch TENANT KERNEL [blocks=N] [block=TIME] [wps=N] "
 		"[stream=N] ...\nat TIME priority TENANT low|normal|high|N\nat TIME weight TENANT "
 		"N\nat TIME leave TENANT\nrun TIME\n\nA device has 4 SMs unless sms says "
-		"otherwise. device also takes options=TEXT (of the policy, as policy_options of "
+		"otherwise. NAME is one that --policy takes, other than a FILE. device also takes "
+		"options=TEXT (of the policy, as policy_options of "
 		"heddled), preempt=spatial|temporal, numbering=device|own, within=order|srt, "
 		"extra=N (SMs), overhead=N (of 1000), and the times linger, grace, cost, opaque, "
 		"hold, still, relay, relaunch. block is how long a block runs (default: 10us), wps "

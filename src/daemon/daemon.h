@@ -15,7 +15,7 @@
 #include "log.h"
 #include "model/durations.h"
 #include "ranks.h"
-#include "sched/sched.h"
+#include "sched/engine/sched.h"
 #include "wire/wire.h"
 
 #include <sys/socket.h>

@@ -6,12 +6,12 @@
  * worker stays on its SM until its quota excludes it or no tickets are left. New quotas reach the
  * workers after the relay's delay. When a launch gets SMs, its tenant launches new workers after
  * another delay. The launches of a stream run in order. With numbering=own each tenant numbers the
- * SMs itself, as under MPS (sched/engine.h, renumbered). Events write lines of a trace, unless
- * `quiet` is set. There are no threads: a simulation has one caller. */
+ * SMs itself, as under MPS (sched/engine/engine.h, renumbered). Events write lines of a trace,
+ * unless `quiet` is set. There are no threads: a simulation has one caller. */
 #ifndef HEDDLE_SIM_SIM_H
 #define HEDDLE_SIM_SIM_H
 
-#include "sched/sched.h"
+#include "sched/engine/sched.h"
 
 #define SIM_NAME_MAX 31
 /* Capacity of an SM. A worker takes 1 / workers_per_sm of it. For the engine, this is the SM's

@@ -6,8 +6,8 @@
  * and under hpf with whole-device preemption no lower tenant beside a higher one. Under a policy
  * that answers with any bytes no quotas but possible ones, that fit an SM together. Two bytes an
  * event. */
-#include "sched/planner.h"
-#include "sched/sched.h"
+#include "sched/engine/planner.h"
+#include "sched/engine/sched.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -61,8 +61,7 @@ static void any_plan(
 
 static const struct heddle_policy plan_table = {
 	.size = sizeof(plan_table), .abi = HEDDLE_POLICY_ABI, .name = "any", .decide = any_plan};
-static struct sched_planner planner = {.policy = &plan_table, .options = ""};
-static const struct sched_policy policy_any = {.name = "any", .planner = &planner};
+static const struct sched_policy policy_any = {.name = "any", .table = &plan_table, .options = ""};
 
 static void check(struct world *w)
 {

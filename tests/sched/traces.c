@@ -13,8 +13,9 @@
  *
  *	traces any|greedy|pairs|profile|ffs [--first SEED] [--count N]
  *	traces any|greedy|pairs|profile|ffs --print SEED */
-#include "sched/planner.h"
-#include "sched/quota.h"
+#include "named.h"
+#include "sched/engine/planner.h"
+#include "sched/engine/quota.h"
 #include "sim/trace.h"
 
 #include <errno.h>
@@ -133,8 +134,7 @@ static void any_plan(
 
 static const struct heddle_policy any_table = {
 	.size = sizeof(any_table), .abi = HEDDLE_POLICY_ABI, .name = "any", .decide = any_plan};
-static struct sched_planner any_planner = {.policy = &any_table, .options = ""};
-static const struct sched_policy policy_any = {.name = "any", .planner = &any_planner};
+static const struct sched_policy policy_any = {.name = "any", .table = &any_table, .options = ""};
 
 /* ---- what always holds ---- */
 
@@ -326,7 +326,7 @@ int main(int argc, char **argv)
 	if (argc > 1 && (of_pairs || strcmp(argv[1], "greedy") == 0))
 		of_any = &sched_policy_greedy;
 	if (argc > 1 && strcmp(argv[1], "profile") == 0)
-		of_any = &sched_policy_profile;
+		of_any = policy_named(NULL, "profile");
 	for (int i = 2; i + 1 < argc; i += 2) {
 		uint64_t v = strtoull(argv[i + 1], NULL, 10);
 

@@ -2,7 +2,7 @@
  * Copyright 2026 The heddle authors */
 
 /* Durations of launches by the number of blocks on each SM, derived from the events of a heddled
- * that uses policy profile (doc/events.md, sched/policy_profile.c). */
+ * that uses policy profile (doc/events.md, sched/policy/policy_profile.c). */
 #ifndef HEDDLE_CLI_MEASURED_H
 #define HEDDLE_CLI_MEASURED_H
 
