@@ -13,9 +13,9 @@
 #include "config.h"
 #include "limits.h"
 #include "log.h"
-#include "model/durations.h"
 #include "ranks.h"
 #include "sched/engine/sched.h"
+#include "sched/model/durations.h"
 #include "wire/wire.h"
 
 #include <sys/socket.h>

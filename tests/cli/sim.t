@@ -30,14 +30,14 @@ Shares by weight, which the file's own policy gives; none takes no notice of wei
   $ heddle sim weights.trace
   weights.trace: policy ffs, 8 SMs
   TENANT       WEIGHT PRIORITY FINISHED UNFINISHED  SHARE ENTITLED      WAITING      LONGEST   TURNAROUND        ALONE
-  gold              3   normal      297          1  50.1%    50.0%      1.013ms      1.720ms      2.012ms      1.005ms
-  silver            2   normal      198          1  33.4%    33.3%      2.015ms      3.039ms      3.023ms      1.005ms
-  bronze            1   normal       98          1  16.6%    16.7%      5.057ms      7.070ms      6.088ms      1.005ms
-  preemptions           127
+  gold              3   normal      297          1  50.1%    50.0%      1.013ms      1.720ms      2.016ms      1.005ms
+  silver            2   normal      198          1  33.4%    33.3%      2.015ms      3.040ms      3.019ms      1.005ms
+  bronze            1   normal       98          1  16.5%    16.7%      5.059ms      7.070ms      6.090ms      1.005ms
+  preemptions           113
   makespan        599.000ms
-  ANTT                3.689
-  STP                 0.997
-  idle                 0.9%
+  ANTT                3.690
+  STP                 0.996
+  idle                 1.0%
   $ heddle sim weights.trace --policy none | sed -n '3,5p'
   gold              3   normal      200          1  33.4%    50.0%      1.985ms      2.000ms      2.990ms      1.005ms
   silver            2   normal      199          1  33.4%    33.3%      1.995ms      2.000ms      2.995ms      1.005ms

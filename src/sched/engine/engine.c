@@ -5,6 +5,7 @@
  * state; most events also request a decision. */
 #include "engine.h"
 #include "planner.h"
+#include "sched/model/durations.h"
 
 #include <errno.h>
 #include <stdlib.h>
@@ -34,7 +35,7 @@ static void fill_options(struct sched_options *o)
 	set_default(&o->opaque_hold_ns, UINT64_MAX);
 	set_default(&o->still_ns, 1000000000);
 	set_default32(&o->overhead_permille, 100);
-	o->model = o->model ? o->model : &sched_model_means;
+	o->model = o->model ? o->model : &model_durations;
 }
 
 /* Frees the model's state if the engine created it. A state that the caller supplied stays. */

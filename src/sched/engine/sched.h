@@ -12,7 +12,7 @@
 
 #include "ctl/control.h"
 #include "launch_state.h"
-#include "sched/model.h"
+#include "sched/model/model.h"
 #include "sched/policy/policy.h"
 
 struct sched;
@@ -54,7 +54,7 @@ struct sched_options {
 	/* maximum part of the time that policy ffs spends on switching, in 1/1000 (policy_ffs.c;
 	 * default: 100) */
 	uint32_t overhead_permille;
-	/* The model that predicts durations and learns them (default: sched_model_means). The
+	/* The model that predicts durations and learns them (default: model_durations). The
 	 * caller owns the model's state, which must outlive the engine. model_state NULL: the
 	 * engine creates a state. */
 	const struct sched_model *model;

@@ -6,7 +6,7 @@
 #ifndef HEDDLE_SCHED_WAITS_H
 #define HEDDLE_SCHED_WAITS_H
 
-#include "sched/model.h"
+#include "sched/model/model.h"
 
 #include <stdbool.h>
 

@@ -10,7 +10,7 @@
 #define HEDDLE_SCHED_POLICY_H
 
 #include "heddle/policy.h"
-#include "sched/model.h"
+#include "sched/model/model.h"
 
 #define SCHED_NO_LANE UINT32_MAX
 #define SCHED_NO_TURN UINT64_MAX

@@ -8,13 +8,13 @@
  * - a ridge regression for shapes that have never run
  *
  * The number of records is limited, and a new record replaces the least recently used one. This is
- * a model for the engine (sched/model.h). All times are in ns. Nothing here is thread safe or does
+ * the model of the engine (model.h). All times are in ns. Nothing here is thread safe or does
  * I/O; model/kept.h reads and writes the file. */
 #ifndef HEDDLE_MODEL_DURATIONS_H
 #define HEDDLE_MODEL_DURATIONS_H
 
-#include "model/ridge.h"
-#include "sched/model.h"
+#include "model.h"
+#include "ridge.h"
 
 /* Largest number of records. Once all are in use, a user with a quarter of them replaces only
  * records of its own. */
@@ -106,7 +106,9 @@ uint64_t duration_cost(const struct duration_kernel *k);
 /* Checks that all values of a record, which comes from a file or a socket, are plausible. */
 bool duration_is_sane(const struct duration_kernel *k);
 
-/* The model for the engine. Its state is a struct durations, which the engine's caller creates. */
+/* The model of the engine. Its state is a struct durations. heddled and the simulator create one, and
+ * number the kernels. If the engine's caller supplies no state, the engine creates one, which makes
+ * the record of a kernel when it first learns of the kernel. */
 extern const struct sched_model model_durations;
 
 #endif

@@ -18,8 +18,8 @@
  * pulls towards times that are proportional to this number, and one launch is enough for a first
  * guess. After five launches the error was 17 %; it was 25 % with a penalty that pulls towards
  * times proportional to all blocks. */
-#include "model/durations.h"
-#include "sched/pair.h"
+#include "durations.h"
+#include "pair.h"
 
 #include <errno.h>
 #include <math.h>
@@ -47,6 +47,7 @@ struct durations {
 	struct entry *bucket[BUCKETS], *newest, *oldest;
 	unsigned n, n_changed;
 	uint64_t clock;           /* number of learned launches */
+	bool learns_any;          /* learning makes the record of an unknown kernel */
 	struct pair_ratios pairs; /* not stored: each heddled learns them again */
 };
 
@@ -146,6 +147,19 @@ static struct entry *entry_make(struct durations *d, uint64_t number, uint32_t u
 	e->chain = d->bucket[number % BUCKETS];
 	d->bucket[number % BUCKETS] = e;
 	d->n++;
+	return e;
+}
+
+/* Returns the record that learns, or NULL: there is none. */
+static struct entry *entry_to_teach(struct durations *d, uint64_t number)
+{
+	struct entry *e = entry_of(d, number);
+
+	if (e || !d->learns_any)
+		return e;
+	e = entry_make(d, number, 0);
+	if (e)
+		entry_link_first(d, e);
 	return e;
 }
 
@@ -324,7 +338,7 @@ static void duration_learn(
 	void *state, const struct sched_shape *s, uint64_t ran_ns, bool disturbed)
 {
 	struct durations *d = state;
-	struct entry *e = entry_of(d, s->kernel);
+	struct entry *e = entry_to_teach(d, s->kernel);
 	double feature[RIDGE_FEATURES];
 	struct duration_shape *at;
 	uint64_t taught;
@@ -367,7 +381,7 @@ static uint64_t duration_cost_or(void *state, uint64_t kernel, uint64_t otherwis
 
 static void duration_learn_cost(void *state, uint64_t kernel, uint64_t cost_ns)
 {
-	struct entry *e = entry_of(state, kernel);
+	struct entry *e = entry_to_teach(state, kernel);
 	struct duration_costs *c = e ? &e->k.costs : NULL;
 
 	if (!c)
@@ -381,7 +395,7 @@ static void duration_learn_cost(void *state, uint64_t kernel, uint64_t cost_ns)
 static void duration_learn_curve(
 	void *state, const struct sched_shape *s, uint32_t per_sm, uint64_t blocks, uint64_t sm_ns)
 {
-	struct entry *e = entry_of(state, s->kernel);
+	struct entry *e = entry_to_teach(state, s->kernel);
 	double block_ns = blocks ? (double)sm_ns / (double)blocks : 0;
 	uint32_t *n;
 	float *at;
@@ -426,8 +440,25 @@ static bool duration_learn_pair(
 	return pair_teach(&d->pairs, p, curve, blocks, sm_ns);
 }
 
+static void *durations_of_engine(void)
+{
+	struct durations *d;
+
+	if (durations_create(&d) < 0)
+		return NULL;
+	d->learns_any = true;
+	return d;
+}
+
+static void engine_destroys(void *state)
+{
+	durations_destroy(state);
+}
+
 const struct sched_model model_durations = {
 	.name = "ridge",
+	.create = durations_of_engine,
+	.destroy = engine_destroys,
 	.predict = duration_predict,
 	.learn = duration_learn,
 	.cost = duration_cost_or,
