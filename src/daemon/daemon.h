@@ -11,6 +11,7 @@
 #include "again.h"
 #include "bounce.h"
 #include "config.h"
+#include "events.h"
 #include "limits.h"
 #include "log.h"
 #include "ranks.h"
@@ -236,12 +237,6 @@ void hd_status(struct hd *d, struct wire_status *ret);
 /* Lists the kernel records of this user (DURATION_ANY: of all users), beginning with the most
  * recently used. */
 void hd_profile(struct hd *d, uint32_t uid, struct strbuf *out);
-/* ---- events.c: the log in JSON lines (doc/events.md) ---- */
-int hd_events_open(const char *path, struct hd_events **ret);
-void hd_events_close(struct hd_events *e);
-void hd_events_flush(struct hd_events *e); /* call it only while no decision is pending */
-void hd_event_tenant(struct hd *d, const char *what, const struct hd_tenant *t);
-void hd_event_launch(struct hd *d, const char *what, const struct hd_slot *s, uint32_t n_sms);
 /* ---- rights.c: reduces a request to what the peer may have; groups: its supplementary groups
  * ---- */
 void hd_rights(const struct hd_config *c, const struct ucred *peer, const gid_t *groups,

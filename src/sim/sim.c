@@ -769,7 +769,7 @@ void sim_opaque(struct sim *s, const struct sim_event *e)
 void sim_copied(struct sim *s, const struct sim_event *e)
 {
 	if (has_joined(s, e, e->tenant))
-		sched_copied(e->tenant->handle, s->now, s->now);
+		sched_copied(s->sched, e->tenant->handle, s->now, s->now);
 }
 
 void sim_pin(struct sim *s, const struct sim_event *e)

@@ -2,7 +2,9 @@
  * Copyright 2026 The heddle authors */
 
 /* Runs scenario files: what happens (sim/trace.h), lines "expect" among it, then "---" and the
- * whole trace. With --bless the trace is rewritten; expectations never are. */
+ * whole trace. With --bless the trace is rewritten; expectations never are. The journal of each
+ * is replayed. */
+#include "repeat.h"
 #include "sim/trace.h"
 
 #include <stdio.h>
@@ -170,6 +172,8 @@ static char *read_all(const char *path)
 static int run_file(const char *path, bool bless)
 {
 	struct scenario sc = {.path = path};
+	struct repeat repeat;
+	const struct sched_policy *policy;
 	struct arena arena;
 	char *text = read_all(path), *at = text, *golden = strstr(text, "\n---\n");
 	size_t head = golden ? (size_t)(golden - text) + 5 : strlen(text);
@@ -177,6 +181,7 @@ static int run_file(const char *path, bool bless)
 	arena_init(&arena, 0);
 	diag_init(&sc.diags, &arena, path, NULL, 0);
 	sim_init(&sc.sim);
+	repeat_begin(&repeat, &sc.sim);
 	sc.reader = (struct sim_reader){.sim = &sc.sim, .diags = &sc.diags};
 	sc.sim.end = 1000000000;
 	while (*at && (!golden || at <= golden)) {
@@ -210,7 +215,9 @@ static int run_file(const char *path, bool bless)
 		free(sc.expects.at[i]);
 	VEC_FREE(&sc.expects);
 	VEC_FREE(&sc.expect_lines);
+	policy = sc.sim.policy;
 	sim_finish(&sc.sim);
+	sc.failures += !repeat_end(&repeat, path, policy);
 	arena_finish(&arena);
 	free(text);
 	return sc.failures;

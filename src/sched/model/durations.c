@@ -40,13 +40,18 @@ struct entry {
 	struct entry *prev, *next; /* prev was used later */
 	uint64_t number;
 	bool changed;
+	bool numbered; /* `record` was called for it */
 	struct duration_kernel k;
 };
 
 struct durations {
 	struct entry *bucket[BUCKETS], *newest, *oldest;
 	unsigned n, n_changed;
-	uint64_t clock;           /* number of learned launches */
+	uint64_t clock; /* number of learned launches */
+	/* durations_watch; NULL: none */
+	void (*record)(void *user, uint64_t number, const struct duration_kernel *k);
+	void (*forgot)(void *user, uint64_t number);
+	void *watch_user;
 	bool learns_any;          /* learning makes the record of an unknown kernel */
 	struct pair_ratios pairs; /* not stored: each heddled learns them again */
 };
@@ -138,8 +143,12 @@ static struct entry *entry_make(struct durations *d, uint64_t number, uint32_t u
 {
 	struct entry *e;
 
-	if (d->n >= DURATION_KERNELS)
-		entry_free(d, entry_to_leave(d, uid));
+	if (d->n >= DURATION_KERNELS) {
+		e = entry_to_leave(d, uid);
+		if (e->numbered && d->forgot)
+			d->forgot(d->watch_user, e->number);
+		entry_free(d, e);
+	}
 	e = calloc(1, sizeof(*e));
 	if (!e)
 		return NULL;
@@ -179,6 +188,12 @@ static uint64_t number_of(const struct duration_owner *o, uint64_t code)
 	return h ? h : 1;
 }
 
+static void entry_tell(const struct durations *d, const struct entry *e)
+{
+	if (d->record)
+		d->record(d->watch_user, e->number, &e->k);
+}
+
 uint64_t durations_number(
 	struct durations *d, const struct duration_owner *owner, uint64_t code, const char *name)
 {
@@ -197,6 +212,9 @@ uint64_t durations_number(
 	entry_link_first(d, e);
 	if (!e->k.name[0])
 		strncpy(e->k.name, name, sizeof(e->k.name) - 1);
+	if (!e->numbered)
+		entry_tell(d, e);
+	e->numbered = true;
 	return number;
 }
 
@@ -533,6 +551,13 @@ bool duration_is_sane(const struct duration_kernel *k)
 	return ok;
 }
 
+static void entry_fill(struct durations *d, struct entry *e, const struct duration_kernel *k)
+{
+	e->k = *k;
+	for (unsigned i = 0; i < k->n_shapes; i++)
+		d->clock = MAX(d->clock, k->shape[i].used);
+}
+
 int durations_restore(struct durations *d, const struct duration_kernel *k)
 {
 	uint64_t number = number_of(&k->owner, k->code);
@@ -549,10 +574,44 @@ int durations_restore(struct durations *d, const struct duration_kernel *k)
 			return -ENOMEM;
 		entry_link_last(d, e);
 	}
-	e->k = *k;
-	for (unsigned i = 0; i < k->n_shapes; i++)
-		d->clock = MAX(d->clock, k->shape[i].used);
+	entry_fill(d, e, k);
+	if (e->numbered)
+		entry_tell(d, e);
 	return 0;
+}
+
+void durations_watch(struct durations *d,
+	void (*record)(void *user, uint64_t number, const struct duration_kernel *k),
+	void (*forgot)(void *user, uint64_t number), void *user)
+{
+	d->record = record;
+	d->forgot = forgot;
+	d->watch_user = user;
+}
+
+int durations_put(struct durations *d, const struct duration_kernel *k)
+{
+	uint64_t number = number_of(&k->owner, k->code);
+	struct entry *e = entry_of(d, number);
+
+	if (!duration_is_sane(k))
+		return -EINVAL;
+	if (!e) {
+		e = entry_make(d, number, k->owner.uid);
+		if (!e)
+			return -ENOMEM;
+		entry_link_first(d, e);
+	}
+	entry_fill(d, e, k);
+	return 0;
+}
+
+void durations_forget(struct durations *d, uint64_t number)
+{
+	struct entry *e = entry_of(d, number);
+
+	if (e)
+		entry_free(d, e);
 }
 
 unsigned durations_changed(struct durations *d, struct duration_kernel *ret, unsigned max)

@@ -86,6 +86,16 @@ const struct duration_kernel *durations_find(const struct durations *d, uint64_t
  * least as many launches, or if it is full and has no record of this kernel. Returns -EINVAL if the
  * record is not valid, or -ENOMEM. */
 int durations_restore(struct durations *d, const struct duration_kernel *k);
+/* Sets functions that are called when a record is first numbered, or is replaced after that
+ * (`record`), and when such a record is dropped to make room for another (`forgot`). Nothing else but
+ * learning changes the records on which predictions depend. */
+void durations_watch(struct durations *d,
+	void (*record)(void *user, uint64_t number, const struct duration_kernel *k),
+	void (*forgot)(void *user, uint64_t number), void *user);
+/* Repeats what those functions were called with: makes or replaces a record, or drops it.
+ * durations_put returns -EINVAL if the record is not valid, or -ENOMEM. */
+int durations_put(struct durations *d, const struct duration_kernel *k);
+void durations_forget(struct durations *d, uint64_t number);
 /* Copies up to max records that have changed since they were last copied, the least recently used
  * first. Returns their number. */
 unsigned durations_changed(struct durations *d, struct duration_kernel *ret, unsigned max);
