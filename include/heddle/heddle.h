@@ -92,7 +92,7 @@ struct heddle_result {
 /* Runs n kernels together. Waits for them, and for all other work of the context. The kernels must
  * not depend on each other.
  *
- * `way` is the strategy, in the words of heddle-corun(1) and heddle-tune(1):
+ * `way` tells the way of running them, in the words of heddle-corun(1) and heddle-tune(1):
  *     "sequential", "streams"    unchanged, one after another, or each in a stream
  *     "green=3:1"                unchanged, with these shares of the SMs (CUDA 12.4 and later)
  *     "vertical", "horizontal"   fused, block by block
@@ -113,10 +113,10 @@ struct heddle_result {
  *     NULL                       "tuned", or "sequential" if heddle tune has not measured them
  *
  * `tuned` is the file in which heddle tune keeps its results; NULL means the default file. The
- * handle keeps the compiled code of each strategy. ret can be NULL. Returns:
- * - -EINVAL: a launch or the strategy is wrong
+ * handle keeps the compiled code of each way. ret can be NULL. Returns:
+ * - -EINVAL: a launch or the way is wrong
  * - -ENOENT: no kernel has this name, or heddle tune has not measured these kernels
- * - -ENOTSUP: the kernels cannot run with this strategy, or the driver's compiler crashed on their
+ * - -ENOTSUP: the kernels cannot run in this way, or the driver's compiler crashed on their
  *   code (in a separate process)
  * - -ETIMEDOUT: compilation timed out (heddle_limit_compiling)
  * - -EIO: the driver reported an error */

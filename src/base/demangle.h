@@ -1,20 +1,19 @@
 /* SPDX-License-Identifier: Apache-2.0
  * Copyright 2026 The heddle authors */
 
-/* Demangles names of kernels (Itanium C++ ABI, chapter 5.1). Constructs that kernel names do not
- * use are not supported: operators, constructors, expressions, pointers to members. The input can
- * be any bytes. Thread safe. */
+/* C++ names of kernels (Itanium C++ ABI, chapter 5.1), by libstdc++. Without libstdc++.so.6 there are
+ * only the names at the beginning of each symbol. The input can be any text. Thread safe. */
 #ifndef HEDDLE_DEMANGLE_H
 #define HEDDLE_DEMANGLE_H
 
 #include "base/base.h"
 
 /* Appends the C++ name, such as "ns::scale<float, 4>(float*, int)", without the return type.
- * Returns false and leaves *out unchanged if the symbol is not mangled or uses an unsupported
- * construct. */
+ * Returns false and leaves *out unchanged if the symbol is not mangled, if its name could be very
+ * long (some symbols of 100 bytes have names of gigabytes), or without libstdc++. */
 bool demangle(const char *symbol, struct strbuf *out);
 /* Writes a kernel's name for people to buf, and returns buf: the C++ name, or the symbol if it is not
- * mangled. A symbol that was cut, or that has an unsupported construct, gives the names at its
+ * mangled. A symbol that was cut, or that has no C++ name for another reason, gives the names at its
  * beginning, as in "ns::scale<...>". */
 const char *demangle_name(const char *symbol, char *buf, size_t size);
 /* Returns true if `wanted`, a name typed by a user, matches this symbol. `wanted` can be the symbol

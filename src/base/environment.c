@@ -3,6 +3,7 @@
 
 /* Reads the environment variables in environment.def. An empty variable counts as not set. */
 #include "base/environment.h"
+#include "base/number.h"
 #include "base/text.h"
 
 #include <stdio.h>
@@ -29,13 +30,7 @@ static const struct variable {
 
 static bool read_number(const struct variable *v, const char *text, uint64_t *ret)
 {
-	size_t digits = strspn(text, "0123456789");
-	uint64_t n;
-
-	if (text[digits] || !text_count(text, &n) || n < v->min || n > v->max)
-		return false;
-	*ret = n;
-	return true;
+	return number_parse(text, v->min, v->max, ret) == 0;
 }
 
 uint64_t env_number(enum env_variable which)

@@ -61,7 +61,7 @@ static const struct cli_option options[] = {
 
 #define WORKERS_MAX 64
 
-static int read_workers(struct cli *c, struct dev_merging *m)
+static int read_workers(struct cli *c, struct host_merging *m)
 {
 	uint64_t total = m->workers, per_sm = m->workers_per_sm;
 	int r = cli_number(c, "total-workers", 1, UINT32_MAX, &total);
@@ -81,14 +81,14 @@ static int read_workers(struct cli *c, struct dev_merging *m)
 }
 
 /* Applies the given options to *m, which already has the defaults of --how. */
-static int read_merging(struct cli *c, struct arena *arena, unsigned n, struct dev_merging *m)
+static int read_merging(struct cli *c, struct arena *arena, unsigned n, struct host_merging *m)
 {
 	static const struct {
 		const char *option;
 		const char *(*parse)(
-			struct arena *a, const char *text, unsigned n, struct dev_merging *ret);
-	} texts[] = {
-		{"schedule", dev_order_parse}, {"chunk", dev_chunk_parse}, {"own", dev_own_parse}};
+			struct arena *a, const char *text, unsigned n, struct host_merging *ret);
+	} texts[] = {{"schedule", host_order_parse}, {"chunk", host_chunk_parse},
+		{"own", host_own_parse}};
 	uint64_t yield = 0;
 	int r = read_workers(c, m);
 
@@ -110,52 +110,52 @@ static int read_merging(struct cli *c, struct arena *arena, unsigned n, struct d
 	return r;
 }
 
-static int read_weaving(struct cli *c, struct dev_merging *m)
+static int read_weaving(struct cli *c, struct host_merging *m)
 {
-	uint64_t registers = m->registers ? m->registers : DEV_REGISTERS_NONE;
-	int r = cli_number(c, "registers", DEV_REGISTERS_MIN, DEV_REGISTERS_NONE, &registers);
+	uint64_t registers = m->registers ? m->registers : HOST_REGISTERS_NONE;
+	int r = cli_number(c, "registers", HOST_REGISTERS_MIN, HOST_REGISTERS_NONE, &registers);
 
-	m->registers = registers < DEV_REGISTERS_NONE ? (uint32_t)registers : 0;
+	m->registers = registers < HOST_REGISTERS_NONE ? (uint32_t)registers : 0;
 	m->unsliced |= cli_has(c, "unsliced");
 	m->branches |= cli_has(c, "branches");
 	return r;
 }
 
-/* Reads --how, and the options that belong to the chosen method. */
+/* Reads --how, and the options that belong to the chosen way. */
 static int read_way(struct cli *c, struct arena *arena, unsigned n, struct corun_options *o)
 {
 	static const struct {
-		enum dev_how how;
+		enum host_way way;
 		const char *option;
 	} only[] = {
-		{DEV_MERGE, "schedule"},
-		{DEV_MERGE, "help-others"},
-		{DEV_MERGE, "workers"},
-		{DEV_MERGE, "total-workers"},
-		{DEV_MERGE, "own"},
-		{DEV_MERGE, "chunk"},
-		{DEV_MERGE, "yield-every"},
-		{DEV_MERGE, "no-times"},
-		{DEV_MERGE, "resident"},
-		{DEV_WEAVE, "registers"},
-		{DEV_WEAVE, "unsliced"},
-		{DEV_WEAVE, "branches"},
+		{HOST_WAY_MERGE, "schedule"},
+		{HOST_WAY_MERGE, "help-others"},
+		{HOST_WAY_MERGE, "workers"},
+		{HOST_WAY_MERGE, "total-workers"},
+		{HOST_WAY_MERGE, "own"},
+		{HOST_WAY_MERGE, "chunk"},
+		{HOST_WAY_MERGE, "yield-every"},
+		{HOST_WAY_MERGE, "no-times"},
+		{HOST_WAY_MERGE, "resident"},
+		{HOST_WAY_WEAVE, "registers"},
+		{HOST_WAY_WEAVE, "unsliced"},
+		{HOST_WAY_WEAVE, "branches"},
 	};
-	const char *how = cli_value(c, "how"), *wrong = NULL;
+	const char *way = cli_value(c, "how"), *wrong = NULL;
 
-	o->how = DEV_MERGE;
-	o->tuned = how && !strcmp(how, "tuned");
+	o->way = HOST_WAY_MERGE;
+	o->tuned = way && !strcmp(way, "tuned");
 	if (!o->tuned)
-		wrong = dev_way_parse(arena, how ? how : "merge", n, &o->how, &o->merging);
+		wrong = host_way_parse(arena, way ? way : "merge", n, &o->way, &o->merging);
 	if (wrong)
-		return cli_usage(c, "--how '%s': %s", how, wrong);
+		return cli_usage(c, "--how '%s': %s", way, wrong);
 	for (unsigned i = 0; i < ARRAY_LEN(only); i++)
-		if ((o->how != only[i].how || o->tuned) && cli_has(c, only[i].option))
-			return cli_usage(
-				c, "--%s needs --how %s", only[i].option, dev_hows[only[i].how]);
-	return o->tuned || (o->how != DEV_MERGE && o->how != DEV_WEAVE) ? CLI_OK
-	       : o->how == DEV_MERGE ? read_merging(c, arena, n, &o->merging)
-				     : read_weaving(c, &o->merging);
+		if ((o->way != only[i].way || o->tuned) && cli_has(c, only[i].option))
+			return cli_usage(c, "--%s needs --how %s", only[i].option,
+				host_way_names[only[i].way]);
+	return o->tuned || (o->way != HOST_WAY_MERGE && o->way != HOST_WAY_WEAVE) ? CLI_OK
+	       : o->way == HOST_WAY_MERGE ? read_merging(c, arena, n, &o->merging)
+					  : read_weaving(c, &o->merging);
 }
 
 static int read_options(struct cli *c, struct arena *arena, unsigned n, struct corun_options *o)
@@ -184,22 +184,22 @@ static int read_options(struct cli *c, struct arena *arena, unsigned n, struct c
 /* Whether there are times for each kernel. */
 static bool is_timed(const struct corun_options *o)
 {
-	return o->how < DEV_MERGE || (o->how == DEV_MERGE && o->merging.times);
+	return o->way < HOST_WAY_MERGE || (o->way == HOST_WAY_MERGE && o->merging.times);
 }
 
 static void json_merge(struct json *j, const struct spec *specs, const struct corun_options *o,
 	const struct corun_result *r)
 {
-	if (o->how < DEV_MERGE)
+	if (o->way < HOST_WAY_MERGE)
 		return;
-	if (o->how == DEV_MERGE) {
-		json_str(j, "schedule", dev_order_name(o->merging.order));
+	if (o->way == HOST_WAY_MERGE) {
+		json_str(j, "schedule", host_order_name(o->merging.order));
 		json_bool(j, "help_others", o->merging.help_others);
 	}
 	json_uint(j, "fit", (uint64_t)r->plan.per_sm * r->n_sms);
 	json_uint(j, "workers", r->plan.workers);
 	json_uint(j, "launches", r->times.launches);
-	if (o->how == DEV_WEAVE)
+	if (o->way == HOST_WAY_WEAVE)
 		woven_json(j, specs, &r->woven);
 }
 
@@ -215,22 +215,22 @@ static void json_kernel(struct json *j, const struct spec *s, unsigned i,
 	json_begin_object(j, NULL);
 	json_str(j, "file", s->file);
 	json_str(j, "kernel", s->kernel);
-	json_uint(j, "blocks", dev_total_blocks(&s->shape));
+	json_uint(j, "blocks", host_total_blocks(&s->shape));
 	json_uint(j, "fit", (uint64_t)r->fit[i] * r->n_sms);
 	if (is_timed(o)) {
 		json_num(j, "began_ms", r->times.of[i].began_ms);
 		json_num(j, "ms", r->times.of[i].ms);
 	}
-	if (o->how == DEV_MERGE && o->merging.times)
+	if (o->way == HOST_WAY_MERGE && o->merging.times)
 		json_num(j, "busy_ms", r->times.of[i].busy_ms);
-	if (o->how == DEV_MERGE && o->merging.count) {
+	if (o->way == HOST_WAY_MERGE && o->merging.count) {
 		json_uint(j, "resident", r->times.of[i].most);
 		json_num(j, "resident_mean", resident_mean(r, i));
 		json_uint(j, "resident_threads",
 			(uint64_t)r->times.of[i].most * s->shape.block[0] * s->shape.block[1] *
 				s->shape.block[2]);
 	}
-	if (o->how == DEV_MERGE) {
+	if (o->way == HOST_WAY_MERGE) {
 		json_uint(j, "own_fit", (uint64_t)r->plan.own[i].per_sm * r->n_sms);
 		json_uint(j, "own_workers", r->plan.own[i].workers);
 		json_bool(j, "together", r->plan.together[i]);
@@ -246,7 +246,7 @@ static void report_json(struct cli *c, const struct spec *specs, unsigned n,
 	cli_json_open(c, &j, 1);
 	json_str(&j, "device", res->device_name);
 	json_uint(&j, "sms", res->n_sms);
-	json_str(&j, "how", dev_hows[o->how]);
+	json_str(&j, "how", host_way_names[o->way]);
 	json_num(&j, "ms", res->times.ms);
 	json_merge(&j, specs, o, res);
 	json_begin_array(&j, "kernels");
@@ -290,28 +290,29 @@ static void report_own(struct strbuf *out, const struct spec *s, unsigned i,
 static void report_table(struct cli *c, const struct spec *specs, unsigned n,
 	const struct corun_options *o, const struct corun_result *res)
 {
-	bool merged = o->how == DEV_MERGE, timed = is_timed(o);
+	bool merged = o->way == HOST_WAY_MERGE, timed = is_timed(o);
 	struct strbuf *out = &c->out;
 
-	strbuf_printf(out, "%s: %s, %.4f ms\n", res->device_name, dev_hows[o->how], res->times.ms);
+	strbuf_printf(
+		out, "%s: %s, %.4f ms\n", res->device_name, host_way_names[o->way], res->times.ms);
 	if (merged)
 		strbuf_printf(out, "%s%s; %s, %" PRIu64 " fit; launched %s\n",
-			dev_order_name(o->merging.order),
+			host_order_name(o->merging.order),
 			o->merging.help_others ? ", helping others" : "",
 			COUNTED(res->plan.workers, "worker"),
 			(uint64_t)res->plan.per_sm * res->n_sms,
 			COUNTED(res->times.launches, "time"));
-	if (o->how > DEV_MERGE)
+	if (o->way > HOST_WAY_MERGE)
 		strbuf_printf(out, "%s, %" PRIu64 " fit\n", COUNTED(res->plan.workers, "block"),
 			(uint64_t)res->plan.per_sm * res->n_sms);
-	if (o->how == DEV_WEAVE)
+	if (o->way == HOST_WAY_WEAVE)
 		woven_print(specs, &res->woven, "", out);
 	strbuf_printf(out, "   %-24s %10s %8s%s%s\n", "kernel", "blocks", "fit",
 		timed ? "     began ms           ms" : "", merged && timed ? "      busy ms" : "");
 	for (unsigned i = 0; i < n; i++) {
 		strbuf_printf(out, "%u  %-24s %10" PRIu64 " %8" PRIu64, i + 1,
 			demangle_name(specs[i].kernel, (char[300]){0}, 300),
-			dev_total_blocks(&specs[i].shape), (uint64_t)res->fit[i] * res->n_sms);
+			host_total_blocks(&specs[i].shape), (uint64_t)res->fit[i] * res->n_sms);
 		if (timed)
 			strbuf_printf(out, " %12.4f %12.4f", res->times.of[i].began_ms,
 				res->times.of[i].ms);
@@ -331,11 +332,11 @@ static void warn_of_yield(struct cli *c, const struct spec *specs, unsigned n,
 	const struct corun_options *o, const struct corun_result *res)
 {
 	for (unsigned i = 0; i < n; i++)
-		if (o->how == DEV_MERGE && o->merging.yield_every && res->plan.together[i])
+		if (o->way == HOST_WAY_MERGE && o->merging.yield_every && res->plan.together[i])
 			cli_warn(c,
 				"kernel '%s': its blocks may wait for each other, so all %" PRIu64
 				" were there at once, whatever --yield-every says",
-				specs[i].kernel, dev_total_blocks(&specs[i].shape));
+				specs[i].kernel, host_total_blocks(&specs[i].shape));
 }
 
 static int run_corun(struct cli *c)

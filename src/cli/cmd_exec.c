@@ -162,9 +162,10 @@ static int run_verb_exec(struct cli *c)
 		r = read_options(c, &o);
 	if (r == CLI_OK && o.check && !spec.record)
 		r = cli_usage(c, "--check: FILE is no recording (recorded:...)");
-	if (r == CLI_OK && o.steering.first && o.steering.first >= dev_total_blocks(&spec.shape))
+	if (r == CLI_OK && o.steering.first && o.steering.first >= host_total_blocks(&spec.shape))
 		r = cli_usage(c, "--first: the grid has %" PRIu64 " block%s",
-			dev_total_blocks(&spec.shape), PLURAL(dev_total_blocks(&spec.shape), "s"));
+			host_total_blocks(&spec.shape),
+			PLURAL(host_total_blocks(&spec.shape), "s"));
 	if (r == CLI_OK)
 		r = kernelspec_will_write(c, &spec, 1);
 	if (r == CLI_OK)

@@ -15,6 +15,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "base/number.h"
 #include "cli/ask.h"
 #include "cli/cli.h"
 #include "cli/run_watch.h"
@@ -101,7 +102,8 @@ static int set_mps(const struct wire_status *s, const char *priority)
 static void warn_of_rights(
 	const struct cli *c, const struct wire_status *s, const char *priority, uint64_t weight)
 {
-	bool high = strcmp(priority, "high") == 0 || atoi(priority) > s->may_priority;
+	bool high = strcmp(priority, "high") == 0 ||
+		    (int64_t)number_digits(priority, 4, 10).value > s->may_priority;
 	char granted[16];
 
 	if (high && s->may_priority < WIRE_HIGHEST)

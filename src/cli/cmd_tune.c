@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0
  * Copyright 2026 The heddle authors */
 
-/* heddle tune runs kernels together with every method (in streams, merged, and so on), and tries
+/* heddle tune runs kernels together in every way (in streams, merged, and so on), and tries
  * several ways to divide the workers among the kernels (KernelMerge, section 3). Each result is
- * compared with the result of the same kernels alone. The fastest method is stored for `corun --how
- * tuned`. A round measures all methods before the next round begins, so that clock changes of the
- * device affect all methods. */
+ * compared with the result of the same kernels alone. The fastest way is stored for `corun --how
+ * tuned`. A round measures all ways before the next round begins, so that clock changes of the
+ * device affect all ways. */
 #include "base/text.h"
 #include "cli/corun/kernelspec.h"
 #include "cli/corun/ways.h"
@@ -134,7 +134,7 @@ static int tune_ways(struct ways *t)
 	if (r != CLI_OK)
 		return r;
 	for (unsigned i = 0; i < t->n_ways; i++) {
-		if (t->at[i].how == DEV_SEQUENTIAL)
+		if (t->at[i].way == HOST_WAY_SEQUENTIAL)
 			sequential = t->at[i].median;
 		wrong |= t->at[i].wrong;
 	}

@@ -6,11 +6,11 @@
  * last value of a repeated option counts, unless the verb's on_option collects all. Options cannot
  * be abbreviated, because an option added in a later version could then change the meaning of a
  * script. */
+#include "base/number.h"
 #include "base/text.h"
 #include "cli/cli.h"
 
 #include <errno.h>
-#include <stdlib.h>
 #include <string.h>
 
 static const struct cli_option common[] = {
@@ -206,25 +206,13 @@ int cli_parse(struct cli *c, int argc, char **argv)
 int cli_parse_number(const struct cli *c, const char *what, const char *text, uint64_t min,
 	uint64_t max, uint64_t *ret)
 {
-	static const char units[] = "kmg";
-	unsigned long long v;
-	const char *unit;
-	unsigned shift = 0;
-	char *end;
+	int r = number_parse_scaled(text, min, max, ret);
 
-	errno = 0;
-	v = strtoull(text, &end, text[0] == '0' && (text[1] | 32) == 'x' ? 16 : 10);
-	unit = *end ? strchr(units, *end | 32) : NULL;
-	if (unit) {
-		shift = 10 * (unsigned)(unit - units + 1);
-		end++;
-	}
-	if (text[0] < '0' || text[0] > '9' || *end)
+	if (r == -EINVAL)
 		return cli_usage(c, "%s: '%s' is not a number", what, text);
-	if (errno || v > UINT64_MAX >> shift || v << shift < min || v << shift > max)
+	if (r < 0)
 		return cli_usage(c, "%s: %s is not between %llu and %llu", what, text,
 			(unsigned long long)min, (unsigned long long)max);
-	*ret = v << shift;
 	return 0;
 }
 

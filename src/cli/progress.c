@@ -6,6 +6,7 @@
 #include "cli/progress.h"
 
 #include "base/measure.h"
+#include "base/number.h"
 
 #include <stdarg.h>
 #include <stdio.h>
@@ -25,12 +26,15 @@ unsigned terminal_columns(int fd)
 {
 	const char *said = getenv("COLUMNS");
 	struct winsize w;
+	uint64_t n = 80;
 
 	if (!isatty(fd))
 		return 0;
 	if (ioctl(fd, TIOCGWINSZ, &w) == 0 && w.ws_col)
 		return w.ws_col;
-	return said && atoi(said) > 0 ? (unsigned)atoi(said) : 80;
+	if (said)
+		number_parse(said, 1, INT32_MAX, &n);
+	return (unsigned)n;
 }
 
 void progress_begin(unsigned steps)

@@ -9,6 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/map.h"
 #include "cudart/cudart.h"
 
 struct module {
@@ -21,72 +22,35 @@ struct symbol {
 	const void *host;
 	const char *name; /* on the device; the program's */
 	struct module *module;
-	CUkernel kernel;        /* NULL: not looked up yet */
-	void **managed;         /* the program's pointer to a managed variable; else NULL */
-	struct symbol *in_hash; /* the next with this hash */
-	struct symbol *next;    /* the next of all */
+	CUkernel kernel;     /* NULL: not looked up yet */
+	void **managed;      /* the program's pointer to a managed variable; else NULL */
+	struct symbol *next; /* in `symbols`, which owns it */
 };
 
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
-static struct symbol *symbols; /* all, the newest first */
-static struct symbol **buckets;
-static size_t n_buckets, n_symbols; /* buckets: a power of two */
+static struct symbol *symbols;  /* all, the newest first */
+static struct hash_map by_host; /* the same; of one host address the newest */
 static bool is_exiting;
 
 /* ---- the table ---- */
 
-static struct symbol **bucket_of(const void *host)
-{
-	return &buckets[random_bits(0, (uint64_t)(uintptr_t)host) & (n_buckets - 1)];
-}
-
-/* Makes a new hash table of size n with all symbols. Returns false if memory is exhausted, and then
- * keeps the old table. */
-static bool table_make(size_t n)
-{
-	struct symbol **at = calloc(n, sizeof(*at));
-
-	if (!at)
-		return false;
-	free(buckets);
-	buckets = at;
-	n_buckets = n;
-	for (struct symbol *s = symbols; s; s = s->next) {
-		struct symbol **b = bucket_of(s->host);
-		s->in_hash = *b;
-		*b = s;
-	}
-	return true;
-}
-
 static struct symbol *symbol_find(const void *host)
 {
-	if (!n_buckets)
-		return NULL;
-	for (struct symbol *s = *bucket_of(host); s; s = s->in_hash)
-		if (s->host == host)
-			return s;
-	return NULL;
+	return hash_map_at(&by_host, host);
 }
 
 static void symbol_add(void **handle, const void *host, const char *name, void **managed)
 {
-	struct symbol *s = calloc(1, sizeof(*s)), **b;
+	struct symbol *s = calloc(1, sizeof(*s));
 
 	if (!s) /* then it is no symbol of ours, and its use says so */
 		return;
 	*s = (struct symbol){
 		.host = host, .name = name, .module = (struct module *)handle, .managed = managed};
 	pthread_mutex_lock(&lock);
-	if (n_symbols >= n_buckets)
-		table_make(n_buckets ? n_buckets * 2 : 64);
-	if (n_buckets) {
-		b = bucket_of(host);
-		s->in_hash = *b;
-		*b = s;
+	if (hash_map_put_at(&by_host, host, s)) {
 		s->next = symbols;
 		symbols = s;
-		n_symbols++;
 	} else {
 		free(s);
 	}
@@ -240,14 +204,9 @@ void __cudaUnregisterFatBinary(void **handle)
 			at = &s->next;
 			continue;
 		}
-		for (struct symbol **b = bucket_of(s->host); *b; b = &(*b)->in_hash) {
-			if (*b == s) {
-				*b = s->in_hash;
-				break;
-			}
-		}
+		if (hash_map_at(&by_host, s->host) == s)
+			hash_map_put_at(&by_host, s->host, NULL);
 		*at = s->next;
-		n_symbols--;
 		free(s);
 	}
 	library = m->library;

@@ -8,6 +8,7 @@
  * - the command line
  *
  * The files have one section, [heddled]. */
+#include "base/number.h"
 #include "base/trust.h"
 #include "server.h"
 
@@ -60,12 +61,9 @@ static int set_bool(bool *ret, const char *value, const char *yes, const char *n
 
 static int set_number(uint64_t *ret, const char *value, uint64_t max, uint64_t unit)
 {
-	char *end;
 	uint64_t n;
 
-	errno = 0;
-	n = strtoull(value, &end, 10);
-	if (errno || end == value || *end || *value == '-' || n > max)
+	if (number_parse(value, 0, max, &n) < 0)
 		return -EINVAL;
 	*ret = n * unit;
 	return 0;

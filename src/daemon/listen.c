@@ -4,6 +4,7 @@
 /* Opens the listening socket: one that the service manager passed, or heddled's own. In the second
  * case heddled locks a file beside the socket for as long as heddled lives. So if another heddled
  * finds a socket and can take the lock, the daemon of that socket is dead. */
+#include "base/number.h"
 #include "server.h"
 
 #include <errno.h>
@@ -47,8 +48,10 @@ static int find_activated_fd(void)
 	const char *pid = getenv("LISTEN_PID"), *fds = getenv("LISTEN_FDS");
 	int type = 0, listening = 0;
 	socklen_t len = sizeof(type);
+	uint64_t me = (uint64_t)getpid(), n;
 
-	if (!pid || !fds || strtol(pid, NULL, 10) != getpid() || strtol(fds, NULL, 10) < 1)
+	if (!pid || !fds || number_parse(pid, me, me, &n) < 0 ||
+		number_parse(fds, 1, INT32_MAX, &n) < 0)
 		return -1;
 	if (getsockopt(LISTEN_FDS_START, SOL_SOCKET, SO_TYPE, &type, &len) < 0 ||
 		getsockopt(LISTEN_FDS_START, SOL_SOCKET, SO_ACCEPTCONN, &listening, &len) < 0 ||
@@ -78,7 +81,7 @@ static int take_lock(struct server *s, pid_t *ret_pid)
 	if (flock(fd, LOCK_EX | LOCK_NB) < 0) {
 		r = errno == EWOULDBLOCK ? -EADDRINUSE : -errno;
 		if (read(fd, text, sizeof(text) - 1) > 0)
-			*ret_pid = (pid_t)strtol(text, NULL, 10);
+			*ret_pid = (pid_t)number_digits(text, SIZE_MAX, 10).value;
 		close(fd);
 		return r;
 	}

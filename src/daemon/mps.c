@@ -11,6 +11,7 @@
  *
  * If the control daemon cannot be started or adopted, MPS stays off and heddled logs one line;
  * tenants then use the GPU in time slices. */
+#include "base/number.h"
 #include "server.h"
 
 #include <errno.h>
@@ -136,11 +137,12 @@ void mps_ended(struct server *s)
 static bool lists_other_indices(const char *devices)
 {
 	for (unsigned long i = 0; *devices >= '0' && *devices <= '9'; i++) {
-		char *end;
+		struct number n = number_digits(devices, SIZE_MAX, 10);
 
-		if (strtoul(devices, &end, 10) != i)
+		if (n.value != i)
 			return true;
-		devices = end + (*end == ',');
+		devices += n.len;
+		devices += *devices == ',';
 	}
 	return false;
 }

@@ -3,6 +3,7 @@
 
 /* See mps_ask.h. */
 #include "mps_ask.h"
+#include "base/number.h"
 
 #include "server.h"
 
@@ -205,12 +206,11 @@ static bool is_process_alive(pid_t pid)
 /* Reads the next integer of the text. False: there is none. */
 static bool next_number(char **io_at, int *ret)
 {
-	char *word, *end;
+	char *word;
+	uint64_t n;
 
 	while ((word = strsep(io_at, " \t\r\n"))) {
-		long n = strtol(word, &end, 10);
-
-		if (*word && !*end && n >= 0 && n < INT32_MAX) {
+		if (number_parse(word, 0, INT32_MAX - 1, &n) == 0) {
 			*ret = (int)n;
 			return true;
 		}

@@ -8,6 +8,7 @@
  * - After several questions in a row without a reply, heddled kills MPS and starts it again. After
  *   some restarts MPS stays off.
  * - While tenants make progress, heddled does not kill an MPS that does not reply. */
+#include "base/number.h"
 #include "server.h"
 
 #include <dirent.h>
@@ -151,12 +152,14 @@ static unsigned find_processes(const struct server *s, const struct mps_place *p
 	unsigned n = 0;
 
 	while (dir && n < PROCESSES_MAX && (e = readdir(dir))) {
-		int pid = atoi(e->d_name);
-		int fd = pid > 0 ? (int)syscall(SYS_pidfd_open, pid, 0) : -1;
+		uint64_t pid = 0;
+		int fd = number_parse(e->d_name, 1, INT32_MAX, &pid) == 0
+				 ? (int)syscall(SYS_pidfd_open, (pid_t)pid, 0)
+				 : -1;
 
 		/* Checked after opening, so that the descriptor certainly belongs to the process
 		 * that was checked. */
-		if (fd >= 0 && belongs_to_mps(s, p, pid))
+		if (fd >= 0 && belongs_to_mps(s, p, (pid_t)pid))
 			ret_fds[n++] = fd;
 		else if (fd >= 0)
 			close(fd);

@@ -4,6 +4,7 @@
 /* Times each step of the loop. A step counts as slow whether heddled computed or slept in it, so on
  * an overloaded machine a line can also mean that heddled had no processor. */
 #include "pulse.h"
+#include "base/number.h"
 #include "server.h"
 
 #include <stdlib.h>
@@ -17,9 +18,10 @@ static uint64_t read_clock(const struct server *s)
 void pulse_start(struct server *s)
 {
 	const char *usec = getenv("WATCHDOG_USEC"), *pid = getenv("WATCHDOG_PID");
-	unsigned long long us = usec ? strtoull(usec, NULL, 10) : 0;
+	uint64_t me = (uint64_t)getpid(), us;
 
-	if (!us || us > UINT64_MAX / 1000 || (pid && strtol(pid, NULL, 10) != getpid()))
+	if (!usec || number_parse(usec, 1, UINT64_MAX / 1000, &us) < 0 ||
+		(pid && number_parse(pid, me, me, &me) < 0))
 		return;
 	s->pulse.watchdog_ns = us * 1000 / 2;
 }

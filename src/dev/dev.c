@@ -9,6 +9,7 @@
 #include "dev/dev.h"
 
 #include "base/base.h"
+#include "base/number.h"
 #include "dev/symbol.h"
 
 #include <dlfcn.h>
@@ -180,7 +181,8 @@ bool dev_kind_parse(const char *text, enum dev_kind *ret)
 
 bool dev_parse(const char *text, enum dev_kind *ret, int *ret_ordinal)
 {
-	size_t len = strcspn(text, ":"), digits = 0;
+	size_t len = strcspn(text, ":");
+	uint64_t ordinal;
 	enum dev_kind kind;
 	char word[8] = "";
 
@@ -188,14 +190,13 @@ bool dev_parse(const char *text, enum dev_kind *ret, int *ret_ordinal)
 		*ret_ordinal = 0;
 		return dev_kind_parse(text, ret);
 	}
-	digits = strspn(text + len + 1, "0123456789");
-	if (len >= sizeof(word) || !digits || digits > 4 || text[len + 1 + digits])
+	if (len >= sizeof(word) || number_parse(text + len + 1, 0, 9999, &ordinal) < 0)
 		return false;
 	memcpy(word, text, len);
 	if (!dev_kind_parse(word, &kind) || kind == DEV_AUTO)
 		return false;
 	*ret = kind;
-	*ret_ordinal = (int)strtol(text + len + 1, NULL, 10);
+	*ret_ordinal = (int)ordinal;
 	return true;
 }
 

@@ -4,8 +4,8 @@
 /* Runs file operations inside a program's process, but with a separate descriptor table, which the
  * program does not see. If heddle's descriptors were in the program's own table, the program might
  * close them and reuse their numbers for its own files in the middle of a file operation. */
-#ifndef HEDDLE_DEV_APART_H
-#define HEDDLE_DEV_APART_H
+#ifndef HEDDLE_HOST_APART_H
+#define HEDDLE_HOST_APART_H
 
 /* Calls fn(arg) in a thread whose only descriptors are 0 to 2 and those that fn opens, and waits
  * for the thread. The thread gets no signals. fn runs with the program's own table if the system

@@ -9,8 +9,8 @@
  * The assembler compiles the PTX as a library of the driver API, which needs no context. The result
  * is in the driver's cache on disk, from which the program loads it (assembler.c,
  * assembler_main.c). */
-#ifndef HEDDLE_DEV_ASSEMBLER_H
-#define HEDDLE_DEV_ASSEMBLER_H
+#ifndef HEDDLE_HOST_ASSEMBLER_H
+#define HEDDLE_HOST_ASSEMBLER_H
 
 #include <pthread.h>
 

@@ -11,11 +11,11 @@ struct host_split { /* green contexts */
 	struct host_split *next;
 	unsigned n;
 	uint32_t share[HOST_MAX];
-	struct dev_green green;
+	struct host_green green;
 };
 
 int host_set_add(const struct host_device *d, struct host_set *s, const struct host_kernel *k,
-	const struct dev_shape *shape, const void *params, struct host_fault *f)
+	const struct host_shape *shape, const void *params, struct host_fault *f)
 {
 	int r = host_kernel_fit(d, k, shape, &s->fit[s->n], f);
 
@@ -24,7 +24,7 @@ int host_set_add(const struct host_device *d, struct host_set *s, const struct h
 	s->of[s->n] = k;
 	s->params[s->n] = params;
 	s->shapes[s->n].shape = *shape;
-	s->shapes[s->n].fits = dev_total_blocks(shape) <= (uint64_t)s->fit[s->n] * d->n_sms;
+	s->shapes[s->n].fits = host_total_blocks(shape) <= (uint64_t)s->fit[s->n] * d->n_sms;
 	s->n++;
 	return 0;
 }
@@ -56,7 +56,7 @@ void host_device_close(struct host_device *d)
 	memcpy(events + 2 + HOST_MAX, d->kernel_ended, sizeof(d->kernel_ended));
 	for (struct host_split *s = d->splits, *next; s; s = next) {
 		next = s->next;
-		dev_green_destroy(&d->cu, &s->green);
+		host_green_destroy(&d->cu, &s->green);
 		free(s);
 	}
 	for (size_t i = 0; i < ARRAY_LEN(events); i++)
@@ -81,7 +81,7 @@ static int green_failed(struct host_fault *f, CUresult r)
 }
 
 static struct host_split *find_split(
-	const struct host_device *d, const struct host_set *s, const struct dev_merging *m)
+	const struct host_device *d, const struct host_set *s, const struct host_merging *m)
 {
 	struct host_split *split = d->splits;
 
@@ -91,7 +91,7 @@ static struct host_split *find_split(
 	return split;
 }
 
-static int make_split(struct host_device *d, const struct host_set *s, const struct dev_merging *m,
+static int make_split(struct host_device *d, const struct host_set *s, const struct host_merging *m,
 	struct host_fault *f)
 {
 	struct host_split *split;
@@ -102,7 +102,7 @@ static int make_split(struct host_device *d, const struct host_set *s, const str
 	split = calloc(1, sizeof(*split));
 	if (!split)
 		return host_fail(f, HOST_MEMORY, -1, NULL);
-	r = dev_green_create(&d->cu, s->n, m->share, &split->green);
+	r = host_green_create(&d->cu, s->n, m->share, &split->green);
 	if (r != CUDA_SUCCESS) {
 		free(split);
 		return green_failed(f, r);
@@ -151,16 +151,16 @@ static int read_span(
 	return 0;
 }
 
-static int run_plain(struct host_device *d, const struct host_set *s, enum dev_how how,
-	const struct dev_merging *m, bool each, struct host_times *ret, struct host_fault *f)
+static int run_plain(struct host_device *d, const struct host_set *s, enum host_way way,
+	const struct host_merging *m, bool each, struct host_times *ret, struct host_fault *f)
 {
-	const CUstream *streams = how == DEV_STREAMS ? d->stream
-				  : how == DEV_GREEN ? find_split(d, s, m)->green.streams
-						     : NULL;
+	const CUstream *streams = way == HOST_WAY_STREAMS ? d->stream
+				  : way == HOST_WAY_GREEN ? find_split(d, s, m)->green.streams
+							  : NULL;
 	CUresult c = launch_all(d, s, streams, each);
 	int r;
 
-	if (c != CUDA_SUCCESS && how == DEV_GREEN) {
+	if (c != CUDA_SUCCESS && way == HOST_WAY_GREEN) {
 		d->cu.cuCtxSynchronize(); /* what was launched of it */
 		return green_failed(f, c);
 	}
@@ -191,29 +191,29 @@ static struct host_set take_one(const struct host_set *s, unsigned k)
 		.fit = {s->fit[k]}};
 }
 
-static bool has_own(enum dev_how how, const struct dev_merging *m, unsigned k)
+static bool has_own(enum host_way way, const struct host_merging *m, unsigned k)
 {
-	return how == DEV_MERGE && m->own >> k & 1;
+	return way == HOST_WAY_MERGE && m->own >> k & 1;
 }
 
-int host_prepare(struct host_device *d, const struct host_set *s, enum dev_how how,
-	const struct dev_merging *m, struct host_fault *f)
+int host_prepare(struct host_device *d, const struct host_set *s, enum host_way way,
+	const struct host_merging *m, struct host_fault *f)
 {
 	int r;
 
-	if (how < DEV_MERGE) {
+	if (way < HOST_WAY_MERGE) {
 		r = make_streams(d, f);
-		return r == 0 && how == DEV_GREEN ? make_split(d, s, m, f) : r;
+		return r == 0 && way == HOST_WAY_GREEN ? make_split(d, s, m, f) : r;
 	}
-	if (how == DEV_WEAVE && s->n != 2)
+	if (way == HOST_WAY_WEAVE && s->n != 2)
 		return host_fail_with(f, HOST_PAIR, -1, s->n, 0, 0);
-	r = host_form_make(d, s, how, m, f);
+	r = host_form_make(d, s, way, m, f);
 	for (unsigned k = 0; r == 0 && k < s->n; k++) {
 		struct host_set one = take_one(s, k);
 
-		if (!has_own(how, m, k))
+		if (!has_own(way, m, k))
 			continue;
-		r = host_form_make(d, &one, DEV_MERGE, NULL, f);
+		r = host_form_make(d, &one, HOST_WAY_MERGE, NULL, f);
 		if (r < 0)
 			f->kernel = (int)k;
 	}
@@ -221,31 +221,31 @@ int host_prepare(struct host_device *d, const struct host_set *s, enum dev_how h
 }
 
 /* The form with these parameters, for planning and running. */
-static struct dev_merge_part part_of(struct host_form *form, const struct host_set *s)
+static struct host_merge_part part_of(struct host_form *form, const struct host_set *s)
 {
 	for (unsigned k = 0; k < s->n; k++)
 		memcpy((char *)form->params + form->form.of[k].param_offset, s->params[k],
 			s->of[k]->bytes);
-	return (struct dev_merge_part){form->fn, &form->form, form->params, form->per_sm};
+	return (struct host_merge_part){form->fn, &form->form, form->params, form->per_sm};
 }
 
-static void own_parts(const struct host_set *s, enum dev_how how, const struct dev_merging *m,
-	struct dev_merge_part ret[HOST_MAX])
+static void own_parts(const struct host_set *s, enum host_way way, const struct host_merging *m,
+	struct host_merge_part ret[HOST_MAX])
 {
 	memset(ret, 0, HOST_MAX * sizeof(*ret));
 	for (unsigned k = 0; k < s->n; k++) {
 		struct host_set one = take_one(s, k);
 
-		if (has_own(how, m, k))
-			ret[k] = part_of(host_form_find(&one, DEV_MERGE, NULL), &one);
+		if (has_own(way, m, k))
+			ret[k] = part_of(host_form_find(&one, HOST_WAY_MERGE, NULL), &one);
 	}
 }
 
 /* Block i of each kernel in block i of the launch. */
 static int plan_fused(const struct host_device *d, const struct host_set *s,
-	const struct host_form *form, struct dev_merge_plan *ret, struct host_fault *f)
+	const struct host_form *form, struct host_merge_plan *ret, struct host_fault *f)
 {
-	uint64_t blocks = dev_fused_blocks(s->n, s->shapes);
+	uint64_t blocks = host_fused_blocks(s->n, s->shapes);
 	uint64_t fit = (uint64_t)form->per_sm * d->n_sms;
 
 	if (blocks > INT32_MAX)
@@ -253,16 +253,16 @@ static int plan_fused(const struct host_device *d, const struct host_set *s,
 	for (unsigned k = 0; k < s->n; k++)
 		if (form->form.of[k].rising_order && s->shapes[k].fits && blocks > fit)
 			return host_fail_with(f, HOST_FUSED, (int)k, blocks, fit, 0);
-	*ret = (struct dev_merge_plan){.per_sm = form->per_sm, .workers = (uint32_t)blocks};
+	*ret = (struct host_merge_plan){.per_sm = form->per_sm, .workers = (uint32_t)blocks};
 	return 0;
 }
 
-int host_plan(const struct host_device *d, const struct host_set *s, enum dev_how how,
-	const struct dev_merging *m, struct dev_merge_plan *ret, struct host_fault *f)
+int host_plan(const struct host_device *d, const struct host_set *s, enum host_way way,
+	const struct host_merging *m, struct host_merge_plan *ret, struct host_fault *f)
 {
-	struct host_form *form = how < DEV_MERGE ? NULL : host_form_find(s, how, m);
-	struct dev_merge_part all, own[HOST_MAX];
-	struct dev_merge_plan p = {0};
+	struct host_form *form = way < HOST_WAY_MERGE ? NULL : host_form_find(s, way, m);
+	struct host_merge_part all, own[HOST_MAX];
+	struct host_merge_plan p = {0};
 	uint64_t blocks = 0;
 	unsigned which = 0;
 	int r = 0;
@@ -270,24 +270,24 @@ int host_plan(const struct host_device *d, const struct host_set *s, enum dev_ho
 	*ret = p;
 	if (!form)
 		return 0;
-	if (how != DEV_MERGE)
+	if (way != HOST_WAY_MERGE)
 		return plan_fused(d, s, form, ret, f);
 	all = part_of(form, s);
-	own_parts(s, how, m, own);
-	switch (dev_merge_plan(m, &all, own, s->n, s->shapes, d->n_sms, &p, &which, &blocks)) {
-	case DEV_MERGE_OK:
+	own_parts(s, way, m, own);
+	switch (host_merge_plan(m, &all, own, s->n, s->shapes, d->n_sms, &p, &which, &blocks)) {
+	case HOST_MERGE_OK:
 		*ret = p;
 		break;
-	case DEV_MERGE_NO_WORKER:
+	case HOST_MERGE_NO_WORKER:
 		r = host_fail_with(f, HOST_NO_WORKER, (int)which, p.workers, p.per_sm, 0);
 		break;
-	case DEV_MERGE_ORDER:
+	case HOST_MERGE_ORDER:
 		r = host_fail(f, HOST_ORDER, (int)which, NULL);
 		break;
-	case DEV_MERGE_TOO_FEW:
+	case HOST_MERGE_TOO_FEW:
 		r = host_fail_with(f, HOST_TOO_FEW, (int)which, blocks, p.workers, 0);
 		break;
-	case DEV_MERGE_NO_HELP:
+	case HOST_MERGE_NO_HELP:
 		r = host_fail(f, HOST_NO_HELP, (int)which, NULL);
 		break;
 	}
@@ -299,28 +299,28 @@ static double ms_of(uint64_t ns)
 	return (double)ns / 1e6;
 }
 
-static int run_form(struct host_device *d, const struct host_set *s, enum dev_how how,
-	const struct dev_merging *m, const struct dev_merge_plan *plan, struct host_times *ret,
+static int run_form(struct host_device *d, const struct host_set *s, enum host_way way,
+	const struct host_merging *m, const struct host_merge_plan *plan, struct host_times *ret,
 	struct host_fault *f)
 {
-	struct host_form *form = host_form_find(s, how, m);
-	struct dev_merge_part all = part_of(form, s), own[HOST_MAX];
-	struct dev_merged_stats stats = {0};
+	struct host_form *form = host_form_find(s, way, m);
+	struct host_merge_part all = part_of(form, s), own[HOST_MAX];
+	struct host_merged_stats stats = {0};
 	CUresult r;
 
-	own_parts(s, how, m, own);
-	if (how == DEV_MERGE)
-		r = dev_merged_run(
+	own_parts(s, way, m, own);
+	if (way == HOST_WAY_MERGE)
+		r = host_merged_run(
 			&d->cu, &all, own, s->n, s->shapes, m, plan, &form->device, &stats);
 	else
-		r = dev_fused_run(&d->cu, form->fn, &form->form, s->n, s->shapes, form->params,
+		r = host_fused_run(&d->cu, form->fn, &form->form, s->n, s->shapes, form->params,
 			&form->device, &stats);
 	if (r == CUDA_ERROR_UNKNOWN)
 		return host_fail(f, HOST_STALLED, (int)stats.stalled, NULL);
 	HOST_TRY(f, r, "merged launch");
 	ret->ms = (double)stats.ms;
 	ret->launches = stats.launches;
-	for (unsigned k = 0; how == DEV_MERGE && m->times && k < s->n; k++) {
+	for (unsigned k = 0; way == HOST_WAY_MERGE && m->times && k < s->n; k++) {
 		ret->of[k].began_ms = ms_of(stats.of[k].began_ns - stats.first_ns);
 		ret->of[k].ms = ms_of(stats.of[k].ended_ns - stats.of[k].began_ns);
 		ret->of[k].busy_ms = ms_of(stats.of[k].busy_ns);
@@ -329,12 +329,12 @@ static int run_form(struct host_device *d, const struct host_set *s, enum dev_ho
 	return 0;
 }
 
-int host_run(struct host_device *d, const struct host_set *s, enum dev_how how,
-	const struct dev_merging *m, const struct dev_merge_plan *plan, bool each,
+int host_run(struct host_device *d, const struct host_set *s, enum host_way way,
+	const struct host_merging *m, const struct host_merge_plan *plan, bool each,
 	struct host_times *ret, struct host_fault *f)
 {
 	*ret = (struct host_times){0};
 	HOST_TRY(f, d->cu.cuCtxSynchronize(), "what was launched before");
-	return how < DEV_MERGE ? run_plain(d, s, how, m, each, ret, f)
-			       : run_form(d, s, how, m, plan, ret, f);
+	return way < HOST_WAY_MERGE ? run_plain(d, s, way, m, each, ret, f)
+				    : run_form(d, s, way, m, plan, ret, f);
 }

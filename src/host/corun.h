@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  * Copyright 2026 The heddle authors */
 
-/* Runs several kernels together on one device, with any of the strategies (KernelMerge, section 2):
+/* Runs several kernels together on one device, in any way (KernelMerge, section 2):
  * makes the combined form, compiles, loads, plans, runs and times it. libheddle and the command
  * line are thin layers above these functions, so heddle_corun runs exactly the code that `heddle
  * tune` measures.
@@ -9,8 +9,8 @@
  * The caller owns all structures, and pointers in them are borrowed. Functions return 0 or a
  * negative errno, and on failure fill the given fault. The device's context must be current on the
  * calling thread. Only one thread at a time can use a device and its objects. */
-#ifndef HEDDLE_CORUN_HOST_H
-#define HEDDLE_CORUN_HOST_H
+#ifndef HEDDLE_HOST_CORUN_H
+#define HEDDLE_HOST_CORUN_H
 
 #include "host/assembler.h"
 #include "host/corun_fault.h"
@@ -58,7 +58,7 @@ int host_room(
 	const struct host_device *d, CUfunction fn, uint32_t shared_bytes, struct host_fault *f);
 /* Launches one unmodified kernel. `params` is one buffer with its parameters, of `bytes` bytes.
  * Does not wait for the kernel. */
-CUresult host_launch(const struct cu_api *cu, CUfunction fn, const struct dev_shape *shape,
+CUresult host_launch(const struct cu_api *cu, CUfunction fn, const struct host_shape *shape,
 	const void *params, size_t bytes, CUstream stream);
 
 /* ---- kernels ---- */
@@ -93,7 +93,7 @@ int host_kernel_fill_vars(const struct host_device *d, const struct host_kernel 
 	CUmodule module, struct host_fault *f);
 /* The blocks that an SM holds at once. */
 int host_kernel_fit(const struct host_device *d, const struct host_kernel *k,
-	const struct dev_shape *shape, uint32_t *ret, struct host_fault *f);
+	const struct host_shape *shape, uint32_t *ret, struct host_fault *f);
 
 /* ---- several launched together ---- */
 struct host_set {
@@ -101,7 +101,7 @@ struct host_set {
 	unsigned n;
 	unsigned number; /* the only kernel's number, from 1, in another set; else 0 */
 	const struct host_kernel *of[HOST_MAX];
-	struct dev_merge_shape shapes[HOST_MAX];
+	struct host_merge_shape shapes[HOST_MAX];
 	const void *params[HOST_MAX]; /* buffers; read by each run */
 	uint32_t fit[HOST_MAX];       /* blocks of each that an SM holds at once, alone */
 };
@@ -109,9 +109,9 @@ struct host_set {
 /* One launch of all kernels of a set, for these block shapes. */
 struct host_form {
 	struct host_form *next;
-	/* The key: kernels, block shapes and strategy. */
+	/* The key: kernels, block shapes and way. */
 	struct host_set set;
-	enum dev_how how;
+	enum host_way way;
 	uint32_t max_registers;
 	bool unsliced, branches;
 	/* The result. */
@@ -122,7 +122,7 @@ struct host_form {
 	CUmodule module;
 	CUfunction fn;
 	uint32_t per_sm, registers; /* blocks that an SM holds; of a thread, as compiled */
-	struct dev_merged device;
+	struct host_merged device;
 	void *params;
 	double make_ms, compile_ms; /* its text; its code, by the driver */
 };
@@ -146,26 +146,26 @@ struct host_times {
 
 /* Appends a kernel to a set of fewer than HOST_MAX. */
 int host_set_add(const struct host_device *d, struct host_set *s, const struct host_kernel *k,
-	const struct dev_shape *shape, const void *params, struct host_fault *f);
-/* Makes everything that this strategy needs, unless it exists already. `m` contains the shares for
- * DEV_GREEN, the kernels with launches of their own for DEV_MERGE, and the options for DEV_WEAVE;
- * for other strategies it can be NULL. */
-int host_prepare(struct host_device *d, const struct host_set *s, enum dev_how how,
-	const struct dev_merging *m, struct host_fault *f);
-/* The form of a prepared strategy; NULL: it has none. */
+	const struct host_shape *shape, const void *params, struct host_fault *f);
+/* Makes everything that this way needs, unless it exists already. `m` contains the shares for
+ * HOST_WAY_GREEN, the kernels with launches of their own for HOST_WAY_MERGE, and the options for
+ * HOST_WAY_WEAVE; for other ways it can be NULL. */
+int host_prepare(struct host_device *d, const struct host_set *s, enum host_way way,
+	const struct host_merging *m, struct host_fault *f);
+/* The form of a prepared way; NULL: it has none. */
 struct host_form *host_form_find(
-	const struct host_set *s, enum dev_how how, const struct dev_merging *m);
+	const struct host_set *s, enum host_way way, const struct host_merging *m);
 /* Makes it, if there is none; part of host_prepare. */
-int host_form_make(struct host_device *d, const struct host_set *s, enum dev_how how,
-	const struct dev_merging *m, struct host_fault *f);
-/* Computes the plan of a prepared strategy, without launching anything. For fused forms, sets only
+int host_form_make(struct host_device *d, const struct host_set *s, enum host_way way,
+	const struct host_merging *m, struct host_fault *f);
+/* Computes the plan of a prepared way, without launching anything. For fused forms, sets only
  * per_sm and workers (the number of blocks); for unmodified kernels, sets nothing. */
-int host_plan(const struct host_device *d, const struct host_set *s, enum dev_how how,
-	const struct dev_merging *m, struct dev_merge_plan *ret, struct host_fault *f);
-/* Runs all kernels once according to the plan, and waits for them. A strategy with several launches
+int host_plan(const struct host_device *d, const struct host_set *s, enum host_way way,
+	const struct host_merging *m, struct host_merge_plan *ret, struct host_fault *f);
+/* Runs all kernels once according to the plan, and waits for them. A way with several launches
  * times each kernel only if `each` is set, with events between the kernels. */
-int host_run(struct host_device *d, const struct host_set *s, enum dev_how how,
-	const struct dev_merging *m, const struct dev_merge_plan *plan, bool each,
+int host_run(struct host_device *d, const struct host_set *s, enum host_way way,
+	const struct host_merging *m, const struct host_merge_plan *plan, bool each,
 	struct host_times *ret, struct host_fault *f);
 
 #endif

@@ -77,7 +77,7 @@ static void name_form(
 		strbuf_puts(out, !k ? "" : k + 1 == n ? " and " : numbered ? " " : ", ");
 		name_kernel(s, k, numbered, out);
 	}
-	strbuf_printf(out, " as one launch, \"%s\"", dev_hows[f->how]);
+	strbuf_printf(out, " as one launch, \"%s\"", host_way_names[f->way]);
 }
 
 /* Writes the replacement of a template's placeholder. */

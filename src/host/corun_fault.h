@@ -3,8 +3,8 @@
 
 /* Describes why kernels cannot run together: a code, the kernel concerned, and a detail. libheddle
  * and the command line both get the message from host_explain, each with its own option names. */
-#ifndef HEDDLE_CORUN_FAULT_H
-#define HEDDLE_CORUN_FAULT_H
+#ifndef HEDDLE_HOST_CORUN_FAULT_H
+#define HEDDLE_HOST_CORUN_FAULT_H
 
 #include "host/way.h"
 
@@ -19,7 +19,7 @@ enum host_code {
 struct host_fault {
 	enum host_code code;
 	int kernel;         /* of the set, from 0; -1: none, or all of them */
-	enum dev_how how;   /* CRASHED, LATE: the way of the form */
+	enum host_way way;  /* CRASHED, LATE: the way of the form */
 	uint64_t number[3]; /* as the text of the code uses them */
 	uint32_t line, col; /* MERGING: where in the kernel's source; 0: no one place */
 	CUresult result;    /* DRIVER, TEXT, GREEN */

@@ -18,17 +18,17 @@
 
 static const char what[] = "merged form"; /* in messages */
 
-static bool is_same(const struct host_form *form, const struct host_set *s, enum dev_how how,
-	const struct dev_merging *m)
+static bool is_same(const struct host_form *form, const struct host_set *s, enum host_way way,
+	const struct host_merging *m)
 {
-	if (form->how != how || form->set.n != s->n || form->set.number != s->number)
+	if (form->way != way || form->set.n != s->n || form->set.number != s->number)
 		return false;
-	if (how == DEV_WEAVE &&
+	if (way == HOST_WAY_WEAVE &&
 		(form->max_registers != m->registers || form->unsliced != m->unsliced ||
 			form->branches != m->branches))
 		return false;
 	for (unsigned k = 0; k < s->n; k++) {
-		const struct dev_shape *a = &form->set.shapes[k].shape, *b = &s->shapes[k].shape;
+		const struct host_shape *a = &form->set.shapes[k].shape, *b = &s->shapes[k].shape;
 
 		if (form->set.of[k] != s->of[k] || a->shared_bytes != b->shared_bytes ||
 			memcmp(a->block, b->block, sizeof(a->block)) != 0)
@@ -38,11 +38,11 @@ static bool is_same(const struct host_form *form, const struct host_set *s, enum
 }
 
 struct host_form *host_form_find(
-	const struct host_set *s, enum dev_how how, const struct dev_merging *m)
+	const struct host_set *s, enum host_way way, const struct host_merging *m)
 {
 	struct host_form *form = *s->forms;
 
-	while (form && !is_same(form, s, how, m))
+	while (form && !is_same(form, s, way, m))
 		form = form->next;
 	return form;
 }
@@ -97,11 +97,11 @@ static int make_text(struct host_form *form, bool tight, struct strbuf *ret, ptx
 			.fits = tight ? s->fit[k] : 0};
 		memcpy(kernels[k].block, s->shapes[k].shape.block, sizeof(kernels[k].block));
 	}
-	r = pass_run(pass_find(dev_how_passes[form->how]), &rq, diags, &made);
+	r = pass_run(pass_find(host_way_passes[form->way]), &rq, diags, &made);
 	if (r < 0)
 		return keep_refusal(r, &made, diags, f);
 	form->form = made.merged;
-	if (pass_leave_const(made.m) < 0)
+	if (host_leave_const(made.m) < 0)
 		ret->failed = true;
 	ptx_print_lines(made.m, ret, ret_lines);
 	ptx_module_free(made.m);
@@ -129,7 +129,7 @@ static int load_form(struct host_device *d, struct host_form *form, const struct
 	int r = host_compile_apart(d, text, NULL, &apart, f);
 
 	if (r < 0) {
-		f->how = form->how;
+		f->way = form->way;
 		return r;
 	}
 	from = clock_ms();
@@ -198,7 +198,7 @@ static int find_fit(const struct host_device *d, struct host_form *form, struct 
 
 static int prepare_form(struct host_device *d, struct host_form *form, struct host_fault *f)
 {
-	bool tight = form->how == DEV_MERGE, again = false;
+	bool tight = form->way == HOST_WAY_MERGE, again = false;
 	int r = make_and_load(d, form, tight, f);
 
 	if (r == 0 && tight)
@@ -215,13 +215,13 @@ static int prepare_form(struct host_device *d, struct host_form *form, struct ho
 	form->params = arena_zalloc(&form->arena, form->form.param_bytes);
 	if (!form->params)
 		return host_fail(f, HOST_MEMORY, -1, NULL);
-	HOST_TRY(f, dev_merged_create(&d->cu, form->set.n, &form->device), "control blocks");
+	HOST_TRY(f, host_merged_create(&d->cu, form->set.n, &form->device), "control blocks");
 	return 0;
 }
 
 static void unload_form(const struct host_device *d, struct host_form *form)
 {
-	dev_merged_destroy(&d->cu, &form->device);
+	host_merged_destroy(&d->cu, &form->device);
 	if (form->module)
 		d->cu.cuModuleUnload(form->module);
 	form->module = NULL;
@@ -229,15 +229,15 @@ static void unload_form(const struct host_device *d, struct host_form *form)
 }
 
 static struct host_form *add_form(
-	const struct host_set *s, enum dev_how how, const struct dev_merging *m)
+	const struct host_set *s, enum host_way way, const struct host_merging *m)
 {
 	struct host_form *form = calloc(1, sizeof(*form));
 
 	if (!form)
 		return NULL;
-	*form = (struct host_form){.next = *s->forms, .set = *s, .how = how};
+	*form = (struct host_form){.next = *s->forms, .set = *s, .way = way};
 	memset(form->set.params, 0, sizeof(form->set.params)); /* of this run alone */
-	if (how == DEV_WEAVE) {
+	if (way == HOST_WAY_WEAVE) {
 		form->max_registers = m->registers;
 		form->unsliced = m->unsliced;
 		form->branches = m->branches;
@@ -252,10 +252,10 @@ static bool is_final(enum host_code code)
 	return code != HOST_MEMORY && code != HOST_DRIVER && code != HOST_TEXT;
 }
 
-int host_form_make(struct host_device *d, const struct host_set *s, enum dev_how how,
-	const struct dev_merging *m, struct host_fault *f)
+int host_form_make(struct host_device *d, const struct host_set *s, enum host_way way,
+	const struct host_merging *m, struct host_fault *f)
 {
-	struct host_form *form = host_form_find(s, how, m);
+	struct host_form *form = host_form_find(s, way, m);
 	int r;
 
 	if (form && form->never.code != HOST_OK) {
@@ -264,7 +264,7 @@ int host_form_make(struct host_device *d, const struct host_set *s, enum dev_how
 	}
 	if (form)
 		return 0;
-	form = add_form(s, how, m);
+	form = add_form(s, way, m);
 	if (!form)
 		return host_fail(f, HOST_MEMORY, -1, NULL);
 	arena_init(&form->arena, 0);

@@ -96,7 +96,7 @@ int host_room(
 	return 0;
 }
 
-CUresult host_launch(const struct cu_api *cu, CUfunction fn, const struct dev_shape *shape,
+CUresult host_launch(const struct cu_api *cu, CUfunction fn, const struct host_shape *shape,
 	const void *params, size_t bytes, CUstream stream)
 {
 	const uint32_t *g = shape->grid, *b = shape->block;
@@ -150,7 +150,7 @@ struct locating {
 	struct host_kernel *k;
 };
 
-static int locate_vars(void *user, struct pass_outside *vars, size_t n)
+static int locate_vars(void *user, struct host_outside *vars, size_t n)
 {
 	const struct locating *l = user;
 	struct host_kernel *k = l->k;
@@ -186,7 +186,7 @@ static int leave_vars(const struct host_device *d, struct host_kernel *k, struct
 
 	if (diags) {
 		diag_init(diags, k->arena, k->name, NULL, 0);
-		r = pass_leave_outside(k->alone, diags, locate_vars, &l);
+		r = host_leave_outside(k->alone, diags, locate_vars, &l);
 	}
 	if (r == -ENOMEM)
 		return host_fail(f, HOST_MEMORY, -1, NULL);
@@ -228,14 +228,14 @@ int host_kernel_fill_vars(const struct host_device *d, const struct host_kernel 
 
 	if (!k->n_vars)
 		return 0;
-	snprintf(name, sizeof(name), PASS_KERNEL_PREFIX PASS_OUTSIDE_ARRAY, which);
+	snprintf(name, sizeof(name), PASS_KERNEL_PREFIX HOST_OUTSIDE_ARRAY, which);
 	HOST_TRY(f, d->cu.cuModuleGetGlobal(&to, &bytes, module, name), name);
 	HOST_TRY(f, d->cu.cuMemcpyHtoD(to, k->vars, k->n_vars * sizeof(*k->vars)), name);
 	return 0;
 }
 
 int host_kernel_fit(const struct host_device *d, const struct host_kernel *k,
-	const struct dev_shape *shape, uint32_t *ret, struct host_fault *f)
+	const struct host_shape *shape, uint32_t *ret, struct host_fault *f)
 {
 	const uint32_t *b = shape->block;
 	int fit, r = host_room(d, k->fn, shape->shared_bytes, f);

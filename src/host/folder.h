@@ -5,8 +5,8 @@
  * rewritten code. Files in it become code in this user's programs. So a folder is valid only if it
  * belongs to this user and no other user can write to it. File names are resolved relative to the
  * folder that was checked. */
-#ifndef HEDDLE_DEV_FOLDER_H
-#define HEDDLE_DEV_FOLDER_H
+#ifndef HEDDLE_HOST_FOLDER_H
+#define HEDDLE_HOST_FOLDER_H
 
 #include <stdbool.h>
 #include <stdint.h>

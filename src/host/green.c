@@ -51,7 +51,7 @@ static bool find_api(const struct cu_api *cu, struct api *ret)
 }
 
 static CUresult make_stream(
-	const struct api *api, CUdevice device, struct resource *sms, struct dev_green *g)
+	const struct api *api, CUdevice device, struct resource *sms, struct host_green *g)
 {
 	void *desc;
 	CUresult r = api->describe(&desc, sms, 1);
@@ -65,17 +65,17 @@ static CUresult make_stream(
 	return r;
 }
 
-CUresult dev_green_create(
-	const struct cu_api *cu, unsigned n, const uint32_t *share, struct dev_green *ret)
+CUresult host_green_create(
+	const struct cu_api *cu, unsigned n, const uint32_t *share, struct host_green *ret)
 {
-	struct dev_green g = {0};
+	struct host_green g = {0};
 	struct resource all, left;
 	struct api api;
 	CUdevice device;
 	uint64_t sum = 0;
 	CUresult r;
 
-	if (!find_api(cu, &api) || n < 2 || n > DEV_GREEN_MAX)
+	if (!find_api(cu, &api) || n < 2 || n > HOST_GREEN_MAX)
 		return CUDA_ERROR_NOT_SUPPORTED;
 	memset(&all, 0, sizeof(all));
 	r = cu->cuCtxGetDevice(&device);
@@ -103,11 +103,11 @@ CUresult dev_green_create(
 	if (r == CUDA_SUCCESS)
 		*ret = g;
 	else
-		dev_green_destroy(cu, &g);
+		host_green_destroy(cu, &g);
 	return r;
 }
 
-void dev_green_destroy(const struct cu_api *cu, struct dev_green *g)
+void host_green_destroy(const struct cu_api *cu, struct host_green *g)
 {
 	struct api api;
 
@@ -117,5 +117,5 @@ void dev_green_destroy(const struct cu_api *cu, struct dev_green *g)
 		if (find_api(cu, &api))
 			api.destroy(g->contexts[k]);
 	}
-	*g = (struct dev_green){0};
+	*g = (struct host_green){0};
 }

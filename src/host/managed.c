@@ -7,12 +7,12 @@
 
 #include <string.h>
 
-uint64_t dev_total_blocks(const struct dev_shape *shape)
+uint64_t host_total_blocks(const struct host_shape *shape)
 {
 	return (uint64_t)shape->grid[0] * shape->grid[1] * shape->grid[2];
 }
 
-unsigned dev_shrink(uint32_t workers)
+unsigned host_shrink(uint32_t workers)
 {
 	uint64_t n = 2 * (uint64_t)workers;
 	unsigned shift = 0;
@@ -22,20 +22,20 @@ unsigned dev_shrink(uint32_t workers)
 	return shift;
 }
 
-void dev_fill_args(const struct dev_shape *shape, const struct pass_kernel_info *info,
-	uint64_t block, uint64_t host, uint32_t gen, uint32_t workers, const struct dev_steering *s,
-	struct ctl_args *ret)
+void host_fill_args(const struct host_shape *shape, const struct pass_kernel_info *info,
+	uint64_t block, uint64_t host, uint32_t gen, uint32_t workers,
+	const struct host_steering *s, struct ctl_args *ret)
 {
 	uint32_t chunk = s->chunk && !info->rising_order ? s->chunk : 1;
 
 	*ret = (struct ctl_args){
 		.block = block,
 		.host = host,
-		.total = dev_total_blocks(shape),
+		.total = host_total_blocks(shape),
 		.grid = {shape->grid[0], shape->grid[1], shape->grid[2]},
 		.gen = gen,
 		.chunk = chunk,
-		.shrink = chunk > 1 ? dev_shrink(workers) : 0,
+		.shrink = chunk > 1 ? host_shrink(workers) : 0,
 		.yield_every = s->yield_every,
 	};
 	/* All blocks of this kernel may wait for each other, so no worker may exit before the last
@@ -57,7 +57,7 @@ void dev_fill_args(const struct dev_shape *shape, const struct pass_kernel_info 
 /* Computes how many workers of this kernel fill the device. The result is at most the number of
  * blocks. */
 static CUresult workers_that_fit(const struct cu_api *cu, CUfunction fn,
-	const struct dev_shape *shape, uint32_t n_sms, uint32_t *ret_per_sm, uint32_t *ret_workers)
+	const struct host_shape *shape, uint32_t n_sms, uint32_t *ret_per_sm, uint32_t *ret_workers)
 {
 	uint32_t threads = shape->block[0] * shape->block[1] * shape->block[2];
 	uint64_t all;
@@ -71,7 +71,7 @@ static CUresult workers_that_fit(const struct cu_api *cu, CUfunction fn,
 		return CUDA_ERROR_LAUNCH_OUT_OF_RESOURCES;
 	all = (uint64_t)per_sm * n_sms;
 	*ret_per_sm = (uint32_t)per_sm;
-	*ret_workers = (uint32_t)MIN(all, dev_total_blocks(shape));
+	*ret_workers = (uint32_t)MIN(all, host_total_blocks(shape));
 	return CUDA_SUCCESS;
 }
 
@@ -81,7 +81,7 @@ static CUresult lift_quotas(const struct cu_api *cu, CUdeviceptr block)
 		block + offsetof(struct ctl_block, quota), CTL_NO_QUOTA, CTL_MAX_SMS);
 }
 
-CUresult dev_control_create(const struct cu_api *cu, CUdeviceptr *ret_block)
+CUresult host_control_create(const struct cu_api *cu, CUdeviceptr *ret_block)
 {
 	CUdeviceptr block;
 	CUresult r = cu->cuMemAlloc(&block, sizeof(struct ctl_block));
@@ -108,7 +108,7 @@ static CUresult begin_at(const struct cu_api *cu, CUdeviceptr block, uint64_t fi
 }
 
 static CUresult launch_grid(const struct cu_api *cu, CUfunction fn, uint32_t blocks,
-	const struct dev_shape *shape, void *params, size_t bytes)
+	const struct host_shape *shape, void *params, size_t bytes)
 {
 	void *extra[] = {CU_LAUNCH_PARAM_BUFFER_POINTER, params, CU_LAUNCH_PARAM_BUFFER_SIZE,
 		&bytes, CU_LAUNCH_PARAM_END};
@@ -127,10 +127,10 @@ static uint32_t next_grid(const struct pass_kernel_info *info, uint32_t workers,
 }
 
 static CUresult launch_once(const struct cu_api *cu, CUfunction fn, CUfunction closer,
-	uint32_t blocks, const struct dev_shape *shape, void *params, size_t bytes,
+	uint32_t blocks, const struct host_shape *shape, void *params, size_t bytes,
 	struct ctl_args *args)
 {
-	static const struct dev_shape one = {.block = {1, 1, 1}};
+	static const struct host_shape one = {.block = {1, 1, 1}};
 	CUresult r = launch_grid(cu, fn, blocks, shape, params, bytes);
 
 	if (r == CUDA_SUCCESS && closer)
@@ -142,7 +142,7 @@ static CUresult launch_once(const struct cu_api *cu, CUfunction fn, CUfunction c
 
 /* Limits the number of workers to what the caller's settings allow. A kernel whose blocks may all
  * wait for each other keeps all its workers, if all its blocks fit at once. */
-static uint32_t bound_workers(const struct dev_steering *s, const struct pass_kernel_info *info,
+static uint32_t bound_workers(const struct host_steering *s, const struct pass_kernel_info *info,
 	uint64_t blocks, uint32_t fit, uint32_t n_sms)
 {
 	uint64_t most = fit;
@@ -156,14 +156,14 @@ static uint32_t bound_workers(const struct dev_steering *s, const struct pass_ke
 	return (uint32_t)most;
 }
 
-CUresult dev_managed_run(const struct cu_api *cu, CUfunction fn, CUfunction closer,
-	const struct pass_kernel_info *info, const struct dev_shape *shape, void *params,
-	const struct dev_steering *s, CUdeviceptr block, uint32_t *io_gen,
-	struct dev_managed_stats *ret)
+CUresult host_managed_run(const struct cu_api *cu, CUfunction fn, CUfunction closer,
+	const struct pass_kernel_info *info, const struct host_shape *shape, void *params,
+	const struct host_steering *s, CUdeviceptr block, uint32_t *io_gen,
+	struct host_managed_stats *ret)
 {
 	struct ctl_args args;
 	struct ctl_block state = {0};
-	struct dev_managed_stats stats = {.total = dev_total_blocks(shape)};
+	struct host_managed_stats stats = {.total = host_total_blocks(shape)};
 	uint32_t per_sm, workers;
 	CUdevice device;
 	int n_sms;
@@ -177,7 +177,7 @@ CUresult dev_managed_run(const struct cu_api *cu, CUfunction fn, CUfunction clos
 	if (r != CUDA_SUCCESS)
 		return r;
 	workers = bound_workers(s, info, stats.total, workers, (uint32_t)n_sms);
-	dev_fill_args(shape, info, block, 0, *io_gen, workers, s, &args);
+	host_fill_args(shape, info, block, 0, *io_gen, workers, s, &args);
 	memcpy((char *)params + info->arg_offset, &args, sizeof(args));
 	stats.workers = workers;
 	stats.together = info->rising_order && stats.total <= workers &&

@@ -4,17 +4,17 @@
 /* The host side of managed launches, for a program that has the device to itself: `heddle exec`,
  * tests and benchmarks. It runs one launch at a time, and waits for each. (The shim runs many
  * launches of other programs at once: shim/managed.h.) */
-#ifndef HEDDLE_MANAGED_H
-#define HEDDLE_MANAGED_H
+#ifndef HEDDLE_HOST_MANAGED_H
+#define HEDDLE_HOST_MANAGED_H
 
 #include "dev/cu.h"
 #include "pass/pass.h"
 
-struct dev_shape {
+struct host_shape {
 	uint32_t grid[3], block[3], shared_bytes;
 };
 
-struct dev_steering {
+struct host_steering {
 	uint32_t chunk; /* 0: 1 */
 	bool pull_ahead;
 	uint32_t yield_every;    /* all quotas drop to 0 after so many tickets; 0: never */
@@ -24,7 +24,7 @@ struct dev_steering {
 };
 
 /* Statistics of a launch. */
-struct dev_managed_stats {
+struct host_managed_stats {
 	uint32_t workers;  /* a worker launch */
 	uint32_t launches; /* worker launches: 1 + times resumed */
 	uint64_t total;
@@ -35,24 +35,24 @@ struct dev_managed_stats {
 
 /* Fills the by-value arguments of a launch (ctl/control.h). `block` and `host` are device
  * addresses. */
-void dev_fill_args(const struct dev_shape *shape, const struct pass_kernel_info *info,
-	uint64_t block, uint64_t host, uint32_t gen, uint32_t workers, const struct dev_steering *s,
-	struct ctl_args *ret);
+void host_fill_args(const struct host_shape *shape, const struct pass_kernel_info *info,
+	uint64_t block, uint64_t host, uint32_t gen, uint32_t workers,
+	const struct host_steering *s, struct ctl_args *ret);
 /* ctl_args.shrink for this number of workers. */
-unsigned dev_shrink(uint32_t workers);
-uint64_t dev_total_blocks(const struct dev_shape *shape);
+unsigned host_shrink(uint32_t workers);
+uint64_t host_total_blocks(const struct host_shape *shape);
 
 /* A control block in device memory, in its initial state. */
-CUresult dev_control_create(const struct cu_api *cu, CUdeviceptr *ret_block);
+CUresult host_control_create(const struct cu_api *cu, CUdeviceptr *ret_block);
 
 /* Runs fn until its whole grid is complete. fn was made by pass_preempt, and `info` describes it.
  * *io_gen is the generation of the control block. `params` is the kernel's parameter buffer, with
  * info->param_bytes bytes; this function fills in the ctl_args in it. `closer` is the guard form's
  * second kernel; NULL for managed kernels. Returns a driver error, or CUDA_ERROR_UNKNOWN if a whole
  * launch ran no block. */
-CUresult dev_managed_run(const struct cu_api *cu, CUfunction fn, CUfunction closer,
-	const struct pass_kernel_info *info, const struct dev_shape *shape, void *params,
-	const struct dev_steering *s, CUdeviceptr block, uint32_t *io_gen,
-	struct dev_managed_stats *ret);
+CUresult host_managed_run(const struct cu_api *cu, CUfunction fn, CUfunction closer,
+	const struct pass_kernel_info *info, const struct host_shape *shape, void *params,
+	const struct host_steering *s, CUdeviceptr block, uint32_t *io_gen,
+	struct host_managed_stats *ret);
 
 #endif

@@ -92,9 +92,9 @@ static uint32_t find_stride(uint32_t n)
 	return stride;
 }
 
-static bool has_own(const struct dev_merging *how, unsigned k)
+static bool has_own(const struct host_merging *merging, unsigned k)
 {
-	return how->own >> k & 1;
+	return merging->own >> k & 1;
 }
 
 /* Reduces the number of workers in the merged launch, so that kernels with launches of their own
@@ -102,16 +102,16 @@ static bool has_own(const struct dev_merging *how, unsigned k)
  * one worker, if there are enough. CTL_APART does not need this: the merged launch starts with all
  * workers, and those on the SMs of kernels with a launch of their own exit. */
 static void leave_room(
-	const struct dev_merging *how, unsigned n, uint32_t n_sms, struct dev_merge_plan *p)
+	const struct host_merging *merging, unsigned n, uint32_t n_sms, struct host_merge_plan *p)
 {
-	bool per_sm = how->order == CTL_MIXED;
+	bool per_sm = merging->order == CTL_MIXED;
 	uint32_t places = per_sm ? (p->workers + n_sms - 1) / n_sms : p->workers, left, others = 0;
 	uint64_t rest = 0, sum = 0;
 
 	for (unsigned k = 0; k < n; k++) {
-		sum += how->share[k];
-		rest += has_own(how, k) ? 0 : how->share[k];
-		others += !has_own(how, k);
+		sum += merging->share[k];
+		rest += has_own(merging, k) ? 0 : merging->share[k];
+		others += !has_own(merging, k);
 	}
 	left = MIN(MAX((uint32_t)(places * rest / sum), others), places);
 	p->workers = per_sm ? left * n_sms : left;
@@ -120,74 +120,76 @@ static void leave_room(
 /* Computes each kernel's share, counted in workers (CTL_PARTITION), in workers on each SM
  * (CTL_MIXED), or in SMs (CTL_APART). A kernel with a launch of its own has no share of the merged
  * launch, because its own workers serve it. With CTL_APART it still gets its SMs. */
-static void divide_workers(const struct dev_merging *how, unsigned n, uint32_t n_sms,
-	const struct dev_merge_plan *p, uint32_t *ret_count)
+static void divide_workers(const struct host_merging *merging, unsigned n, uint32_t n_sms,
+	const struct host_merge_plan *p, uint32_t *ret_count)
 {
 	uint32_t share[CTL_MAX_MERGED] = {0}, count[CTL_MAX_MERGED] = {0};
 	unsigned m = 0;
 
 	for (unsigned k = 0; k < n; k++)
-		if (how->order == CTL_APART || !has_own(how, k))
-			share[m++] = how->share[k];
-	if (how->order == CTL_PARTITION)
+		if (merging->order == CTL_APART || !has_own(merging, k))
+			share[m++] = merging->share[k];
+	if (merging->order == CTL_PARTITION)
 		apportion_slots(share, m, p->workers, count);
-	else if (how->order == CTL_MIXED)
+	else if (merging->order == CTL_MIXED)
 		mix_shares(share, m, (p->workers + n_sms - 1) / n_sms, count);
-	else if (how->order == CTL_APART)
+	else if (merging->order == CTL_APART)
 		apportion_slots(share, m, n_sms, count);
 	m = 0;
 	for (unsigned k = 0; k < n; k++)
-		ret_count[k] = how->order == CTL_APART || !has_own(how, k) ? count[m++] : 0;
+		ret_count[k] = merging->order == CTL_APART || !has_own(merging, k) ? count[m++] : 0;
 }
 
 /* Stores the kernels' shares in the plan. With CTL_APART, the SMs of the merged launch come first,
  * and then those of the kernels' own launches. */
-static enum dev_merge_status plan_kinds(const struct dev_merging *how, unsigned n, uint32_t n_sms,
-	struct dev_merge_plan *p, unsigned *ret_which)
+static enum host_merge_status plan_kinds(const struct host_merging *merging, unsigned n,
+	uint32_t n_sms, struct host_merge_plan *p, unsigned *ret_which)
 {
-	bool apart = how->order == CTL_APART;
+	bool apart = merging->order == CTL_APART;
 	uint32_t count[CTL_MAX_MERGED], upto = 0;
 
-	if (how->own && (how->order == CTL_PARTITION || how->order == CTL_MIXED))
-		leave_room(how, n, n_sms, p);
-	divide_workers(how, n, n_sms, p, count);
+	if (merging->own && (merging->order == CTL_PARTITION || merging->order == CTL_MIXED))
+		leave_room(merging, n, n_sms, p);
+	divide_workers(merging, n, n_sms, p, count);
 	for (unsigned k = 0; k < n; k++) {
-		bool own = has_own(how, k);
+		bool own = has_own(merging, k);
 
 		upto += own ? 0 : count[k];
 		p->merge.upto[k] = upto;
-		if (!ctl_steals(how->order) && !count[k] && (own ? apart : !how->help_others)) {
+		if (!ctl_steals(merging->order) && !count[k] &&
+			(own ? apart : !merging->help_others)) {
 			*ret_which = k;
-			return DEV_MERGE_NO_WORKER;
+			return HOST_MERGE_NO_WORKER;
 		}
 	}
 	p->merge.of = apart ? n_sms : upto;
-	p->merge.stride = how->order == CTL_PARTITION ? find_stride(p->workers) : 1;
+	p->merge.stride = merging->order == CTL_PARTITION ? find_stride(p->workers) : 1;
 	for (unsigned k = 0; k < n && apart; k++) {
-		if (!has_own(how, k))
+		if (!has_own(merging, k))
 			continue;
 		p->own[k].merge.upto[0] = count[k];
 		p->own[k].merge.of = n_sms;
 		p->own[k].merge.shift = n_sms - upto;
 		upto += count[k];
 	}
-	return DEV_MERGE_OK;
+	return HOST_MERGE_OK;
 }
 
 /* Gives each launch of a kernel's own as many workers as the kernel would have alone. Workers that
  * do not fit start when others exit. */
-static void plan_own(const struct dev_merging *how, const struct dev_merge_part *own, unsigned n,
-	const struct dev_merge_shape *shapes, uint32_t n_sms, struct dev_merge_plan *p)
+static void plan_own(const struct host_merging *merging, const struct host_merge_part *own,
+	unsigned n, const struct host_merge_shape *shapes, uint32_t n_sms,
+	struct host_merge_plan *p)
 {
 	for (unsigned k = 0; k < n; k++) {
-		uint64_t workers = own && has_own(how, k) ? (uint64_t)own[k].per_sm * n_sms : 0;
+		uint64_t workers = own && has_own(merging, k) ? (uint64_t)own[k].per_sm * n_sms : 0;
 
 		p->own[k].per_sm = workers ? own[k].per_sm : 0;
 		/* With CTL_APART, workers on the SMs of another kernel leave. */
-		if (how->order != CTL_APART)
-			workers = MIN(workers, dev_total_blocks(&shapes[k].shape));
+		if (merging->order != CTL_APART)
+			workers = MIN(workers, host_total_blocks(&shapes[k].shape));
 		p->own[k].workers = (uint32_t)workers;
-		p->own[k].merge.order = how->order == CTL_APART ? CTL_APART : CTL_STEAL;
+		p->own[k].merge.order = merging->order == CTL_APART ? CTL_APART : CTL_STEAL;
 		p->own[k].merge.flags = p->merge.flags & ~(uint32_t)CTL_HELP;
 		p->own[k].merge.stride = 1;
 	}
@@ -196,11 +198,11 @@ static void plan_own(const struct dev_merging *how, const struct dev_merge_part 
 /* Finds the kernels whose blocks may wait for each other and would all be on the device at once in
  * a separate launch. A worker that runs a block of such a kernel may not finish it until the last
  * block of that kernel has begun. So all blocks of these kernels together need as many workers, or
- * this returns DEV_MERGE_TOO_FEW. With stealing that many workers are enough, because no worker
+ * this returns HOST_MERGE_TOO_FEW. With stealing that many workers are enough, because no worker
  * exits while such blocks are left. */
-static enum dev_merge_status plan_together(const struct dev_merging *how,
-	const struct pass_merged *form, unsigned n, const struct dev_merge_shape *shapes,
-	struct dev_merge_plan *p, unsigned *ret_which, uint64_t *ret_blocks)
+static enum host_merge_status plan_together(const struct host_merging *merging,
+	const struct pass_merged *form, unsigned n, const struct host_merge_shape *shapes,
+	struct host_merge_plan *p, unsigned *ret_which, uint64_t *ret_blocks)
 {
 	uint64_t blocks = 0;
 	unsigned last = 0;
@@ -209,80 +211,83 @@ static enum dev_merge_status plan_together(const struct dev_merging *how,
 		p->together[k] = form->of[k].rising_order && shapes[k].fits;
 		if (!p->together[k])
 			continue;
-		blocks += dev_total_blocks(&shapes[k].shape);
+		blocks += host_total_blocks(&shapes[k].shape);
 		last = k;
 		/* Refuse the kernel if some of its blocks might get no worker: without stealing,
 		 * and also if it has a launch of its own, because the hardware decides which
 		 * workers of the two launches start first. Exceptions: a single kernel gets all
 		 * workers, and a single block waits for no other block. */
-		if ((!ctl_steals(how->order) || has_own(how, k)) && n > 1 &&
-			dev_total_blocks(&shapes[k].shape) > 1) {
+		if ((!ctl_steals(merging->order) || has_own(merging, k)) && n > 1 &&
+			host_total_blocks(&shapes[k].shape) > 1) {
 			*ret_which = k;
-			return DEV_MERGE_ORDER;
+			return HOST_MERGE_ORDER;
 		}
 	}
 	if (blocks <= p->workers)
-		return DEV_MERGE_OK;
+		return HOST_MERGE_OK;
 	*ret_which = last;
 	*ret_blocks = blocks;
-	return DEV_MERGE_TOO_FEW;
+	return HOST_MERGE_TOO_FEW;
 }
 
-static uint32_t plan_workers(const struct dev_merging *how, uint32_t per_sm, unsigned n,
-	const struct dev_merge_shape *shapes, uint32_t n_sms)
+static uint32_t plan_workers(const struct host_merging *merging, uint32_t per_sm, unsigned n,
+	const struct host_merge_shape *shapes, uint32_t n_sms)
 {
 	uint64_t workers = (uint64_t)per_sm * n_sms, blocks = 0;
-	unsigned rest = n - (unsigned)__builtin_popcount(how->own);
+	unsigned rest = n - (unsigned)__builtin_popcount(merging->own);
 
-	if (how->own && ctl_steals(how->order) && !how->workers && !how->workers_per_sm)
+	if (merging->own && ctl_steals(merging->order) && !merging->workers &&
+		!merging->workers_per_sm)
 		workers = (uint64_t)MAX(per_sm * rest / n, 1u) * n_sms;
 	for (unsigned k = 0; k < n; k++)
-		blocks += dev_total_blocks(&shapes[k].shape);
+		blocks += host_total_blocks(&shapes[k].shape);
 	/* With shares on each SM, do not reduce the workers to the number of blocks: if an SM had
 	 * space left, the hardware would decide how many workers each kernel gets there. */
-	if (ctl_steals(how->order) || how->order == CTL_PARTITION)
+	if (ctl_steals(merging->order) || merging->order == CTL_PARTITION)
 		workers = MIN(workers, blocks);
-	if (how->workers_per_sm)
-		workers = MIN(workers, (uint64_t)how->workers_per_sm * n_sms);
-	if (how->workers)
-		workers = MIN(workers, how->workers);
+	if (merging->workers_per_sm)
+		workers = MIN(workers, (uint64_t)merging->workers_per_sm * n_sms);
+	if (merging->workers)
+		workers = MIN(workers, merging->workers);
 	return (uint32_t)workers;
 }
 
-enum dev_merge_status dev_merge_plan(const struct dev_merging *how,
-	const struct dev_merge_part *all, const struct dev_merge_part *own, unsigned n,
-	const struct dev_merge_shape *shapes, uint32_t n_sms, struct dev_merge_plan *ret,
+enum host_merge_status host_merge_plan(const struct host_merging *merging,
+	const struct host_merge_part *all, const struct host_merge_part *own, unsigned n,
+	const struct host_merge_shape *shapes, uint32_t n_sms, struct host_merge_plan *ret,
 	unsigned *ret_which, uint64_t *ret_blocks)
 {
-	struct dev_merge_plan p = {
+	struct host_merge_plan p = {
 		.per_sm = all->per_sm,
-		.workers = plan_workers(how, all->per_sm, n, shapes, n_sms),
-		.merge = {.order = how->order,
-			.flags = (how->help_others ? CTL_HELP : 0) | (how->times ? CTL_TIMES : 0) |
-				 (how->count ? CTL_COUNT : 0)},
+		.workers = plan_workers(merging, all->per_sm, n, shapes, n_sms),
+		.merge = {.order = merging->order,
+			.flags = (merging->help_others ? CTL_HELP : 0) |
+				 (merging->times ? CTL_TIMES : 0) |
+				 (merging->count ? CTL_COUNT : 0)},
 	};
-	enum dev_merge_status status =
-		plan_together(how, all->form, n, shapes, &p, ret_which, ret_blocks);
+	enum host_merge_status status =
+		plan_together(merging, all->form, n, shapes, &p, ret_which, ret_blocks);
 
-	if (status == DEV_MERGE_OK && how->own && how->order == CTL_APART && how->help_others) {
-		*ret_which = (unsigned)__builtin_ctz(how->own);
-		status = DEV_MERGE_NO_HELP;
+	if (status == HOST_MERGE_OK && merging->own && merging->order == CTL_APART &&
+		merging->help_others) {
+		*ret_which = (unsigned)__builtin_ctz(merging->own);
+		status = HOST_MERGE_NO_HELP;
 	}
-	if (status == DEV_MERGE_OK)
-		status = plan_kinds(how, n, n_sms, &p, ret_which);
-	plan_own(how, own, n, shapes, n_sms, &p);
+	if (status == HOST_MERGE_OK)
+		status = plan_kinds(merging, n, n_sms, &p, ret_which);
+	plan_own(merging, own, n, shapes, n_sms, &p);
 	*ret = p;
 	return status;
 }
 
 /* ---- launches ---- */
-CUresult dev_merged_create(const struct cu_api *cu, unsigned n, struct dev_merged *ret)
+CUresult host_merged_create(const struct cu_api *cu, unsigned n, struct host_merged *ret)
 {
-	struct dev_merged d = {0};
+	struct host_merged d = {0};
 	CUresult r = cu->cuMemAlloc(&d.turns, sizeof(struct ctl_turns));
 
 	for (unsigned k = 0; r == CUDA_SUCCESS && k < n; k++)
-		r = dev_control_create(cu, &d.block[k]);
+		r = host_control_create(cu, &d.block[k]);
 	if (r == CUDA_SUCCESS)
 		r = cu->cuEventCreate(&d.began, 0);
 	if (r == CUDA_SUCCESS)
@@ -290,11 +295,11 @@ CUresult dev_merged_create(const struct cu_api *cu, unsigned n, struct dev_merge
 	if (r == CUDA_SUCCESS)
 		*ret = d;
 	else
-		dev_merged_destroy(cu, &d);
+		host_merged_destroy(cu, &d);
 	return r;
 }
 
-void dev_merged_destroy(const struct cu_api *cu, struct dev_merged *d)
+void host_merged_destroy(const struct cu_api *cu, struct host_merged *d)
 {
 	if (d->turns)
 		cu->cuMemFree(d->turns);
@@ -312,18 +317,18 @@ void dev_merged_destroy(const struct cu_api *cu, struct dev_merged *d)
 		cu->cuEventDestroy(d->began);
 	if (d->ended)
 		cu->cuEventDestroy(d->ended);
-	*d = (struct dev_merged){0};
+	*d = (struct host_merged){0};
 }
 
 /* One merged launch, as it is asked for. */
 struct run {
 	const struct cu_api *cu;
-	const struct dev_merge_part *all, *own;
+	const struct host_merge_part *all, *own;
 	unsigned n;
-	const struct dev_merge_shape *shapes;
-	const struct dev_merging *how;
-	const struct dev_merge_plan *plan;
-	struct dev_merged *d;
+	const struct host_merge_shape *shapes;
+	const struct host_merging *merging;
+	const struct host_merge_plan *plan;
+	struct host_merged *d;
 };
 
 static uint32_t inverse_of(uint32_t n)
@@ -368,21 +373,21 @@ static void count_claims(uint32_t workers, struct ctl_args *args)
 
 /* Fills struct ctl_args of kernel k, which is kernel number `at` in the form. */
 static void fill_args(
-	const struct run *x, const struct dev_merge_part *part, unsigned at, unsigned k)
+	const struct run *x, const struct host_merge_part *part, unsigned at, unsigned k)
 {
 	uint32_t workers = x->plan->workers + x->plan->own[k].workers;
 	struct pass_kernel_info info = {
 		.tier = PASS_MANAGED, .rising_order = part->form->of[at].rising_order};
-	struct dev_steering steering = {
-		.chunk = x->how->chunks[k] ? x->how->chunks[k] : x->how->chunk,
-		.yield_every = x->plan->together[k] ? 0 : x->how->yield_every};
+	struct host_steering steering = {
+		.chunk = x->merging->chunks[k] ? x->merging->chunks[k] : x->merging->chunk,
+		.yield_every = x->plan->together[k] ? 0 : x->merging->yield_every};
 	struct ctl_args args;
 
-	dev_fill_args(&x->shapes[k].shape, &info, x->d->block[k], 0, x->d->gen[k], workers,
+	host_fill_args(&x->shapes[k].shape, &info, x->d->block[k], 0, x->d->gen[k], workers,
 		&steering, &args);
 	if (!steering.yield_every && !info.rising_order) {
 		args.flags |= CTL_UNSTEERED;
-		args.shrink = dev_shrink(workers);
+		args.shrink = host_shrink(workers);
 		count_claims(workers, &args);
 	}
 	fill_inverse(&args);
@@ -428,7 +433,7 @@ static CUresult reset_turns(const struct cu_api *cu, CUdeviceptr turns)
 	return cu->cuMemcpyHtoD(turns, &t, sizeof(t));
 }
 
-static CUresult launch_part(const struct cu_api *cu, const struct dev_merge_part *part,
+static CUresult launch_part(const struct cu_api *cu, const struct host_merge_part *part,
 	uint32_t blocks, CUstream stream)
 {
 	const struct pass_merged *form = part->form;
@@ -444,7 +449,7 @@ static CUresult launch_part(const struct cu_api *cu, const struct dev_merge_part
 static CUresult ready_streams(const struct run *x)
 {
 	const struct cu_api *cu = x->cu;
-	struct dev_merged *d = x->d;
+	struct host_merged *d = x->d;
 	CUresult r = CUDA_SUCCESS;
 
 	if (!d->ready)
@@ -467,7 +472,7 @@ static CUresult ready_streams(const struct run *x)
 static CUresult launch_own(const struct run *x)
 {
 	const struct cu_api *cu = x->cu;
-	struct dev_merged *d = x->d;
+	struct host_merged *d = x->d;
 	CUresult r = CUDA_SUCCESS;
 
 	for (unsigned k = 0; r == CUDA_SUCCESS && k < x->n; k++) {
@@ -498,10 +503,10 @@ static CUresult join_own(const struct run *x)
 static CUresult launch_grids(const struct run *x, uint32_t workers, bool first)
 {
 	const struct cu_api *cu = x->cu;
-	bool last = x->how->order == CTL_APART;
+	bool last = x->merging->order == CTL_APART;
 	CUresult r = first ? cu->cuEventRecord(x->d->began, NULL) : CUDA_SUCCESS;
 
-	if (r == CUDA_SUCCESS && x->how->own)
+	if (r == CUDA_SUCCESS && x->merging->own)
 		r = ready_streams(x);
 	if (r == CUDA_SUCCESS && last)
 		r = launch_own(x);
@@ -527,12 +532,12 @@ struct progress {
 /* Reads how far the kernels are, and removes the quotas of incomplete kernels for the next
  * launch. */
 static CUresult read_progress(const struct cu_api *cu, unsigned n,
-	const struct dev_merge_shape *shapes, const struct dev_merged *d, struct progress *ret)
+	const struct host_merge_shape *shapes, const struct host_merged *d, struct progress *ret)
 {
 	struct progress p = {0};
 
 	for (unsigned k = n; k-- > 0;) {
-		uint64_t total = dev_total_blocks(&shapes[k].shape), handed = total;
+		uint64_t total = host_total_blocks(&shapes[k].shape), handed = total;
 		struct ctl_block state;
 		CUresult r = cu->cuMemcpyDtoH(&state, d->block[k], sizeof(state));
 
@@ -554,8 +559,8 @@ static CUresult read_progress(const struct cu_api *cu, unsigned n,
 	return CUDA_SUCCESS;
 }
 
-static CUresult add_times(const struct cu_api *cu, unsigned n, const struct dev_merged *d,
-	struct dev_merged_stats *stats)
+static CUresult add_times(const struct cu_api *cu, unsigned n, const struct host_merged *d,
+	struct host_merged_stats *stats)
 {
 	struct ctl_turns t;
 	CUresult r = cu->cuMemcpyDtoH(&t, d->turns, sizeof(t));
@@ -581,11 +586,11 @@ static CUresult add_times(const struct cu_api *cu, unsigned n, const struct dev_
  * the cause. */
 static bool wait_for_sms(const struct run *x, unsigned in_vain)
 {
-	const struct dev_merging *how = x->how;
-	bool can_help = !(how->own && how->order == CTL_APART);
+	const struct host_merging *merging = x->merging;
+	bool can_help = !(merging->own && merging->order == CTL_APART);
 	struct timespec t = {.tv_nsec = 1000000 * MIN(in_vain, 20)};
 
-	if (how->order != CTL_MIXED && how->order != CTL_APART)
+	if (merging->order != CTL_MIXED && merging->order != CTL_APART)
 		return false;
 	if (in_vain > 2 * PATIENCE && can_help)
 		return false;
@@ -595,13 +600,13 @@ static bool wait_for_sms(const struct run *x, unsigned in_vain)
 	return true;
 }
 
-CUresult dev_merged_run(const struct cu_api *cu, const struct dev_merge_part *all,
-	const struct dev_merge_part *own, unsigned n, const struct dev_merge_shape *shapes,
-	const struct dev_merging *how, const struct dev_merge_plan *plan, struct dev_merged *io,
-	struct dev_merged_stats *ret)
+CUresult host_merged_run(const struct cu_api *cu, const struct host_merge_part *all,
+	const struct host_merge_part *own, unsigned n, const struct host_merge_shape *shapes,
+	const struct host_merging *merging, const struct host_merge_plan *plan,
+	struct host_merged *io, struct host_merged_stats *ret)
 {
-	const struct run x = {cu, all, own, n, shapes, how, plan, io};
-	struct dev_merged_stats stats = {.first_ns = UINT64_MAX};
+	const struct run x = {cu, all, own, n, shapes, merging, plan, io};
+	struct host_merged_stats stats = {.first_ns = UINT64_MAX};
 	struct progress before = {0}, p;
 	uint32_t workers = plan->workers;
 	unsigned in_vain = 0;
@@ -616,7 +621,7 @@ CUresult dev_merged_run(const struct cu_api *cu, const struct dev_merge_part *al
 			r = launch_grids(&x, workers, stats.launches == 0);
 		if (r == CUDA_SUCCESS)
 			r = read_progress(cu, n, shapes, io, &p);
-		if (r == CUDA_SUCCESS && (how->times || how->count))
+		if (r == CUDA_SUCCESS && (merging->times || merging->count))
 			r = add_times(cu, n, io, &stats);
 		if (r != CUDA_SUCCESS)
 			return r;
@@ -629,7 +634,7 @@ CUresult dev_merged_run(const struct cu_api *cu, const struct dev_merge_part *al
 			return CUDA_ERROR_UNKNOWN;
 		}
 		/* A worker's kernel depends on the number of workers. */
-		if (ctl_steals(how->order))
+		if (ctl_steals(merging->order))
 			workers = (uint32_t)MIN(workers, MAX(p.left, 1ull));
 	}
 	for (unsigned k = 0; k < n; k++)
@@ -640,35 +645,35 @@ CUresult dev_merged_run(const struct cu_api *cu, const struct dev_merge_part *al
 	return r;
 }
 
-uint64_t dev_fused_blocks(unsigned n, const struct dev_merge_shape *shapes)
+uint64_t host_fused_blocks(unsigned n, const struct host_merge_shape *shapes)
 {
 	uint64_t most = 0;
 
 	for (unsigned k = 0; k < n; k++)
-		most = MAX(most, dev_total_blocks(&shapes[k].shape));
+		most = MAX(most, host_total_blocks(&shapes[k].shape));
 	return most;
 }
 
-CUresult dev_fused_run(const struct cu_api *cu, CUfunction fn, const struct pass_merged *form,
-	unsigned n, const struct dev_merge_shape *shapes, void *params, struct dev_merged *io,
-	struct dev_merged_stats *ret)
+CUresult host_fused_run(const struct cu_api *cu, CUfunction fn, const struct pass_merged *form,
+	unsigned n, const struct host_merge_shape *shapes, void *params, struct host_merged *io,
+	struct host_merged_stats *ret)
 {
-	static const struct dev_steering none;
-	const struct dev_merge_part part = {fn, form, params, 0};
-	struct dev_merged_stats stats = {.launches = 1};
+	static const struct host_steering none;
+	const struct host_merge_part part = {fn, form, params, 0};
+	struct host_merged_stats stats = {.launches = 1};
 	struct pass_kernel_info info = {0};
 	CUresult r;
 
 	for (unsigned k = 0; k < n; k++) {
 		struct ctl_args args;
 
-		dev_fill_args(&shapes[k].shape, &info, 0, 0, 0, 1, &none, &args);
+		host_fill_args(&shapes[k].shape, &info, 0, 0, 0, 1, &none, &args);
 		fill_inverse(&args);
 		memcpy((char *)params + form->of[k].arg_offset, &args, sizeof(args));
 	}
 	r = cu->cuEventRecord(io->began, NULL);
 	if (r == CUDA_SUCCESS)
-		r = launch_part(cu, &part, (uint32_t)dev_fused_blocks(n, shapes), NULL);
+		r = launch_part(cu, &part, (uint32_t)host_fused_blocks(n, shapes), NULL);
 	if (r == CUDA_SUCCESS)
 		r = cu->cuEventRecord(io->ended, NULL);
 	if (r == CUDA_SUCCESS)

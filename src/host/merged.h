@@ -3,14 +3,14 @@
 
 /* The host side of merged launches (pass/merge.h; KernelMerge, section 2), for a program that has
  * the device to itself. It runs one launch at a time, and waits for each. */
-#ifndef HEDDLE_MERGED_H
-#define HEDDLE_MERGED_H
+#ifndef HEDDLE_HOST_MERGED_H
+#define HEDDLE_HOST_MERGED_H
 
 #include "host/managed.h"
 #include "pass/merge.h"
 
 /* The user's choices. */
-struct dev_merging {
+struct host_merging {
 	enum ctl_order order;
 	/* Each kernel's share of the workers, or of the SMs with CTL_APART. A share is at least 1;
 	 * only the proportions of the shares count. Not used with stealing. */
@@ -26,8 +26,8 @@ struct dev_merging {
 	uint32_t yield_every;            /* by tickets of each kernel; 0: never */
 	uint32_t workers_per_sm;         /* at most; 0: as many as fit */
 	uint32_t workers;                /* at most, on all SMs together; 0: as many as fit */
-	/* Options of DEV_WEAVE. registers: limit for the assembler, 0: none; unsliced: long blocks
-	 * stay whole; branches: short regions keep their branches. */
+	/* Options of HOST_WAY_WEAVE. registers: limit for the assembler, 0: none; unsliced: long
+	 * blocks stay whole; branches: short regions keep their branches. */
 	uint32_t registers;
 	bool unsliced, branches;
 };
@@ -52,43 +52,43 @@ struct dev_merging {
  * of the merged launch. With stealing, the number of merged workers is reduced in proportion to the
  * number of its kernels, unless the caller sets it. */
 
-/* The plan of a launch, computed from struct dev_merging and from the number of workers that
+/* The plan of a launch, computed from struct host_merging and from the number of workers that
  * fit. */
-struct dev_merge_plan {
+struct host_merge_plan {
 	uint32_t per_sm;  /* workers that fit one SM */
 	uint32_t workers; /* in a launch */
 	struct ctl_merge merge;
 	/* for each kernel: true if all its blocks must be on the device at once, so its quotas
 	 * never drop */
 	bool together[CTL_MAX_MERGED];
-	struct dev_merge_own { /* launches of their own; workers 0: none */
+	struct host_merge_own { /* launches of their own; workers 0: none */
 		uint32_t per_sm, workers;
 		struct ctl_merge merge;
 	} own[CTL_MAX_MERGED];
 };
 
-enum dev_merge_status {
-	DEV_MERGE_OK,
-	DEV_MERGE_NO_WORKER, /* no worker would serve kernel *ret_which, and none helps */
+enum host_merge_status {
+	HOST_MERGE_OK,
+	HOST_MERGE_NO_WORKER, /* no worker would serve kernel *ret_which, and none helps */
 	/* Blocks of kernel *ret_which may all wait for each other. All of them are on the device at
 	 * once only with stealing and in a single launch. */
-	DEV_MERGE_ORDER,
+	HOST_MERGE_ORDER,
 	/* The blocks of kernel *ret_which may all wait for each other, and there may be more such
 	 * kernels. All their blocks together are more than the workers. */
-	DEV_MERGE_TOO_FEW,
+	HOST_MERGE_TOO_FEW,
 	/* CTL_APART with CTL_HELP, which lets workers serve other kernels after their own: kernel
 	 * *ret_which has a launch of its own, so only the workers of that launch run on its SMs,
 	 * and those serve no other kernel */
-	DEV_MERGE_NO_HELP,
+	HOST_MERGE_NO_HELP,
 };
 
-struct dev_merge_shape {
-	struct dev_shape shape; /* as the kernel is launched alone */
-	bool fits;              /* alone, all of its blocks are on the device at once */
+struct host_merge_shape {
+	struct host_shape shape; /* as the kernel is launched alone */
+	bool fits;               /* alone, all of its blocks are on the device at once */
 };
 
 /* A form on the device. */
-struct dev_merge_part {
+struct host_merge_part {
 	CUfunction fn;
 	const struct pass_merged *form;
 	void *params;    /* its buffer, the kernels' own parameters in place */
@@ -96,29 +96,29 @@ struct dev_merge_part {
 };
 
 /* Computes the plan, and launches nothing. `all` is the merged form of the n kernels. `own` has, by
- * kernel, the forms of the kernels in how->own; it can be NULL if there are none. Only the fields
- * `form` and `per_sm` are used. Sets the number of workers in *ret in any case. With
- * DEV_MERGE_TOO_FEW, *ret_blocks is the number of workers that would be needed. */
-enum dev_merge_status dev_merge_plan(const struct dev_merging *how,
-	const struct dev_merge_part *all, const struct dev_merge_part *own, unsigned n,
-	const struct dev_merge_shape *shapes, uint32_t n_sms, struct dev_merge_plan *ret,
+ * kernel, the forms of the kernels in merging->own; it can be NULL if there are none. Only the
+ * fields `form` and `per_sm` are used. Sets the number of workers in *ret in any case. With
+ * HOST_MERGE_TOO_FEW, *ret_blocks is the number of workers that would be needed. */
+enum host_merge_status host_merge_plan(const struct host_merging *merging,
+	const struct host_merge_part *all, const struct host_merge_part *own, unsigned n,
+	const struct host_merge_shape *shapes, uint32_t n_sms, struct host_merge_plan *ret,
 	unsigned *ret_which, uint64_t *ret_blocks);
 
 /* Device memory for a sequence of merged launches. */
-struct dev_merged {
+struct host_merged {
 	CUdeviceptr turns, block[CTL_MAX_MERGED]; /* ctl_turns; control blocks */
 	uint32_t gen[CTL_MAX_MERGED];
 	CUevent began, ended;
 	CUstream stream[CTL_MAX_MERGED]; /* of the kernels' own launches; made on first use */
 	CUevent ready, done[CTL_MAX_MERGED];
 };
-CUresult dev_merged_create(const struct cu_api *cu, unsigned n, struct dev_merged *ret);
-void dev_merged_destroy(const struct cu_api *cu, struct dev_merged *d);
+CUresult host_merged_create(const struct cu_api *cu, unsigned n, struct host_merged *ret);
+void host_merged_destroy(const struct cu_api *cu, struct host_merged *d);
 
-struct dev_merged_stats {
+struct host_merged_stats {
 	uint32_t launches; /* 1 + times resumed */
 	float ms;          /* by events, from the first launch to the last's end */
-	struct ctl_times of[CTL_MAX_MERGED]; /* of all launches; with dev_merging.times */
+	struct ctl_times of[CTL_MAX_MERGED]; /* of all launches; with host_merging.times */
 	uint64_t first_ns;                   /* the least began_ns */
 	unsigned stalled; /* CUDA_ERROR_UNKNOWN: the first kernel that was not done */
 };
@@ -129,16 +129,16 @@ struct dev_merged_stats {
  * CTL_APART, a worker's SM or its number there decides which kernel the worker serves, and other
  * programs may occupy all SMs of a kernel. Then this function waits for them; after a few launches
  * all workers serve all kernels, except with a launch of a kernel's own and CTL_APART. */
-CUresult dev_merged_run(const struct cu_api *cu, const struct dev_merge_part *all,
-	const struct dev_merge_part *own, unsigned n, const struct dev_merge_shape *shapes,
-	const struct dev_merging *how, const struct dev_merge_plan *plan, struct dev_merged *io,
-	struct dev_merged_stats *ret);
+CUresult host_merged_run(const struct cu_api *cu, const struct host_merge_part *all,
+	const struct host_merge_part *own, unsigned n, const struct host_merge_shape *shapes,
+	const struct host_merging *merging, const struct host_merge_plan *plan,
+	struct host_merged *io, struct host_merged_stats *ret);
 
 /* Runs a form of pass_fuse_* in one launch, with as many blocks as the largest kernel has (at most
  * INT32_MAX in x). Sets launches and ms of the stats. */
-CUresult dev_fused_run(const struct cu_api *cu, CUfunction fn, const struct pass_merged *form,
-	unsigned n, const struct dev_merge_shape *shapes, void *params, struct dev_merged *io,
-	struct dev_merged_stats *ret);
-uint64_t dev_fused_blocks(unsigned n, const struct dev_merge_shape *shapes);
+CUresult host_fused_run(const struct cu_api *cu, CUfunction fn, const struct pass_merged *form,
+	unsigned n, const struct host_merge_shape *shapes, void *params, struct host_merged *io,
+	struct host_merged_stats *ret);
+uint64_t host_fused_blocks(unsigned n, const struct host_merge_shape *shapes);
 
 #endif

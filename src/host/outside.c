@@ -88,7 +88,7 @@ static int note_func(struct bake *b)
 			ptx_visit_opds(s, note_variable, b);
 		if (b->refused)
 			return -ENOTSUP;
-		if (b->vars.len > PASS_OUTSIDE_MAX)
+		if (b->vars.len > HOST_OUTSIDE_MAX)
 			return -E2BIG;
 	}
 	return 0;
@@ -111,7 +111,7 @@ static uint32_t register_for(struct bake *b, struct baked *v)
 		return reg;
 	ptx_reg_name(b->f, reg, name, sizeof(name));
 	if (ptx_append(b->m, b->f, &b->head, b->diags,
-		    "ld.const.b64 %s, [" PASS_OUTSIDE_ARRAY "+%zu]; and.b64 %s, %s, -%u;", name,
+		    "ld.const.b64 %s, [" HOST_OUTSIDE_ARRAY "+%zu]; and.b64 %s, %s, -%u;", name,
 		    (size_t)(v - b->vars.at) * sizeof(uint64_t), name, name,
 		    (unsigned)v->align) < 0)
 		return PTX_NO_REG;
@@ -199,29 +199,29 @@ static int declare_array(struct bake *b)
 {
 	char decl[96];
 
-	snprintf(decl, sizeof(decl), ".visible .const .align 8 .b64 " PASS_OUTSIDE_ARRAY "[%zu];",
+	snprintf(decl, sizeof(decl), ".visible .const .align 8 .b64 " HOST_OUTSIDE_ARRAY "[%zu];",
 		b->vars.len);
 	return ptx_add_var(b->m, b->diags, decl) ? 0 : -EINVAL;
 }
 
 /* Gets the addresses' alignments from the caller. */
-static int locate_variables(struct bake *b, pass_locate_fn *fn, void *user)
+static int locate_variables(struct bake *b, host_locate_fn *fn, void *user)
 {
-	struct pass_outside *vars = arena_zalloc(&b->m->arena, b->vars.len * sizeof(*vars));
+	struct host_outside *vars = arena_zalloc(&b->m->arena, b->vars.len * sizeof(*vars));
 	int r;
 
 	if (!vars)
 		return -ENOMEM;
 	for (size_t i = 0; i < b->vars.len; i++)
-		vars[i] = (struct pass_outside){b->vars.at[i].sym->name, b->vars.at[i].offset, 1};
+		vars[i] = (struct host_outside){b->vars.at[i].sym->name, b->vars.at[i].offset, 1};
 	r = fn(user, vars, b->vars.len);
 	for (size_t i = 0; r == 0 && i < b->vars.len; i++)
 		b->vars.at[i].align = vars[i].align;
 	return r;
 }
 
-int pass_leave_outside(
-	struct ptx_module *m, struct diag_list *diags, pass_locate_fn *fn, void *user)
+int host_leave_outside(
+	struct ptx_module *m, struct diag_list *diags, host_locate_fn *fn, void *user)
 {
 	struct bake b = {.m = m, .diags = diags};
 	int r = each_func(&b, note_func);
@@ -316,12 +316,12 @@ static int each_insn(struct ptx_module *m, bool (*edit)(struct ptx_module *m, st
 	return 0;
 }
 
-int pass_leave_const(struct ptx_module *m)
+int host_leave_const(struct ptx_module *m)
 {
 	return each_insn(m, leave_const);
 }
 
-int pass_leave_nc(struct ptx_module *m)
+int host_leave_nc(struct ptx_module *m)
 {
 	return each_insn(m, leave_nc);
 }

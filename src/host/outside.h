@@ -3,22 +3,22 @@
 
 /* Lets a kernel that was extracted from its module share the module's variables with the module's
  * other kernels. */
-#ifndef HEDDLE_OUTSIDE_H
-#define HEDDLE_OUTSIDE_H
+#ifndef HEDDLE_HOST_OUTSIDE_H
+#define HEDDLE_HOST_OUTSIDE_H
 
 #include "ptx/ptx.h"
 
-#define PASS_OUTSIDE_ARRAY "hd_vars" /* .const .b64 [n]: to be filled with addresses, in order */
-#define PASS_OUTSIDE_MAX   4096      /* half of a module's constant bank */
+#define HOST_OUTSIDE_ARRAY "hd_vars" /* .const .b64 [n]: to be filled with addresses, in order */
+#define HOST_OUTSIDE_MAX   4096      /* half of a module's constant bank */
 
-struct pass_outside {
+struct host_outside {
 	const char *name; /* of a variable of the module */
 	uint64_t offset;  /* within it: the entry is the address of that */
 	uint64_t align;   /* a power of two that this address can be divided by */
 };
 /* A function that sets `align` of each variable. It returns 0, or a negative errno, which the
  * caller of this function passes on. */
-typedef int pass_locate_fn(void *user, struct pass_outside *vars, size_t n);
+typedef int host_locate_fn(void *user, struct host_outside *vars, size_t n);
 
 /* Makes functions of m load the addresses of its .global and .const variables from an array,
  * instead of naming the variables. Without such variables nothing changes, and fn is not called.
@@ -28,14 +28,14 @@ typedef int pass_locate_fn(void *user, struct pass_outside *vars, size_t n);
  * - -EINVAL: a bug, described in diags
  * - -ENOMEM
  * - the errno that fn returned */
-int pass_leave_outside(
-	struct ptx_module *m, struct diag_list *diags, pass_locate_fn *fn, void *user);
+int host_leave_outside(
+	struct ptx_module *m, struct diag_list *diags, host_locate_fn *fn, void *user);
 /* Turns loads from constant memory into loads from global memory, except loads from the array. Run
  * it after all other changes of the module. Returns 0 or -ENOMEM. */
-int pass_leave_const(struct ptx_module *m);
+int host_leave_const(struct ptx_module *m);
 /* Turns loads that assume read-only memory (.nc) into ordinary loads. This is for the kernel of a
  * pool of tasks: this kernel stays on the GPU while the host and other kernels write the memory
- * that its tasks read. Run it after pass_leave_const. Returns 0 or -ENOMEM. */
-int pass_leave_nc(struct ptx_module *m);
+ * that its tasks read. Run it after host_leave_const. Returns 0 or -ENOMEM. */
+int host_leave_nc(struct ptx_module *m);
 
 #endif

@@ -7,8 +7,8 @@
  * thread may still close it, because no system call does both. fstat cannot tell two eventfds
  * apart, so heddle uses its eventfds only if the socket that belongs to them is unchanged as
  * well. */
-#ifndef HEDDLE_DEV_OWN_H
-#define HEDDLE_DEV_OWN_H
+#ifndef HEDDLE_HOST_OWN_H
+#define HEDDLE_HOST_OWN_H
 
 #include <stdbool.h>
 #include <sys/types.h>

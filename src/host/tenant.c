@@ -6,6 +6,7 @@
 #include "host/tenant.h"
 
 #include "base/environment.h"
+#include "base/number.h"
 #include "wire/unreached.h"
 
 #include <errno.h>
@@ -20,14 +21,13 @@ static int asked_priority(void)
 {
 	static const char *const names[] = {"low", "normal", "high"};
 	const char *s = secure_getenv("HEDDLE_PRIORITY");
-	size_t n;
+	uint64_t n;
 
 	for (int i = 0; s && i < 3; i++) {
 		if (!strcmp(s, names[i]))
 			return i;
 	}
-	n = s ? strspn(s, "0123456789") : 0;
-	return n > 0 && n < 4 && !s[n] ? atoi(s) : 1;
+	return s && number_parse(s, 0, 999, &n) == 0 ? (int)n : 1;
 }
 
 uint32_t host_attribute(const struct cu_api *cu, CUdevice dev, CUdevice_attribute which)

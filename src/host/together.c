@@ -7,12 +7,12 @@
 #include <errno.h>
 #include <string.h>
 
-void model_identify(const struct host_device *d, const struct host_set *s,
+void host_identify(const struct host_device *d, const struct host_set *s,
 	struct model_kernel kernels[HOST_MAX], struct model_together *ret)
 {
 	for (unsigned i = 0; i < s->n; i++) {
 		struct model_kernel *k = &kernels[i];
-		const struct dev_shape *shape = &s->shapes[i].shape;
+		const struct host_shape *shape = &s->shapes[i].shape;
 
 		memcpy(k->digest, s->of[i]->digest, sizeof(k->digest));
 		memcpy(k->grid, shape->grid, sizeof(k->grid));
@@ -23,8 +23,8 @@ void model_identify(const struct host_device *d, const struct host_set *s,
 		.device = d->name, .driver = d->driver, .kernels = kernels, .n = s->n};
 }
 
-int model_find_way(struct arena *a, const struct model_together *what, model_find_fn *find,
-	void *user, char ret_text[MODEL_WAY_MAX], enum dev_how *ret_how, struct dev_merging *io,
+int host_find_way(struct arena *a, const struct model_together *what, host_find_way_fn *find,
+	void *user, char ret_text[MODEL_WAY_MAX], enum host_way *ret_way, struct host_merging *io,
 	const char **ret_wrong)
 {
 	int r = find(user, what, ret_text);
@@ -40,12 +40,12 @@ int model_find_way(struct arena *a, const struct model_together *what, model_fin
 	}
 	if (r < 0)
 		return r;
-	*ret_wrong = dev_way_parse(a, ret_text, what->n, ret_how, io);
+	*ret_wrong = host_way_parse(a, ret_text, what->n, ret_way, io);
 	if (*ret_wrong)
 		return -EINVAL;
 	if (turned) {
-		dev_way_mirror(io);
-		dev_way_print(*ret_how, io, what->n, ret_text, MODEL_WAY_MAX);
+		host_way_mirror(io);
+		host_way_print(*ret_way, io, what->n, ret_text, MODEL_WAY_MAX);
 	}
 	return 0;
 }

@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0
  * Copyright 2026 The heddle authors */
 
-/* Prints and parses strategies for running kernels together (way.h). Parsing a printed strategy
- * gives the same strategy. */
+/* Prints and parses ways of running kernels together (way.h). Parsing a printed way
+ * gives the same way. */
 #include "host/way.h"
+#include "base/number.h"
 #include "base/text.h"
 
 #include <stdio.h>
@@ -11,27 +12,27 @@
 
 #define SHARE_MAX 1000000
 
-const char *const dev_hows[DEV_HOWS] = {
+const char *const host_way_names[HOST_WAYS] = {
 	"sequential", "streams", "green", "merge", "vertical", "horizontal", "weave"};
-const char *const dev_how_passes[DEV_HOWS] = {
-	[DEV_MERGE] = "merge",
-	[DEV_VERTICAL] = "fuse-vertical",
-	[DEV_HORIZONTAL] = "fuse-horizontal",
-	[DEV_WEAVE] = "weave",
+const char *const host_way_passes[HOST_WAYS] = {
+	[HOST_WAY_MERGE] = "merge",
+	[HOST_WAY_VERTICAL] = "fuse-vertical",
+	[HOST_WAY_HORIZONTAL] = "fuse-horizontal",
+	[HOST_WAY_WEAVE] = "weave",
 };
 static const char *const orders[] = {"steal", "partition", "mixed", "apart", "steal:shared"};
 
-static bool how_parse(const char *text, enum dev_how *ret)
+static bool name_parse(const char *text, enum host_way *ret)
 {
-	for (unsigned i = 0; i < DEV_HOWS; i++)
-		if (!strcmp(text, dev_hows[i])) {
-			*ret = (enum dev_how)i;
+	for (unsigned i = 0; i < HOST_WAYS; i++)
+		if (!strcmp(text, host_way_names[i])) {
+			*ret = (enum host_way)i;
 			return true;
 		}
 	return false;
 }
 
-const char *dev_order_name(enum ctl_order order)
+const char *host_order_name(enum ctl_order order)
 {
 	return orders[order];
 }
@@ -50,7 +51,7 @@ static const char *parse_shares(struct arena *a, const char *text, unsigned n, u
 		size_t len = strcspn(text, ":");
 		uint64_t share = 0;
 
-		if (text_count(text, &share) != text + len || share < 1 || share > SHARE_MAX)
+		if (number_scaled(text, &share) != text + len || share < 1 || share > SHARE_MAX)
 			return arena_printf(a, "'%.*s' is not a number from 1 to %d",
 				(int)MIN(len, 40), text, SHARE_MAX);
 		ret[k] = (uint32_t)share;
@@ -59,7 +60,8 @@ static const char *parse_shares(struct arena *a, const char *text, unsigned n, u
 	return NULL;
 }
 
-const char *dev_order_parse(struct arena *a, const char *text, unsigned n, struct dev_merging *ret)
+const char *host_order_parse(
+	struct arena *a, const char *text, unsigned n, struct host_merging *ret)
 {
 	size_t len = strcspn(text, "=");
 
@@ -81,13 +83,14 @@ const char *dev_order_parse(struct arena *a, const char *text, unsigned n, struc
 		text);
 }
 
-const char *dev_chunk_parse(struct arena *a, const char *text, unsigned n, struct dev_merging *ret)
+const char *host_chunk_parse(
+	struct arena *a, const char *text, unsigned n, struct host_merging *ret)
 {
 	return strchr(text, ':') ? parse_shares(a, text, n, ret->chunks)
 				 : parse_shares(a, text, 1, &ret->chunk);
 }
 
-const char *dev_own_parse(struct arena *a, const char *text, unsigned n, struct dev_merging *ret)
+const char *host_own_parse(struct arena *a, const char *text, unsigned n, struct host_merging *ret)
 {
 	uint32_t own = 0;
 
@@ -111,41 +114,41 @@ const char *dev_own_parse(struct arena *a, const char *text, unsigned n, struct 
 	return NULL;
 }
 
-static bool has_shares(enum dev_how how, const struct dev_merging *m)
+static bool has_shares(enum host_way way, const struct host_merging *m)
 {
-	return how == DEV_GREEN || (how == DEV_MERGE && !ctl_steals(m->order));
+	return way == HOST_WAY_GREEN || (way == HOST_WAY_MERGE && !ctl_steals(m->order));
 }
 
-void dev_way_print(
-	enum dev_how how, const struct dev_merging *m, unsigned n, char *buf, size_t size)
+void host_way_print(
+	enum host_way way, const struct host_merging *m, unsigned n, char *buf, size_t size)
 {
 	struct strbuf b = {0};
 
-	strbuf_puts(&b, dev_hows[how]);
-	if (how == DEV_MERGE)
+	strbuf_puts(&b, host_way_names[way]);
+	if (way == HOST_WAY_MERGE)
 		strbuf_printf(&b, " %s", orders[m->order]);
-	for (unsigned k = 0; has_shares(how, m) && k < n; k++)
+	for (unsigned k = 0; has_shares(way, m) && k < n; k++)
 		strbuf_printf(&b, "%c%u", k ? ':' : '=', m->share[k]);
-	if (how == DEV_MERGE && m->help_others)
+	if (way == HOST_WAY_MERGE && m->help_others)
 		strbuf_puts(&b, " help");
-	for (unsigned k = 0; how == DEV_MERGE && m->chunks[0] && k < n; k++)
+	for (unsigned k = 0; way == HOST_WAY_MERGE && m->chunks[0] && k < n; k++)
 		strbuf_printf(&b, "%s%u", k ? ":" : " chunk=", m->chunks[k]);
-	if (how == DEV_MERGE && m->chunk > 1 && !m->chunks[0])
+	if (way == HOST_WAY_MERGE && m->chunk > 1 && !m->chunks[0])
 		strbuf_printf(&b, " chunk=%u", m->chunk);
-	if (how == DEV_MERGE && m->workers)
+	if (way == HOST_WAY_MERGE && m->workers)
 		strbuf_printf(&b, " total-workers=%u", m->workers);
-	if (how == DEV_MERGE && m->workers_per_sm)
+	if (way == HOST_WAY_MERGE && m->workers_per_sm)
 		strbuf_printf(&b, " per-sm=%u", m->workers_per_sm);
-	for (unsigned k = 0, first = 1; how == DEV_MERGE && k < n; k++)
+	for (unsigned k = 0, first = 1; way == HOST_WAY_MERGE && k < n; k++)
 		if (m->own >> k & 1) {
 			strbuf_printf(&b, "%s%u", first ? " own=" : ":", k + 1);
 			first = 0;
 		}
-	if (how == DEV_WEAVE && m->unsliced)
+	if (way == HOST_WAY_WEAVE && m->unsliced)
 		strbuf_puts(&b, " unsliced");
-	if (how == DEV_WEAVE && m->branches)
+	if (way == HOST_WAY_WEAVE && m->branches)
 		strbuf_puts(&b, " branches");
-	if (how == DEV_WEAVE && m->registers)
+	if (way == HOST_WAY_WEAVE && m->registers)
 		strbuf_printf(&b, " registers=%u", m->registers);
 	snprintf(buf, size, "%s", b.failed ? "" : b.at);
 	strbuf_finish(&b);
@@ -163,7 +166,7 @@ static const char *parse_number(
 	struct arena *a, const char *text, unsigned min, unsigned max, uint32_t *ret)
 {
 	uint64_t n;
-	const char *end = text_count(text, &n);
+	const char *end = number_scaled(text, &n);
 
 	if (!end || *end || n < min || n > max)
 		return arena_printf(a, "'%s' is not a number from %u to %u", text, min, max);
@@ -172,7 +175,7 @@ static const char *parse_number(
 }
 
 /* Parses an option after "weave": "unsliced", "branches" or "registers=N". */
-static const char *parse_weaving(struct arena *a, const char *word, struct dev_merging *ret_m)
+static const char *parse_weaving(struct arena *a, const char *word, struct host_merging *ret_m)
 {
 	const char *wrong, *text = text_after(word, "registers=");
 
@@ -182,10 +185,10 @@ static const char *parse_weaving(struct arena *a, const char *word, struct dev_m
 		ret_m->branches = true;
 	} else if (text) {
 		wrong = parse_number(
-			a, text, DEV_REGISTERS_MIN, DEV_REGISTERS_NONE, &ret_m->registers);
+			a, text, HOST_REGISTERS_MIN, HOST_REGISTERS_NONE, &ret_m->registers);
 		if (wrong)
 			return wrong;
-		ret_m->registers %= DEV_REGISTERS_NONE;
+		ret_m->registers %= HOST_REGISTERS_NONE;
 	} else {
 		return arena_printf(a, "'%s' is not one of unsliced, branches, registers=N", word);
 	}
@@ -194,7 +197,7 @@ static const char *parse_weaving(struct arena *a, const char *word, struct dev_m
 
 /* A word after the order of "merge". */
 static const char *parse_word(
-	struct arena *a, const char *word, unsigned kernels, struct dev_merging *ret_m)
+	struct arena *a, const char *word, unsigned kernels, struct host_merging *ret_m)
 {
 	const char *text;
 
@@ -203,9 +206,9 @@ static const char *parse_word(
 		return NULL;
 	}
 	if ((text = text_after(word, "chunk=")))
-		return dev_chunk_parse(a, text, kernels, ret_m);
+		return host_chunk_parse(a, text, kernels, ret_m);
 	if ((text = text_after(word, "own=")))
-		return dev_own_parse(a, text, kernels, ret_m);
+		return host_own_parse(a, text, kernels, ret_m);
 	if ((text = text_after(word, "total-workers=")))
 		return parse_number(a, text, 1, SHARE_MAX, &ret_m->workers);
 	if ((text = text_after(word, "per-sm=")))
@@ -215,42 +218,42 @@ static const char *parse_word(
 		word);
 }
 
-/* Parses the words of a strategy, such as "merge", "partition=3:1" and "help". If the first word
+/* Parses the words of a way, such as "merge", "partition=3:1" and "help". If the first word
  * was of the form "green=3:1", the caller has removed the part from "=" on, and `shares` has its
  * numbers; otherwise `shares` is NULL. */
 static const char *parse_words(struct arena *a, char (*word)[128], int words, const char *shares,
-	unsigned n, enum dev_how *ret_how, struct dev_merging *ret_m)
+	unsigned n, enum host_way *ret_way, struct host_merging *ret_m)
 {
 	const char *wrong = NULL;
 
-	if (!how_parse(word[0], ret_how))
+	if (!name_parse(word[0], ret_way))
 		return arena_printf(a,
 			"'%s' is not one of sequential, streams, green, merge, vertical, "
 			"horizontal, weave",
 			word[0]);
-	if (shares && *ret_how != DEV_GREEN)
+	if (shares && *ret_way != HOST_WAY_GREEN)
 		return arena_printf(a, "%s has no shares", word[0]);
-	if (words > 1 && *ret_how != DEV_MERGE && *ret_how != DEV_WEAVE)
+	if (words > 1 && *ret_way != HOST_WAY_MERGE && *ret_way != HOST_WAY_WEAVE)
 		return arena_printf(a, "'%s' after %s", word[1], word[0]);
 	if (shares)
 		wrong = parse_shares(a, shares, n, ret_m->share);
-	if (*ret_how == DEV_MERGE && words > 1)
-		wrong = dev_order_parse(a, word[1], n, ret_m);
-	for (int i = *ret_how == DEV_WEAVE ? 1 : 2; i < words && !wrong; i++)
-		wrong = *ret_how == DEV_WEAVE ? parse_weaving(a, word[i], ret_m)
-					      : parse_word(a, word[i], n, ret_m);
+	if (*ret_way == HOST_WAY_MERGE && words > 1)
+		wrong = host_order_parse(a, word[1], n, ret_m);
+	for (int i = *ret_way == HOST_WAY_WEAVE ? 1 : 2; i < words && !wrong; i++)
+		wrong = *ret_way == HOST_WAY_WEAVE ? parse_weaving(a, word[i], ret_m)
+						   : parse_word(a, word[i], n, ret_m);
 	return wrong;
 }
 
-const char *dev_way_parse(struct arena *a, const char *text, unsigned n, enum dev_how *ret_how,
-	struct dev_merging *ret_m)
+const char *host_way_parse(struct arena *a, const char *text, unsigned n, enum host_way *ret_way,
+	struct host_merging *ret_m)
 {
 	char word[7][128], more;
 	int words = sscanf(text, "%127s %127s %127s %127s %127s %127s %127s %c", word[0], word[1],
 		word[2], word[3], word[4], word[5], word[6], &more);
 	char *shares = words > 0 ? strchr(word[0], '=') : NULL;
-	struct dev_merging m = *ret_m;
-	enum dev_how how = DEV_MERGE;
+	struct host_merging m = *ret_m;
+	enum host_way way = HOST_WAY_MERGE;
 	const char *wrong;
 
 	if (words < 1)
@@ -266,17 +269,17 @@ const char *dev_way_parse(struct arena *a, const char *text, unsigned n, enum de
 	memset(m.chunks, 0, sizeof(m.chunks));
 	for (unsigned k = 0; k < n; k++)
 		m.share[k] = 1;
-	wrong = parse_words(a, word, words, shares, n, &how, &m);
+	wrong = parse_words(a, word, words, shares, n, &way, &m);
 	if (!wrong) {
-		*ret_how = how;
+		*ret_way = way;
 		*ret_m = m;
 	}
 	return wrong;
 }
 
-void dev_way_mirror(struct dev_merging *m)
+void host_way_mirror(struct host_merging *m)
 {
-	struct dev_merging as = *m;
+	struct host_merging as = *m;
 
 	for (unsigned k = 0; k < 2; k++) {
 		m->share[k] = as.share[1 - k];

@@ -3,26 +3,26 @@
 
 /* Reads and writes a function's launch bounds: .maxntid, .reqntid, .minnctapersm, .maxnreg and the
  * cluster directives. The module stores these directives as text; only this file parses them. */
+#include "base/number.h"
 #include "ptx/graft.h"
 #include "ptx/lex.h"
 
 #include <errno.h>
-#include <stdlib.h>
 #include <string.h>
 
 /* Reads numbers such as "256, 1, 1" after a directive's name. Numbers that are missing keep their
  * values in `at`. */
 static void read_numbers(const char *s, uint32_t *at, unsigned n)
 {
-	char *end;
-
 	for (unsigned i = 0; i < n; i++) {
-		unsigned long v = strtoul(s, &end, 0);
+		struct number v;
 
-		if (end == s)
+		s += strspn(s, ", \t\r\n");
+		v = number_literal(s, SIZE_MAX);
+		if (!v.len)
 			break;
-		at[i] = (uint32_t)MIN(v, UINT32_MAX);
-		s = end + strspn(end, ", \t\r\n");
+		at[i] = (uint32_t)MIN(v.value, UINT32_MAX);
+		s += v.len;
 	}
 }
 

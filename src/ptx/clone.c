@@ -10,65 +10,15 @@
 #include <stdlib.h>
 #include <string.h>
 
-static size_t map_slot(const struct ptx_map *map, const void *from)
-{
-	size_t i = ((uintptr_t)from >> 4) * 0x9e3779b97f4a7c15u >> 20 & (map->cap - 1);
-
-	while (map->at[i].from && map->at[i].from != from)
-		i = (i + 1) & (map->cap - 1);
-	return i;
-}
-
-static int map_grow(struct ptx_map *map)
-{
-	struct ptx_map bigger = {.cap = map->cap ? map->cap * 2 : 64};
-
-	bigger.at = calloc(bigger.cap, sizeof(*bigger.at));
-	if (!bigger.at)
-		return -ENOMEM;
-	for (size_t i = 0; i < map->cap; i++)
-		if (map->at[i].from)
-			bigger.at[map_slot(&bigger, map->at[i].from)] = map->at[i];
-	bigger.len = map->len;
-	free(map->at);
-	*map = bigger;
-	return 0;
-}
-
-void *ptx_map_get(const struct ptx_map *map, const void *from)
-{
-	return map->cap ? map->at[map_slot(map, from)].to : NULL;
-}
-
-int ptx_map_put(struct ptx_map *map, const void *from, void *to)
-{
-	size_t i;
-
-	if (map->len * 2 >= map->cap && map_grow(map) < 0)
-		return -ENOMEM;
-	i = map_slot(map, from);
-	map->len += !map->at[i].from;
-	map->at[i].from = from;
-	map->at[i].to = to;
-	return 0;
-}
-
-void ptx_map_free(struct ptx_map *map)
-{
-	free(map->at);
-	*map = (struct ptx_map){0};
-}
-
-/* Returns the copy of a symbol of the function, and creates the copy at the first call. */
 static struct ptx_sym *map_copy(
-	struct ptx_module *m, struct ptx_map *map, const struct ptx_sym *from)
+	struct ptx_module *m, struct hash_map *map, const struct ptx_sym *from)
 {
-	struct ptx_sym *to = ptx_map_get(map, from);
+	struct ptx_sym *to = hash_map_at(map, from);
 
 	if (to)
 		return to;
 	to = ARENA_NEW(&m->arena, struct ptx_sym);
-	if (!to || ptx_map_put(map, from, to) < 0)
+	if (!to || !hash_map_put_at(map, from, to))
 		return NULL;
 	*to = *from;
 	return to;
@@ -97,7 +47,7 @@ struct ptx_opd *ptx_copy_opds(const struct ptx_copy *c, const struct ptx_opd *fr
 			if (!o->list)
 				return NULL;
 		} else if (o->kind == PTX_OPD_SYM && o->sym && c->syms) {
-			copy = ptx_map_get(c->syms, o->sym);
+			copy = hash_map_at(c->syms, o->sym);
 			o->sym = copy ? copy : o->sym;
 		}
 	}
@@ -124,7 +74,7 @@ static bool has_symbol(const struct ptx_stmt *s)
 /* Copies all symbols before any statement, because an operand can name a label that is placed
  * later. */
 static int copy_symbols(
-	struct ptx_module *m, struct ptx_map *map, const struct ptx_func *f, struct ptx_func *to)
+	struct ptx_module *m, struct hash_map *map, const struct ptx_func *f, struct ptx_func *to)
 {
 	for (size_t i = 0; i < f->syms.len; i++) {
 		struct ptx_sym *sym = map_copy(m, map, f->syms.at[i]);
@@ -158,7 +108,7 @@ static int copy_symbols(
 }
 
 static int copy_body(
-	struct ptx_module *m, struct ptx_map *map, const struct ptx_func *f, struct ptx_func *to)
+	struct ptx_module *m, struct hash_map *map, const struct ptx_func *f, struct ptx_func *to)
 {
 	const struct ptx_copy c = {.m = m, .syms = map};
 
@@ -202,7 +152,7 @@ struct ptx_func *ptx_clone_func(struct ptx_module *m, const struct ptx_func *f, 
 	struct ptx_name *n = ptx_name_from(m, name);
 	struct ptx_func *to = ARENA_NEW(&m->arena, struct ptx_func);
 	struct ptx_sym *sym = n ? ptx_sym_new(m, PTX_SYM_FUNC, n) : NULL;
-	struct ptx_map map = {0};
+	struct hash_map map = {0};
 	int r;
 
 	if (!to || !sym || (n->global && n->global->kind == PTX_SYM_FUNC))
@@ -226,7 +176,7 @@ struct ptx_func *ptx_clone_func(struct ptx_module *m, const struct ptx_func *f, 
 			r = -ENOMEM;
 	if (r == 0)
 		r = copy_body(m, &map, f, to);
-	ptx_map_free(&map);
+	hash_map_free(&map);
 	if (r == 0)
 		r = insert_item(m, to, before);
 	if (r < 0) {

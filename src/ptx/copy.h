@@ -1,30 +1,18 @@
 /* SPDX-License-Identifier: Apache-2.0
  * Copyright 2026 The heddle authors */
 
-/* Internal functions that copy and rename functions: a map from symbols or texts to their copies,
- * fresh names, renaming within text, and a walk over a body that resolves names. */
+/* Internal functions that copy and rename functions: fresh names, renaming within text, and a walk over a body that resolves names. */
 #ifndef HEDDLE_PTX_COPY_H
 #define HEDDLE_PTX_COPY_H
 
+#include "base/map.h"
 #include "ptx/names.h"
-
-/* A hash table with open addressing. Its size is a power of two, and it is at most half full. */
-struct ptx_map {
-	struct ptx_map_slot {
-		const void *from;
-		void *to;
-	} * at;
-	size_t len, cap;
-};
-void *ptx_map_get(const struct ptx_map *map, const void *from); /* NULL: not in it */
-int ptx_map_put(struct ptx_map *map, const void *from, void *to);
-void ptx_map_free(struct ptx_map *map);
 
 /* How to translate operands while copying them. If syms is NULL, symbols stay the same. */
 #define PTX_COPY_SAME 4
 struct ptx_copy {
 	struct ptx_module *m;
-	const struct ptx_map *syms;
+	const struct hash_map *syms;
 	uint32_t n_regs;                 /* registers below this number … */
 	uint32_t first_reg;              /* … become the registers from this number on */
 	uint32_t same[PTX_COPY_SAME][2]; /* except for these pairs: from, to */

@@ -15,46 +15,20 @@
 struct reach {
 	const struct ptx_module *m;
 	VEC(const struct ptx_sym *) todo; /* everything reached, in order of discovery */
-	struct ptx_sym **seen;            /* the same as a set */
-	size_t cap;
+	struct hash_map seen;             /* the same as a set */
 	bool locs, failed;
 };
 
-static size_t seen_slot(const struct reach *r, const struct ptx_sym *sym)
-{
-	size_t i = ((uintptr_t)sym >> 4) * 0x9e3779b97f4a7c15u >> 20 & (r->cap - 1);
-
-	while (r->seen[i] && r->seen[i] != sym)
-		i = (i + 1) & (r->cap - 1);
-	return i;
-}
-
 static bool is_reached(const struct reach *r, const struct ptx_sym *sym)
 {
-	return r->cap && r->seen[seen_slot(r, sym)];
+	return hash_map_at(&r->seen, sym) != NULL;
 }
 
 static void reach(struct reach *r, const struct ptx_sym *sym)
 {
-	if (r->todo.len * 2 >= r->cap) {
-		struct reach bigger = {.cap = r->cap ? r->cap * 2 : 64};
-
-		bigger.seen = calloc(bigger.cap, sizeof(*bigger.seen));
-		if (!bigger.seen) {
-			r->failed = true;
-			return;
-		}
-		for (size_t i = 0; i < r->todo.len; i++)
-			bigger.seen[seen_slot(&bigger, r->todo.at[i])] =
-				(struct ptx_sym *)r->todo.at[i];
-		free(r->seen);
-		r->seen = bigger.seen;
-		r->cap = bigger.cap;
-	}
 	if (is_reached(r, sym))
 		return;
-	r->seen[seen_slot(r, sym)] = (struct ptx_sym *)sym;
-	if (!VEC_PUSH(&r->todo, sym))
+	if (!hash_map_put_at(&r->seen, sym, (void *)sym) || !VEC_PUSH(&r->todo, sym))
 		r->failed = true;
 }
 
@@ -135,7 +109,7 @@ int ptx_reached(const struct ptx_module *m, const struct ptx_func *f, ptx_func_l
 		ptx_visit_globals(m, r.todo.at[i]->func, reach_body, &r);
 		r.failed = r.failed || !VEC_PUSH(list, r.todo.at[i]->func);
 	}
-	free(r.seen);
+	hash_map_free(&r.seen);
 	VEC_FREE(&r.todo);
 	return r.failed ? -ENOMEM : 0;
 }
@@ -318,7 +292,7 @@ int ptx_extract_lines(const struct ptx_module *m, const char *entry, bool keep_s
 	}
 	arena_finish(&scratch);
 	free(diags);
-	free(r.seen);
+	hash_map_free(&r.seen);
 	VEC_FREE(&r.todo);
 	strbuf_finish(&text);
 	return err;

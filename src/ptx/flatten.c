@@ -31,8 +31,8 @@ struct flat {
 	struct diag_list *diags;
 	VEC(bool) kept; /* for each scope, in order of opening: it keeps its braces */
 	VEC(struct renaming) renamed;
-	struct ptx_map names; /* of symbols: the new ones' texts */
-	struct ptx_map texts; /* from a statement to the result of ptx_rename_stmt */
+	struct hash_map names; /* of symbols: the new ones' texts */
+	struct hash_map texts; /* from a statement to the result of ptx_rename_stmt */
 	ptx_body body;
 	VEC(struct ptx_sym *) hoisted; /* from inner scopes */
 	uint32_t tag;
@@ -118,7 +118,7 @@ static int rename_sym(struct flat *c, const struct ptx_stmt *s)
 
 	r.name = ptx_tagged_name(c->m, c->tag, s->sym);
 	if (!r.name || !VEC_PUSH(&c->renamed, r) ||
-		ptx_map_put(&c->names, s->sym, (void *)r.name->text) < 0)
+		!hash_map_put_at(&c->names, s->sym, (void *)r.name->text))
 		return -ENOMEM;
 	return 0;
 }
@@ -166,7 +166,7 @@ static const char *new_name(
 
 	if (reg != PTX_NO_REG)
 		sym = c->f->regs.at[reg].sym;
-	name = ptx_map_get(&c->names, sym);
+	name = hash_map_at(&c->names, sym);
 	if (!name || reg == PTX_NO_REG || !sym->count)
 		return name;
 	snprintf(buf, size, "%s%u", name, c->f->regs.at[reg].number);
@@ -178,7 +178,7 @@ static int translate_text(void *user, struct ptx_stmt *s)
 	struct flat *c = user;
 	const void *text = ptx_rename_stmt(c->m, s, new_name, c);
 
-	return text ? ptx_map_put(&c->texts, s, (void *)text) : -ENOMEM;
+	return text && hash_map_put_at(&c->texts, s, (void *)text) ? 0 : -ENOMEM;
 }
 
 static int put_decl(struct flat *c, const struct ptx_stmt *s, size_t depth, bool kept)
@@ -196,7 +196,7 @@ static int put_decl(struct flat *c, const struct ptx_stmt *s, size_t depth, bool
 static int put_rest(struct flat *c, const struct ptx_stmt *s, size_t depth, bool kept)
 {
 	struct ptx_stmt st = *s;
-	const void *text = ptx_map_get(&c->texts, s);
+	const void *text = hash_map_at(&c->texts, s);
 
 	if (s->kind == PTX_DECL && !(kept && is_call_param(s)))
 		return 0;
@@ -230,7 +230,7 @@ static int apply_names(struct flat *c)
 	}
 	for (size_t i = 0; r == 0 && i < c->f->body.len; i++) {
 		const struct ptx_stmt *s = &c->f->body.at[i];
-		void *text = s->kind != PTX_INSN ? ptx_map_get(&c->texts, s) : NULL;
+		void *text = s->kind != PTX_INSN ? hash_map_at(&c->texts, s) : NULL;
 
 		if (!text)
 			continue;
@@ -302,8 +302,8 @@ int ptx_flatten(struct ptx_module *m, struct ptx_func *f, struct diag_list *diag
 	VEC_FREE(&c.renamed);
 	VEC_FREE(&c.body);
 	VEC_FREE(&c.hoisted);
-	ptx_map_free(&c.names);
-	ptx_map_free(&c.texts);
+	hash_map_free(&c.names);
+	hash_map_free(&c.texts);
 	return r;
 }
 
@@ -347,7 +347,7 @@ static int choose_params(struct flat *c)
 static int put_renamed(struct flat *c, const struct ptx_stmt *s, size_t depth, bool kept)
 {
 	struct ptx_stmt st = *s;
-	const void *text = s->kind == PTX_INSN ? ptx_map_get(&c->texts, s) : NULL;
+	const void *text = s->kind == PTX_INSN ? hash_map_at(&c->texts, s) : NULL;
 
 	(void)depth;
 	(void)kept;
@@ -417,7 +417,7 @@ int ptx_free_names(struct ptx_module *m, struct ptx_func *f, struct diag_list *d
 	VEC_FREE(&c.renamed);
 	VEC_FREE(&c.body);
 	VEC_FREE(&c.hoisted);
-	ptx_map_free(&c.names);
-	ptx_map_free(&c.texts);
+	hash_map_free(&c.names);
+	hash_map_free(&c.texts);
 	return r;
 }

@@ -6,9 +6,9 @@
  * decides how division, remainder, right shift and comparison work. A part without a value
  * (division by zero, a name) is not an error; it makes the value of the whole expression
  * unknown. */
+#include "base/number.h"
 #include "ptx/lex.h"
 
-#include <stdlib.h>
 #include <string.h>
 
 #define MAX_NESTING 64
@@ -24,43 +24,24 @@ struct fold {
 	bool known, failed;
 };
 
-static int digit_value(char c)
+static bool read_digits(const char *s, size_t len, unsigned base, uint64_t *ret)
 {
-	if (c >= '0' && c <= '9')
-		return c - '0';
-	if (c >= 'a' && c <= 'f')
-		return c - 'a' + 10;
-	if (c >= 'A' && c <= 'F')
-		return c - 'A' + 10;
-	return 99;
-}
+	struct number n = number_digits(s, len, base);
 
-static bool read_digits(const char *s, size_t len, int base, uint64_t *ret)
-{
-	uint64_t v = 0;
-
-	for (size_t i = 0; i < len; i++) {
-		int d = digit_value(s[i]);
-
-		if (d >= base)
-			return false;
-		v = v * (uint64_t)base + (uint64_t)d;
-	}
-	*ret = v;
-	return len > 0;
+	*ret = n.value;
+	return n.len && n.len == len;
 }
 
 static enum ptx_number_kind read_decimal_float(const char *s, size_t len, uint64_t *ret)
 {
-	char buf[64], *end;
+	char buf[64];
 	double d;
 
 	if (len >= sizeof(buf))
 		return PTX_NUM_NONE;
 	memcpy(buf, s, len);
 	buf[len] = 0;
-	d = strtod(buf, &end);
-	if (end != buf + len || strpbrk(buf, "xXnN"))
+	if (strpbrk(buf, "xXnN") || number_parse_real(buf, &d) < 0)
 		return PTX_NUM_NONE;
 	memcpy(ret, &d, sizeof(d));
 	return PTX_NUM_FLOAT;

@@ -16,8 +16,8 @@ struct ptx_graft {
 	struct ptx_module *m;
 	struct ptx_func *target;
 	const struct ptx_func *source;
-	struct ptx_map syms;
-	struct ptx_map texts; /* from a statement's text or operands to their translation */
+	struct hash_map syms;
+	struct hash_map texts; /* from a statement's text or operands to their translation */
 	struct ptx_copy copy;
 	VEC(struct ptx_sym *) undeclared; /* what .reg parameters have become */
 	uint32_t tag;
@@ -47,7 +47,7 @@ static struct ptx_sym *own_sym(struct ptx_graft *g, const struct ptx_sym *from)
 	to->name_len = n->len;
 	to->link = NULL;
 	to->scope = 0;
-	return ptx_map_put(&g->syms, from, to) < 0 ? NULL : to;
+	return hash_map_put_at(&g->syms, from, to) ? to : NULL;
 }
 
 static int take_regs(struct ptx_graft *g)
@@ -93,7 +93,7 @@ static int take_sym(struct ptx_graft *g, struct diag_list *diags, const struct p
 	struct ptx_sym *to;
 	int r = 0;
 
-	if (ptx_map_get(&g->syms, s->sym))
+	if (hash_map_at(&g->syms, s->sym))
 		return 0;
 	if (!can_be_two(s->sym)) {
 		refuse(g, diags, s, "there is only one of the variable ", s->sym->name);
@@ -130,7 +130,7 @@ static int take_symbols(struct ptx_graft *g, struct diag_list *diags)
 
 		if (s->kind != PTX_DIRECTIVE || !s->sym || !s->sym->targets)
 			continue;
-		to = ptx_map_get(&g->syms, s->sym);
+		to = hash_map_at(&g->syms, s->sym);
 		to->targets = ptx_copy_opds(&g->copy, s->sym->targets, s->sym->n_targets);
 		r = to->targets ? 0 : -ENOMEM;
 	}
@@ -145,7 +145,7 @@ static const char *name_in_host(
 
 	if (reg != PTX_NO_REG)
 		return ptx_reg_name(g->target, ptx_graft_reg(g, reg), buf, size);
-	to = ptx_map_get(&g->syms, sym);
+	to = hash_map_at(&g->syms, sym);
 	g->names_param |= !to && sym->kind == PTX_SYM_PARAM && g->source != g->target;
 	return to ? to->name : NULL;
 }
@@ -158,16 +158,16 @@ static int take_text(struct ptx_graft *g, const struct ptx_stmt *s)
 	if (!text)
 		return -ENOMEM;
 	if (s->kind == PTX_DECL) {
-		to = ptx_map_get(&g->syms, s->sym);
+		to = hash_map_at(&g->syms, s->sym);
 		to->init = text;
 		return 0;
 	}
 	if (s->kind == PTX_DIRECTIVE) {
-		to = ptx_map_get(&g->syms, s->sym);
+		to = hash_map_at(&g->syms, s->sym);
 		to->targets = ptx_copy_opds(&g->copy, text, to->n_targets);
 		return to->targets ? 0 : -ENOMEM;
 	}
-	return ptx_map_put(&g->texts, s->opd, (void *)text);
+	return hash_map_put_at(&g->texts, s->opd, (void *)text) ? 0 : -ENOMEM;
 }
 
 struct taking {
@@ -221,8 +221,8 @@ void ptx_graft_free(struct ptx_graft *g)
 {
 	if (!g)
 		return;
-	ptx_map_free(&g->syms);
-	ptx_map_free(&g->texts);
+	hash_map_free(&g->syms);
+	hash_map_free(&g->texts);
 	VEC_FREE(&g->undeclared);
 	free(g);
 }
@@ -250,7 +250,7 @@ struct ptx_stmt ptx_graft_stmt(struct ptx_graft *g, const struct ptx_stmt *s)
 
 	if (s->kind == PTX_INSN) {
 		to.guard = ptx_graft_reg(g, s->guard);
-		text = ptx_map_get(&g->texts, s->opd);
+		text = hash_map_at(&g->texts, s->opd);
 		if (s->n)
 			to.opd = ptx_graft_opds(g, text ? text : s->opd, s->n);
 		else if (text)
@@ -258,7 +258,7 @@ struct ptx_stmt ptx_graft_stmt(struct ptx_graft *g, const struct ptx_stmt *s)
 		if (!to.opd)
 			to.n = 0;
 	} else if (s->kind == PTX_LABEL || s->kind == PTX_DECL || s->kind == PTX_DIRECTIVE) {
-		sym = s->sym ? ptx_map_get(&g->syms, s->sym) : NULL;
+		sym = s->sym ? hash_map_at(&g->syms, s->sym) : NULL;
 		to.sym = sym ? sym : s->sym;
 	}
 	return to;
@@ -266,7 +266,7 @@ struct ptx_stmt ptx_graft_stmt(struct ptx_graft *g, const struct ptx_stmt *s)
 
 struct ptx_sym *ptx_graft_sym(struct ptx_graft *g, const struct ptx_sym *source_sym)
 {
-	struct ptx_sym *to = ptx_map_get(&g->syms, source_sym);
+	struct ptx_sym *to = hash_map_at(&g->syms, source_sym);
 
 	if (!to && (source_sym->kind != PTX_SYM_PARAM || g->source == g->target))
 		to = (struct ptx_sym *)source_sym;
@@ -276,7 +276,7 @@ struct ptx_sym *ptx_graft_sym(struct ptx_graft *g, const struct ptx_sym *source_
 void ptx_graft_map(
 	struct ptx_graft *g, const struct ptx_sym *source_sym, struct ptx_sym *target_sym)
 {
-	if (ptx_map_put(&g->syms, source_sym, target_sym) < 0)
+	if (!hash_map_put_at(&g->syms, source_sym, target_sym))
 		g->error = -ENOMEM;
 }
 

@@ -28,11 +28,11 @@ struct import {
 	const char *entry, *prefix;
 	struct diag_list *diags;
 	VEC(struct import_sym) syms;
-	struct ptx_map by_sym;  /* from a symbol of own to its index in syms + 1 */
-	struct ptx_map by_name; /* of old names' texts: the new names */
-	uint32_t dynamic_align; /* of own's dynamic shared memory */
-	bool all_shared;        /* of what a function reaches */
-	ptx_lines lines;        /* for each line of own: the line of the original module */
+	struct hash_map by_sym;  /* from a symbol of own to its index in syms + 1 */
+	struct hash_map by_name; /* of old names' texts: the new names */
+	uint32_t dynamic_align;  /* of own's dynamic shared memory */
+	bool all_shared;         /* of what a function reaches */
+	ptx_lines lines;         /* for each line of own: the line of the original module */
 };
 
 static void complain(const struct import *im, const char *fmt, const char *a, const char *b)
@@ -56,7 +56,7 @@ static struct ptx_sym *global_of(const struct ptx_module *m, const char *name)
 
 static struct import_sym *import_sym_of(const struct import *im, const struct ptx_sym *sym)
 {
-	size_t at = (uintptr_t)ptx_map_get(&im->by_sym, sym);
+	size_t at = (uintptr_t)hash_map_at(&im->by_sym, sym);
 
 	return at ? &im->syms.at[at - 1] : NULL;
 }
@@ -89,7 +89,7 @@ static int list_import_syms(struct import *im)
 		if (r < 0)
 			return r;
 		if (!VEC_PUSH(&im->syms, g) ||
-			ptx_map_put(&im->by_sym, g.sym, (void *)(uintptr_t)im->syms.len) < 0)
+			!hash_map_put_at(&im->by_sym, g.sym, (void *)(uintptr_t)im->syms.len))
 			return -ENOMEM;
 	}
 	return 0;
@@ -325,7 +325,7 @@ static int choose_name(struct import *im, struct import_sym *g)
 		text = arena_printf(&im->own->arena, "%s%s", im->prefix, old);
 	if (!text)
 		return -ENOMEM;
-	g->name = ptx_map_get(&im->by_name, old);
+	g->name = hash_map_at(&im->by_name, old);
 	if (g->name)
 		return 0;
 	/* Nothing inside the imported functions may use the new name either, because it would hide
@@ -336,7 +336,7 @@ static int choose_name(struct import *im, struct import_sym *g)
 		return -EEXIST;
 	}
 	g->name = ptx_name_from(im->own, text);
-	return g->name ? ptx_map_put(&im->by_name, old, (void *)g->name) : -ENOMEM;
+	return g->name && hash_map_put_at(&im->by_name, old, (void *)g->name) ? 0 : -ENOMEM;
 }
 
 static const char *name_now(
@@ -637,7 +637,7 @@ int ptx_import(struct ptx_module *into, const struct ptx_module *from, const cha
 	ptx_module_free(im.own);
 	VEC_FREE(&im.syms);
 	VEC_FREE(&im.lines);
-	ptx_map_free(&im.by_sym);
-	ptx_map_free(&im.by_name);
+	hash_map_free(&im.by_sym);
+	hash_map_free(&im.by_name);
 	return r;
 }

@@ -12,8 +12,6 @@
 #include "ptx/eight.h"
 #include "ptx/ptx.h"
 
-enum ptx_number_kind { PTX_NUM_UNREAD, PTX_NUM_NONE, PTX_NUM_INT, PTX_NUM_FLOAT };
-
 struct ptx_name {
 	uint32_t len, hash;
 	struct ptx_sym *local;  /* innermost meaning inside the function being read */

@@ -4,12 +4,12 @@
 /* The top level of the parser: the items of a module, directives stored as text, and error
  * recovery. The parser makes one pass over the text. If memory runs out, it leaves by a longjmp
  * (ptx_give_up). After any other error it reports the error and continues. */
+#include "base/number.h"
 #include "ptx/lex.h"
 
 #include <errno.h>
 #include <stdarg.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
 void ptx_give_up(struct ptx_parser *p, int error)
@@ -261,9 +261,10 @@ static void note_directive(struct ptx_module *m, const char *text)
 			;
 		m->target = text;
 		arch = strstr(text, "sm_");
-		m->sm = arch ? (unsigned)strtoul(arch + 3, NULL, 10) : 0;
+		m->sm = arch ? (unsigned)number_digits(arch + 3, SIZE_MAX, 10).value : 0;
 	} else if (ptx_word_is(text, ".address_size")) {
-		m->address_bits = (unsigned)strtoul(text + 13, NULL, 10);
+		text += strcspn(text, "0123456789");
+		m->address_bits = (unsigned)number_digits(text, SIZE_MAX, 10).value;
 	}
 }
 

@@ -104,7 +104,5 @@ void ptx_emit(struct ptx_parser *p, struct ptx_stmt st);
  * *s if there is no expression. Sets *ret_known to false if a part has no known value, such as a
  * name. */
 bool ptx_fold(const char **s, uint64_t *ret_value, bool *ret_known);
-/* Reads the text of one number: the value of an integer, or the bits of a float. */
-enum ptx_number_kind ptx_read_number(const char *s, size_t len, uint64_t *ret_value);
 
 #endif

@@ -8,11 +8,11 @@
  * Like ptxas, these instructions take 32 bits of the register and add the constant of the index, if
  * it has one. They then scale the unsigned sum by the size of one scalar element, even if the
  * elements are vectors or the array has several dimensions. */
+#include "base/number.h"
 #include "ptx/lex.h"
 
 #include <errno.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
 static struct ptx_opd reg_opd(uint32_t reg)
@@ -56,10 +56,10 @@ static void skip_used_names(struct ptx_parser *p)
 		const char *s = p->s;
 
 		while ((s = memmem(s, (size_t)(p->end - s), names[i], strlen(names[i])))) {
-			unsigned long number;
+			uint64_t number;
 
 			s += strlen(names[i]);
-			number = strtoul(s, NULL, 10);
+			number = number_digits(s, (size_t)(p->end - s), 10).value;
 			if (number < UINT32_MAX / 2 && number >= p->m->fresh)
 				p->m->fresh = (unsigned)number + 1;
 		}

@@ -121,5 +121,10 @@ void ptx_print_func_lines(const struct ptx_module *m, const struct ptx_func *f, 
 	ptx_lines *ret_lines);
 void ptx_print_stmt(const struct ptx_func *f, const struct ptx_stmt *s, struct strbuf *out);
 
+enum ptx_number_kind { PTX_NUM_UNREAD, PTX_NUM_NONE, PTX_NUM_INT, PTX_NUM_FLOAT };
+/* Reads the text of one number without a sign: the value of an integer, or the bits of a float. They
+ * are those of an .f32 after 0f, else those of an .f64. Returns PTX_NUM_NONE if it is no number. */
+enum ptx_number_kind ptx_read_number(const char *s, size_t len, uint64_t *ret_value);
+
 #include "ptx/edit.h"
 #endif

@@ -4,6 +4,7 @@
 /* Names for copies: "%r<10>" becomes "%hd_7_r<10>". Here 7 is the copy's tag. When the
  * tag is chosen, no name of the module has it yet. If the original name has a tag already, the new
  * tag replaces it. */
+#include "base/number.h"
 #include "ptx/copy.h"
 
 #include <errno.h>
@@ -26,21 +27,22 @@ static const char *past_sigil(const char *name)
 
 /* Skips a prefix such as "%hd_7_", stores the tag 7 in *ret_tag, and returns the rest of the name.
  * Returns NULL if the name has no such prefix. */
-static const char *past_tag(const char *name, unsigned long *ret_tag)
+static const char *past_tag(const char *name, uint64_t *ret_tag)
 {
 	const char *s = past_sigil(name);
-	char *end;
+	struct number n;
 
-	if (strncmp(s, "hd_", 3) != 0 || s[3] < '0' || s[3] > '9')
+	if (strncmp(s, "hd_", 3) != 0)
 		return NULL;
-	*ret_tag = strtoul(s + 3, &end, 10);
-	return *end == '_' ? end + 1 : NULL;
+	n = number_digits(s + 3, SIZE_MAX, 10);
+	*ret_tag = n.value;
+	return n.len && s[3 + n.len] == '_' ? s + 3 + n.len + 1 : NULL;
 }
 
 uint32_t ptx_new_tag(struct ptx_module *m)
 {
 	struct ptx_scope *sc = m->globals;
-	unsigned long tag;
+	uint64_t tag;
 
 	for (size_t i = 0; !sc->knows_tags && i < sc->cap; i++)
 		if (sc->slots[i] && past_tag(sc->slots[i]->text, &tag) && tag < UINT32_MAX / 2 &&

@@ -4,8 +4,8 @@
 /* Parses the targets of modules and joins them (see target.h). The families are those of PTX ISA
  * 9.0. A later architecture that is not listed here is a family of its own. */
 #include "ptx/target.h"
+#include "base/number.h"
 
-#include <stdlib.h>
 #include <string.h>
 
 const char *const ptx_target_options[PTX_TARGET_OPTIONS] = {
@@ -15,10 +15,12 @@ struct ptx_target ptx_target_of(const struct ptx_module *m)
 {
 	const char *text = m->target ? m->target : "", *arch = strstr(text, "sm_");
 	struct ptx_target t = {0};
-	char *end;
 
 	if (arch) {
-		t.sm = (unsigned)strtoul(arch + strlen("sm_"), &end, 10);
+		struct number n = number_digits(arch + strlen("sm_"), SIZE_MAX, 10);
+		const char *end = arch + strlen("sm_") + n.len;
+
+		t.sm = (unsigned)n.value;
 		t.kind = *end >= 'a' && *end <= 'z' ? *end : 0;
 	}
 	for (unsigned i = 0; i < PTX_TARGET_OPTIONS; i++)

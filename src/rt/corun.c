@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  * Copyright 2026 The heddle authors */
 
-/* heddle_corun: checks the launches, chooses a strategy, and runs the kernels unmodified or as one
+/* heddle_corun: checks the launches, chooses a way, and runs the kernels unmodified or as one
  * launch. */
 #include "rt/rt.h"
 
@@ -52,7 +52,7 @@ static int find_all(struct heddle *h, struct arena *a, const struct heddle_launc
 	*s = (struct host_set){.forms = &h->forms};
 	for (unsigned i = 0; i < n; i++) {
 		struct rt_kernel *k = l[i].kernel ? rt_find(h, l[i].kernel) : NULL;
-		struct dev_shape shape = {.shared_bytes = l[i].shared_bytes};
+		struct host_shape shape = {.shared_bytes = l[i].shared_bytes};
 		struct host_fault f;
 		void *params;
 		int r;
@@ -104,7 +104,7 @@ static int is_no_way(struct heddle *h, const char *text, unsigned n, const char 
 }
 
 static int look_up(struct heddle *h, struct arena *a, const struct host_set *s, const char *store,
-	char *ret_text, enum dev_how *ret_how, struct dev_merging *ret_m)
+	char *ret_text, enum host_way *ret_way, struct host_merging *ret_m)
 {
 	const char *hint = "heddle tune measures them, and keeps the best way", *wrong;
 	struct model_kernel kernels[HOST_MAX];
@@ -112,8 +112,8 @@ static int look_up(struct heddle *h, struct arena *a, const struct host_set *s, 
 	struct kept kept = {.store = store};
 	int r;
 
-	model_identify(&h->d, s, kernels, &what);
-	r = model_find_way(a, &what, find_kept, &kept, ret_text, ret_how, ret_m, &wrong);
+	host_identify(&h->d, s, kernels, &what);
+	r = host_find_way(a, &what, find_kept, &kept, ret_text, ret_way, ret_m, &wrong);
 	if (wrong)
 		return is_no_way(h, ret_text, s->n, wrong);
 	if (r == -ENOENT)
@@ -122,31 +122,31 @@ static int look_up(struct heddle *h, struct arena *a, const struct host_set *s, 
 	return r < 0 ? rt_fail(h, r, hint, "%s: %s", kept.path, strerror(-r)) : 0;
 }
 
-/* way NULL: what was measured, or one after the other. */
-static int find_way(struct heddle *h, struct arena *a, const struct host_set *s, const char *way,
-	const char *store, char *ret_text, enum dev_how *ret_how, struct dev_merging *ret_m)
+/* text NULL: what was measured, or one after the other. */
+static int find_way(struct heddle *h, struct arena *a, const struct host_set *s, const char *text,
+	const char *store, char *ret_text, enum host_way *ret_way, struct host_merging *ret_m)
 {
 	const char *wrong;
 
-	if (!way || !strcmp(way, "tuned")) {
-		int r = look_up(h, a, s, store, ret_text, ret_how, ret_m);
+	if (!text || !strcmp(text, "tuned")) {
+		int r = look_up(h, a, s, store, ret_text, ret_way, ret_m);
 
-		if (r == 0 || way)
+		if (r == 0 || text)
 			return r;
-		way = "sequential";
+		text = "sequential";
 	}
-	if (strlen(way) >= MODEL_WAY_MAX)
+	if (strlen(text) >= MODEL_WAY_MAX)
 		return rt_fail(
-			h, -EINVAL, "heddle(3) lists them", "no way is as long as \"%.40s\"", way);
-	snprintf(ret_text, MODEL_WAY_MAX, "%s", way);
-	wrong = dev_way_parse(a, ret_text, s->n, ret_how, ret_m);
+			h, -EINVAL, "heddle(3) lists them", "no way is as long as \"%.40s\"", text);
+	snprintf(ret_text, MODEL_WAY_MAX, "%s", text);
+	wrong = host_way_parse(a, ret_text, s->n, ret_way, ret_m);
 	return wrong ? is_no_way(h, ret_text, s->n, wrong) : 0;
 }
 
 /* ---- running ---- */
 
 /* If the kernels could not be woven (interleaved) and were fused vertically instead, reports that
- * strategy and the reason. */
+ * way and the reason. */
 static void see_woven(struct heddle *h, const struct host_set *s, const struct host_form *form,
 	struct heddle_result *ret)
 {
@@ -156,40 +156,40 @@ static void see_woven(struct heddle *h, const struct host_set *s, const struct h
 	if (!w->why.reason)
 		return;
 	host_explain_woven(w, s->of[w->which]->name, 0, &text);
-	snprintf(ret->way, sizeof(ret->way), "%s", dev_hows[DEV_VERTICAL]);
+	snprintf(ret->way, sizeof(ret->way), "%s", host_way_names[HOST_WAY_VERTICAL]);
 	rt_fail(h, 0, NULL, "%s", text.at ? text.at : "");
 	strbuf_finish(&text);
 }
 
 static int run_corun(struct heddle *h, struct arena *a, const struct heddle_launch *launches,
-	unsigned n, const char *way, const char *tuned, struct heddle_result *ret)
+	unsigned n, const char *text, const char *tuned, struct heddle_result *ret)
 {
-	struct dev_merging m = {.chunk = 1};
-	struct dev_merge_plan p;
+	struct host_merging m = {.chunk = 1};
+	struct host_merge_plan p;
 	struct host_times times;
 	struct host_fault f;
 	struct host_set s;
-	enum dev_how how;
+	enum host_way way;
 	int r = find_all(h, a, launches, n, &s);
 
 	if (r == 0)
-		r = find_way(h, a, &s, way, tuned, ret->way, &how, &m);
+		r = find_way(h, a, &s, text, tuned, ret->way, &way, &m);
 	if (r < 0)
 		return r;
-	r = host_prepare(&h->d, &s, how, &m, &f);
+	r = host_prepare(&h->d, &s, way, &m, &f);
 	if (r == 0)
-		r = host_plan(&h->d, &s, how, &m, &p, &f);
+		r = host_plan(&h->d, &s, way, &m, &p, &f);
 	if (r == 0)
-		r = host_run(&h->d, &s, how, &m, &p, false, &times, &f);
+		r = host_run(&h->d, &s, way, &m, &p, false, &times, &f);
 	if (r < 0)
 		return rt_host_failed(h, &f, &s, NULL);
 	ret->ms = times.ms;
 	ret->launches = times.launches;
-	ret->workers = how == DEV_MERGE ? p.workers : 0;
+	ret->workers = way == HOST_WAY_MERGE ? p.workers : 0;
 	for (unsigned k = 0; k < s.n; k++)
 		ret->workers += p.own[k].workers;
-	if (how == DEV_WEAVE)
-		see_woven(h, &s, host_form_find(&s, how, &m), ret);
+	if (way == HOST_WAY_WEAVE)
+		see_woven(h, &s, host_form_find(&s, way, &m), ret);
 	return 0;
 }
 

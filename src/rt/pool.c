@@ -305,7 +305,7 @@ RT_API int heddle_tasks_destroy(struct heddle_tasks *t)
 	pthread_mutex_destroy(&t->build_lock);
 	pthread_mutex_destroy(&t->failed_lock);
 	pthread_mutex_destroy(&t->owner_lock);
-	free(t->failed);
+	pool_forget_failed(t);
 	free(t);
 	return 0;
 }
@@ -451,7 +451,7 @@ static int build_module(struct heddle_tasks *t, unsigned n, bool wide)
 	if (r < 0) {
 		r = report_refusal(t, r, &t->form[which], &verdict);
 	} else {
-		if (pass_leave_const(m) < 0 || pass_leave_nc(m) < 0)
+		if (host_leave_const(m) < 0 || host_leave_nc(m) < 0)
 			text.failed = true;
 		ptx_print_lines(m, &text, &lines);
 		ptx_module_free(m);

@@ -23,6 +23,7 @@
 #ifndef HEDDLE_RT_POOL_H
 #define HEDDLE_RT_POOL_H
 
+#include "base/map.h"
 #include "base/measure.h"
 #include "heddle/task.h"
 #include "pass/task/task.h"
@@ -56,7 +57,6 @@ struct pool_kernel {
 	} shape;
 };
 
-struct pool_failed;
 struct pool_column; /* pool_row.h */
 struct pool_hand;   /* pool_place.c: a thread */
 struct pool_form {
@@ -117,8 +117,7 @@ struct heddle_tasks {
 	CUfunction fn;
 
 	pthread_mutex_t failed_lock;
-	struct pool_failed *failed; /* pool_failed.c */
-	size_t failed_size, in_table;
+	struct hash_map failed; /* of struct pool_failed (pool_failed.c), by the task's id */
 	uint64_t n_failed, told_failed, last_failed; /* the last one's id */
 	bool failed_lost;                            /* some are not in the table */
 };
@@ -161,6 +160,7 @@ bool pool_has_ended(
 /* pool_failed.c: saves the failure of the task in this row, if it failed. The thread that has taken
  * the column calls this after the task has ended, before it reuses the row. */
 void pool_note_failed(struct heddle_tasks *t, const struct pool_column *c, unsigned row);
+void pool_forget_failed(struct heddle_tasks *t); /* frees all of them */
 /* Returns how a task has ended: 0, or -EFAULT with the error text set. Returns -ENOMEM if a failure
  * could not be recorded, so that the result is not known. */
 int pool_how(struct heddle_tasks *t, struct pool_column *c, unsigned row, uint64_t gen);

@@ -4,6 +4,7 @@
 /* Records which tasks failed, how and where, if only the task failed and not the whole pool. A
  * failure is first stored in the `why` of the task's row (slot). Before a thread reuses the row, it
  * copies the failure to a table, where later queries find it. */
+#include "base/number.h"
 #include "base/text.h"
 #include "rt/pool_row.h"
 
@@ -13,47 +14,16 @@
 #include <string.h>
 
 struct pool_failed {
-	uint64_t id, why; /* id 0: no entry */
+	uint64_t id, why; /* id 0: it has not failed */
 	unsigned kernel;
 };
-
-/* ---- the table: open addressing, at most half full ---- */
-
-static struct pool_failed *find_failed(const struct heddle_tasks *t, uint64_t id)
-{
-	size_t i;
-
-	if (!t->failed)
-		return NULL;
-	for (i = hash_bytes(&id, sizeof(id), 0); t->failed[i % t->failed_size].id; i++)
-		if (t->failed[i % t->failed_size].id == id)
-			break;
-	return &t->failed[i % t->failed_size];
-}
-
-static bool grow_table(struct heddle_tasks *t)
-{
-	struct pool_failed *old = t->failed;
-	size_t n = t->failed_size;
-	struct pool_failed *more = calloc(n ? 2 * n : 64, sizeof(*more));
-
-	if (!more)
-		return false;
-	t->failed = more;
-	t->failed_size = n ? 2 * n : 64;
-	for (size_t i = 0; i < n; i++)
-		if (old[i].id)
-			*find_failed(t, old[i].id) = old[i];
-	free(old);
-	return true;
-}
 
 static struct pool_failed look_up(struct heddle_tasks *t, uint64_t id)
 {
 	struct pool_failed f = {0}, *at;
 
 	pthread_mutex_lock(&t->failed_lock);
-	at = find_failed(t, id);
+	at = hash_map_get(&t->failed, id);
 	if (at)
 		f = *at;
 	pthread_mutex_unlock(&t->failed_lock);
@@ -90,6 +60,32 @@ static struct pool_failed find_out(
 	return f;
 }
 
+/* Puts a failure into the table. Returns false if memory runs out. */
+static bool keep_failed(struct heddle_tasks *t, const struct pool_failed *f)
+{
+	struct pool_failed *at = hash_map_get(&t->failed, f->id);
+	bool is_new = !at;
+
+	if (is_new)
+		at = malloc(sizeof(*at));
+	if (!at)
+		return false;
+	*at = *f;
+	if (!is_new || hash_map_put(&t->failed, f->id, at))
+		return true;
+	free(at);
+	return false;
+}
+
+void pool_forget_failed(struct heddle_tasks *t)
+{
+	const struct hash_map_entry *e = NULL;
+
+	while ((e = hash_map_next(&t->failed, e)))
+		free(e->value);
+	hash_map_free(&t->failed);
+}
+
 /* Records the failure of a task, or of one part of a task that was split. Such a part needs a
  * record of its own, because a call that asks how the task has ended may look up this part before
  * the failure of the whole task is recorded. */
@@ -102,12 +98,8 @@ void pool_note_failed(struct heddle_tasks *t, const struct pool_column *c, unsig
 	if (!f.id)
 		return;
 	pthread_mutex_lock(&t->failed_lock);
-	if (2 * (t->in_table + 1) > t->failed_size && !grow_table(t)) {
+	if (!keep_failed(t, &f))
 		t->failed_lost = true;
-	} else {
-		*find_failed(t, f.id) = f;
-		t->in_table++;
-	}
 	if (!inner) {
 		t->last_failed = f.id;
 		t->n_failed++;
@@ -162,13 +154,14 @@ static void read_text(const struct ptx_opd *o, char *to, size_t size)
 	size_t n = 0;
 
 	while (at && n + 1 < size) {
-		long c;
+		struct number c;
 
 		at += strcspn(at, "0123456789");
-		c = *at ? strtol(at, (char **)&at, 10) : 0;
-		if (c <= 0 || c > 255)
+		c = number_digits(at, SIZE_MAX, 10);
+		if (!c.value || c.value > 255)
 			break;
-		to[n++] = (char)c;
+		to[n++] = (char)c.value;
+		at += c.len;
 	}
 	to[n] = 0;
 	text_plain(to, n, "");
@@ -250,7 +243,7 @@ int pool_tell_failed(struct heddle_tasks *t)
 	pthread_mutex_lock(&t->failed_lock);
 	more = t->n_failed - t->told_failed;
 	t->told_failed = t->n_failed;
-	at = more ? find_failed(t, t->last_failed) : NULL;
+	at = more ? hash_map_get(&t->failed, t->last_failed) : NULL;
 	last = at ? *at : last;
 	pthread_mutex_unlock(&t->failed_lock);
 	if (!more)

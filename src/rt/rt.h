@@ -18,7 +18,7 @@
 #define RT_MAX HEDDLE_MAX_KERNELS
 #define RT_API __attribute__((visibility("default")))
 
-_Static_assert(RT_MAX == HOST_MAX && RT_MAX <= DEV_GREEN_MAX, "one number");
+_Static_assert(RT_MAX == HOST_MAX && RT_MAX <= HOST_GREEN_MAX, "one number");
 
 struct rt_kernel {
 	struct rt_kernel *next;
@@ -49,7 +49,7 @@ int rt_fail(struct heddle *h, int err, const char *hint, const char *fmt, ...) H
 int rt_cu_failed(struct heddle *h, CUresult r, const char *what);
 int rt_out_of_memory(struct heddle *h);
 /* Sets the error text for a fault of a set of kernels (s is NULL if there is none). `instead` is
- * what the hint recommends if this strategy fails; if it is NULL, the hint names the strategies
+ * what the hint recommends if this way fails; if it is NULL, the hint names the ways
  * that run any kernels. Returns the fault's errno. */
 int rt_host_failed(struct heddle *h, const struct host_fault *f, const struct host_set *s,
 	const char *instead);

@@ -94,23 +94,6 @@ static void word_values(void **state)
 	assert_string_equal(env_word(ENV_PRIORITY), "normal");
 }
 
-static void counts(void **state)
-{
-	uint64_t n = 5;
-
-	assert_string_equal(text_count("12x3", &n), "x3");
-	assert_int_equal(n, 12);
-	assert_string_equal(text_count("64K]", &n), "]");
-	assert_int_equal(n, 65536);
-	assert_string_equal(text_count("2g", &n), "");
-	assert_int_equal(n, 2ull << 30);
-	assert_null(text_count("18446744073709551616", &n));
-	assert_null(text_count("18014398509481984K", &n));
-	assert_null(text_count("-1", &n));
-	assert_null(text_count("", &n));
-	assert_int_equal(n, 2ull << 30);
-}
-
 static void words(void **state)
 {
 	static const char *const near[][2] = {
@@ -133,7 +116,6 @@ int main(void)
 		cmocka_unit_test(fine),
 		cmocka_unit_test(numbers),
 		cmocka_unit_test(word_values),
-		cmocka_unit_test(counts),
 		cmocka_unit_test(words),
 	};
 	int r = cmocka_run_group_tests(tests, NULL, NULL);

@@ -3,7 +3,7 @@
 
 /* Any bytes as a form that was kept: what is taken has as many names as it says, every one of them
  * ends, parameters lie within their buffer, and it is written as it was read. */
-#include "shim/kept.h"
+#include "shim/form/kept.h"
 
 #include <stdlib.h>
 #include <string.h>

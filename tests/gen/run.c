@@ -67,7 +67,7 @@ static bool open_context(struct run_device *d)
 	       !d->cu.cuCtxSetCurrent(ctx) && !d->cu.cuMemAlloc(&d->in, 4 * GEN_IN_WORDS + 1024) &&
 	       !d->cu.cuMemAlloc(&d->out, 4 * OUT_WORDS) &&
 	       !d->cu.cuMemAlloc(&d->sum, 4 * GEN_SUM_WORDS) &&
-	       !dev_control_create(&d->cu, &d->control) &&
+	       !host_control_create(&d->cu, &d->control) &&
 	       !d->cu.cuModuleLoadData(&closer, pass_closer_ptx()) &&
 	       !d->cu.cuModuleGetFunction(&d->closer, closer, CTL_CLOSER);
 }
@@ -153,11 +153,11 @@ static CUresult run_plain(struct batch *b, unsigned i, CUfunction fn)
 }
 
 static CUresult run_form(struct batch *b, unsigned i, CUfunction fn, const struct gen_steering *s,
-	struct dev_managed_stats *ret)
+	struct host_managed_stats *ret)
 {
 	const struct gen_program *p = &b->p[i];
-	struct dev_shape shape = {.shared_bytes = gen_dynamic_bytes(p)};
-	struct dev_steering steering = {s->chunk, s->pull_ahead, s->yield_every, s->workers};
+	struct host_shape shape = {.shared_bytes = gen_dynamic_bytes(p)};
+	struct host_steering steering = {s->chunk, s->pull_ahead, s->yield_every, s->workers};
 	uint8_t params[PARAM_BYTES];
 
 	if (s->quota && b->d->cu.cuMemsetD32(b->d->control + offsetof(struct ctl_block, quota),
@@ -166,7 +166,7 @@ static CUresult run_form(struct batch *b, unsigned i, CUfunction fn, const struc
 	set_params(b, p, params);
 	memcpy(shape.grid, p->grid, sizeof(shape.grid));
 	memcpy(shape.block, p->block, sizeof(shape.block));
-	return dev_managed_run(&b->d->cu, fn, b->info[i].tier == PASS_GUARD ? b->d->closer : NULL,
+	return host_managed_run(&b->d->cu, fn, b->info[i].tier == PASS_GUARD ? b->d->closer : NULL,
 		&b->info[i], &shape, params, &steering, b->d->control, &b->d->gen, ret);
 }
 
@@ -236,7 +236,7 @@ static enum run_verdict run_variants(struct batch *b, unsigned i, CUfunction for
 	const struct gen_program *p = &b->p[i];
 
 	for (unsigned v = 0; v < GEN_VARIANTS; v++) {
-		struct dev_managed_stats stats;
+		struct host_managed_stats stats;
 		CUresult r;
 
 		beat(b, i, RUN_FORM);

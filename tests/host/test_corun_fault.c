@@ -69,7 +69,7 @@ static void sentences(void **state)
 		"shared memory",
 		"T");
 	assert_int_equal(host_fail(&f, HOST_LATE, -1, NULL), -ETIMEDOUT);
-	f.how = DEV_HORIZONTAL;
+	f.way = HOST_WAY_HORIZONTAL;
 	f.number[0] = 7;
 	says(&f, false,
 		"kernels 'a', 'b' and 'c' as one launch, \"horizontal\": the driver's compiler has "

@@ -11,7 +11,7 @@
 #define SMS        10
 #define OWN_PER_SM 16 /* workers of one kernel alone */
 
-static struct dev_merge_shape shapes[3];
+static struct host_merge_shape shapes[3];
 static struct pass_merged form;
 
 static void blocks(uint32_t a, uint32_t b, uint32_t c)
@@ -20,24 +20,24 @@ static void blocks(uint32_t a, uint32_t b, uint32_t c)
 
 	memset(&form, 0, sizeof(form));
 	for (unsigned k = 0; k < 3; k++)
-		shapes[k] =
-			(struct dev_merge_shape){{.grid = {n[k], 1, 1}, .block = {32, 1, 1}}, true};
+		shapes[k] = (struct host_merge_shape){
+			{.grid = {n[k], 1, 1}, .block = {32, 1, 1}}, true};
 }
 
-static enum dev_merge_status plan_of(const struct dev_merging *how, unsigned n, uint32_t per_sm,
-	struct dev_merge_plan *ret, unsigned *ret_which)
+static enum host_merge_status plan_of(const struct host_merging *merging, unsigned n,
+	uint32_t per_sm, struct host_merge_plan *ret, unsigned *ret_which)
 {
 	uint64_t needed;
 
-	struct dev_merge_part all = {.form = &form, .per_sm = per_sm}, own[3];
+	struct host_merge_part all = {.form = &form, .per_sm = per_sm}, own[3];
 
 	for (unsigned k = 0; k < 3; k++)
-		own[k] = (struct dev_merge_part){.form = &form, .per_sm = OWN_PER_SM};
-	return dev_merge_plan(how, &all, own, n, shapes, SMS, ret, ret_which, &needed);
+		own[k] = (struct host_merge_part){.form = &form, .per_sm = OWN_PER_SM};
+	return host_merge_plan(merging, &all, own, n, shapes, SMS, ret, ret_which, &needed);
 }
 
 /* Kernels of the workers 0, 1 ..., as the device reckons (merge.h). */
-static void count_kinds(const struct dev_merge_plan *p, unsigned n, uint32_t count[3])
+static void count_kinds(const struct host_merge_plan *p, unsigned n, uint32_t count[3])
 {
 	memset(count, 0, 3 * sizeof(*count));
 	for (uint32_t w = 0; w < p->workers; w++) {
@@ -53,25 +53,25 @@ static void count_kinds(const struct dev_merge_plan *p, unsigned n, uint32_t cou
 
 static void workers(void **state)
 {
-	struct dev_merging how = {.order = CTL_STEAL};
-	struct dev_merge_plan p;
+	struct host_merging merging = {.order = CTL_STEAL};
+	struct host_merge_plan p;
 	unsigned which;
 
 	blocks(1000, 1000, 0);
-	assert_int_equal(plan_of(&how, 2, 4, &p, &which), DEV_MERGE_OK);
+	assert_int_equal(plan_of(&merging, 2, 4, &p, &which), HOST_MERGE_OK);
 	assert_int_equal(p.workers, 40);
 	blocks(7, 8, 0);
-	assert_int_equal(plan_of(&how, 2, 4, &p, &which), DEV_MERGE_OK);
+	assert_int_equal(plan_of(&merging, 2, 4, &p, &which), HOST_MERGE_OK);
 	assert_int_equal(p.workers, 15);
-	how.workers_per_sm = 1;
-	assert_int_equal(plan_of(&how, 2, 4, &p, &which), DEV_MERGE_OK);
+	merging.workers_per_sm = 1;
+	assert_int_equal(plan_of(&merging, 2, 4, &p, &which), HOST_MERGE_OK);
 	assert_int_equal(p.workers, 10);
-	how.workers = 3;
-	assert_int_equal(plan_of(&how, 2, 4, &p, &which), DEV_MERGE_OK);
+	merging.workers = 3;
+	assert_int_equal(plan_of(&merging, 2, 4, &p, &which), HOST_MERGE_OK);
 	assert_int_equal(p.workers, 3);
 	/* By SM, all places. */
-	how = (struct dev_merging){.order = CTL_APART, .share = {1, 1}};
-	assert_int_equal(plan_of(&how, 2, 4, &p, &which), DEV_MERGE_OK);
+	merging = (struct host_merging){.order = CTL_APART, .share = {1, 1}};
+	assert_int_equal(plan_of(&merging, 2, 4, &p, &which), HOST_MERGE_OK);
 	assert_int_equal(p.workers, 40);
 }
 
@@ -94,13 +94,13 @@ static void partitions(void **state)
 
 	blocks(1000, 1000, 1000);
 	for (size_t i = 0; i < ARRAY_LEN(cases); i++) {
-		struct dev_merging how = {.order = CTL_PARTITION, .workers = cases[i].workers};
+		struct host_merging merging = {.order = CTL_PARTITION, .workers = cases[i].workers};
 		unsigned n = cases[i].share[2] ? 3 : 2, which;
-		struct dev_merge_plan p;
+		struct host_merge_plan p;
 		uint32_t count[3];
 
-		memcpy(how.share, cases[i].share, sizeof(cases[i].share));
-		assert_int_equal(plan_of(&how, n, 4, &p, &which), DEV_MERGE_OK);
+		memcpy(merging.share, cases[i].share, sizeof(cases[i].share));
+		assert_int_equal(plan_of(&merging, n, 4, &p, &which), HOST_MERGE_OK);
 		assert_int_equal(p.workers, cases[i].workers);
 		count_kinds(&p, n, count);
 		assert_memory_equal(count, cases[i].count, sizeof(count));
@@ -111,12 +111,12 @@ static void partitions(void **state)
  * hardware, which takes them by number. */
 static void neighbours(void **state)
 {
-	struct dev_merging how = {.order = CTL_PARTITION, .share = {1, 3}};
-	struct dev_merge_plan p;
+	struct host_merging merging = {.order = CTL_PARTITION, .share = {1, 3}};
+	struct host_merge_plan p;
 	unsigned which;
 
 	blocks(1000, 1000, 0);
-	assert_int_equal(plan_of(&how, 2, 12, &p, &which), DEV_MERGE_OK);
+	assert_int_equal(plan_of(&merging, 2, 12, &p, &which), HOST_MERGE_OK);
 	assert_int_equal(p.workers, 120);
 	for (uint32_t first = 0; first + 16 <= p.workers; first++) {
 		unsigned n = 0;
@@ -129,114 +129,114 @@ static void neighbours(void **state)
 
 static void by_sm(void **state)
 {
-	struct dev_merging how = {.order = CTL_APART, .share = {1, 4}};
-	struct dev_merge_plan p;
+	struct host_merging merging = {.order = CTL_APART, .share = {1, 4}};
+	struct host_merge_plan p;
 	unsigned which;
 
 	blocks(1000, 1000, 1000);
-	assert_int_equal(plan_of(&how, 2, 4, &p, &which), DEV_MERGE_OK);
+	assert_int_equal(plan_of(&merging, 2, 4, &p, &which), HOST_MERGE_OK);
 	assert_int_equal(p.merge.upto[0], 2); /* of ten SMs */
 	assert_int_equal(p.merge.upto[1], 10);
-	how.order = CTL_MIXED; /* a round of five does not go into four */
-	assert_int_equal(plan_of(&how, 2, 4, &p, &which), DEV_MERGE_OK);
+	merging.order = CTL_MIXED; /* a round of five does not go into four */
+	assert_int_equal(plan_of(&merging, 2, 4, &p, &which), HOST_MERGE_OK);
 	assert_int_equal(p.merge.upto[0], 1);
 	assert_int_equal(p.merge.upto[1], 4);
-	how.share[0] = 20;
-	how.share[1] = 60;
-	assert_int_equal(plan_of(&how, 2, 16, &p, &which), DEV_MERGE_OK);
+	merging.share[0] = 20;
+	merging.share[1] = 60;
+	assert_int_equal(plan_of(&merging, 2, 16, &p, &which), HOST_MERGE_OK);
 	assert_int_equal(p.merge.upto[0], 1); /* 1 to 3, over and over */
 	assert_int_equal(p.merge.upto[1], 4);
 }
 
 static void too_few(void **state)
 {
-	struct dev_merging how = {.order = CTL_PARTITION, .share = {1, 1, 1}, .workers = 2};
-	struct dev_merge_plan p;
+	struct host_merging merging = {.order = CTL_PARTITION, .share = {1, 1, 1}, .workers = 2};
+	struct host_merge_plan p;
 	unsigned which = 9;
 
 	blocks(1000, 1000, 1000);
-	assert_int_equal(plan_of(&how, 3, 4, &p, &which), DEV_MERGE_NO_WORKER);
+	assert_int_equal(plan_of(&merging, 3, 4, &p, &which), HOST_MERGE_NO_WORKER);
 	assert_int_equal(which, 2);
-	how.help_others = true;
-	assert_int_equal(plan_of(&how, 3, 4, &p, &which), DEV_MERGE_OK);
+	merging.help_others = true;
+	assert_int_equal(plan_of(&merging, 3, 4, &p, &which), HOST_MERGE_OK);
 	assert_int_equal(p.merge.upto[2], 2);
-	how = (struct dev_merging){.order = CTL_MIXED, .share = {1, 1}};
-	assert_int_equal(plan_of(&how, 2, 1, &p, &which), DEV_MERGE_NO_WORKER);
-	assert_int_equal(plan_of(&how, 2, 2, &p, &which), DEV_MERGE_OK);
+	merging = (struct host_merging){.order = CTL_MIXED, .share = {1, 1}};
+	assert_int_equal(plan_of(&merging, 2, 1, &p, &which), HOST_MERGE_NO_WORKER);
+	assert_int_equal(plan_of(&merging, 2, 2, &p, &which), HOST_MERGE_OK);
 }
 
 /* Blocks that may all wait for each other. */
 static void together(void **state)
 {
-	struct dev_merging how = {.order = CTL_STEAL, .yield_every = 3};
-	struct dev_merge_plan p;
+	struct host_merging merging = {.order = CTL_STEAL, .yield_every = 3};
+	struct host_merge_plan p;
 	unsigned which = 9;
 
 	blocks(1000, 30, 10);
 	form.of[1].rising_order = form.of[2].rising_order = true;
-	assert_int_equal(plan_of(&how, 3, 4, &p, &which), DEV_MERGE_OK);
+	assert_int_equal(plan_of(&merging, 3, 4, &p, &which), HOST_MERGE_OK);
 	assert_true(!p.together[0] && p.together[1] && p.together[2]);
 	shapes[1].shape.grid[0] = 31;
-	assert_int_equal(plan_of(&how, 3, 4, &p, &which), DEV_MERGE_TOO_FEW);
+	assert_int_equal(plan_of(&merging, 3, 4, &p, &which), HOST_MERGE_TOO_FEW);
 	/* Natively they are never there at once: they wait for lower ones at most. */
 	shapes[1].fits = false;
-	assert_int_equal(plan_of(&how, 3, 4, &p, &which), DEV_MERGE_OK);
+	assert_int_equal(plan_of(&merging, 3, 4, &p, &which), HOST_MERGE_OK);
 	assert_true(!p.together[1] && p.together[2]);
-	how.workers = 9;
-	assert_int_equal(plan_of(&how, 3, 4, &p, &which), DEV_MERGE_TOO_FEW);
+	merging.workers = 9;
+	assert_int_equal(plan_of(&merging, 3, 4, &p, &which), HOST_MERGE_TOO_FEW);
 	assert_int_equal(which, 2);
-	how = (struct dev_merging){.order = CTL_APART, .share = {1, 1, 1}};
-	assert_int_equal(plan_of(&how, 3, 4, &p, &which), DEV_MERGE_ORDER);
+	merging = (struct host_merging){.order = CTL_APART, .share = {1, 1, 1}};
+	assert_int_equal(plan_of(&merging, 3, 4, &p, &which), HOST_MERGE_ORDER);
 	assert_int_equal(which, 2);
 	shapes[2].shape.grid[0] = 1; /* nobody to wait for */
-	assert_int_equal(plan_of(&how, 3, 4, &p, &which), DEV_MERGE_OK);
+	assert_int_equal(plan_of(&merging, 3, 4, &p, &which), HOST_MERGE_OK);
 }
 
 /* Launches of their own, and what the merged one leaves them. */
 static void own(void **state)
 {
-	struct dev_merging how = {.order = CTL_STEAL, .own = 2, .share = {1, 3}};
-	struct dev_merge_plan p;
+	struct host_merging merging = {.order = CTL_STEAL, .own = 2, .share = {1, 3}};
+	struct host_merge_plan p;
 	unsigned which = 9;
 
 	blocks(1000, 1000, 1000);
-	assert_int_equal(plan_of(&how, 2, 4, &p, &which), DEV_MERGE_OK);
+	assert_int_equal(plan_of(&merging, 2, 4, &p, &which), HOST_MERGE_OK);
 	assert_int_equal(p.workers, 20); /* half of the places: one kernel of two */
 	assert_int_equal(p.own[0].workers, 0);
 	assert_int_equal(p.own[1].workers, OWN_PER_SM * SMS);
-	how.workers_per_sm = 3;
-	assert_int_equal(plan_of(&how, 2, 4, &p, &which), DEV_MERGE_OK);
+	merging.workers_per_sm = 3;
+	assert_int_equal(plan_of(&merging, 2, 4, &p, &which), HOST_MERGE_OK);
 	assert_int_equal(p.workers, 30);
-	how.workers_per_sm = 0;
-	how.order = CTL_MIXED; /* 1 of 4 */
-	assert_int_equal(plan_of(&how, 2, 8, &p, &which), DEV_MERGE_OK);
+	merging.workers_per_sm = 0;
+	merging.order = CTL_MIXED; /* 1 of 4 */
+	assert_int_equal(plan_of(&merging, 2, 8, &p, &which), HOST_MERGE_OK);
 	assert_int_equal(p.workers, 20);
 	assert_true(p.merge.upto[0] && p.merge.upto[1] == p.merge.upto[0]);
 	assert_int_equal(p.merge.of, p.merge.upto[0]);
-	assert_int_equal(plan_of(&how, 2, 1, &p, &which), DEV_MERGE_OK);
+	assert_int_equal(plan_of(&merging, 2, 1, &p, &which), HOST_MERGE_OK);
 	assert_int_equal(p.workers, 10); /* one an SM at least */
-	how.order = CTL_PARTITION;
-	assert_int_equal(plan_of(&how, 2, 8, &p, &which), DEV_MERGE_OK);
+	merging.order = CTL_PARTITION;
+	assert_int_equal(plan_of(&merging, 2, 8, &p, &which), HOST_MERGE_OK);
 	assert_int_equal(p.workers, 20);
 	assert_int_equal(p.merge.upto[1], 20);
 	/* SMs 0 and 1 are the first one's; of the others the first launch's workers leave. */
-	how = (struct dev_merging){.order = CTL_APART, .own = 2, .share = {1, 4}};
-	assert_int_equal(plan_of(&how, 2, 4, &p, &which), DEV_MERGE_OK);
+	merging = (struct host_merging){.order = CTL_APART, .own = 2, .share = {1, 4}};
+	assert_int_equal(plan_of(&merging, 2, 4, &p, &which), HOST_MERGE_OK);
 	assert_int_equal(p.workers, 40);
 	assert_true(p.merge.upto[0] == 2 && p.merge.upto[1] == 2 && p.merge.of == SMS);
 	for (uint32_t sm = 0; sm < SMS; sm++)
 		assert_true(
 			((sm + p.own[1].merge.shift) % SMS < p.own[1].merge.upto[0]) == (sm >= 2));
-	how.help_others = true;
-	assert_int_equal(plan_of(&how, 2, 4, &p, &which), DEV_MERGE_NO_HELP);
+	merging.help_others = true;
+	assert_int_equal(plan_of(&merging, 2, 4, &p, &which), HOST_MERGE_NO_HELP);
 	assert_int_equal(which, 1);
 	/* Blocks that may all wait for each other come from one launch. */
-	how = (struct dev_merging){.order = CTL_STEAL, .own = 2};
+	merging = (struct host_merging){.order = CTL_STEAL, .own = 2};
 	blocks(1000, 10, 10);
 	form.of[1].rising_order = true;
-	assert_int_equal(plan_of(&how, 2, 4, &p, &which), DEV_MERGE_ORDER);
-	how.own = 1;
-	assert_int_equal(plan_of(&how, 2, 4, &p, &which), DEV_MERGE_OK);
+	assert_int_equal(plan_of(&merging, 2, 4, &p, &which), HOST_MERGE_ORDER);
+	merging.own = 1;
+	assert_int_equal(plan_of(&merging, 2, 4, &p, &which), HOST_MERGE_OK);
 }
 
 int main(void)

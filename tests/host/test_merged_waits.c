@@ -84,18 +84,18 @@ static CUresult launch(CUfunction fn, unsigned x, unsigned y, unsigned z, unsign
 	return CUDA_SUCCESS;
 }
 
-static CUresult run(enum ctl_order order, unsigned busy, bool helps, struct dev_merged_stats *ret)
+static CUresult run(enum ctl_order order, unsigned busy, bool helps, struct host_merged_stats *ret)
 {
 	static char params[2048];
 	static const struct pass_merged form = {.block = {32, 1, 1},
 		.param_bytes = sizeof(params),
 		.merge_offset = 1536,
 		.of = {{.arg_offset = 0}, {.arg_offset = 768}}};
-	struct dev_merge_part all = {NULL, &form, params, 2};
-	struct dev_merge_shape shapes[2] = {
+	struct host_merge_part all = {NULL, &form, params, 2};
+	struct host_merge_shape shapes[2] = {
 		{.shape = {.grid = {BLOCKS, 1, 1}, .block = {32, 1, 1}}},
 		{.shape = {.grid = {BLOCKS, 1, 1}, .block = {32, 1, 1}}}};
-	struct dev_merging how = {.order = order, .share = {1, 1}};
+	struct host_merging merging = {.order = order, .share = {1, 1}};
 	struct cu_api cu = {.cuMemcpyHtoD = to_device,
 		.cuMemcpyDtoH = to_host,
 		.cuMemsetD32 = fill,
@@ -103,11 +103,11 @@ static CUresult run(enum ctl_order order, unsigned busy, bool helps, struct dev_
 		.cuEventElapsedTime = elapsed,
 		.cuCtxSynchronize = synchronize,
 		.cuLaunchKernel = launch};
-	struct dev_merged d = {.turns = (uintptr_t)&dev.turns,
+	struct host_merged d = {.turns = (uintptr_t)&dev.turns,
 		.block = {(uintptr_t)&dev.block[0], (uintptr_t)&dev.block[1]},
 		.began = (CUevent)&dev,
 		.ended = (CUevent)&dev};
-	struct dev_merge_plan plan;
+	struct host_merge_plan plan;
 	unsigned which;
 	uint64_t blocks;
 
@@ -115,16 +115,17 @@ static CUresult run(enum ctl_order order, unsigned busy, bool helps, struct dev_
 	dev.busy = busy;
 	dev.helps = helps;
 	dev.merge = (const struct ctl_merge *)(params + form.merge_offset);
-	assert_int_equal(dev_merge_plan(&how, &all, NULL, 2, shapes, 4, &plan, &which, &blocks),
-		DEV_MERGE_OK);
-	return dev_merged_run(&cu, &all, NULL, 2, shapes, &how, &plan, &d, ret);
+	assert_int_equal(
+		host_merge_plan(&merging, &all, NULL, 2, shapes, 4, &plan, &which, &blocks),
+		HOST_MERGE_OK);
+	return host_merged_run(&cu, &all, NULL, 2, shapes, &merging, &plan, &d, ret);
 }
 
 /* Each order, with neighbours that stay for a while, and for ever. */
 static void waits(void **state)
 {
 	static const unsigned busy[] = {0, 1, 2, 7, 9, 12, 15};
-	struct dev_merged_stats s;
+	struct host_merged_stats s;
 
 	for (unsigned i = 0; i < ARRAY_LEN(busy); i++) {
 		assert_int_equal(run(CTL_APART, busy[i], false, &s), CUDA_SUCCESS);
@@ -146,7 +147,7 @@ static void waits(void **state)
 /* Where no neighbour can be the cause, a launch without a block is an error, at once. */
 static void stalls(void **state)
 {
-	struct dev_merged_stats s;
+	struct host_merged_stats s;
 
 	assert_int_equal(run(CTL_STEAL, 1000000, false, &s), CUDA_ERROR_UNKNOWN);
 	assert_int_equal(s.stalled, 1);

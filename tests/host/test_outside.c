@@ -31,11 +31,11 @@ static void test_loads(void **state)
 	diag_init(&diags, &arena, "k.ptx", text, sizeof(text) - 1);
 	assert_int_equal(ptx_parse(text, sizeof(text) - 1, 0, &diags, &m), 0);
 	assert_int_equal(diags.errors, 0);
-	assert_int_equal(pass_leave_const(m), 0);
+	assert_int_equal(host_leave_const(m), 0);
 	ptx_print(m, &out);
 	assert_non_null(strstr(out.at, "ld.global.nc.u32")); /* constants alone are left so */
 	strbuf_finish(&out);
-	assert_int_equal(pass_leave_nc(m), 0);
+	assert_int_equal(host_leave_nc(m), 0);
 	out = (struct strbuf){0};
 	ptx_print(m, &out);
 	for (unsigned i = 0; i < ARRAY_LEN(want); i++)

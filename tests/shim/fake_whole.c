@@ -6,7 +6,7 @@
  * may.
  */
 #include "base/base.h"
-#include "shim/hooks.h"
+#include "shim/core/hooks.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -23,7 +23,7 @@ static int called(const char *me, const char *name, void **fn, int version, uint
 	{                                                                                   \
 		return called(#symbol, name, fn, version, flags);                           \
 	}
-#include "shim/hooks.def"
+#include "shim/core/hooks.def"
 #undef FN
 
 static const struct form {
@@ -31,7 +31,7 @@ static const struct form {
 	void *fn;
 } forms[] = {
 #define FN(symbol) {#symbol, (void *)whole_##symbol},
-#include "shim/hooks.def"
+#include "shim/core/hooks.def"
 #undef FN
 };
 static char hidden[ARRAY_LEN(forms)];

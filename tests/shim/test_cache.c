@@ -7,7 +7,8 @@
 
 #include "host/apart.h"
 #include "host/folder.h"
-#include "shim/kernel.h"
+#include "shim/core/cache.h"
+#include "shim/core/say.h"
 
 #include <dirent.h>
 #include <fcntl.h>

@@ -3,7 +3,7 @@
 
 /* What launches are taken to take. */
 #include "base/base.h"
-#include "shim/cost.h"
+#include "shim/order/cost.h"
 
 #include "unit.h"
 

@@ -7,7 +7,7 @@
 #include "unit.h"
 
 #include "base/base.h"
-#include "shim/hooks.h"
+#include "shim/core/hooks.h"
 
 #include <ctype.h>
 #include <dlfcn.h>
@@ -44,7 +44,7 @@ static const struct hook {
 	int stream, does;
 } hooks[] = {
 #define HOOK(symbol, own, how, stream, does) {#symbol, HOOK_OWN_##own, HOOK_##how, stream, does},
-#include "shim/hooks.def"
+#include "shim/core/hooks.def"
 #undef HOOK
 };
 

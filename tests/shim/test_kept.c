@@ -4,7 +4,7 @@
 /* What is kept of a form comes back as it was; cut or changed, it never does harm. */
 #include "unit.h"
 
-#include "shim/kept.h"
+#include "shim/form/kept.h"
 
 #include <stdlib.h>
 #include <string.h>

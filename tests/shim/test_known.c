@@ -2,7 +2,7 @@
  * Copyright 2026 The heddle authors */
 
 /* What is known of launches comes back as it was; cut or changed, it is refused or does no harm. */
-#include "shim/known.h"
+#include "shim/form/known.h"
 #include "unit.h"
 
 #include <stdlib.h>

@@ -3,7 +3,7 @@
 
 /* Claims and forms, chosen by what launches took: every test is a made-up device that says how long
  * a block takes at each size of a claim, and looks at what the launches settle on. */
-#include "shim/pace.h"
+#include "shim/form/pace.h"
 #include "unit.h"
 
 #define MIN_NS 100000

@@ -5,15 +5,15 @@
  * makes up; and which quotas such a grid serves. */
 #include "unit.h"
 
-#include "shim/kernel.h"
+#include "shim/form/form.h"
+#include "shim/form/padding.h"
 
 #include <string.h>
 
 #define KIB 1024u
 
 struct cu_api cu;
-struct shim shims[SHIM_SESSIONS];
-__thread struct shim *shim = &shims[0];
+static struct session session;
 
 /* An SM, and what its driver says. */
 static struct {
@@ -107,18 +107,18 @@ static void all_counts(void **state)
 	struct pads p;
 
 	for (size_t i = 0; i < sizeof(given) / sizeof(given[0]); i++) {
-		pads_find(&form, 128, given[i], &p);
+		pads_find(&session, &form, 128, given[i], &p);
 		assert_int_equal(p.fit, 16);
 		assert_int_equal(p.counts, 0xfffe);
 		check(&p, given[i]);
 	}
 	/* Whole SMs of 32 blocks. */
 	sm.by_threads = 32;
-	pads_find(&form, 32, 0, &p);
+	pads_find(&session, &form, 32, 0, &p);
 	assert_int_equal(p.counts, 0xfffffffeu);
 	check(&p, 0);
 	/* It fits twice at most by itself. */
-	pads_find(&form, 128, 100 * KIB, &p);
+	pads_find(&session, &form, 128, 100 * KIB, &p);
 	assert_int_equal(p.fit, 2);
 	assert_int_equal(p.counts, 2);
 	check(&p, 100 * KIB);
@@ -130,16 +130,16 @@ static void some_counts(void **state)
 
 	/* Blocks may have 48 KiB: 4 of them fit. */
 	sm.refuses = true;
-	pads_find(&form, 128, 0, &p);
+	pads_find(&session, &form, 128, 0, &p);
 	assert_int_equal(p.counts, 0xfff0);
 	check(&p, 0);
 	begin(state);
 	sm.by_two = true;
-	pads_find(&form, 128, 0, &p);
+	pads_find(&session, &form, 128, 0, &p);
 	assert_int_equal(p.counts, 0x5554);
 	begin(state);
 	sm.by_threads = 1;
-	pads_find(&form, 1024, 0, &p);
+	pads_find(&session, &form, 1024, 0, &p);
 	assert_int_equal(p.counts, 0);
 }
 

@@ -36,7 +36,7 @@ struct merge_curve {
 	double part[MERGE_CURVE], ms[MERGE_CURVE];
 };
 
-/* Median times of a pair in ms; 0 if a method is impossible or was not measured. */
+/* Median times of a pair in ms; 0 if a way is impossible or was not measured. */
 struct merge_pair {
 	unsigned a, b; /* merge_rows */
 	bool done;
@@ -86,7 +86,7 @@ const char *merge_pair_name(const struct merge_pair *p, char *buf, size_t size);
 int merge_alone(struct merge_bench *b);    /* bench_merge_cost.c: kernels as they are */
 int merge_overhead(struct merge_bench *b); /* one kernel in the scheduler (figure 5) */
 int merge_pairs(struct merge_bench *b);    /* bench_merge_pairs.c: figures 4, 6 and 7 */
-/* measures the stored methods again, and methods that need no rewriting */
+/* measures the stored ways again, and ways that need no rewriting */
 int merge_tuned(struct merge_bench *b);
 /* Draws figure 6 for all pairs that were measured (bathtub.c). */
 void bathtub_svg(const struct merge_bench *b, struct strbuf *out);

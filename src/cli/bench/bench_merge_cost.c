@@ -51,7 +51,7 @@ static uint64_t bytes_of(const struct spec *s)
 static void say_alone(struct merge_bench *b, unsigned i, double mhz)
 {
 	struct merge_kernel *k = &b->kernels[i];
-	uint64_t blocks = dev_total_blocks(&k->spec.shape);
+	uint64_t blocks = host_total_blocks(&k->spec.shape);
 	uint64_t fit = (uint64_t)k->of[0].fit * b->device.d.n_sms, bytes = bytes_of(&k->spec);
 	double waves = fit ? (double)blocks / (double)fit : 0;
 
@@ -69,12 +69,12 @@ static void say_alone(struct merge_bench *b, unsigned i, double mhz)
 	json_end(b->j, '}');
 }
 
-static int time_once(struct merge_bench *b, struct corun *x, enum dev_how how,
-	const struct dev_merging *m, const struct dev_merge_plan *plan, struct timing *t)
+static int time_once(struct merge_bench *b, struct corun *x, enum host_way way,
+	const struct host_merging *m, const struct host_merge_plan *plan, struct timing *t)
 {
 	struct host_times times;
 	bool same;
-	int r = corun_once(x, how, m, plan, false, &times, &same);
+	int r = corun_once(x, way, m, plan, false, &times, &same);
 
 	if (r == CLI_OK && t)
 		t->ms[t->n++] = times.ms;
@@ -96,11 +96,11 @@ static int measure_alone(struct merge_bench *b, unsigned i)
 	if (r == CLI_OK)
 		r = corun_open(b->c, &arena, &b->device, &of, 1, &x);
 	if (r == CLI_OK)
-		r = corun_prepare(x, DEV_SEQUENTIAL, NULL, NULL);
+		r = corun_prepare(x, HOST_WAY_SEQUENTIAL, NULL, NULL);
 	if (r == CLI_OK)
-		r = time_once(b, x, DEV_SEQUENTIAL, NULL, NULL, NULL);
+		r = time_once(b, x, HOST_WAY_SEQUENTIAL, NULL, NULL, NULL);
 	for (unsigned n = 0; r == CLI_OK && n < b->rounds; n++)
-		r = time_once(b, x, DEV_SEQUENTIAL, NULL, NULL, &t);
+		r = time_once(b, x, HOST_WAY_SEQUENTIAL, NULL, NULL, &t);
 	if (r == CLI_OK)
 		JOB_TRY(b->c, gauge_mhz(&b->device.d.cu, &b->device.gauge, &mhz), "clock");
 	k->alone_ms = median_of(t.ms, t.n);
@@ -137,16 +137,18 @@ struct cost {
 	struct corun *x;
 	unsigned kernel;
 	uint32_t limited; /* bytes of shared memory for nothing; 0: none is needed */
-	struct dev_merging merging[FORMS];
-	struct dev_merge_plan plan[FORMS];
+	struct host_merging merging[FORMS];
+	struct host_merge_plan plan[FORMS];
 	struct timing times[FORMS];
 	double ms[FORMS];
 	double make_ms, compile_ms;
 };
 
-static enum dev_how how_of(unsigned form)
+static enum host_way how_of(unsigned form)
 {
-	return form == IDS ? DEV_VERTICAL : form >= KEEP ? DEV_MERGE : DEV_SEQUENTIAL;
+	return form == IDS    ? HOST_WAY_VERTICAL
+	       : form >= KEEP ? HOST_WAY_MERGE
+			      : HOST_WAY_SEQUENTIAL;
 }
 
 /* Finds an amount of dynamic shared memory that keeps an SM from holding more than `most` blocks of
@@ -155,7 +157,7 @@ static int limit_blocks(struct merge_bench *b, struct cost *t, uint32_t most)
 {
 	struct host_device *d = &b->device.d;
 	struct corun_kernel *k = &b->kernels[t->kernel].of[0];
-	struct dev_shape shape = k->k.spec->shape;
+	struct host_shape shape = k->k.spec->shape;
 	int room = 0, fixed = 0, low, high;
 	struct host_fault f;
 	uint32_t fit;
@@ -197,7 +199,7 @@ static int prepare_forms(struct merge_bench *b, struct cost *t)
 
 	for (unsigned f = 0; f < FORMS && r == CLI_OK; f++) {
 		t->merging[f] =
-			(struct dev_merging){.order = order_of(f), .share = {1}, .chunk = 1};
+			(struct host_merging){.order = order_of(f), .share = {1}, .chunk = 1};
 		if (f >= TURNS)
 			t->merging[f].chunk = 1u << ((f - TURNS) % CLAIMS);
 		r = corun_prepare(t->x, how_of(f), &t->merging[f], NULL);
@@ -205,7 +207,7 @@ static int prepare_forms(struct merge_bench *b, struct cost *t)
 			r = corun_plan(t->x, how_of(f), &t->merging[f], NULL, &t->plan[f]);
 	}
 	if (r == CLI_OK)
-		corun_made(t->x, DEV_MERGE, &t->make_ms, &t->compile_ms);
+		corun_made(t->x, HOST_WAY_MERGE, &t->make_ms, &t->compile_ms);
 	return r == CLI_OK ? limit_blocks(b, t, t->plan[TURNS].per_sm) : r;
 }
 

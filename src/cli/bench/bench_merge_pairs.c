@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  * Copyright 2026 The heddle authors */
 
-/* Measures pairs of kernels with every method (KernelMerge, figures 4, 6 and 7), and then compares
- * each pair's chosen method with launches of the unmodified kernels. With a time limit, each pair
+/* Measures pairs of kernels in every way (KernelMerge, figures 4, 6 and 7), and then compares
+ * each pair's chosen way with launches of the unmodified kernels. With a time limit, each pair
  * that is left gets an equal share of the remaining time. */
 #include "base/text.h"
 #include "cli/bench/bench_merge.h"
@@ -17,7 +17,7 @@
 
 #define BEHIND 1.15
 #define LOOKS  3
-#define AGAIN  0.25 /* part of a pair's time that is kept for measuring the fastest methods again */
+#define AGAIN  0.25 /* part of a pair's time that is kept for measuring the fastest ways again */
 
 /* ---- one pair ---- */
 
@@ -36,21 +36,24 @@ static bool is_partition(const struct way *w)
 	return w->merging.order == CTL_PARTITION && !w->merging.help_others;
 }
 
-/* The columns of the table of pairs. Each shows the gain of the best method of its kind. */
+/* The columns of the table of pairs. Each shows the gain of the best way of its kind. */
 static const struct column {
 	const char *head, *key; /* of the table; in JSON */
 	int width;
-	enum dev_how how;               /* of its ways */
+	enum host_way way;              /* of its ways */
 	bool (*is)(const struct way *); /* and what else is true of them; NULL: nothing */
 	size_t at;                      /* in struct merge_pair: its milliseconds */
 } columns[] = {
-	{"streams", "streams", 7, DEV_STREAMS, NULL, offsetof(struct merge_pair, streams)},
-	{"green", "green", 6, DEV_GREEN, NULL, offsetof(struct merge_pair, green)},
-	{"vertic.", "vertical", 7, DEV_VERTICAL, NULL, offsetof(struct merge_pair, vertical)},
-	{"horiz.", "horizontal", 7, DEV_HORIZONTAL, NULL, offsetof(struct merge_pair, horizontal)},
-	{"steal", "steal", 6, DEV_MERGE, is_paper_steal, offsetof(struct merge_pair, steal)},
-	{"steal*", "steal_best", 6, DEV_MERGE, is_steal, offsetof(struct merge_pair, steal_best)},
-	{"part.", "partition", 6, DEV_MERGE, is_partition, offsetof(struct merge_pair, partition)},
+	{"streams", "streams", 7, HOST_WAY_STREAMS, NULL, offsetof(struct merge_pair, streams)},
+	{"green", "green", 6, HOST_WAY_GREEN, NULL, offsetof(struct merge_pair, green)},
+	{"vertic.", "vertical", 7, HOST_WAY_VERTICAL, NULL, offsetof(struct merge_pair, vertical)},
+	{"horiz.", "horizontal", 7, HOST_WAY_HORIZONTAL, NULL,
+		offsetof(struct merge_pair, horizontal)},
+	{"steal", "steal", 6, HOST_WAY_MERGE, is_paper_steal, offsetof(struct merge_pair, steal)},
+	{"steal*", "steal_best", 6, HOST_WAY_MERGE, is_steal,
+		offsetof(struct merge_pair, steal_best)},
+	{"part.", "partition", 6, HOST_WAY_MERGE, is_partition,
+		offsetof(struct merge_pair, partition)},
 };
 
 static double *ms_at(struct merge_pair *p, const struct column *c)
@@ -63,9 +66,9 @@ static double ms_of(const struct merge_pair *p, const struct column *c)
 	return *(const double *)((const char *)p + c->at);
 }
 
-static double best_ms(const struct ways *t, enum dev_how how, bool (*is)(const struct way *))
+static double best_ms(const struct ways *t, enum host_way way, bool (*is)(const struct way *))
 {
-	const struct way *w = ways_best(t, how, is);
+	const struct way *w = ways_best(t, way, is);
 
 	return w ? w->main_ms : 0;
 }
@@ -85,7 +88,7 @@ static void take_curve(const struct ways *t, struct merge_curve *ret)
 	for (unsigned i = 0; i < t->n_ways && n < MERGE_CURVE; i++) {
 		const struct way *w = &t->at[i];
 
-		if (w->how != DEV_MERGE || !is_partition(w) || !way_counts(w))
+		if (w->way != HOST_WAY_MERGE || !is_partition(w) || !way_counts(w))
 			continue;
 		points[n][0] =
 			(double)w->merging.share[0] / (w->merging.share[0] + w->merging.share[1]);
@@ -101,19 +104,19 @@ static void take_curve(const struct ways *t, struct merge_curve *ret)
 
 static void take_times(const struct ways *t, struct merge_pair *p)
 {
-	const struct way *part = ways_best(t, DEV_MERGE, is_partition);
+	const struct way *part = ways_best(t, HOST_WAY_MERGE, is_partition);
 
-	p->sequential = best_ms(t, DEV_SEQUENTIAL, NULL);
+	p->sequential = best_ms(t, HOST_WAY_SEQUENTIAL, NULL);
 	for (size_t i = 0; i < ARRAY_LEN(columns); i++)
-		*ms_at(p, &columns[i]) = best_ms(t, columns[i].how, columns[i].is);
+		*ms_at(p, &columns[i]) = best_ms(t, columns[i].way, columns[i].is);
 	snprintf(p->partition_name, sizeof(p->partition_name), "%s", part ? part->name : "");
 	take_curve(t, &p->curve);
 	for (unsigned i = 0; i < t->n_ways; i++) {
 		const struct way *w = &t->at[i];
 
-		if (w->how == DEV_SEQUENTIAL)
+		if (w->way == HOST_WAY_SEQUENTIAL)
 			p->tuned_sequential = w->median;
-		if (w->how == DEV_STREAMS)
+		if (w->way == HOST_WAY_STREAMS)
 			p->tuned_streams = w->median;
 		if (!w->chosen)
 			continue;
@@ -142,7 +145,7 @@ static int measure_pair(struct merge_bench *b, struct merge_pair *p, struct ways
 	if (r != CLI_OK)
 		return r;
 	take_times(t, p);
-	corun_made(t->x, DEV_MERGE, &p->make_ms, &p->compile_ms);
+	corun_made(t->x, HOST_WAY_MERGE, &p->make_ms, &p->compile_ms);
 	for (unsigned i = 0; i < t->n_ways; i++)
 		b->wrong += t->at[i].wrong;
 	return ways_keep(t, b->store);
@@ -246,7 +249,7 @@ static const char *why_none(const struct ways *t, const struct column *c)
 				pass && c->is == is_partition ? is_steal : c->is;
 			const struct way *w = &t->at[i];
 
-			if (w->how != c->how || (is && !is(w)) || way_counts(w))
+			if (w->way != c->way || (is && !is(w)) || way_counts(w))
 				continue;
 			return w->why     ? w->why
 			       : w->wrong ? "it leaves other memory than the kernels alone"
@@ -443,19 +446,19 @@ int merge_pairs(struct merge_bench *b)
 
 /* ---- what was kept ---- */
 
-/* Measures three methods of running the pair: one kernel after the other, both in streams, and the
- * method that heddle tune has stored. Each round runs the three in turn, and the first round is not
+/* Measures three ways of running the pair: one kernel after the other, both in streams, and the
+ * way that heddle tune has stored. Each round runs the three in turn, and the first round is not
  * counted. */
 static int run_three(struct merge_bench *b, struct ways *t, struct merge_pair *p)
 {
-	enum dev_how hows[] = {DEV_SEQUENTIAL, DEV_STREAMS, 0};
-	struct dev_merging m[ARRAY_LEN(hows)] = {{0}};
-	int r = corun_look_up(t->x, b->store, &hows[2], &m[2]);
+	enum host_way ways[] = {HOST_WAY_SEQUENTIAL, HOST_WAY_STREAMS, 0};
+	struct host_merging m[ARRAY_LEN(ways)] = {{0}};
+	int r = corun_look_up(t->x, b->store, &ways[2], &m[2]);
 
 	t->n = 2;
 	t->rounds = b->rounds;
 	if (r == CLI_OK)
-		r = ways_measure_these(t, hows, m, ARRAY_LEN(hows));
+		r = ways_measure_these(t, ways, m, ARRAY_LEN(ways));
 	if (r == CLI_OK && t->at[2].why)
 		r = cli_error(b->c, NULL, "%s", t->at[2].why);
 	if (r != CLI_OK)

@@ -160,7 +160,7 @@ static int form_open(struct orders *o, unsigned which)
 		r = job_kernel_load(&f->k, &o->device, text.at, &f->module, &f->fn);
 	strbuf_finish(&text);
 	if (r == CLI_OK && which != PLAIN)
-		JOB_TRY(o->b->c, dev_control_create(&o->device.cu, &f->control), "control block");
+		JOB_TRY(o->b->c, host_control_create(&o->device.cu, &f->control), "control block");
 	return r;
 }
 
@@ -193,10 +193,10 @@ static void row_close(struct orders *o)
 /* The time of a launch, waited for. */
 static int form_run(struct orders *o, unsigned which, double *ret_ms)
 {
-	static const struct dev_steering steering = {.chunk = 1};
+	static const struct host_steering steering = {.chunk = 1};
 	const struct cu_api *cu = &o->device.cu;
 	struct orders_form *f = &o->of[which];
-	struct dev_managed_stats stats;
+	struct host_managed_stats stats;
 	CUevent start, stop;
 	CUresult r;
 	float ms;
@@ -206,7 +206,7 @@ static int form_run(struct orders *o, unsigned which, double *ret_ms)
 	JOB_TRY(o->b->c, cu->cuEventRecord(start, NULL), "event");
 	r = which == PLAIN
 		    ? host_launch(cu, f->fn, &o->spec.shape, f->k.params, f->k.own_bytes, NULL)
-		    : dev_managed_run(cu, f->fn, NULL, &f->info, &o->spec.shape, f->k.params,
+		    : host_managed_run(cu, f->fn, NULL, &f->info, &o->spec.shape, f->k.params,
 			      &steering, f->control, &f->gen, &stats);
 	if (r == CUDA_SUCCESS)
 		r = cu->cuEventRecord(stop, NULL);

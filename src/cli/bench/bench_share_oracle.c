@@ -7,7 +7,7 @@
  * are the same three as in all other arrangements, and results are checked.
  *
  * The best division is the one with the best geometric mean over the launch orders. If no division
- * is better than running the programs one after the other, that is the pair's best method, with a
+ * is better than running the programs one after the other, that is the pair's best way, with a
  * gain of 0. */
 #include "cli/bench/bench_share.h"
 #include "cli/progress.h"

@@ -3,7 +3,7 @@
 
 /* heddle bench merge: KernelMerge's figures 4 to 7 on this device. It measures what the scheduler
  * costs for a single kernel. Then it measures all pairs of seven kernels, including each kernel
- * paired with itself, with every method. With --part tuned, it measures instead the method that was
+ * paired with itself, in every way. With --part tuned, it measures instead the way that was
  * stored for each pair. */
 #include "base/text.h"
 #include "cli/bench/bench_merge.h"

@@ -28,7 +28,7 @@ struct corun {
 
 /* Reports the fault f as an error of the command, or returns f's reason in *why. The reason is
  * returned, and not reported, if why is not NULL and the fault means that these kernels cannot run
- * with this method. */
+ * in this way. */
 static int fail_or_explain(struct corun *x, const struct host_fault *f, struct strbuf *why)
 {
 	struct strbuf text = {0}, hint = {0};
@@ -69,41 +69,41 @@ static int by_time(const void *a, const void *b)
 }
 
 int corun_prepare(
-	struct corun *x, enum dev_how how, const struct dev_merging *m, struct strbuf *why)
+	struct corun *x, enum host_way way, const struct host_merging *m, struct strbuf *why)
 {
 	struct host_device *d = &x->device->d;
 	struct host_times times;
 	struct host_fault f;
-	int r = host_prepare(d, &x->set, how, m, &f);
+	int r = host_prepare(d, &x->set, way, m, &f);
 
 	if (r < 0)
 		return fail_or_explain(x, &f, why);
-	if (how != DEV_GREEN)
+	if (way != HOST_WAY_GREEN)
 		return CLI_OK;
 	/* Only a trial run shows whether the driver accepts these kernels in green contexts. */
 	r = fill_all(x);
-	if (r == CLI_OK && host_run(d, &x->set, how, m, NULL, false, &times, &f) < 0)
+	if (r == CLI_OK && host_run(d, &x->set, way, m, NULL, false, &times, &f) < 0)
 		r = fail_or_explain(x, &f, why);
 	return r;
 }
 
-int corun_plan(struct corun *x, enum dev_how how, const struct dev_merging *m, struct strbuf *why,
-	struct dev_merge_plan *ret)
+int corun_plan(struct corun *x, enum host_way way, const struct host_merging *m, struct strbuf *why,
+	struct host_merge_plan *ret)
 {
 	struct host_fault f;
 
-	return host_plan(&x->device->d, &x->set, how, m, ret, &f) < 0 ? fail_or_explain(x, &f, why)
+	return host_plan(&x->device->d, &x->set, way, m, ret, &f) < 0 ? fail_or_explain(x, &f, why)
 								      : CLI_OK;
 }
 
-int corun_once(struct corun *x, enum dev_how how, const struct dev_merging *m,
-	const struct dev_merge_plan *plan, bool each, struct host_times *ret, bool *ret_same)
+int corun_once(struct corun *x, enum host_way way, const struct host_merging *m,
+	const struct host_merge_plan *plan, bool each, struct host_times *ret, bool *ret_same)
 {
 	struct host_fault f;
 	int r = fill_all(x);
 
 	x->res.n_differences = 0;
-	if (r == CLI_OK && host_run(&x->device->d, &x->set, how, m, plan, each, ret, &f) < 0)
+	if (r == CLI_OK && host_run(&x->device->d, &x->set, way, m, plan, each, ret, &f) < 0)
 		r = fail_or_explain(x, &f, NULL);
 	for (unsigned i = 0; r == CLI_OK && i < x->n; i++)
 		r = corun_kernel_compare(x->c, x->device, x->of[i], i, &x->res);
@@ -119,7 +119,7 @@ static int run_all(struct corun *x, const struct corun_options *o)
 	bool same = true;
 
 	while (r == CLI_OK && n < o->repeat && same)
-		r = corun_once(x, o->how, &o->merging, &x->res.plan, true, &times[n++], &same);
+		r = corun_once(x, o->way, &o->merging, &x->res.plan, true, &times[n++], &same);
 	for (unsigned i = 0; r == CLI_OK && i < x->n; i++)
 		r = job_kernel_write(&x->of[i]->k, &x->device->d.cu);
 	if (r != CLI_OK)
@@ -145,14 +145,14 @@ int corun_open(struct cli *c, struct arena *arena, struct corun_device *d,
 	x->res.registers = d->d.registers;
 	memcpy(x->res.device_name, d->d.name, sizeof(x->res.device_name));
 	for (unsigned i = 0; i < n; i++) {
-		const struct dev_shape *shape = &of[i]->k.spec->shape;
+		const struct host_shape *shape = &of[i]->k.spec->shape;
 		struct host_fault f;
 
 		x->of[i] = of[i];
 		if (host_set_add(&d->d, &x->set, &of[i]->host, shape, of[i]->k.params, &f) < 0)
 			return fail_or_explain(x, &f, NULL);
 		x->res.fit[i] = x->set.fit[i];
-		x->res.blocks[i] = dev_total_blocks(shape);
+		x->res.blocks[i] = host_total_blocks(shape);
 		buffers += of[i]->k.spec->n_args;
 	}
 	x->res.differences = ARENA_ARRAY(arena, struct corun_difference, buffers);
@@ -213,20 +213,20 @@ const struct corun_result *corun_seen(const struct corun *x)
 	return &x->res;
 }
 
-void corun_made(const struct corun *x, enum dev_how how, double *ret_make, double *ret_compile)
+void corun_made(const struct corun *x, enum host_way way, double *ret_make, double *ret_compile)
 {
 	const struct host_form *f = x->forms;
 
-	while (f && (f->how != how || f->set.number))
+	while (f && (f->way != way || f->set.number))
 		f = f->next;
 	*ret_make = f ? f->make_ms : 0;
 	*ret_compile = f ? f->compile_ms : 0;
 }
 
 void corun_look_at_woven(
-	const struct corun *x, const struct dev_merging *m, struct corun_woven *ret)
+	const struct corun *x, const struct host_merging *m, struct corun_woven *ret)
 {
-	const struct host_form *form = host_form_find(&x->set, DEV_WEAVE, m);
+	const struct host_form *form = host_form_find(&x->set, HOST_WAY_WEAVE, m);
 	const uint32_t *b = form->form.block;
 
 	*ret = (struct corun_woven){.form = form,
@@ -238,7 +238,7 @@ void corun_look_at_woven(
 
 void corun_identify(struct corun *x, struct model_together *ret)
 {
-	model_identify(&x->device->d, &x->set, x->kernels, ret);
+	host_identify(&x->device->d, &x->set, x->kernels, ret);
 }
 
 static int find_chosen(void *user, const struct model_together *what, char ret[MODEL_WAY_MAX])
@@ -251,7 +251,8 @@ static int find_chosen(void *user, const struct model_together *what, char ret[M
 	return r;
 }
 
-int corun_look_up(struct corun *x, const char *path, enum dev_how *ret_how, struct dev_merging *io)
+int corun_look_up(
+	struct corun *x, const char *path, enum host_way *ret_way, struct host_merging *io)
 {
 	const char *hint = "heddle tune measures every way, and keeps the best", *wrong = NULL;
 	struct model_together what;
@@ -261,8 +262,7 @@ int corun_look_up(struct corun *x, const char *path, enum dev_how *ret_how, stru
 
 	corun_identify(x, &what);
 	if (err == 0) {
-		err = model_find_way(
-			x->arena, &what, find_chosen, store, name, ret_how, io, &wrong);
+		err = host_find_way(x->arena, &what, find_chosen, store, name, ret_way, io, &wrong);
 		model_store_close(store);
 	}
 	if (wrong)
@@ -273,11 +273,11 @@ int corun_look_up(struct corun *x, const char *path, enum dev_how *ret_how, stru
 }
 
 /* For longer than the form is there. */
-static int keep_woven(struct corun *x, const struct dev_merging *m)
+static int keep_woven(struct corun *x, const struct host_merging *m)
 {
 	struct pass_woven *w = &x->res.woven;
 
-	*w = host_form_find(&x->set, DEV_WEAVE, m)->form.woven;
+	*w = host_form_find(&x->set, HOST_WAY_WEAVE, m)->form.woven;
 	if (!w->why.reason)
 		return CLI_OK;
 	w->why.reason = arena_strndup(x->arena, w->why.reason, strlen(w->why.reason));
@@ -293,14 +293,14 @@ int corun_run(struct cli *c, struct arena *arena, const struct spec *specs, unsi
 	if (r == CLI_OK)
 		corun_limit(x, o->compile_s);
 	if (r == CLI_OK && o->tuned) {
-		r = corun_look_up(x, o->store, &o->how, &o->merging);
+		r = corun_look_up(x, o->store, &o->way, &o->merging);
 		o->merging.times = true;
 	}
 	if (r == CLI_OK)
-		r = corun_prepare(x, o->how, &o->merging, NULL);
+		r = corun_prepare(x, o->way, &o->merging, NULL);
 	if (r == CLI_OK)
-		r = corun_plan(x, o->how, &o->merging, NULL, &x->res.plan);
-	if (r == CLI_OK && o->how == DEV_WEAVE)
+		r = corun_plan(x, o->way, &o->merging, NULL, &x->res.plan);
+	if (r == CLI_OK && o->way == HOST_WAY_WEAVE)
 		r = keep_woven(x, &o->merging);
 	if (r == CLI_OK)
 		r = run_all(x, o);

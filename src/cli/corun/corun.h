@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  * Copyright 2026 The heddle authors */
 
-/* Runs several kernel specifications on one device with any method (KernelMerge, section 2): load,
+/* Runs several kernel specifications on one device in any way (KernelMerge, section 2): load,
  * fill, run, time, compare with the plain kernels, write back. */
 #ifndef HEDDLE_CORUN_H
 #define HEDDLE_CORUN_H
@@ -15,12 +15,12 @@
 
 struct corun_options {
 	enum dev_kind device;
-	enum dev_how how;
-	unsigned repeat;            /* runs, each on freshly filled buffers; at least 1 */
-	struct dev_merging merging; /* DEV_MERGE */
-	bool tuned;                 /* how and merging are looked up, and set here */
-	const char *store;          /* where; NULL: model_store_path */
-	unsigned compile_s;         /* timeout for compiling several kernels as one, seconds */
+	enum host_way way;
+	unsigned repeat;             /* runs, each on freshly filled buffers; at least 1 */
+	struct host_merging merging; /* HOST_WAY_MERGE */
+	bool tuned;                  /* how and merging are looked up, and set here */
+	const char *store;           /* where; NULL: model_store_path */
+	unsigned compile_s;          /* timeout for compiling several kernels as one, seconds */
 	/* first run each kernel alone and plain, then compare the memory after each run */
 	bool check;
 };
@@ -38,9 +38,9 @@ struct corun_result {
 	struct host_times times;    /* of the run with the median time */
 	uint32_t fit[CORUN_MAX];    /* blocks of the plain kernel that fit one SM at once */
 	uint64_t blocks[CORUN_MAX]; /* of its grid */
-	struct pass_woven woven;    /* DEV_WEAVE */
-	/* of DEV_MERGE; for fused kernels, per_sm and workers are numbers of blocks */
-	struct dev_merge_plan plan;
+	struct pass_woven woven;    /* HOST_WAY_WEAVE */
+	/* of HOST_WAY_MERGE; for fused kernels, per_sm and workers are numbers of blocks */
+	struct host_merge_plan plan;
 	/* Of the first run that has any; in the arena given. */
 	struct corun_difference *differences;
 	unsigned n_differences;
@@ -52,7 +52,7 @@ struct corun_result {
 int corun_run(struct cli *c, struct arena *arena, const struct spec *specs, unsigned n,
 	struct corun_options *o, struct corun_result *ret);
 
-/* ---- corun_run in steps, to measure several methods on the same device with the same data ---- */
+/* ---- corun_run in steps, to measure several ways on the same device with the same data ---- */
 
 /* A device, opened for the lifetime of the process. */
 struct corun_device {
@@ -97,27 +97,27 @@ int corun_open_specs(struct cli *c, struct arena *arena, const struct spec *spec
 	enum dev_kind device, bool check, struct corun **ret);
 void corun_limit(struct corun *x, unsigned compile_s); /* else ASSEMBLER_LIMIT_S */
 void corun_close(struct corun *x);
-/* Prepares a method of running the kernels; needed once for each method and its options. m has the
- * method's options: the shares for DEV_GREEN, the options for DEV_WEAVE, and for DEV_MERGE the
- * kernels that are launched separately. If the method is impossible for these kernels, the function
- * writes the reason to why; if why is NULL, it reports the reason as an error. */
+/* Prepares a way of running the kernels; needed once for each way and its options. m has the
+ * way's options: the shares for HOST_WAY_GREEN, the options for HOST_WAY_WEAVE, and for
+ * HOST_WAY_MERGE the kernels that are launched separately. If the way is impossible for these
+ * kernels, the function writes the reason to why; if why is NULL, it reports the reason as an error. */
 int corun_prepare(
-	struct corun *x, enum dev_how how, const struct dev_merging *m, struct strbuf *why);
-/* Computes the launch parameters of a method (DEV_MERGE and fused methods). */
-int corun_plan(struct corun *x, enum dev_how how, const struct dev_merging *m, struct strbuf *why,
-	struct dev_merge_plan *ret);
+	struct corun *x, enum host_way way, const struct host_merging *m, struct strbuf *why);
+/* Computes the launch parameters of a way (HOST_WAY_MERGE and fused ways). */
+int corun_plan(struct corun *x, enum host_way way, const struct host_merging *m, struct strbuf *why,
+	struct host_merge_plan *ret);
 /* Fills all buffers, runs the kernels, and compares the buffers if the kernels have expected
- * results. *ret_same is false if a buffer differs. Methods with several launches set only `ms` in
+ * results. *ret_same is false if a buffer differs. Ways with several launches set only `ms` in
  * *ret; with `each` they also set the time of each kernel, measured by events between the
  * kernels. */
-int corun_once(struct corun *x, enum dev_how how, const struct dev_merging *m,
-	const struct dev_merge_plan *plan, bool each, struct host_times *ret, bool *ret_same);
+int corun_once(struct corun *x, enum host_way way, const struct host_merging *m,
+	const struct host_merge_plan *plan, bool each, struct host_times *ret, bool *ret_same);
 /* Sets the dynamic shared memory that later unmodified launches of kernel k use. */
 void corun_take_shared(struct corun *x, unsigned k, uint32_t bytes);
 const struct corun_result *corun_seen(const struct corun *x); /* device_name, n_sms, fit */
 /* Returns how long it took to make a form (a rewritten kernel) and to compile it, in ms. Call it
  * after corun_prepare. */
-void corun_made(const struct corun *x, enum dev_how how, double *ret_make, double *ret_compile);
+void corun_made(const struct corun *x, enum host_way way, double *ret_make, double *ret_compile);
 /* The result of weaving, valid after corun_prepare. The pointers are borrowed. */
 struct corun_woven {
 	const struct host_form *form;
@@ -125,11 +125,12 @@ struct corun_woven {
 	uint32_t warps;   /* of a block */
 };
 void corun_look_at_woven(
-	const struct corun *x, const struct dev_merging *m, struct corun_woven *ret);
+	const struct corun *x, const struct host_merging *m, struct corun_woven *ret);
 /* Fills *ret with the digests and names that identify these kernels in the store of results. Both
  * belong to x. */
 void corun_identify(struct corun *x, struct model_together *ret);
-/* Reads the method that heddle tune stored (path as for model_store_open). */
-int corun_look_up(struct corun *x, const char *path, enum dev_how *ret_how, struct dev_merging *io);
+/* Reads the way that heddle tune stored (path as for model_store_open). */
+int corun_look_up(
+	struct corun *x, const char *path, enum host_way *ret_way, struct host_merging *io);
 
 #endif

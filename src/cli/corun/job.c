@@ -91,7 +91,7 @@ static int load_job(struct job *j)
 	if (r != CLI_OK)
 		return r;
 	if (j->managed)
-		JOB_TRY(j->c, dev_control_create(cu, &j->control), "control block");
+		JOB_TRY(j->c, host_control_create(cu, &j->control), "control block");
 	if (j->managed && j->info.tier == PASS_GUARD) {
 		JOB_TRY(j->c, cu->cuModuleLoadData(&closer, pass_closer_ptx()), "closing kernel");
 		JOB_TRY(j->c, cu->cuModuleGetFunction(&j->closer, closer, CTL_CLOSER),
@@ -110,7 +110,7 @@ static int launch_timed(struct job *j, struct job_result *res, double *ret_ms)
 	JOB_TRY(j->c, cu->cuEventCreate(&start, 0), "event");
 	JOB_TRY(j->c, cu->cuEventCreate(&stop, 0), "event");
 	JOB_TRY(j->c, cu->cuEventRecord(start, NULL), "event");
-	r = j->managed ? dev_managed_run(cu, j->fn, j->closer, &j->info, &j->spec->shape,
+	r = j->managed ? host_managed_run(cu, j->fn, j->closer, &j->info, &j->spec->shape,
 				 j->k.params, &j->o->steering, j->control, &j->gen, &res->stats)
 		       : host_launch(cu, j->fn, &j->spec->shape, j->k.params, j->k.own_bytes, NULL);
 	if (r == CUDA_SUCCESS)

@@ -12,9 +12,9 @@
 
 struct job_options {
 	enum dev_kind device;
-	bool preempt;                 /* the preemptible form */
-	enum pass_order order;        /* of its blocks */
-	struct dev_steering steering; /* of it */
+	bool preempt;                  /* the preemptible form */
+	enum pass_order order;         /* of its blocks */
+	struct host_steering steering; /* of it */
 	bool check;      /* compare with the recorded launch's result (spec is a recording) */
 	unsigned repeat; /* runs, each with freshly filled buffers; at least 1 */
 };
@@ -26,7 +26,7 @@ struct job_result {
 	enum pass_order order; /* preemptible form: of its blocks */
 	bool same;             /* check: the memory is as recorded; differences are reported */
 	double ms;             /* kernel's device time, the median of the repeats; < 0: none */
-	struct dev_managed_stats stats;
+	struct host_managed_stats stats;
 };
 
 /* Runs the kernel and writes the requested buffers to files. Returns CLI_OK, or CLI_FAILED after it

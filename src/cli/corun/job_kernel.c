@@ -212,7 +212,7 @@ static uint64_t device_limit(const struct host_device *d, CUdevice_attribute whi
  * launch beyond them names none. */
 static int check_shape(const struct job_kernel *k, const struct host_device *d, CUfunction fn)
 {
-	const struct dev_shape *s = &k->spec->shape;
+	const struct host_shape *s = &k->spec->shape;
 	const struct {
 		const char *what, *unit;
 		uint64_t value;

@@ -5,9 +5,8 @@
  * against the range of its type, because a silently truncated constant would make two runs differ
  * for no visible reason. */
 #include "cli/corun/spec.h"
-#include "base/text.h"
+#include "base/number.h"
 
-#include <ctype.h>
 #include <errno.h>
 #include <inttypes.h>
 #include <math.h>
@@ -52,7 +51,7 @@ int spec_parse_dims(const char *text, uint32_t ret[3])
 	for (unsigned i = 0; i < 3; i++) {
 		uint64_t v;
 
-		text = text_count(text, &v);
+		text = number_scaled(text, &v);
 		if (!text || v == 0 || v > UINT32_MAX)
 			return -EINVAL;
 		dims[i] = (uint32_t)v;
@@ -73,61 +72,60 @@ static int refuse_text(struct strbuf *err, const char *text, const char *why)
 	return -EINVAL;
 }
 
-/* Parses a whole number with a unit, such as "64K" or "-1k". Returns false for any other text, and
- * for a number without a unit. */
-static bool parse_unit(const char *text, bool is_signed, uint64_t *ret)
+/* Parses a whole number: as C writes it, or a decimal one with a unit, such as "64K" or "-1k". Stores
+ * the magnitude and the sign. Returns false for any other text. */
+static bool parse_whole(const char *text, uint64_t *ret, bool *ret_minus)
 {
-	bool minus = is_signed && *text == '-';
-	uint64_t v;
-	const char *end = text_count(text + minus, &v);
+	const char *digits = text + (*text == '-' || *text == '+'), *end;
+	struct number n = number_literal(digits, SIZE_MAX);
 
-	if (!end || *end || isdigit((unsigned char)end[-1]) || (is_signed && v > INT64_MAX))
-		return false;
-	*ret = minus ? -v : v;
-	return true;
+	*ret = n.value;
+	*ret_minus = *text == '-';
+	if (n.len && !digits[n.len])
+		return !n.too_large;
+	end = number_scaled(digits, ret);
+	return end && !*end && strchr("kmgKMG", end[-1]);
+}
+
+static int parse_real(const struct spec_type *t, const char *text, uint8_t ret[8])
+{
+	double d;
+	int r = number_parse_real(text, &d);
+	float f;
+
+	if (r < 0)
+		return r;
+	f = (float)d;
+	/* "inf" is a value; a finite number that the type cannot hold is an error. */
+	if (t->bytes == 4 && isinf(f) && !isinf(d))
+		return -ERANGE;
+	memcpy(ret, t->bytes == 4 ? (void *)&f : (void *)&d, t->bytes);
+	return 0;
 }
 
 /* Parses text[0] to text[len-1] as a value of type t, and stores its bytes in ret. */
 static int parse_value(const struct spec_type *t, const char *text, size_t len, uint8_t ret[8])
 {
-	char buf[64], *end;
-	uint64_t bits;
 	unsigned width = t->bytes * 8;
+	uint64_t v, max;
+	char buf[64];
+	bool minus;
 
-	if (len == 0 || len >= sizeof(buf) || isspace((unsigned char)*text))
+	if (len >= sizeof(buf))
 		return -EINVAL;
 	memcpy(buf, text, len);
 	buf[len] = 0;
-	errno = 0;
-	if (t->kind == FLOAT) {
-		double d = strtod(buf, &end);
-		float f = (float)d;
-
-		if (*end)
-			return -EINVAL;
-		/* "inf" is a value; a finite number that the type cannot hold is an error. */
-		if ((isinf(d) && errno == ERANGE) || (t->bytes == 4 && isinf(f) && !isinf(d)))
-			return -ERANGE;
-		memcpy(ret, t->bytes == 4 ? (void *)&f : (void *)&d, t->bytes);
-		return 0;
-	}
-	if (t->kind == SIGNED) {
-		int64_t v = strtoll(buf, &end, 0);
-
-		if (parse_unit(buf, true, (uint64_t *)&v))
-			end = buf + len;
-		if (*end || errno ||
-			(width < 64 && (v < -(1ll << (width - 1)) || v >= (1ll << (width - 1)))))
-			return -ERANGE;
-		bits = (uint64_t)v;
-	} else {
-		bits = strtoull(buf, &end, 0);
-		if (parse_unit(buf, false, &bits))
-			end = buf + len;
-		if (*end || errno || *buf == '-' || (width < 64 && bits >> width))
-			return -ERANGE;
-	}
-	memcpy(ret, &bits, t->bytes); /* little endian, as every device here */
+	if (t->kind == FLOAT)
+		return parse_real(t, buf, ret);
+	if (!parse_whole(buf, &v, &minus))
+		return -ERANGE;
+	max = t->kind == UNSIGNED ? UINT64_MAX >> (64 - width)
+				  : (uint64_t)INT64_MAX >> (64 - width);
+	if (minus ? t->kind == UNSIGNED || v > max + 1 : v > max)
+		return -ERANGE;
+	if (minus)
+		v = -v;
+	memcpy(ret, &v, t->bytes); /* little endian, as every device here */
 	return 0;
 }
 
@@ -144,12 +142,11 @@ static int parse_hex(struct arena *a, const char *text, const char *hex, struct 
 	if (!arg->value)
 		return -ENOMEM;
 	for (size_t i = 0; i < arg->bytes; i++) {
-		unsigned v;
-		int used = 0;
+		struct number v = number_digits(hex + 2 * i, 2, 16);
 
-		if (sscanf(hex + 2 * i, "%2x%n", &v, &used) != 1 || used != 2)
+		if (v.len != 2)
 			return refuse_text(err, text, "wants hexadecimal digits only");
-		arg->value[i] = (uint8_t)v;
+		arg->value[i] = (uint8_t)v.value;
 	}
 	return 0;
 }
@@ -229,7 +226,7 @@ int spec_parse_arg(struct arena *a, const char *text, struct spec_arg *ret, stru
 		*ret = arg;
 		return 0;
 	}
-	end = text_count(rest + 1, &arg.count);
+	end = number_scaled(rest + 1, &arg.count);
 	if (!arg.count || !end || strncmp(end, "]:", 2) != 0)
 		return refuse_text(err, text,
 			"a buffer is written TYPE[N]:INIT, N at least 1, such as 1000 or 64K");

@@ -40,7 +40,7 @@ struct spec {
 	/* the recorded launch, whose regions become the arguments; NULL: none */
 	const struct record *record;
 	const char *file, *kernel;
-	struct dev_shape shape;
+	struct host_shape shape;
 	struct spec_arg *args;
 	unsigned n_args;
 };

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0
  * Copyright 2026 The heddle authors */
 
-/* Lists, measures and chooses methods of running kernels together. With work stealing, each worker
+/* Lists, measures and chooses ways of running kernels together. With work stealing, each worker
  * claims blocks of all kernels alternately. This is measured for several numbers of blocks for each
- * claim. The fastest number is then used for all methods that divide the workers. */
+ * claim. The fastest number is then used for all ways that divide the workers. */
 #include "cli/corun/ways.h"
 
 #include "cli/progress.h"
@@ -29,22 +29,22 @@ bool way_counts(const struct way *w)
 /* It runs the kernels as they are. */
 static bool way_changes_nothing(const struct way *w)
 {
-	return w->how == DEV_SEQUENTIAL || w->how == DEV_STREAMS;
+	return w->way == HOST_WAY_SEQUENTIAL || w->way == HOST_WAY_STREAMS;
 }
 
-const struct way *ways_best(const struct ways *w, enum dev_how how, bool (*is)(const struct way *))
+const struct way *ways_best(const struct ways *w, enum host_way way, bool (*is)(const struct way *))
 {
 	const struct way *best = NULL;
 
 	for (unsigned i = 0; i < w->n_ways; i++)
-		if (way_counts(&w->at[i]) && (how == DEV_HOWS || w->at[i].how == how) &&
+		if (way_counts(&w->at[i]) && (way == HOST_WAYS || w->at[i].way == way) &&
 			(!is || is(&w->at[i])) && (!best || w->at[i].main_ms < best->main_ms))
 			best = &w->at[i];
 	return best;
 }
 
 /* ---- which ways ---- */
-static int add_way(struct ways *t, enum dev_how how, const struct dev_merging *m)
+static int add_way(struct ways *t, enum host_way way, const struct host_merging *m)
 {
 	struct way *w = &t->at[t->n_ways];
 	struct strbuf why = {0};
@@ -53,15 +53,15 @@ static int add_way(struct ways *t, enum dev_how how, const struct dev_merging *m
 	if (t->n_ways == WAYS_MAX)
 		return CLI_OK;
 	t->n_ways++;
-	w->how = how;
+	w->way = way;
 	w->merging = *m;
-	dev_way_print(how, m, t->n, w->name, sizeof(w->name));
+	host_way_print(way, m, t->n, w->name, sizeof(w->name));
 	w->ms = ARENA_ARRAY(t->arena, double, MAX(t->rounds, t->looks));
 	if (!w->ms)
 		return cli_error(t->c, NULL, "out of memory");
-	r = corun_prepare(t->x, how, m, &why);
+	r = corun_prepare(t->x, way, m, &why);
 	if (r == CLI_OK)
-		r = corun_plan(t->x, how, &w->merging, &why, &w->plan);
+		r = corun_plan(t->x, way, &w->merging, &why, &w->plan);
 	if (r != CLI_OK && why.len) {
 		w->why = arena_strndup(t->arena, why.at, why.len);
 		r = CLI_OK;
@@ -70,9 +70,9 @@ static int add_way(struct ways *t, enum dev_how how, const struct dev_merging *m
 	return r;
 }
 
-/* Adds methods that divide `of` units, such as workers or SMs, among the kernels. From one method
+/* Adds ways that divide `of` units, such as workers or SMs, among the kernels. From one way
  * to the next, the first kernel's part grows by the same step; the other kernels share the rest
- * equally. Adds each method twice: without and with help, where workers whose kernel has no blocks
+ * equally. Adds each way twice: without and with help, where workers whose kernel has no blocks
  * left claim blocks of the other kernels. */
 static int add_shares(struct ways *t, enum ctl_order order, uint32_t of, uint32_t chunk)
 {
@@ -80,7 +80,7 @@ static int add_shares(struct ways *t, enum ctl_order order, uint32_t of, uint32_
 	int r = CLI_OK;
 
 	for (uint32_t i = 1; i <= steps && r == CLI_OK; i++) {
-		struct dev_merging m = {.order = order, .chunk = chunk};
+		struct host_merging m = {.order = order, .chunk = chunk};
 		uint32_t first = (uint32_t)(((uint64_t)of * i + (steps + 1) / 2) / (steps + 1));
 		uint32_t rest = of - first;
 
@@ -89,7 +89,7 @@ static int add_shares(struct ways *t, enum ctl_order order, uint32_t of, uint32_
 			m.share[k] = rest;
 		for (int help = 0; help < 2 && r == CLI_OK && first && rest; help++) {
 			m.help_others = help;
-			r = add_way(t, DEV_MERGE, &m);
+			r = add_way(t, HOST_WAY_MERGE, &m);
 		}
 	}
 	return r;
@@ -102,11 +102,11 @@ static int add_greens(struct ways *t)
 	int r = CLI_OK;
 
 	for (size_t i = 0; i < ARRAY_LEN(parts) && r == CLI_OK && t->n > 1; i++) {
-		struct dev_merging m = {.share = {parts[i][0] * (t->n - 1)}};
+		struct host_merging m = {.share = {parts[i][0] * (t->n - 1)}};
 
 		for (unsigned k = 1; k < t->n; k++)
 			m.share[k] = parts[i][1];
-		r = add_way(t, DEV_GREEN, &m);
+		r = add_way(t, HOST_WAY_GREEN, &m);
 	}
 	return r;
 }
@@ -128,12 +128,12 @@ static int add_even(struct ways *t)
 	if (most < 2 * fewest)
 		return CLI_OK;
 	for (size_t i = 0; i < ARRAY_LEN(least) && r == CLI_OK; i++) {
-		struct dev_merging m = {.order = CTL_STEAL};
+		struct host_merging m = {.order = CTL_STEAL};
 
 		for (unsigned k = 0; k < t->n; k++)
 			m.chunks[k] = (uint32_t)MIN(
 				least[i] * ((blocks[k] + fewest / 2) / fewest), EVEN_MAX);
-		r = add_way(t, DEV_MERGE, &m);
+		r = add_way(t, HOST_WAY_MERGE, &m);
 	}
 	return r;
 }
@@ -153,14 +153,14 @@ static int HD_PRINTF(2, 3) refuse_last(struct ways *t, const char *fmt, ...)
 	return w->why ? CLI_OK : cli_error(t->c, NULL, "out of memory");
 }
 
-/* Adds a method that weaves two kernels (interleaves their instructions). If the woven code equals
- * that of `seen`, the first woven method, the new method is marked as impossible. seen may be
+/* Adds a way that weaves two kernels (interleaves their instructions). If the woven code equals
+ * that of `seen`, the first woven way, the new way is marked as impossible. seen may be
  * NULL. */
-static int add_woven(struct ways *t, const struct dev_merging *m, const struct corun_woven *seen,
+static int add_woven(struct ways *t, const struct host_merging *m, const struct corun_woven *seen,
 	struct corun_woven *ret)
 {
 	struct strbuf text = {0};
-	int r = add_way(t, DEV_WEAVE, m);
+	int r = add_way(t, HOST_WAY_WEAVE, m);
 
 	if (r != CLI_OK || t->at[t->n_ways - 1].why)
 		return r;
@@ -187,10 +187,10 @@ static uint32_t fit_by_registers(const struct ways *t, const struct corun_woven 
 	       (uint32_t)(w->warps * round_up((uint64_t)bound * 32, 256));
 }
 
-/* Adds woven methods whose registers per thread are bounded (GoPTX, section III-D). Bounds that
+/* Adds woven ways whose registers per thread are bounded (GoPTX, section III-D). Bounds that
  * cannot help are left out: a bound that is not below the register count of the unbounded form
  * changes nothing, and a lower bound pays off only if more blocks then fit on an SM. */
-static int add_bounds(struct ways *t, struct dev_merging m, const struct corun_woven *free)
+static int add_bounds(struct ways *t, struct host_merging m, const struct corun_woven *free)
 {
 	static const uint32_t bounds[] = {128, 80, 64, 48, 40, 32};
 	uint32_t per_sm = free->form->per_sm;
@@ -220,7 +220,7 @@ static int add_bounds(struct ways *t, struct dev_merging m, const struct corun_w
 
 static int add_weaves(struct ways *t)
 {
-	struct dev_merging m = {0};
+	struct host_merging m = {0};
 	struct corun_woven sliced, other;
 	bool both;
 	int r = add_woven(t, &m, NULL, &sliced);
@@ -234,26 +234,26 @@ static int add_weaves(struct ways *t)
 	both = r == CLI_OK && !t->at[t->n_ways - 1].why;
 	if (both)
 		r = add_bounds(t, m, &other);
-	m = (struct dev_merging){.branches = true};
+	m = (struct host_merging){.branches = true};
 	return r == CLI_OK ? add_woven(t, &m, &sliced, &other) : r;
 }
 
 /* Those that take no share of anything. */
 static int add_simple(struct ways *t)
 {
-	static const enum dev_how hows[] = {
-		DEV_SEQUENTIAL, DEV_STREAMS, DEV_VERTICAL, DEV_HORIZONTAL};
-	struct dev_merging m = {.order = CTL_STEAL};
+	static const enum host_way ways[] = {
+		HOST_WAY_SEQUENTIAL, HOST_WAY_STREAMS, HOST_WAY_VERTICAL, HOST_WAY_HORIZONTAL};
+	struct host_merging m = {.order = CTL_STEAL};
 	int r = CLI_OK;
 
-	for (size_t i = 0; i < ARRAY_LEN(hows) && r == CLI_OK; i++)
-		r = add_way(t, hows[i], &m);
+	for (size_t i = 0; i < ARRAY_LEN(ways) && r == CLI_OK; i++)
+		r = add_way(t, ways[i], &m);
 	if (r == CLI_OK && t->weave && t->n == 2)
 		r = add_weaves(t);
 	if (r == CLI_OK)
 		r = add_greens(t);
 	for (m.chunk = 1; m.chunk <= 32 && r == CLI_OK; m.chunk *= 2) {
-		r = add_way(t, DEV_MERGE, &m);
+		r = add_way(t, HOST_WAY_MERGE, &m);
 		if (t->at[t->n_ways - 1].why)
 			return r;
 	}
@@ -265,7 +265,7 @@ static bool is_stealing(const struct way *w)
 	return w->merging.order == CTL_STEAL && !w->merging.chunks[0] && !w->merging.own;
 }
 
-/* Adds methods that launch one kernel separately and merge the others. Only kernels that can gain
+/* Adds ways that launch one kernel separately and merge the others. Only kernels that can gain
  * from this are tried: those of which an SM holds, without the others, at least 10 % more blocks
  * than the merged launch has workers on an SM. */
 static int add_own(struct ways *t, const struct way *steal)
@@ -282,14 +282,14 @@ static int add_own(struct ways *t, const struct way *steal)
 		if (seen->fit[k] * 10 < steal->plan.per_sm * 11)
 			continue;
 		for (size_t i = 0; i < ARRAY_LEN(some) && r == CLI_OK; i++) {
-			struct dev_merging m = {.order = some[i].order,
+			struct host_merging m = {.order = some[i].order,
 				.chunk = steal->merging.chunk,
 				.own = 1u << k};
 
 			for (unsigned other = 0; other < t->n; other++)
 				m.share[other] =
 					other == k ? some[i].first * (t->n - 1) : some[i].rest;
-			r = add_way(t, DEV_MERGE, &m);
+			r = add_way(t, HOST_WAY_MERGE, &m);
 		}
 	}
 	return r;
@@ -297,7 +297,7 @@ static int add_own(struct ways *t, const struct way *steal)
 
 static int add_partitions(struct ways *t)
 {
-	const struct way *steal = ways_best(t, DEV_MERGE, is_stealing);
+	const struct way *steal = ways_best(t, HOST_WAY_MERGE, is_stealing);
 	uint32_t chunk, per_sm;
 	int r;
 
@@ -320,7 +320,7 @@ static int measure_way(struct ways *t, struct way *w, bool warm)
 {
 	struct host_times times;
 	bool same;
-	int r = corun_once(t->x, w->how, &w->merging, &w->plan, false, &times, &same);
+	int r = corun_once(t->x, w->way, &w->merging, &w->plan, false, &times, &same);
 
 	if (r != CLI_OK)
 		return r;
@@ -342,24 +342,25 @@ static void judge_way(struct way *w)
 
 static bool are_akin(const struct way *a, const struct way *b)
 {
-	if (a->how != b->how)
+	if (a->way != b->way)
 		return false;
-	if (a->how == DEV_WEAVE)
+	if (a->way == HOST_WAY_WEAVE)
 		return a->merging.unsliced == b->merging.unsliced &&
 		       a->merging.branches == b->merging.branches &&
 		       !a->merging.registers == !b->merging.registers;
-	return a->how != DEV_MERGE || (a->merging.order == b->merging.order &&
-					      a->merging.help_others == b->merging.help_others &&
-					      a->merging.own == b->merging.own &&
-					      a->merging.chunks[0] == b->merging.chunks[0] &&
-					      (a->merging.chunk == 1) == (b->merging.chunk == 1));
+	return a->way != HOST_WAY_MERGE ||
+	       (a->merging.order == b->merging.order &&
+		       a->merging.help_others == b->merging.help_others &&
+		       a->merging.own == b->merging.own &&
+		       a->merging.chunks[0] == b->merging.chunks[0] &&
+		       (a->merging.chunk == 1) == (b->merging.chunk == 1));
 }
 
-/* Drops methods that are far slower than the best, because their first measurements are enough. The
- * best method of each kind is kept. */
+/* Drops ways that are far slower than the best, because their first measurements are enough. The
+ * best way of each kind is kept. */
 static void drop_far(struct ways *t)
 {
-	const struct way *best = ways_best(t, DEV_HOWS, NULL);
+	const struct way *best = ways_best(t, HOST_WAYS, NULL);
 
 	for (unsigned i = 0; i < t->n_ways && best; i++) {
 		struct way *w = &t->at[i];
@@ -396,7 +397,7 @@ static bool stops(const struct ways *t)
 	return t->stops && t->stops();
 }
 
-/* anew: drops the earlier runs of each method first. */
+/* anew: drops the earlier runs of each way first. */
 static int measure_round(struct ways *t, unsigned from, const char *what, bool warm, bool anew)
 {
 	int r = CLI_OK;
@@ -424,7 +425,7 @@ static void judge_all(struct ways *t)
 	}
 }
 
-/* Measures the methods from index `from` on, after one uncounted run of each. */
+/* Measures the ways from index `from` on, after one uncounted run of each. */
 static int measure_from(struct ways *t, unsigned from)
 {
 	int r;
@@ -459,12 +460,12 @@ static int begin_ways(struct ways *t)
 }
 
 int ways_measure_these(
-	struct ways *t, const enum dev_how *hows, const struct dev_merging *merging, unsigned n)
+	struct ways *t, const enum host_way *ways, const struct host_merging *merging, unsigned n)
 {
 	int r = begin_ways(t);
 
 	for (unsigned i = 0; r == CLI_OK && i < n; i++)
-		r = add_way(t, hows[i], &merging[i]);
+		r = add_way(t, ways[i], &merging[i]);
 	if (r == CLI_OK)
 		r = measure_from(t, 0);
 	return r == CLI_OK ? go_through(t) : r;

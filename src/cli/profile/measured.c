@@ -8,11 +8,11 @@
 #include "cli/profile/measured.h"
 
 #include "base/measure.h"
+#include "base/number.h"
 #include "sched/policy/curve.h"
 
 #include <jansson.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
 /* A launch that has not ended. */
@@ -99,7 +99,7 @@ bool measured_can_have(const struct measured_kernel *k, uint32_t n)
 /* SIZE_MAX: out of memory. */
 static size_t kernel_of(struct reading *r, const json_t *o)
 {
-	struct measured_kernel k = {.code = strtoull(get_text(o, "code"), NULL, 16),
+	struct measured_kernel k = {.code = number_digits(get_text(o, "code"), SIZE_MAX, 16).value,
 		.blocks = get_number(o, "total"),
 		.threads = (uint32_t)get_number(o, "threads"),
 		.shared_bytes = (uint32_t)get_number(o, "shared_bytes"),

@@ -5,6 +5,7 @@
  * used. */
 #include "code.h"
 
+#include "base/map.h"
 #include "cfg/cfg.h"
 #include "ptx/graft.h"
 
@@ -28,8 +29,7 @@ TABLES(base)
 TABLES(v3)
 #endif
 
-#define KEYS 4096
-static struct vop_entry keys[KEYS];
+static struct hash_map keys; /* of struct vop_entry; never freed */
 static pthread_once_t keys_once = PTHREAD_ONCE_INIT;
 
 static bool plain_only;
@@ -49,24 +49,19 @@ static void fill_keys(void)
 #endif
 	for (; *t; t++) {
 		for (const struct vop_entry *e = *t; e->key; e++) {
-			uint64_t h = hash_bytes(e->key, strlen(e->key), 0);
-
-			while (keys[h % KEYS].key)
-				h++;
-			keys[h % KEYS] = *e;
+			if (!hash_map_named(&keys, e->key))
+				hash_map_put_named(&keys, e->key, (void *)e);
 		}
 	}
 }
 
 vop_fn *vgpu_vec_find(const char *key)
 {
-	uint64_t h = hash_bytes(key, strlen(key), 0);
+	const struct vop_entry *e;
 
 	pthread_once(&keys_once, fill_keys);
-	for (; keys[h % KEYS].key; h++)
-		if (!strcmp(keys[h % KEYS].key, key))
-			return keys[h % KEYS].fn;
-	return NULL;
+	e = hash_map_named(&keys, key);
+	return e ? e->fn : NULL;
 }
 
 /* ---- what a kernel looks like from outside ---- */

@@ -6,7 +6,6 @@
 #include "code.h"
 
 #include <errno.h>
-#include <stdlib.h>
 #include <string.h>
 
 struct init {
@@ -75,58 +74,50 @@ static int address_of(struct init *t, const char *name, size_t len, uint64_t *re
 	return -ENOENT;
 }
 
-static int parse_number(struct init *t, uint64_t *ret)
+/* Converts the bits of an .f32 to those of an .f64, or back. */
+static uint64_t convert_bits(uint64_t bits, bool to_f64)
 {
-	bool is_float = t->type == PTX_F32 || t->type == PTX_F64;
-	char text[64], *e;
-	size_t n = 0;
+	uint64_t r = 0;
 	double d;
 	float f;
 
-	while (t->s + n < t->end && n < sizeof(text) - 1 &&
-		(is_name(t->s[n]) || ((t->s[n] == '-' || t->s[n] == '+') && n &&
-					     strchr("eE", t->s[n - 1]) && text[1] != 'x')))
-		text[n] = t->s[n], n++;
-	text[n] = 0;
-	t->s += n;
-	if (text[0] == '0' && strchr("fFdD", text[1]) && text[1]) {
-		uint64_t bits = strtoull(text + 2, &e, 16);
+	if (to_f64) {
+		memcpy(&f, &bits, sizeof(f));
+		d = (double)f;
+		memcpy(&r, &d, sizeof(d));
+	} else {
+		memcpy(&d, &bits, sizeof(d));
+		f = (float)d;
+		memcpy(&r, &f, sizeof(f));
+	}
+	return r;
+}
 
-		if ((text[1] | 32) == 'f' && t->type == PTX_F64) {
-			memcpy(&f, &bits, 4);
-			d = (double)f;
-			memcpy(&bits, &d, 8);
-		} else if ((text[1] | 32) == 'd' && t->type == PTX_F32) {
-			memcpy(&d, &bits, 8);
-			f = (float)d;
-			bits = 0;
-			memcpy(&bits, &f, 4);
-		}
-		*ret = bits;
-		return *e ? -EINVAL : 0;
-	}
-	if (is_float && (strpbrk(text, ".") || (strpbrk(text, "eE") && text[1] != 'x'))) {
-		d = strtod(text, &e);
-		f = (float)d;
-		*ret = 0;
-		memcpy(ret, t->type == PTX_F32 ? (void *)&f : (void *)&d,
-			t->type == PTX_F32 ? 4 : 8);
-		return *e ? -EINVAL : 0;
-	}
-	if (text[0] == '0' && (text[1] | 32) == 'b')
-		*ret = strtoull(text + 2, &e, 2);
-	else
-		*ret = strtoull(text, &e, 0);
-	if (*e == 'U' || *e == 'u')
-		e++;
-	if (is_float) {
+static int parse_number(struct init *t, uint64_t *ret)
+{
+	bool is_float = t->type == PTX_F32 || t->type == PTX_F64, is_f32, is_hex;
+	const char *text = t->s;
+	enum ptx_number_kind kind;
+	double d;
+
+	while (t->s < t->end &&
+		(is_name(*t->s) || ((*t->s == '-' || *t->s == '+') && t->s > text &&
+					   strchr("eE", t->s[-1]) && text[1] != 'x')))
+		t->s++;
+	kind = ptx_read_number(text, (size_t)(t->s - text), ret);
+	is_f32 = kind == PTX_NUM_FLOAT && *text == '0' && (text[1] | 32) == 'f';
+	is_hex = is_f32 || (kind == PTX_NUM_FLOAT && *text == '0' && (text[1] | 32) == 'd');
+	if (kind == PTX_NUM_NONE || (kind == PTX_NUM_FLOAT && !is_float && !is_hex))
+		return -EINVAL;
+	if (!is_float)
+		return 0;
+	if (kind == PTX_NUM_INT) {
 		d = (double)*ret;
-		f = (float)d;
-		*ret = 0;
-		memcpy(ret, t->type == PTX_F32 ? (void *)&f : (void *)&d,
-			t->type == PTX_F32 ? 4 : 8);
+		memcpy(ret, &d, sizeof(d));
 	}
-	return *e || e == text ? -EINVAL : 0;
+	if (is_f32 != (t->type == PTX_F32))
+		*ret = convert_bits(*ret, is_f32);
+	return 0;
 }
 
 static int parse_value(struct init *t, uint64_t *ret);

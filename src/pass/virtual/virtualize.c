@@ -11,6 +11,7 @@
  *   own statement.
  *
  * pass_virtual_regs declares the added registers in the outermost scope, before the body. */
+#include "base/map.h"
 #include "pass/analysis/callees.h"
 #include "pass/analysis/masks.h"
 #include "pass/analysis/unread.h"
@@ -735,22 +736,23 @@ static int virtual_callees(struct virt *x)
 {
 	struct ptx_module *m = x->w->m;
 	const struct pass_facts *facts = x->facts;
-	struct ptx_map of = {0}; /* function -> its callee record */
+	struct hash_map of = {0}; /* function -> its callee record */
 	const struct pass_callee *c;
 	size_t at;
 	int r = 0;
 
 	for (size_t k = 1; r == 0 && k < facts->callees.len; k++)
-		r = ptx_map_put(&of, facts->callees.at[k].f, (void *)&facts->callees.at[k]);
+		if (!hash_map_put_at(&of, facts->callees.at[k].f, (void *)&facts->callees.at[k]))
+			r = -ENOMEM;
 	/* Create all copies first: they may call each other. */
 	for (size_t i = 0; r == 0 && facts->callees.len > 1 && i < m->items.len; i++) {
 		const struct ptx_item *it = &m->items.at[i];
 
-		c = it->kind == PTX_ITEM_FUNC ? ptx_map_get(&of, it->func) : NULL;
+		c = it->kind == PTX_ITEM_FUNC ? hash_map_at(&of, it->func) : NULL;
 		if (c && !x->copies[c - facts->callees.at] && pass_needs_copy(x->v, c))
 			r = copy_callee(x, (size_t)(c - facts->callees.at));
 	}
-	ptx_map_free(&of);
+	hash_map_free(&of);
 	at = first_copy(x);
 	for (size_t k = 1; r == 0 && k < facts->callees.len; k++)
 		if (x->copies[k])

@@ -2,10 +2,10 @@
  * Copyright 2026 The heddle authors */
 
 /* Decodes operands: registers, constants, special registers, addresses of variables. */
+#include "base/number.h"
 #include "decode.h"
 
 #include <errno.h>
-#include <stdlib.h>
 #include <string.h>
 
 static unsigned bucket(const void *key)
@@ -208,7 +208,8 @@ bool dec_special(const struct ptx_opd *o, enum ptx_special *ret_sr, uint32_t *re
 		return false;
 	case PTX_SR_ENVREG:
 		*ret_sr = PTX_SR_ENVREG;
-		*ret_constant = o->name ? (uint32_t)strtoul(o->name + 7, NULL, 10) : 0;
+		*ret_constant =
+			o->name ? (uint32_t)number_digits(o->name + 7, SIZE_MAX, 10).value : 0;
 		return o->name != NULL;
 	case PTX_SR_RESERVED_SMEM:
 		*ret_sr = PTX_SR_RESERVED_SMEM;

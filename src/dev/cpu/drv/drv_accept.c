@@ -8,13 +8,13 @@
  *   such as sm_90a, is only for that compute capability (9.0). A target with suffix f, such as
  *   sm_100f, is for devices of the same major version with the same or a higher minor version. */
 #include "drv_accept.h"
+#include "base/number.h"
 
 #include "drv.h"
 
 #include <dlfcn.h>
 #include <link.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -81,21 +81,25 @@ static bool device_runs(unsigned sm, char variant)
 CUresult drv_accept_ptx(const char *ptx, struct diag_list *diags)
 {
 	struct head h = {ptx, ptx, 1};
-	unsigned long major, minor = 0, sm;
-	char *end;
+	struct number major, minor = {0}, sm;
+	const char *end;
 
 	if (!read_directive(&h, ".version"))
 		return CUDA_SUCCESS;
-	major = strtoul(h.s, &end, 10);
-	if (*end == '.')
-		minor = strtoul(end + 1, &end, 10);
-	if (major > DRV_PTX_VERSION / 10 ||
-		(major == DRV_PTX_VERSION / 10 && minor > DRV_PTX_VERSION % 10)) {
+	major = number_digits(h.s, SIZE_MAX, 10);
+	end = h.s + major.len;
+	if (*end == '.') {
+		minor = number_digits(end + 1, SIZE_MAX, 10);
+		end += 1 + minor.len;
+	}
+	if (major.value > DRV_PTX_VERSION / 10 ||
+		(major.value == DRV_PTX_VERSION / 10 && minor.value > DRV_PTX_VERSION % 10)) {
 		diag_add(diags, DIAG_ERROR, h.line, column_of(&h), (uint32_t)(end - h.s),
 			"unsupported .version %lu.%lu: this driver (CUDA %d.%d) compiles PTX of "
 			"%d.%d at most",
-			major, minor, CU_CUDA_VERSION / 1000, CU_CUDA_VERSION % 1000 / 10,
-			DRV_PTX_VERSION / 10, DRV_PTX_VERSION % 10);
+			(unsigned long)major.value, (unsigned long)minor.value,
+			CU_CUDA_VERSION / 1000, CU_CUDA_VERSION % 1000 / 10, DRV_PTX_VERSION / 10,
+			DRV_PTX_VERSION % 10);
 		diag_hint(diags, "compile the program with CUDA %d.%d or older",
 			CU_CUDA_VERSION / 1000, CU_CUDA_VERSION % 1000 / 10);
 		return CUDA_ERROR_UNSUPPORTED_PTX_VERSION;
@@ -103,8 +107,9 @@ CUresult drv_accept_ptx(const char *ptx, struct diag_list *diags)
 	h.s = end;
 	if (!read_directive(&h, ".target") || strncmp(h.s, "sm_", 3) != 0)
 		return CUDA_SUCCESS;
-	sm = strtoul(h.s + 3, &end, 10);
-	if (end == h.s + 3 || device_runs((unsigned)MIN(sm, 100000ul), *end))
+	sm = number_digits(h.s + 3, SIZE_MAX, 10);
+	end = h.s + 3 + sm.len;
+	if (!sm.len || device_runs((unsigned)MIN(sm.value, 100000), *end))
 		return CUDA_SUCCESS;
 	end += *end == 'a' || *end == 'f';
 	diag_add(diags, DIAG_ERROR, h.line, column_of(&h), (uint32_t)(end - h.s),

@@ -9,6 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/number.h"
 #include "drv.h"
 
 void drv_device_uuid(unsigned number, CUuuid *ret)
@@ -66,7 +67,8 @@ static int named_by(const char *word, size_t len, unsigned n)
 	while (len && isspace((unsigned char)word[len - 1]))
 		len--;
 	if (len && isdigit((unsigned char)*word)) {
-		unsigned long i = strtoul(word, NULL, 10);
+		uint64_t i = number_digits(word, len, 10).value;
+
 		return i < n ? (int)i : -1;
 	}
 	return named_by_uuid(word, len, n);

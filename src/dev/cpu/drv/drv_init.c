@@ -9,6 +9,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "base/map.h"
 #include "dev/cpu/vgpu.h"
 #include "drv_ctx.h"
 #include "drv_engine.h"
@@ -24,72 +25,19 @@ struct drv_state drv = {
 __attribute__((visibility("default"))) extern const int heddle_cpu_marker;
 const int heddle_cpu_marker = 1;
 
-/* ---- handles: a hash table of addresses ---- */
+/* ---- handles ---- */
 
-static struct handle {
-	const void *at;
-	struct obj *obj;
-} * handles;
-static size_t n_handles, cap_handles; /* deleted ones are closed up at once */
-
-static size_t home_of(const void *p)
-{
-	return (size_t)(((uintptr_t)p >> 4) * 0x9e3779b97f4a7c15ull) & (cap_handles - 1);
-}
-
-static size_t place_of(const void *p)
-{
-	size_t i = home_of(p);
-
-	while (handles[i].at && handles[i].at != p)
-		i = (i + 1) & (cap_handles - 1);
-	return i;
-}
-
-static bool grow_handles(void)
-{
-	size_t old_cap = cap_handles;
-	struct handle *old = handles;
-	size_t cap = old_cap ? old_cap * 2 : 1024;
-	struct handle *more = calloc(cap, sizeof(*more));
-
-	if (!more)
-		return false;
-	handles = more;
-	cap_handles = cap;
-	for (size_t i = 0; i < old_cap; i++)
-		if (old[i].at)
-			handles[place_of(old[i].at)] = old[i];
-	free(old);
-	return true;
-}
+static struct hash_map handles; /* of struct obj; under the driver's lock */
 
 bool drv_obj_add_at(const void *handle, struct obj *o)
 {
-	if (n_handles * 2 >= cap_handles && !grow_handles())
-		return false;
-	size_t i = place_of(handle);
-	n_handles += handles[i].at == NULL;
-	handles[i] = (struct handle){handle, o};
-	return true;
+	return hash_map_put_at(&handles, handle, o);
 }
 
 void drv_obj_remove_at(const void *handle, struct obj *o)
 {
-	if (!cap_handles)
-		return;
-	size_t i = place_of(handle);
-	if (handles[i].at != handle || handles[i].obj != o)
-		return;
-	n_handles--;
-	handles[i].at = NULL;
-	/* Moves up the following entries, which lookups would no longer find otherwise. */
-	for (size_t k = (i + 1) & (cap_handles - 1); handles[k].at;
-		k = (k + 1) & (cap_handles - 1)) {
-		struct handle h = handles[k];
-		handles[k].at = NULL;
-		handles[place_of(h.at)] = h;
-	}
+	if (hash_map_at(&handles, handle) == o)
+		hash_map_put_at(&handles, handle, NULL);
 }
 
 void drv_obj_add(struct obj *o, enum obj_kind kind, struct drv_ctx *ctx)
@@ -117,10 +65,9 @@ void drv_obj_remove(struct obj *o)
 
 void *drv_get(const void *h, enum obj_kind kind)
 {
-	if (!h || !cap_handles)
-		return NULL;
-	const struct handle *at = &handles[place_of(h)];
-	return at->at && at->obj->kind == kind ? at->obj : NULL;
+	struct obj *o = hash_map_at(&handles, h);
+
+	return o && o->kind == kind ? o : NULL;
 }
 
 /* ---- in and out ---- */

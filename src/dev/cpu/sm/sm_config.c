@@ -3,6 +3,7 @@
 
 /* The virtual GPU's configuration: defaults scaled down from sm_90, which HEDDLE_VGPU can change.
  * Also computes how much of an SM's resources a block takes. */
+#include "base/number.h"
 #include "dev/cpu/vgpu.h"
 #include "sm.h"
 
@@ -34,29 +35,6 @@ static void set_defaults(struct sm_config *c)
 		.workers = cores > 0 ? (uint32_t)MIN(cores, 64) : 1,
 		.report = "stderr",
 	};
-}
-
-/* Parses a number with an optional K, M or G. */
-static bool parse_number(const char *text, uint64_t min, uint64_t max, uint64_t *ret)
-{
-	char *end;
-	errno = 0;
-	unsigned long long v = strtoull(text, &end, 10);
-
-	if (errno || end == text || *text == '-')
-		return false;
-	const char *units = "KMG", *unit = *end ? strchr(units, *end) : NULL;
-	if (unit) {
-		unsigned shift = 10 * (unsigned)(unit - units + 1);
-		if (v > UINT64_MAX >> shift)
-			return false;
-		v <<= shift;
-		end++;
-	}
-	if (*end || v < min || v > max)
-		return false;
-	*ret = v;
-	return true;
 }
 
 /* ---- the words ---- */
@@ -111,7 +89,7 @@ static bool set_field(struct sm_config *c, const struct word *w, const char *val
 		*(bool *)to = !value;
 		return !value;
 	case WORD_NUMBER:
-		if (!value || !parse_number(value, w->min, w->max, &v))
+		if (!value || number_parse_scaled(value, w->min, w->max, &v) < 0)
 			return false;
 		if (w->bytes == sizeof(uint64_t))
 			*(uint64_t *)(void *)to = v;

@@ -1,0 +1,18 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * Copyright 2026 The heddle authors */
+
+/* A launch, as the program asks for it. */
+#ifndef HEDDLE_SHIM_LAUNCH_H
+#define HEDDLE_SHIM_LAUNCH_H
+
+#include "shim/core/session.h"
+
+struct launch {
+	CUfunction fn;
+	uint32_t grid[3], block[3], shared;
+	CUstream stream; /* 0 already resolved */
+	void **params, **extra;
+	const CUlaunchConfig *config; /* of cuLaunchKernelEx, or NULL */
+};
+
+#endif

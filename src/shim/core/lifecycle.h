@@ -1,0 +1,17 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * Copyright 2026 The heddle authors */
+
+/* What happens to the modules' parts of a session when a context of the program ends. The rows of
+ * join/lifecycle.def name the functions of each module. */
+#ifndef HEDDLE_SHIM_LIFECYCLE_H
+#define HEDDLE_SHIM_LIFECYCLE_H
+
+#include "shim/core/session.h"
+
+struct session_ends {
+	/* The context that has ended. NULL before the driver's call, and if that call failed. */
+	CUcontext ctx;
+	bool is_ours; /* the shim has its forms, streams and control blocks in it */
+};
+
+#endif

@@ -1,0 +1,17 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * Copyright 2026 The heddle authors */
+
+/* The end of a context, for all modules (lifecycle.def). */
+#ifndef HEDDLE_SHIM_LIFECYCLE_TABLE_H
+#define HEDDLE_SHIM_LIFECYCLE_TABLE_H
+
+#include "shim/core/lifecycle.h"
+
+/* Call these around a driver call that may end a context of the program. is_ours: it may be the
+ * session's context. From lifecycle_pause until lifecycle_resume, no thread of the shim calls the
+ * driver in that context, and no launch of the program is managed. */
+void lifecycle_pause(struct session *session, bool is_ours);
+/* ended: the context that has ended, or NULL if none has. */
+void lifecycle_resume(struct session *session, bool is_ours, CUcontext ended);
+
+#endif

@@ -1,0 +1,46 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * Copyright 2026 The heddle authors */
+
+/* Decides whether a launch is managed, and gives the reason if it is not. All rules are checked
+ * here, in a fixed order. */
+#ifndef HEDDLE_SHIM_ADMIT_H
+#define HEDDLE_SHIM_ADMIT_H
+
+#include "shim/launch/plan.h"
+
+struct admission {
+	enum wire_reason why;  /* its outcome: wire_reason_rows */
+	struct kernel *kernel; /* NULL: not known */
+	/* Of managed launches: */
+	struct form *form;
+	struct stream *stream;
+	uint64_t total; /* blocks */
+	struct plan plan;
+	bool open; /* it may use a form until admission_end */
+};
+
+/* Whether its attributes mean the same for any other grid. */
+bool launch_is_ordinary(const struct launch *l);
+/* Checks the rules one after another, until one of them forbids to manage the launch
+ * (wire/reasons.def lists the reasons). The shim holds launches back while it loads a form on the
+ * device (placing_await). Meanwhile this function waits, unless the launch runs behind a gate. */
+void admit(struct session *session, const struct launch *l, struct admission *ret);
+/* Call this after the launch, whether it was managed or not. It ends what `admit` began: from then
+ * on the launch no longer uses its form, so the form can be unloaded. */
+void admission_end(struct admission *a);
+/* The context may end: waits until no launch uses a form. Call it within a fence, because a fence
+ * keeps new launches from using a form. */
+struct session_ends;
+void admissions_pause(struct session *session, const struct session_ends *ends);
+void admissions_after_fork(void);
+
+static inline enum wire_outcome admission_outcome(const struct admission *a)
+{
+	return wire_reason_rows[a->why].outcome;
+}
+static inline bool admission_is_managed(const struct admission *a)
+{
+	return a->why == WIRE_WHY_WORKERS || a->why == WIRE_WHY_GUARD_FORM;
+}
+
+#endif

@@ -1,0 +1,17 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * Copyright 2026 The heddle authors */
+
+/* What heddled learns of the program's copies (copy.c). */
+#ifndef HEDDLE_SHIM_COPY_H
+#define HEDDLE_SHIM_COPY_H
+
+#include "shim/core/session.h"
+
+/* Call after a launch: later copies are ordered after it. */
+void copies_anew(struct session *session);
+/* Records the time of a copy in the page. If tenants run in time slices, a copy shortly after a
+ * launch, such as the copy of its results, would need two more switches between tenants. So heddled
+ * waits for such a copy before it switches to tenants of lower priority (sched/pauses.c). */
+void copy_note(struct session *session);
+
+#endif

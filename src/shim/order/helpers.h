@@ -1,0 +1,41 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * Copyright 2026 The heddle authors */
+
+/* Streams of the shim's own, in which rounds run (resume.c): grids of workers that resume a launch.
+ *
+ * HELPERS such streams always exist. If a launch gets its SMs in steps, or if many launches were
+ * preempted together, the shim makes further streams. During a round in a further stream, that
+ * stream borrows a hardware channel that the program's streams do not need. */
+#ifndef HEDDLE_SHIM_HELPERS_H
+#define HEDDLE_SHIM_HELPERS_H
+
+#include "shim/core/session.h"
+
+#define HELPERS      3  /* that always exist; connections.h reserves channels for them */
+#define HELPERS_MORE 12 /* at most so many more */
+
+struct helpers {
+	pthread_mutex_t lock;
+	CUstream at[HELPERS + HELPERS_MORE];
+	bool borrowed[HELPERS + HELPERS_MORE]; /* counts as a stream of the program's */
+	unsigned n;
+	_Atomic unsigned n_borrowed;
+	int priority;
+};
+
+/* Makes the first streams. The context must be current. Returns 0 or -EIO. */
+int helpers_init(struct session *session, int priority);
+/* Returns a stream in which no grid of workers runs, or NULL if none is free. A second grid in the
+ * same stream would not begin before the first one's workers have exited. The caller holds the lock
+ * until it has launched the grid, and the context is current. */
+CUstream helpers_idle(struct session *session, bool may_borrow);
+/* Is more than one of the streams that always exist idle? Under the lock. */
+bool helpers_leave_one(struct session *session);
+void helpers_return_channels(struct session *session); /* of those in which no grid runs */
+bool helpers_open(struct session *session);
+struct session_ends;
+/* Gives back all channels: no launch is outstanding. */
+void helpers_pause(struct session *session, const struct session_ends *ends);
+void helpers_forget(struct session *session, const struct session_ends *ends);
+
+#endif

@@ -1,0 +1,101 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * Copyright 2026 The heddle authors */
+
+/* The outstanding managed launches. For each slot of the page, the shim keeps its own data here.
+ * The lock guards the list of launches, and those fields whose comment says so. The other fields of
+ * a launch belong to one thread: to the thread that took the slot while the launch is being
+ * prepared, and to the thread that resumes the launch while it is being resumed. */
+#ifndef HEDDLE_SHIM_LAUNCHES_H
+#define HEDDLE_SHIM_LAUNCHES_H
+
+#include "ctl/args.h"
+#include "shim/order/pads.h"
+#include "shim/order/stream.h"
+
+#include <stdatomic.h>
+
+struct form;
+struct form_shape;
+
+/* A launch, beside its slot in the page. */
+struct managed {
+	bool used, resuming, launched; /* under the lock */
+	struct form *form;
+	struct form_shape *shape;
+	struct stream *stream;
+	uint64_t id, total, submit_ns, resumed_ns;
+	uint64_t resumed_at;  /* blocks that had finished when it was last resumed */
+	uint32_t preemptions; /* and the daemon's account of them at that time */
+	struct ctl_args args;
+	uint32_t block[3], workers, drains, grow, rounds;
+	uint32_t shared, padded;   /* dynamic shared memory: the program's, the next grid's */
+	struct pads pads;          /* of guard forms */
+	uint64_t ticket;           /* at the last round, */
+	uint32_t seq, idle_rounds; /* and the word applied; rounds that left both as they were */
+	bool guard;
+	uint64_t first_grid; /* hardware blocks of its first grid */
+	uint8_t *params;
+	size_t params_cap;
+	size_t bytes; /* of parameters that the driver keeps */
+};
+
+struct launches {
+	pthread_mutex_t lock;
+	struct managed at[WIRE_SLOTS];
+	uint16_t active[WIRE_SLOTS]; /* which of them are used, in no order */
+	unsigned n_active;
+	/* of launches.c: */
+	unsigned cursor, closed;
+	uint64_t last_id;
+	/* Total bytes of parameters of the outstanding launches. The driver keeps the parameters of
+	 * queued launches in a ring buffer of some 4 MiB (121 launches of 32 KiB were seen to fill
+	 * it). If the buffer is full, a launch waits in the driver and holds a lock. The launch
+	 * that resumes preempted work needs the same lock. */
+	size_t parameter_bytes;
+	_Atomic unsigned ended, outstanding, gave_up;
+	/* Called for each launch that has completed, under the lock, before its slot is given back
+	 * (learn.c). NULL: nothing learns. */
+	void (*on_end)(struct session *session, struct managed *m);
+};
+
+static inline struct wire_slot *slot_of(struct session *session, const struct managed *m)
+{
+	return &session->page->slots[m - session->launches->at];
+}
+
+static inline bool is_done(struct session *session, const struct managed *m)
+{
+	return __atomic_load_n(&slot_of(session, m)->host.done, __ATOMIC_ACQUIRE) ==
+	       m->args.gen + 1;
+}
+
+static inline bool is_granted(struct session *session, const struct wire_slot *w)
+{
+	return atomic_load(&session->dead) || __atomic_load_n(&w->granted, __ATOMIC_ACQUIRE);
+}
+
+/* ---- slots (launches.c) ---- */
+/* Takes a slot for a launch on s with `bytes` bytes of parameters. Returns NULL if there is no free
+ * slot or too many bytes of parameters are outstanding. */
+struct managed *launches_take(struct session *session, struct stream *s, size_t bytes);
+void launches_drop(struct session *session, struct managed *m); /* it was not launched after all */
+/* Does the driver keep few enough bytes of parameters for `bytes` more? Under the lock. */
+bool launches_have_bytes(struct session *session, size_t bytes);
+void launches_reap(
+	struct session *session, unsigned at_most); /* looks at so many; under the lock */
+void launches_learn(struct session *session);       /* the same of a few, with no lock held */
+
+unsigned managed_outstanding(struct session *session);
+void managed_reap(struct session *session); /* notices what has completed */
+bool managed_any_preempted(struct session *session);
+/* Returns true if some launch has no SMs, so that heddled's next update of the quotas may resume
+ * it. */
+bool managed_any_waiting(struct session *session);
+/* The context is broken or gone: nothing will ever complete. Also drops the control blocks. */
+void launches_end_all(struct session *session);
+void launches_stream_destroyed(struct session *session, struct stream *s);
+bool launches_open(struct session *session);
+struct session_ends;
+void launches_forget(struct session *session, const struct session_ends *ends);
+
+#endif

@@ -1,0 +1,70 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * Copyright 2026 The heddle authors */
+
+/* The program's streams. */
+#ifndef HEDDLE_SHIM_STREAM_H
+#define HEDDLE_SHIM_STREAM_H
+
+#include "shim/core/map.h"
+#include "shim/core/session.h"
+#include "shim/order/cost.h"
+
+struct stream {
+	CUstream handle; /* never 0: CU_STREAM_LEGACY or CU_STREAM_PER_THREAD instead */
+	int priority;    /* the program's; smaller goes first, as CUDA has it */
+	bool destroyed;
+	CUcontext ctx;                /* where it was made; NULL: a default stream, or not known */
+	_Atomic bool used;            /* the shim has seen work of any kind on it */
+	pthread_mutex_t lock;         /* keeps a launch and its wait together in the stream */
+	CUdeviceptr ctl;              /* its control block; 0: none yet */
+	unsigned ctl_epoch;           /* the context epoch of `ctl` (ctlpool.c) */
+	uint32_t gen;                 /* generation of its next launch */
+	_Atomic unsigned outstanding; /* managed launches not known complete */
+	_Atomic unsigned ended;       /* and those that were */
+	_Atomic unsigned gave_up;     /* see patience.c */
+	/* Used by follow.c. `opaque` counts the stream's unmanaged launches since the last event.
+	 * follow.c's lock guards the other four fields:
+	 * - batch, began_ns: the launches since the last event whose time heddled limits, and the
+	 *   time of the first of them
+	 * - events: the number of events in flight
+	 * - passed: the last event that has completed */
+	_Atomic uint32_t opaque;
+	struct cost_batch batch;
+	uint64_t began_ns;
+	uint32_t events;
+	CUevent passed;
+	_Atomic unsigned waits; /* sync_count() at its last launch, while there are gates */
+};
+/* What the shim keeps of the streams of a session. channels.c changes the counts. */
+struct streams {
+	struct map map;
+	_Atomic unsigned n_used; /* channels: of streams in use, of lingering ones, lent */
+	_Atomic unsigned n_lent; /* to rounds (helpers.h) */
+	/* Number of streams that the program has destroyed while their work may still wait for a
+	 * preempted launch. Each occupies its channel until no managed launch is outstanding. */
+	_Atomic unsigned n_lingering;
+	pthread_mutex_t lingering_lock; /* of the thread that subtracts them */
+};
+
+/* Returns the stream's record, and makes one if there is none. Returns NULL if memory is exhausted.
+ * The records belong to the session and are never freed. */
+struct stream *stream_of(struct session *session, CUstream handle);
+/* Returns the session of the stream's device. `session` is that of the current context, to which
+ * the default streams belong. */
+struct session *stream_session(struct session *session, CUstream handle);
+bool stream_capturing(struct session *session, CUstream handle);
+/* Registers a stream that the program has made with this priority. */
+void stream_created(struct session *session, CUstream handle, int priority);
+/* Removes the record of a stream from the map, before the program destroys the stream: the driver
+ * may reuse the handle at once. Returns the record; NULL if there is none. */
+struct stream *stream_remove(struct session *session, CUstream handle);
+/* The stream exists after all. */
+void stream_put_back(struct session *session, struct stream *s);
+/* The stream is destroyed. lingers: its work may still be there. */
+void stream_ended(struct session *session, struct stream *s, bool lingers);
+
+struct session_ends;
+void streams_forget(struct session *session, const struct session_ends *ends);
+bool streams_open(struct session *session);
+
+#endif
