@@ -42,7 +42,7 @@ void form_hex(struct form *f, const char *key, uint64_t *v); /* 16 digits, as a 
 void form_text(struct form *f, const char *key, char *v, size_t size);
 /* One of these words; *v is its index. */
 void form_word(struct form *f, const char *key, const char *const *words, uint32_t n, uint32_t *v);
-/* Arrays. What is missing at the end of a read array is 0, and zeros at the end are not written. */
+/* Arrays. Zeros at the end are not written. Reading sets missing elements at the end to 0. */
 void form_floats(struct form *f, const char *key, float *v, uint32_t n);
 void form_doubles(struct form *f, const char *key, double *v, uint32_t n);
 void form_numbers32(struct form *f, const char *key, uint32_t *v, uint32_t n);

@@ -274,7 +274,7 @@ struct parts {
 	struct duration_kernel *kernel;
 };
 
-/* What follows the names of the input and of its engine. */
+/* The fields after the names of the input and of its engine. */
 static void form_rest(struct form *f, struct sched_input *in, const struct parts *p)
 {
 	int64_t result = in->result;

@@ -57,7 +57,7 @@ struct sched_input {
 	const struct duration_kernel *kernel;
 };
 
-/* What the pointers of a read input refer to. */
+/* Memory for a read input: its pointers refer to this. */
 struct sched_input_room {
 	struct sched_setup setup;
 	struct sched_launch_info info;

@@ -225,7 +225,7 @@ static bool launch_is_news(const struct sched_input *in, const struct sched_laun
 	}
 }
 
-/* What a report of progress may change beyond the progress itself. */
+/* Parts of the state that a report of progress may change beyond the progress itself. */
 struct effect {
 	bool dirty;
 	uint64_t deadline_ns, coming_ns;

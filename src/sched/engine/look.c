@@ -79,7 +79,7 @@ uint32_t sched_count(const struct sched *s, enum launch_state state)
 }
 
 void sched_launch_state(
-	struct sched *s, uint64_t now_ns, const struct sched_launch *l, struct sched_info *ret)
+	const struct sched *s, uint64_t now_ns, const struct sched_launch *l, struct sched_info *ret)
 {
 	struct sched_launch now = *l; /* sched_account changes the copy only */
 	const struct quota *allowed = sched_allowed(l);
