@@ -217,8 +217,8 @@ struct sched_info {
 	uint32_t workers; /* workers that may stay on these SMs */
 	uint64_t predicted_ns, waited_ns, remaining_ns, ran_ns, cost_ns, finished;
 };
-void sched_launch_state(
-	const struct sched *s, uint64_t now_ns, const struct sched_launch *l, struct sched_info *ret);
+void sched_launch_state(const struct sched *s, uint64_t now_ns, const struct sched_launch *l,
+	struct sched_info *ret);
 
 /* Returns the remaining time of the launch that ends first, among launches that run or are next;
  * SCHED_UNKNOWN if it is not known. */
