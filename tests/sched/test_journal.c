@@ -269,6 +269,46 @@ static void last_progress(void **state)
 	end(&f);
 }
 
+static unsigned count_lines(const char *text, const char *name)
+{
+	char line[64];
+	unsigned n = 0;
+
+	snprintf(line, sizeof(line), "{\"input\": \"%s\"", name);
+	for (const char *at = text; (at = strstr(at, line)); at++)
+		n++;
+	return n;
+}
+
+/* A report of a first block on new SMs stays, because the engine learns from its time how long the change
+ * took; and so does that of the last block, which requests a decision. */
+static void first_and_last_block(void **state)
+{
+	struct fixture f;
+	struct sched_launch *l;
+	const char *text;
+
+	begin(&f);
+	l = launch(&f, 1, 100);
+	sched_arrive(f.s, f.now, l, SCHED_BEGAN_UNKNOWN);
+	decide(&f); /* grants */
+	recorded(&f);
+	for (unsigned i = 1; i <= 5; i++)
+		sched_started(f.s, f.now + i * MS, l, i);
+	text = recorded(&f);
+	assert_int_equal(count_lines(text, "started"), 2);
+	assert_non_null(strstr(text, "\"started\": 1}"));
+	assert_non_null(strstr(text, "\"started\": 5}"));
+	f.now += 6 * MS;
+	sched_started(f.s, f.now, l, 100);
+	sched_progress(f.s, l, 1);
+	sched_progress(f.s, l, 2);
+	text = recorded(&f);
+	assert_int_equal(count_lines(text, "started"), 1);
+	assert_int_equal(count_lines(text, "progress"), 1);
+	end(&f);
+}
+
 static void line_by_line(void **state)
 {
 	static const struct {
@@ -406,6 +446,7 @@ int main(void)
 		cmocka_unit_test(reads_back),
 		cmocka_unit_test(nothing_new),
 		cmocka_unit_test(last_progress),
+		cmocka_unit_test(first_and_last_block),
 		cmocka_unit_test(line_by_line),
 		cmocka_unit_test(kernels),
 		cmocka_unit_test(stops),
