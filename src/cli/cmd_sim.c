@@ -6,6 +6,7 @@
 #include "cli/cli.h"
 #include "cli/recorded.h"
 #include "cli/sim_replay.h"
+#include "sched/policy/policy.h"
 #include "sim/picture.h"
 #include "sim/report.h"
 

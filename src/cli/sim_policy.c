@@ -76,13 +76,12 @@ int sim_policy_choose(struct cli *c, const char *name, struct sim_policy *ret)
 	if (r < 0)
 		cli_error(c, NULL, "%s", err.at);
 	strbuf_finish(&err);
-	ret->planner = (struct sched_planner){.policy = ret->file.table,
+	ret->watch = (struct sched_policy_watch){
+		.enter = calls_enter, .leave = calls_leave, .say = policy_says, .user = ret};
+	ret->loaded = (struct sched_policy){.name = ret->file.name,
+		.table = ret->file.table,
 		.options = cli_value(c, "policy-options") ? cli_value(c, "policy-options") : "",
-		.enter = calls_enter,
-		.leave = calls_leave,
-		.say = policy_says,
-		.user = ret};
-	ret->loaded = (struct sched_policy){.name = ret->file.name, .planner = &ret->planner};
+		.watch = &ret->watch};
 	ret->policy = &ret->loaded;
 	return r < 0 ? CLI_FAILED : CLI_OK;
 }

@@ -7,13 +7,13 @@
 
 #include "cli/cli.h"
 #include "daemon/policy_file.h"
-#include "sched/engine/planner.h"
+#include "sched/policy/policy.h"
 #include "sim/sim.h"
 
 struct sim_policy {
 	const struct sched_policy *policy; /* NULL: that of the trace or log */
 	struct policy_file file;           /* fd -1: none */
-	struct sched_planner planner;
+	struct sched_policy_watch watch;
 	struct sched_policy loaded;
 	const struct cli *c;
 };

@@ -100,7 +100,7 @@ int sim_replay(struct cli *c, struct json *j, const char *file, struct sim_polic
 		cli_plain(text, job.len);
 	job.text = text ? text : "";
 	f.of_file = strstr(job.text, "\"loaded\": true") != NULL;
-	policy->planner.options = NULL; /* those in the log */
+	policy->loaded.options = NULL; /* those in the log */
 	arena_init(&arena, 0);
 	diag_init(&diags, &arena, file, NULL, 0);
 	status = replay_run(&job, &result);

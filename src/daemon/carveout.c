@@ -20,8 +20,6 @@
  * (sched/policy/ages.h). */
 #include "daemon.h"
 
-#include "sched/engine/planner.h"
-
 #define BLOCK_RESERVED 1024u       /* bytes of shared memory that the system takes for each block */
 #define ALIKE_BYTES    (32u << 10) /* on an SM, up to which the driver's choices agree */
 #define WHOLE_PERCENT  100u
@@ -43,7 +41,9 @@ static uint32_t percent_of(const struct hd *d, const struct hd_device *dev)
 		need = MAX(need, t->shared_need);
 		n += t->shared_need > 0;
 	}
-	return n > 1 && need > ALIKE_BYTES && d->config.policy->one_split ? WHOLE_PERCENT : 0;
+	if (n < 2 || need <= ALIKE_BYTES)
+		return 0;
+	return sched_policy_is(d->config.policy, HEDDLE_POLICY_ANY_SPLIT) ? 0 : WHOLE_PERCENT;
 }
 
 void hd_carveout_tell(const struct hd *d, struct hd_device *dev)

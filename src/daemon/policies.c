@@ -15,7 +15,6 @@
 #include "policy_calls.h"
 #include "policy_file.h"
 #include "policy_note.h"
-#include "sched/engine/planner.h"
 
 #include <errno.h>
 #include <stdio.h>
@@ -24,7 +23,7 @@
 
 struct policy_loaded {
 	struct sched_policy policy; /* for the engines */
-	struct sched_planner planner;
+	struct sched_policy_watch watch;
 	struct policy_file file;
 	char *options, *note;
 	uint32_t kills; /* of heddleds in a row that had it loaded */
@@ -126,16 +125,12 @@ static int load_table(struct policy_loaded *p)
 	if (r < 0) {
 		hd_log_at(HD_LOG_ERROR, "%s", err.at);
 	} else {
-		p->planner = (struct sched_planner){
-			.policy = p->file.table,
+		p->watch = (struct sched_policy_watch){
+			.enter = on_enter, .leave = on_leave, .say = on_fault, .user = p};
+		p->policy = (struct sched_policy){.name = p->file.name,
+			.table = p->file.table,
 			.options = p->options,
-			.enter = on_enter,
-			.leave = on_leave,
-			.say = on_fault,
-			.user = p,
-		};
-		p->policy = (struct sched_policy){
-			.name = p->file.name, .one_split = true, .planner = &p->planner};
+			.watch = &p->watch};
 	}
 	strbuf_finish(&err);
 	return r;

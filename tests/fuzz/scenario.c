@@ -61,8 +61,7 @@ static void any_plan(
 
 static const struct heddle_policy plan_table = {
 	.size = sizeof(plan_table), .abi = HEDDLE_POLICY_ABI, .name = "any", .decide = any_plan};
-static struct sched_planner planner = {.policy = &plan_table, .options = ""};
-static const struct sched_policy policy_any = {.name = "any", .planner = &planner};
+static const struct sched_policy policy_any = {.name = "any", .table = &plan_table, .options = ""};
 
 static void check(struct world *w)
 {

@@ -63,7 +63,7 @@ static void on_say(void *user, const char *what)
 
 struct fixture {
 	struct sched *s;
-	struct sched_planner planner;
+	struct sched_policy_watch watch;
 	struct sched_policy policy;
 	struct sched_tenant *a, *b;
 	uint64_t now, next_id;
@@ -87,12 +87,9 @@ static void begin(struct fixture *f, const char *options)
 	asked = said = 0;
 	what_said[0] = 0;
 	*f = (struct fixture){.now = 1000 * MS, .next_id = 1};
-	f->planner = (struct sched_planner){.policy = heddle_policy(),
-		.options = options,
-		.enter = on_enter,
-		.leave = on_leave,
-		.say = on_say};
-	f->policy = (struct sched_policy){.name = "bad", .planner = &f->planner};
+	f->watch = (struct sched_policy_watch){.enter = on_enter, .leave = on_leave, .say = on_say};
+	f->policy = (struct sched_policy){
+		.name = "bad", .table = heddle_policy(), .options = options, .watch = &f->watch};
 	assert_int_equal(sched_create(&o, &f->policy, &f->s), 0);
 	assert_int_equal(sched_join(f->s, f->now, 1, 0, 1, NULL, &f->a), 0);
 	assert_int_equal(sched_join(f->s, f->now, 2, 2, 3, NULL, &f->b), 0);
@@ -555,8 +552,7 @@ static const struct heddle_policy asking_table = {.size = sizeof(asking_table),
 	.name = "asking",
 	.create = asking_create,
 	.decide = asking_decide};
-static struct sched_planner asking_planner = {.policy = &asking_table};
-static const struct sched_policy asking = {.name = "asking", .planner = &asking_planner};
+static const struct sched_policy asking = {.name = "asking", .table = &asking_table};
 
 /* A kernel of 100 ns for a block at any count, in the model of the engine. */
 static void *model_make(void)

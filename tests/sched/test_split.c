@@ -45,7 +45,7 @@ static void make(unsigned n)
 
 static void decide(const char *options)
 {
-	const struct heddle_policy *policy = sched_policy_split.planner->policy;
+	const struct heddle_policy *policy = sched_policy_split.table;
 	struct heddle_policy_plan plan = {.size = sizeof(plan), .quota = w.quota, .held = w.held};
 	void *state = policy->create(&w.device, options);
 
@@ -144,12 +144,11 @@ static void wrong_options(void **state)
 	char why[160];
 
 	for (size_t i = 0; i < ARRAY_LEN(wrong); i++) {
-		assert_int_equal(
-			sched_policy_split.check(wrong[i].options, why, sizeof(why)), -EINVAL);
+		assert_int_equal(policy_split.check(wrong[i].options, why, sizeof(why)), -EINVAL);
 		assert_string_equal(why, wrong[i].why);
 	}
-	assert_int_equal(sched_policy_split.check("", why, sizeof(why)), 0);
-	assert_int_equal(sched_policy_split.check("mixed=99", why, sizeof(why)), 0);
+	assert_int_equal(policy_split.check("", why, sizeof(why)), 0);
+	assert_int_equal(policy_split.check("mixed=99", why, sizeof(why)), 0);
 }
 
 int main(void)

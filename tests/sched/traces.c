@@ -134,8 +134,7 @@ static void any_plan(
 
 static const struct heddle_policy any_table = {
 	.size = sizeof(any_table), .abi = HEDDLE_POLICY_ABI, .name = "any", .decide = any_plan};
-static struct sched_planner any_planner = {.policy = &any_table, .options = ""};
-static const struct sched_policy policy_any = {.name = "any", .planner = &any_planner};
+static const struct sched_policy policy_any = {.name = "any", .table = &any_table, .options = ""};
 
 /* ---- what always holds ---- */
 

@@ -8,7 +8,7 @@
 /* The SM that is reserved for arrivals. A tenant is late if its submitted launch has SMs but does
  * not arrive in time. Meanwhile tenants of its priority or a lower one must not use this SM. The
  * first worker of the late tenant's launch can then run there and report the arrival. Among SMs
- * that are equally suitable, lanes.c grants this SM last. */
+ * that are equally suitable, policies should grant this SM last, as heddle/policy_lanes.h does. */
 #define ARRIVAL_SM 0u
 
 void sched_find_late_tenants(struct sched *s)
@@ -42,16 +42,14 @@ void sched_leave_arrival_sm(
 		io_allowed->at[ARRIVAL_SM] = 0;
 }
 
-void sched_begin_place(struct sched *s, struct sched_tenant *t, bool held, const struct quota *left)
+void sched_begin_place(struct sched *s, struct sched_tenant *t, const struct quota *row)
 {
 	const struct sched_tenant *late = s->late[s->late[0] == t];
 	bool competes = t->arrived.first || t->head;
 
-	t->next_begin = t->best ? t->best_avail : (struct quota){0};
-	if (t->pinned || (!competes && !held))
+	t->next_begin = row ? *row : t->best ? t->best_avail : (struct quota){0};
+	if (t->pinned || (!row && !competes && !t->next_held))
 		t->next_begin = s->everywhere;
-	else if (!competes && s->o.simultaneous)
-		t->next_begin = *left;
 	if (late && late->priority >= t->priority && s->o.simultaneous && s->o.n_sms > 1)
 		t->next_begin.at[ARRIVAL_SM] = 0;
 }

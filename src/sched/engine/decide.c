@@ -2,12 +2,9 @@
  * Copyright 2026 The heddle authors */
 
 /* Makes decisions: gathers the work that competes for the device (gather.c), asks the policy
- * (lanes.c or planner.c), and issues actions for what has changed (tell.c). Pinned launches keep
+ * (planner.c), and issues actions for what has changed (tell.c). Pinned launches keep
  * their quotas, whatever the policy says. */
 #include "events.h"
-#include "planner.h"
-
-#include <limits.h>
 
 /* Makes a tenant late if its submitted launch has SMs but does not arrive within grace_ns. Being
  * late, the tenant no longer takes SMs from others. No tenant becomes late while a launch that was
@@ -75,7 +72,7 @@ static void keep_pinned(struct sched *s)
 
 static int gather_and_decide(struct sched *s, uint64_t now_ns)
 {
-	int r, hold_below = INT_MIN;
+	int r;
 
 	sched_serve(s, now_ns);
 	check_grace(s, now_ns);
@@ -83,11 +80,11 @@ static int gather_and_decide(struct sched *s, uint64_t now_ns)
 	r = sched_gather(s, now_ns);
 	if (r < 0)
 		return r;
-	r = s->policy->planner ? planner_decide(s, now_ns) : sched_lanes(s, now_ns, &hold_below);
+	r = planner_decide(s, now_ns);
 	if (r < 0)
 		return r;
 	keep_pinned(s);
-	return sched_tell(s, now_ns, hold_below);
+	return sched_tell(s, now_ns);
 }
 
 bool engine_is_due(const struct sched *s, uint64_t now_ns)

@@ -4,7 +4,6 @@
 /* Creates, changes and destroys the engine, its policy and its tenants. An event only updates the
  * state; most events also request a decision. */
 #include "events.h"
-#include "planner.h"
 #include "sched/model/durations.h"
 
 #include <errno.h>
@@ -57,20 +56,30 @@ static bool copy_options(struct sched *s, const char *options)
 	return true;
 }
 
+static void clear_own(const struct sched_launches *list)
+{
+	for (struct sched_launch *l = list->first; l; l = l->next)
+		l->own = (struct sched_own){0};
+}
+
 /* Replaces the policy. Creates the new policy's state before it destroys the old one, because both
  * may use the same shared object, which then stays loaded. */
 static void change_policy(struct sched *s, const struct sched_policy *p)
 {
-	void *state = p->planner ? planner_create(s, p->planner) : NULL;
+	void *state = planner_create(s, p);
 
-	if (s->policy && s->policy->planner)
-		planner_destroy(s->policy->planner, s->policy_state);
+	if (s->policy)
+		planner_destroy(s->policy, s->policy_state);
 	s->policy = p;
 	s->policy_state = state;
 	s->planning.empty_ns = s->planning.ask_ns = 0;
 	s->pairs = false;
-	for (struct sched_tenant *t = s->tenants; t; t = t->next)
+	for (struct sched_tenant *t = s->tenants; t; t = t->next) {
 		t->next_held = false;
+		t->own = (struct sched_own){0};
+		clear_own(&t->arrived);
+		clear_own(&t->submitted);
+	}
 }
 
 int engine_create(
@@ -107,8 +116,7 @@ void engine_reconfigure(
 	struct sched *s, const struct sched_options *o, const struct sched_policy *p)
 {
 	const char *options = o->policy_options ? o->policy_options : "";
-	bool asks = p->planner && !p->planner->options;
-	bool same = p == s->policy && (!asks || strcmp(options, s->policy_options) == 0);
+	bool same = p == s->policy && (p->options || strcmp(options, s->policy_options) == 0);
 	struct sched_options was = s->o;
 
 	s->o = *o;
@@ -180,8 +188,7 @@ void engine_destroy(struct sched *s)
 		return;
 	while (s->tenants)
 		engine_leave(s, 0, s->tenants);
-	if (s->policy->planner)
-		planner_destroy(s->policy->planner, s->policy_state);
+	planner_destroy(s->policy, s->policy_state);
 	planner_free(&s->planning);
 	VEC_FREE(&s->view);
 	VEC_FREE(&s->actions);
@@ -208,16 +215,13 @@ int engine_join(struct sched *s, uint64_t now_ns, uint32_t tenant, int priority,
 	t->idle_since_ns = now_ns;
 	t->opaque = t->linger = (struct sched_kernel){
 		.tenant = tenant,
-		.priority = priority,
 		.remaining_ns = SCHED_UNKNOWN,
 		.predicted_ns = SCHED_UNKNOWN,
-		.need_sms = s->o.n_sms,
 	};
 	t->begin = s->everywhere;
 	level_enter(s, t);
-	t->turn = sched_last_turn(s, t->level);
-	t->opaque.kind = SCHED_OPAQUE;
-	t->linger.kind = SCHED_LINGER;
+	t->opaque.kind = HEDDLE_POLICY_OPAQUE;
+	t->linger.kind = HEDDLE_POLICY_EXPECTED;
 	t->next = s->tenants;
 	if (t->next)
 		t->next->prev = t;
@@ -251,18 +255,11 @@ void engine_leave(struct sched *s, uint64_t now_ns, struct sched_tenant *t)
 
 void engine_set_priority(struct sched *s, struct sched_tenant *t, int priority)
 {
-	/* like a new tenant, it comes after the tenants that already have this priority */
 	if (priority != t->priority) {
 		level_leave(s, t);
-		t->priority = t->opaque.priority = t->linger.priority = priority;
+		t->priority = priority;
 		level_enter(s, t);
-		t->turn = 0;
-		t->turn = sched_last_turn(s, t->level);
 	}
-	for (struct sched_launch *l = t->arrived.first; l; l = l->next)
-		l->k.priority = priority;
-	for (struct sched_launch *l = t->submitted.first; l; l = l->next)
-		l->k.priority = priority;
 	s->dirty = true;
 }
 
@@ -292,10 +289,8 @@ void engine_opaque(
 	sched_serve(s, now_ns);
 	t->opaque_active = active;
 	t->opaque_waits = active && t->held;
-	if (!active) {
+	if (!active)
 		t->continues = !waited;
-		t->linger_sms = s->all;
-	}
 	s->dirty = true;
 }
 

@@ -11,7 +11,6 @@
 #include "planner.h"
 #include "quota.h"
 #include "sched.h"
-#include "waits.h"
 
 #define SCHED_STREAM_RANKS 16
 
@@ -30,8 +29,32 @@ struct sched_beside {
 	bool several;         /* there are several launches, or unmanaged work */
 };
 
+/* Work that competes for the device: a launch, or one entry for all opaque or all expected work of
+ * a tenant. */
+struct sched_kernel {
+	enum heddle_policy_kind kind;
+	uint32_t tenant;
+	uint64_t id;    /* number of the launch within its tenant */
+	uint64_t order; /* of arrival: the earlier launch has the smaller number */
+	/* how many levels its stream's priority is below the highest stream priority of all arrived
+	 * launches of its tenant */
+	uint32_t depth;
+	uint64_t kernel; /* hash of the code */
+	uint64_t total, finished;
+	uint32_t threads, workers_per_sm;
+	bool running;                                   /* it has SMs now, */
+	bool begun;                                     /* and a block of it has begun on them */
+	uint64_t predicted_ns, waited_ns, remaining_ns; /* T_e, T_w, T_r, or SCHED_UNKNOWN */
+	uint64_t cost_ns;                               /* of preempting it after it has begun */
+};
+
+/* Memory of the policy for a launch or a tenant (struct heddle_policy_kernel). */
+struct sched_own {
+	_Alignas(max_align_t) unsigned char at[HEDDLE_POLICY_OWN];
+};
+
 struct sched_launch {
-	struct sched_kernel k;            /* as the policy sees it */
+	struct sched_kernel k;
 	struct sched_launch *prev, *next; /* in the list of its state */
 	struct sched_tenant *tenant;
 	void *user;
@@ -43,27 +66,22 @@ struct sched_launch {
 	 * launch has no bounds. In LAUNCH_NEXT the launch would begin with these quotas. In
 	 * LAUNCH_QUEUED they are what they were in LAUNCH_NEXT, or all 0. */
 	struct quota allowed, next_allowed;
-	struct sms reserved;
 	uint64_t submit_ns, since_ns; /* since: times are up to date to this point */
 	uint64_t preempt_ns;          /* last PREEMPT or SHRINK that is not answered yet; else 0 */
 	uint64_t ran_ns, grace_ns;
-	uint64_t sm_ns;     /* SM time, over the SMs that it was allowed and could use */
-	uint64_t work_ns;   /* its contribution to the tenant's work_ns */
-	uint64_t coming_ns; /* when it got SMs, if no block has begun on them yet; else 0 */
-	uint64_t started;   /* blocks that have begun */
+	uint64_t sm_ns;      /* SM time, over the SMs that it was allowed and could use */
+	uint64_t work_ns;    /* its contribution to the tenant's work_ns */
+	uint64_t coming_ns;  /* when it got SMs, if no block has begun on them yet; else 0 */
+	uint64_t started;    /* blocks that have begun */
+	uint64_t granted_ns; /* when it was last granted SMs, or arrived */
 	struct sched_spell spell;
 	struct sched_beside beside; /* in this spell; only if s->pairs is set */
 	bool shared;                /* it has had company since it arrived; likewise */
 	uint32_t preemptions;       /* and shrinks, so far */
 	struct sched_guard guard;
-	struct sched_wait wait;
-	/* For turns.c, which checks whether the launch makes progress on its SMs. */
-	bool partial;  /* it has waited, or had fewer workers than it could use, since it arrived */
-	bool idle;     /* a pool of tasks without a task */
-	bool had_lane; /* it had a lane in the last decision */
-	bool stalled;  /* it makes no progress while a tenant of its priority waits */
-	uint64_t progress_finished; /* finished blocks at the last progress or grant of SMs */
-	uint64_t progress_ns;       /* time of that */
+	bool partial; /* it has waited, or had fewer workers than it could use, since it arrived */
+	bool idle;    /* a pool of tasks without a task */
+	struct sched_own own;
 };
 
 /* In the order of launch ids. */
@@ -90,9 +108,6 @@ struct sched_tenant {
 	void *user;
 	uint32_t id, weight, n_launches;
 	uint32_t index; /* planner.c: in the view */
-	/* gather.c: workers on an SM of its launch whose relay takes most room, 0: none has an SM; and
-	 * of those that fill the device */
-	uint8_t relay, relay_full;
 	int priority;
 	int64_t submitted_priority; /* highest one of submitted launches; -1: there are none */
 	bool opaque_active;
@@ -112,26 +127,21 @@ struct sched_tenant {
 	bool renumbered;
 	uint64_t idle_since_ns, gap_ns; /* gap_ns: moving mean of the pauses between its work */
 	uint32_t gaps;
-	uint64_t began_ns; /* waits.c: when a block of it began last, as far as reported */
+	uint64_t began_ns; /* when a block of it began last, as far as reported */
 	uint64_t busy_since_ns, copied_ns, last_copy_ns;
 	uint32_t copies; /* confidence that a copy follows right after its work */
 	uint64_t linger_until_ns;
-	struct sms linger_sms;          /* the SMs that its work reserved last */
 	struct quota begin, next_begin; /* the quotas that new launches begin with */
-	/* turns.c */
-	uint64_t turn;       /* queue position among tenants of its priority */
-	uint64_t awaited_ns; /* since when a tenant of its priority waits for it; 0: none does */
-	uint64_t used_ns, counted_ns; /* used part of its time slice; time of the last count */
-	bool stalled, in_turns, has_lane, waits;
-	/* In this decision: the tenant's launch in the lowest lane, and that lane's quotas. */
+	/* In this decision: the tenant's oldest launch that gets an SM, and its quotas. */
 	const struct sched_launch *best;
 	struct quota best_avail;
+	struct sched_own own;
 };
 
 struct sched {
 	struct sched_options o;
 	const struct sched_policy *policy;
-	void *policy_state; /* the state of a policy with a planner */
+	void *policy_state;
 	struct planning planning;
 	struct sched_tenant *tenants;
 	void *model_state; /* of o.model */
@@ -141,8 +151,6 @@ struct sched {
 	struct sched_level *levels, *free_levels;
 	struct sched_costs costs; /* pauses.c, of the present decision */
 	uint32_t n_busy;          /* tenants with work, as of the last decision */
-	uint64_t overdue;         /* waits.c: the number that the last overdue launch got */
-	uint64_t waits_ns;        /* waits.c: time of the last decision */
 	uint64_t order, deadline_ns;
 	uint64_t served_ns; /* the service of all tenants is up to date to this time */
 	uint64_t change_ns; /* from a grant to the first block, a moving mean; 0: unknown */
@@ -150,9 +158,8 @@ struct sched {
 	struct sms all;
 	struct quota everywhere;            /* no bound on any SM */
 	const struct sched_tenant *late[2]; /* the two late tenants of the highest priorities */
-	uint64_t left_ns;                   /* turns.c: when a launch was last seen leaving */
+	uint64_t left_ns;                   /* when a launch was last seen leaving, or had left */
 	bool dirty, contended;
-	bool turns; /* some tenant is stalled */
 	bool pairs; /* the policy asks the model of pairs, so the engine teaches that model */
 	char policy_options[SCHED_POLICY_OPTIONS];
 	VEC(struct sched_kernel *) view;
@@ -170,13 +177,13 @@ void sched_drop_all(struct sched *s, struct sched_launches *list);
 void sched_number(const struct sched *s, struct sched_tenant *t);
 static inline struct sched_launch *sched_launch_of(struct sched_kernel *k)
 {
-	return k->kind == SCHED_MANAGED ? CONTAINER_OF(k, struct sched_launch, k) : NULL;
+	return k->kind == HEDDLE_POLICY_MANAGED ? CONTAINER_OF(k, struct sched_launch, k) : NULL;
 }
 static inline struct sched_tenant *sched_tenant_of(struct sched_kernel *k)
 {
-	return k->kind == SCHED_MANAGED  ? CONTAINER_OF(k, struct sched_launch, k)->tenant
-	       : k->kind == SCHED_OPAQUE ? CONTAINER_OF(k, struct sched_tenant, opaque)
-					 : CONTAINER_OF(k, struct sched_tenant, linger);
+	return k->kind == HEDDLE_POLICY_MANAGED  ? CONTAINER_OF(k, struct sched_launch, k)->tenant
+	       : k->kind == HEDDLE_POLICY_OPAQUE ? CONTAINER_OF(k, struct sched_tenant, opaque)
+						 : CONTAINER_OF(k, struct sched_tenant, linger);
 }
 
 /* ---- account.c ---- */
@@ -206,23 +213,15 @@ void sched_account(struct sched_launch *l, uint64_t now_ns);
 /* ---- gather.c ---- */
 /* Fills s->view with the work that competes. 0 or -ENOMEM. */
 int sched_gather(struct sched *s, uint64_t now_ns);
-/* Appends the kernel to s->view; the kernel has no lane yet. Returns false if out of memory. */
-bool sched_add_kernel(struct sched *s, struct sched_kernel *k);
 /* Returns the tenant's oldest submitted launch; NULL if one has arrived or the tenant is late. */
 struct sched_launch *sched_arriving(const struct sched_tenant *t);
 /* True if the launch was submitted after the last decision. */
 bool sched_is_new(const struct sched *s, const struct sched_launch *l);
 
-/* ---- lanes.c ---- */
-/* Asks a policy that answers in lanes. Sets next_allowed, next_begin and next_held of each launch
- * and tenant, and lowers deadline_ns. Called after sched_gather. *ret_hold_below: see struct
- * sched_view. Returns 0 or -ENOMEM. (planner.h has the counterpart for plans.) */
-int sched_lanes(struct sched *s, uint64_t now_ns, int *ret_hold_below);
-
 /* ---- tell.c ---- */
 /* Appends an action for each difference between the next and the present quotas, and makes the next
  * ones present. Returns 0, or -ENOMEM and changes nothing. */
-int sched_tell(struct sched *s, uint64_t now_ns, int hold_below);
+int sched_tell(struct sched *s, uint64_t now_ns);
 
 /* ---- begin.c: keeps an SM free for a launch that has not arrived yet ---- */
 /* Finds the late tenants for which an SM must stay free. Called before the other two functions. */
@@ -230,21 +229,11 @@ void sched_find_late_tenants(struct sched *s);
 /* If ARRIVAL_SM must stay free for a late tenant, removes this SM from the launch's quotas. */
 void sched_leave_arrival_sm(
 	const struct sched *s, const struct sched_launch *l, struct quota *io_allowed);
-/* Sets the quotas with which new launches of the tenant begin. A pinned tenant, or one that is not
- * held and has no competing work, gets every SM. A held tenant without competing work gets `left` if
- * tenants run side by side. Any other tenant gets the quotas of its first launch by rank (t->best),
- * or none. ARRIVAL_SM is excluded if a late tenant has the same or a higher priority. */
-void sched_begin_place(
-	struct sched *s, struct sched_tenant *t, bool held, const struct quota *left);
-
-/* ---- turns.c ---- */
-/* Called before the policy. Finds stalled tenants, and assigns time slices. */
-void sched_turns(struct sched *s, uint64_t now_ns);
-/* Called after the policy. Notes which tenants wait, and lowers deadline_ns to the next check. */
-void sched_turns_note(struct sched *s, uint64_t now_ns);
-/* Returns whether the launch was preempted long ago and has not left. Decisions ignore it then. */
-bool sched_stays_away(const struct sched *s, const struct sched_launch *l, uint64_t now_ns);
-/* Returns the last queue position of the level's tenants. */
-uint64_t sched_last_turn(const struct sched *s, const struct sched_level *v);
+/* Sets the quotas with which new launches of the tenant begin: those of `row`, which the policy has
+ * chosen and planner.c has checked. NULL: the policy has chosen none. Then a tenant that is held
+ * gets none, one without competing work every SM, and any other the quotas of t->best, or none. A
+ * pinned tenant gets every SM in any case. ARRIVAL_SM is excluded if a late tenant has the same or
+ * a higher priority. */
+void sched_begin_place(struct sched *s, struct sched_tenant *t, const struct quota *row);
 
 #endif

@@ -9,93 +9,19 @@
 #include "engine.h"
 
 #include <errno.h>
-#include <string.h>
 
-static uint64_t divide_up(uint64_t a, uint64_t b)
+#define LEAVE_STILL 8u /* how long a preempted launch is awaited, in still_ns */
+
+static bool is_leaving(const struct sched *s, const struct sched_launch *l, uint64_t now_ns)
 {
-	return a / b + (a % b != 0);
+	return launch_is(l->state, LAUNCH_LEAVES) &&
+	       now_ns - l->preempt_ns < LEAVE_STILL * s->o.still_ns;
 }
 
-static bool fills_device(const struct sched *s, const struct sched_launch *l)
+/* Returns whether the launch was preempted long ago and has not left. Decisions ignore it then. */
+static bool stays_away(const struct sched *s, const struct sched_launch *l, uint64_t now_ns)
 {
-	return l->k.total - l->k.finished >= (uint64_t)s->o.n_sms * l->k.workers_per_sm;
-}
-
-/* Counts the tenants whose relays take room. A relay is the block of a launch that reads quotas. It
- * stays on the device after a preemption. It is the first block of its grid, and the hardware puts it
- * on the last SMs of an empty device.
- *
- * Counts one relay for each tenant, the one that takes most room. A tenant's launches usually run one
- * after another, and heddled often sees the end of one after the arrival of the next. */
-static void find_relay(const struct sched *s, struct sched_tenant *t)
-{
-	t->relay = t->relay_full = 0;
-	for (const struct sched_launch *l = t->arrived.first; l; l = l->next) {
-		uint8_t workers = (uint8_t)l->k.workers_per_sm;
-
-		if (!quota_any(&l->allowed))
-			continue;
-		t->relay = t->relay ? MIN(t->relay, workers) : workers;
-		if (fills_device(s, l))
-			t->relay_full = t->relay_full ? MIN(t->relay_full, workers) : workers;
-	}
-}
-
-static void count_relays(struct sched *s)
-{
-	struct sched_level *above = NULL;
-
-	for (struct sched_level *v = s->levels; v; v = v->next) {
-		memset(v->relays, 0, sizeof(v->relays));
-		memset(v->relays_full, 0, sizeof(v->relays_full));
-		memset(v->relays_below, 0, sizeof(v->relays_below));
-		v->above = above;
-		above = v;
-	}
-	for (struct sched_tenant *t = s->tenants; t; t = t->next) {
-		find_relay(s, t);
-		t->level->relays[t->relay]++;
-		t->level->relays_full[t->relay_full]++;
-	}
-	for (struct sched_level *v = above; v && v->above; v = v->above) {
-		for (unsigned i = 0; i <= SCHED_PER_SM; i++)
-			v->above->relays_below[i] = v->relays[i] + v->relays_below[i];
-	}
-}
-
-/* Returns how much room the relays of other tenants with the same or a lower priority take, counted
- * in workers of l. Of tenants of the same priority, only the relays of launches that fill the device
- * count, because smaller launches may leave room. */
-static uint64_t relays_below(const struct sched_launch *l)
-{
-	const struct sched_level *v = l->tenant->level;
-	uint64_t n = 0;
-
-	if (sms_any(&l->reserved))
-		return 0; /* a past decision made room for it */
-	for (uint32_t i = 1; i <= SCHED_PER_SM; i++) {
-		uint32_t others =
-			v->relays_below[i] + v->relays_full[i] - (l->tenant->relay_full == i);
-
-		n += others ? others * divide_up(l->k.workers_per_sm, i) : 0;
-	}
-	return n;
-}
-
-static uint32_t need_sms(const struct sched *s, const struct sched_launch *l)
-{
-	/* one place for the launch's own relay */
-	uint64_t places = l->k.total - l->k.finished + 1 + relays_below(l), n;
-
-	n = divide_up(places, l->k.workers_per_sm) + s->o.extra_sms;
-	return (uint32_t)MIN(n, s->o.n_sms);
-}
-
-bool sched_add_kernel(struct sched *s, struct sched_kernel *k)
-{
-	k->lane = SCHED_NO_LANE;
-	k->want_sms = 0;
-	return VEC_PUSH(&s->view, k);
+	return l->state == LAUNCH_DRAINING && l->preempt_ns && !is_leaving(s, l, now_ns);
 }
 
 struct sched_launch *sched_arriving(const struct sched_tenant *t)
@@ -140,16 +66,16 @@ static bool is_to_begin(const struct sched *s, const struct sched_launch *l)
 static bool gather_launch(struct sched *s, struct sched_launch *l, uint32_t depth, uint64_t now_ns)
 {
 	sched_account(l, now_ns);
-	if (sched_stays_away(s, l, now_ns)) {
-		l->had_lane = false;
+	if (is_leaving(s, l, now_ns))
+		s->left_ns = now_ns;
+	if (stays_away(s, l, now_ns)) {
 		l->next_allowed = (struct quota){0};
 		return true;
 	}
 	l->k.depth = depth;
 	l->k.running = quota_any(&l->allowed);
 	l->k.begun = l->k.running && !is_to_begin(s, l);
-	l->k.need_sms = need_sms(s, l);
-	return sched_add_kernel(s, &l->k);
+	return VEC_PUSH(&s->view, &l->k);
 }
 
 static int64_t submitted_priority(const struct sched_tenant *t)
@@ -178,7 +104,7 @@ static bool gather_tenant(struct sched *s, struct sched_tenant *t, uint64_t now_
 	}
 	if (t->head && !gather_launch(s, t->head, 0, now_ns))
 		return false;
-	if (t->opaque_active && !sched_add_kernel(s, &t->opaque))
+	if (t->opaque_active && !VEC_PUSH(&s->view, &t->opaque))
 		return false;
 	if (busy && !t->busy)
 		sched_came_back(s, t, now_ns);
@@ -196,7 +122,6 @@ static bool gather_tenant(struct sched *s, struct sched_tenant *t, uint64_t now_
 int sched_gather(struct sched *s, uint64_t now_ns)
 {
 	s->view.len = 0;
-	count_relays(s);
 	for (struct sched_tenant *t = s->tenants; t; t = t->next) {
 		t->next_held = false;
 		if (!gather_tenant(s, t, now_ns))

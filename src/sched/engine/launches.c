@@ -166,11 +166,10 @@ int engine_submit(struct sched *s, uint64_t now_ns, struct sched_tenant *t,
 	l->stream_priority = MIN(info->stream_priority, SCHED_STREAM_RANKS - 1);
 	l->submit_ns = l->since_ns = now_ns;
 	l->k = (struct sched_kernel){
-		.kind = SCHED_MANAGED,
+		.kind = HEDDLE_POLICY_MANAGED,
 		.tenant = t->id,
 		.id = info->id,
 		.order = s->order++,
-		.priority = t->priority,
 		.kernel = info->kernel,
 		.total = info->total,
 		.threads = info->threads,
@@ -231,7 +230,7 @@ void engine_arrive(struct sched *s, uint64_t now_ns, struct sched_launch *l, enu
 		began == SCHED_BEGAN_UNKNOWN ? LAUNCH_UNSURE
 		: quota_any(&l->allowed)     ? LAUNCH_RUNNING
 					     : LAUNCH_HELD);
-	l->wait.granted_ns = now_ns;
+	l->granted_ns = now_ns;
 	l->tenant->late = false;
 	s->dirty = true;
 }
@@ -269,18 +268,19 @@ void engine_started(struct sched *s, uint64_t now_ns, struct sched_launch *l, ui
 	if (l->coming_ns && started > before)
 		end_change(s, now_ns, l);
 
-	if (started > before)
-		sched_wait_started(s, l, now_ns);
+	if (started > before && launch_is(l->state, LAUNCH_HAS_SMS))
+		l->tenant->began_ns = now_ns;
 	l->started = MAX(before, MIN(started, l->k.total));
-	s->dirty |= s->policy->planner && before < l->k.total && l->started == l->k.total;
+	s->dirty |= !sched_policy_is(s->policy, HEDDLE_POLICY_WHOLE_SMS) && before < l->k.total &&
+		    l->started == l->k.total;
 }
 
 void engine_idle(struct sched *s, uint64_t now_ns, struct sched_launch *l, bool idle)
 {
+	(void)now_ns;
 	if (l->idle == idle)
 		return;
 	l->idle = idle;
-	l->progress_ns = now_ns;
 	s->dirty = true;
 }
 
@@ -292,7 +292,6 @@ void engine_drained(struct sched *s, uint64_t now_ns, struct sched_launch *l)
 	if (!launch_is(l->state, LAUNCH_LEAVES))
 		return;
 	sched_to(s, l, LAUNCH_WAITING);
-	sched_wait_left(l, now_ns);
 	s->left_ns = now_ns;
 	s->dirty = true;
 	sched_learn_way_out(s, now_ns, l);
@@ -316,8 +315,6 @@ void engine_absent(struct sched *s, struct sched_launch *l)
 	if (!leaves && l->state != LAUNCH_SHRINKING)
 		return;
 	sched_to(s, l, leaves ? LAUNCH_WAITING : LAUNCH_RUNNING);
-	if (leaves)
-		sched_wait_left(l, s->waits_ns);
 	l->preempt_ns = 0;
 	s->dirty |= leaves;
 }
@@ -340,7 +337,6 @@ void engine_end(
 		/* A launch that has completed proves that its tenant's streams make progress. */
 		l->tenant->late = false;
 	}
-	l->tenant->linger_sms = l->reserved;
 	drop_launch(s, l);
 	s->dirty = true;
 }

@@ -2,8 +2,8 @@
  * Copyright 2026 The heddle authors */
 
 /* Pauses between a program's work: how long they usually are, and whether heddled should keep the
- * device free until the program continues. Policies see this time as a pseudo launch (SCHED_LINGER
- * in views with lanes, HEDDLE_POLICY_EXPECTED in other views). */
+ * device free until the program continues. Policies see this time as a pseudo launch
+ * (HEDDLE_POLICY_EXPECTED). */
 #include "engine.h"
 
 /* heddled does not schedule copies. But if tenants share the device by time slices, a copy shortly
@@ -14,6 +14,11 @@
 #define ALL_COPIES_NS 150000u /* limit for several copies in a row */
 #define COPIES_ENOUGH 2u
 #define COPIES_MAX    8u
+
+static bool is_by_priority(const struct sched *s)
+{
+	return sched_policy_is(s->policy, HEDDLE_POLICY_BY_PRIORITY);
+}
 
 static void learn_copies(struct sched_tenant *t)
 {
@@ -40,9 +45,9 @@ void sched_came_back(const struct sched *s, struct sched_tenant *t, uint64_t now
 	 * If other tenants had the device during the pause, the program may only have waited for
 	 * them (without MPS even a memset does). Such a sample must not make the mean longer;
 	 * otherwise heddled would never keep the device for this tenant again. So here it lowers
-	 * the mean. (Policy hpf keeps the rule with which its tables were measured.) */
+	 * the mean. Under a policy by priority, every sample counts in full. */
 	gap = MIN(gap, 4 * s->o.linger_max_ns);
-	if (s->policy->planner && t->gaps && t->linger_until_ns <= t->idle_since_ns &&
+	if (!is_by_priority(s) && t->gaps && t->linger_until_ns <= t->idle_since_ns &&
 		s->n_busy > t->busy)
 		gap = MIN(gap, t->gap_ns / 2);
 	t->gap_ns = t->gaps ? (3 * t->gap_ns + gap) / 4 : gap;
@@ -52,13 +57,13 @@ void sched_came_back(const struct sched *s, struct sched_tenant *t, uint64_t now
 /* Returns the cost of a switch to this kernel of the view. */
 static uint64_t bounce_of(const struct sched *s, const struct sched_kernel *k)
 {
-	return k->kind == SCHED_MANAGED  ? 2 * k->cost_ns
-	       : k->kind == SCHED_OPAQUE ? s->o.opaque_ns
-					 : 0;
+	return k->kind == HEDDLE_POLICY_MANAGED  ? 2 * k->cost_ns
+	       : k->kind == HEDDLE_POLICY_OPAQUE ? s->o.opaque_ns
+						 : 0;
 }
 
-/* Finds the costs for switch_cost: for lanes, the greatest cost below each priority; for plans, the
- * greatest one of all and the greatest one of another tenant. The levels are in descending order. */
+/* Finds the costs for switch_cost: the greatest cost below each priority, the greatest one of all,
+ * and the greatest one of another tenant. The levels are in descending order. */
 static void find_costs(struct sched *s)
 {
 	struct sched_costs *c = &s->costs;
@@ -98,11 +103,11 @@ static void find_costs(struct sched *s)
 	}
 }
 
-/* Returns what it costs to give the device to other work: under lanes, to work of a lower priority,
- * else to that of other tenants. */
+/* Returns what it costs to give the device to other work: under a policy by priority, to work of a
+ * lower priority, else to that of other tenants. */
 static uint64_t switch_cost(const struct sched *s, const struct sched_tenant *t)
 {
-	if (!s->policy->planner)
+	if (is_by_priority(s))
 		return t->level->bounce_below;
 	return s->costs.tenant == t->id ? s->costs.others : s->costs.most;
 }
@@ -125,8 +130,8 @@ static uint64_t comes_back_until(const struct sched *s, const struct sched_tenan
 		return t->idle_since_ns + bounce;
 	if (t->gap_ns > bounce)
 		return 0;
-	/* A tenant that comes back within the same microsecond would else not be waited for. */
-	twice = s->policy->planner ? 2 * t->gap_ns : MAX(2 * t->gap_ns, 1000);
+	/* Policies by priority wait for a tenant that comes back within the same microsecond, too. */
+	twice = is_by_priority(s) ? MAX(2 * t->gap_ns, 1000) : 2 * t->gap_ns;
 	return t->idle_since_ns + MIN(twice, bounce);
 }
 
@@ -152,9 +157,8 @@ static bool linger(struct sched *s, struct sched_tenant *t, uint64_t now_ns)
 		t->linger_until_ns = until;
 		s->stats.lingers++;
 	}
-	t->linger.need_sms = MAX(sms_count(&t->linger_sms), 1);
 	s->deadline_ns = MIN(s->deadline_ns, until);
-	return sched_add_kernel(s, &t->linger);
+	return VEC_PUSH(&s->view, &t->linger);
 }
 
 bool sched_linger(struct sched *s, uint64_t now_ns)

@@ -11,6 +11,19 @@
 struct sched;
 struct sched_tenant;
 
+/* The tenants of one priority. The engine keeps one level for each priority that some tenant has,
+ * so that no decision compares each tenant with each other one. */
+struct sched_level {
+	struct sched_level *next;  /* in sched.levels (in descending order), or in free_levels */
+	struct sched_level *above; /* the next higher one */
+	int priority;
+	uint32_t n_tenants;
+	/* In the present decision: what a switch to its work costs, or to that of all levels below
+	 * it; whether there is such work. */
+	uint64_t bounce, bounce_below;
+	bool works, works_below;
+};
+
 /* The greatest cost of a switch to work of the view: of all of it, and of other tenants than the
  * one with the greatest cost. */
 struct sched_costs {

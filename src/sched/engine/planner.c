@@ -19,8 +19,9 @@
 
 #define CANARY       0xc5
 #define CANARY_BYTES 64u
+#define SOON_MAX     8u /* wake-ups in a row that may be sooner than HEDDLE_POLICY_MIN_WAKE */
 
-/* Bits of sched_planner.said. */
+/* Bits of sched_policy_watch.said. */
 enum complaint {
 	NOT_CREATED,
 	WROTE_BEYOND,
@@ -34,32 +35,32 @@ enum complaint {
 
 static bool is_reported(const struct sched *s, enum complaint which)
 {
-	return s->policy->planner->said >> which & 1;
+	return !s->policy->watch || s->policy->watch->said >> which & 1;
 }
 
 /* Where the text takes time to write, the caller asks is_reported first: a plan can have the same
  * fault on each SM for each launch. */
 static void report_fault(const struct sched *s, enum complaint which, const char *what)
 {
-	struct sched_planner *f = s->policy->planner;
+	struct sched_policy_watch *w = s->policy->watch;
 
 	if (is_reported(s, which))
 		return;
-	f->said |= 1u << which;
-	if (f->say)
-		f->say(f->user, what);
+	w->said |= 1u << which;
+	if (w->say)
+		w->say(w->user, what);
 }
 
-static void enter_policy(const struct sched_planner *f, const char *call)
+static void enter_policy(const struct sched_policy *p, const char *call)
 {
-	if (f->enter)
-		f->enter(f->user, call);
+	if (p->watch && p->watch->enter)
+		p->watch->enter(p->watch->user, call);
 }
 
-static void leave_policy(const struct sched_planner *f)
+static void leave_policy(const struct sched_policy *p)
 {
-	if (f->leave)
-		f->leave(f->user);
+	if (p->watch && p->watch->leave)
+		p->watch->leave(p->watch->user);
 }
 
 static struct heddle_policy_device describe_device(const struct sched *s)
@@ -75,36 +76,41 @@ static struct heddle_policy_device describe_device(const struct sched *s)
 		.spatial = s->o.spatial,
 		.within_srt = s->o.within_srt,
 		.overhead_permille = s->o.overhead_permille,
+		.extra_sms = s->o.extra_sms,
+		.still_ns = s->o.still_ns,
+		.opaque_hold_ns = s->o.opaque_hold_ns,
+		.opaque_free = s->o.opaque_free,
 	};
 }
 
-void *planner_create(const struct sched *s, const struct sched_planner *f)
+void *planner_create(const struct sched *s, const struct sched_policy *p)
 {
 	struct heddle_policy_device device = describe_device(s);
 	void *state = NULL;
 
-	if (!f->policy->create)
+	if (!p->table->create)
 		return NULL;
-	enter_policy(f, "create");
-	state = f->policy->create(&device, f->options ? f->options : s->policy_options);
-	leave_policy(f);
+	enter_policy(p, "create");
+	state = p->table->create(&device, p->options ? p->options : s->policy_options);
+	leave_policy(p);
 	return state;
 }
 
-void planner_destroy(const struct sched_planner *f, void *state)
+void planner_destroy(const struct sched_policy *p, void *state)
 {
 	/* state NULL: create failed, or the policy has none. */
-	if ((f->policy->create && !state) || !f->policy->destroy)
+	if ((p->table->create && !state) || !p->table->destroy)
 		return;
-	enter_policy(f, "destroy");
-	f->policy->destroy(state);
-	leave_policy(f);
+	enter_policy(p, "destroy");
+	p->table->destroy(state);
+	leave_policy(p);
 }
 
 void planner_free(struct planning *p)
 {
 	VEC_FREE(&p->kernels);
 	VEC_FREE(&p->tenants);
+	VEC_FREE(&p->begin);
 	free(p->plan);
 }
 
@@ -145,7 +151,7 @@ static void describe_curve(
 }
 
 static void describe_kernel(
-	const struct sched *s, const struct sched_launch *l, struct heddle_policy_kernel *ret)
+	const struct sched *s, struct sched_launch *l, struct heddle_policy_kernel *ret)
 {
 	*ret = (struct heddle_policy_kernel){
 		.kind = HEDDLE_POLICY_MANAGED,
@@ -170,6 +176,11 @@ static void describe_kernel(
 		.remaining_ns = l->k.remaining_ns,
 		.cost_ns = l->k.cost_ns,
 		.quota = l->allowed.at, /* it does not change before the policy has answered */
+		.arrived = launch_is(l->state, LAUNCH_ARRIVED),
+		.begun = l->k.begun,
+		.attained_ns = l->ran_ns,
+		.granted_ns = l->granted_ns,
+		.own = l->own.at,
 	};
 	describe_curve(s, l, ret);
 }
@@ -185,7 +196,16 @@ static uint64_t sm_time(const struct sched_tenant *t)
 	return ns;
 }
 
-static struct heddle_policy_tenant describe_tenant(const struct sched_tenant *t)
+static uint32_t count_launches(const struct sched_tenant *t)
+{
+	uint32_t n = t->head != NULL;
+
+	for (const struct sched_launch *l = t->arrived.first; l; l = l->next)
+		n++;
+	return n;
+}
+
+static struct heddle_policy_tenant describe_tenant(struct sched_tenant *t)
 {
 	return (struct heddle_policy_tenant){
 		.id = t->id,
@@ -199,6 +219,10 @@ static struct heddle_policy_tenant describe_tenant(const struct sched_tenant *t)
 		.idle_since_ns = t->idle_since_ns,
 		.pause_ns = t->gaps < 2 ? HEDDLE_POLICY_UNKNOWN : t->gap_ns,
 		.work_ns = t->work_ns,
+		.launches = count_launches(t),
+		.began_ns = t->began_ns,
+		.burst_ns = t->burst_ns,
+		.own = t->own.at,
 	};
 }
 
@@ -230,16 +254,16 @@ static bool fill_view(struct sched *s, struct planning *p)
 {
 	static const struct quota none;
 
-	p->kernels.len = p->tenants.len = 0;
+	p->kernels.len = p->tenants.len = p->begin.len = 0;
 	for (struct sched_tenant *t = s->tenants; t; t = t->next) {
 		t->index = (uint32_t)p->tenants.len;
-		if (!VEC_PUSH(&p->tenants, describe_tenant(t)))
+		if (!VEC_PUSH(&p->tenants, describe_tenant(t)) || !VEC_PUSH(&p->begin, NULL))
 			return false;
 	}
 	if (s->view.len > 1)
 		qsort(s->view.at, s->view.len, sizeof(s->view.at[0]), by_arrival);
 	for (size_t i = 0; i < s->view.len; i++) {
-		const struct sched_launch *l = sched_launch_of(s->view.at[i]);
+		struct sched_launch *l = sched_launch_of(s->view.at[i]);
 		struct heddle_policy_kernel *k = add_kernel(p);
 
 		if (!k)
@@ -301,7 +325,7 @@ static bool ask_policy(
 	struct sched *s, struct planning *p, uint64_t now_ns, struct heddle_policy_plan *out)
 {
 	struct asked asked = {.s = s};
-	struct sched_planner *f = s->policy->planner;
+	const struct heddle_policy *table = s->policy->table;
 	struct heddle_policy_device device = describe_device(s);
 	struct heddle_policy_view in = {
 		.size = sizeof(in),
@@ -315,11 +339,12 @@ static bool ask_policy(
 		.n_kernels = (uint32_t)p->kernels.len,
 		.n_tenants = (uint32_t)p->tenants.len,
 		.change_ns = s->change_ns,
+		.left_ns = s->left_ns,
 	};
 	size_t rows = p->kernels.len * s->o.n_sms;
 	uint8_t *quota = p->plan + CANARY_BYTES, *held = quota + rows + CANARY_BYTES;
 
-	if (f->policy->create && !s->policy_state) {
+	if (table->create && !s->policy_state) {
 		report_fault(
 			s, NOT_CREATED, "create returned NULL: every launch gets the whole device");
 		return false;
@@ -334,13 +359,15 @@ static bool ask_policy(
 		.held = held,
 		.wake_ns = HEDDLE_POLICY_UNKNOWN,
 		.ask = s->o.model->pair ? ask_pair : NULL,
+		.begin = p->begin.at,
 	};
-	enter_policy(f, "decide");
-	f->policy->decide(s->policy_state, &in, &asked.plan);
-	leave_policy(f);
+	enter_policy(s->policy, "decide");
+	table->decide(s->policy_state, &in, &asked.plan);
+	leave_policy(s->policy);
 	*out = asked.plan;
 	out->quota = quota;
 	out->held = held;
+	out->begin = p->begin.at;
 	if (is_canary_intact(p->plan) && is_canary_intact(quota + rows) &&
 		is_canary_intact(held + p->tenants.len))
 		return true;
@@ -543,6 +570,8 @@ static void check_room(const struct sched *s, const uint8_t *plan)
 {
 	bool fits = !is_reported(s, NO_ROOM), changes[CTL_MAX_SMS];
 
+	fits &= !sched_policy_is(s->policy, HEDDLE_POLICY_OVERCOMMITS);
+
 	if (fits)
 		find_changes(s, plan, changes);
 	for (uint32_t sm = 0; sm < s->o.n_sms && fits; sm++)
@@ -562,12 +591,14 @@ static void set_quotas(struct sched *s, struct planning *p, const uint8_t *plan)
 		struct sched_launch *l = sched_launch_of(s->view.at[i]);
 		const uint8_t *row = plan ? plan + i * s->o.n_sms : NULL;
 
+		/* Waiting for expected work is bounded, so others may have no SM meanwhile. */
+		if (!l && row && s->view.at[i]->kind == HEDDLE_POLICY_EXPECTED)
+			p->any |= row[0] || !is_even_row(row, s->o.n_sms);
 		if (!l)
 			continue;
 		l->next_allowed = row ? (struct quota){0} : s->everywhere;
 		if (row)
 			set_row(s, l, row, &rooms);
-		l->reserved = (struct sms){0};
 		p->any |= quota_any(&l->next_allowed);
 		p->waits |= !l->idle && !quota_any(&l->next_allowed);
 	}
@@ -589,7 +620,7 @@ static bool has_work(const struct sched *s)
 	for (size_t i = 0; i < s->view.len; i++) {
 		const struct sched_launch *l = sched_launch_of(s->view.at[i]);
 
-		if (l ? !l->idle : s->view.at[i]->kind == SCHED_OPAQUE)
+		if (l ? !l->idle : s->view.at[i]->kind == HEDDLE_POLICY_OPAQUE)
 			return true;
 	}
 	return false;
@@ -623,16 +654,30 @@ static bool is_any_launch_running(struct sched *s, struct planning *p, uint64_t 
 	return false;
 }
 
+/* Returns when to ask the policy again. A few times in a row that may be sooner than
+ * HEDDLE_POLICY_MIN_WAKE from now. */
+static uint64_t find_wake(struct sched *s, struct planning *p, uint64_t now_ns, uint64_t wake_ns)
+{
+	uint64_t soonest = now_ns + HEDDLE_POLICY_MIN_WAKE;
+
+	if (wake_ns >= soonest || (wake_ns > now_ns && wake_ns == p->soon_ns))
+		return wake_ns;
+	if (wake_ns <= now_ns || p->spent_ns > now_ns + SOON_MAX * HEDDLE_POLICY_MIN_WAKE) {
+		report_fault(s, WAKES_SOON,
+			"wake_ns is less than 100 us from now; it is asked after 100 us");
+		return soonest;
+	}
+	p->spent_ns = MAX(p->spent_ns, now_ns) + HEDDLE_POLICY_MIN_WAKE;
+	p->soon_ns = wake_ns;
+	return wake_ns;
+}
+
 static void set_deadline(struct sched *s, struct planning *p, uint64_t now_ns, uint64_t wake_ns)
 {
 	bool never = wake_ns == HEDDLE_POLICY_UNKNOWN;
-	uint64_t soonest = now_ns + HEDDLE_POLICY_MIN_WAKE;
 
-	if (wake_ns < soonest)
-		report_fault(s, WAKES_SOON,
-			"wake_ns is less than 100 us from now; it is asked after 100 us");
 	if (!never)
-		s->deadline_ns = MIN(s->deadline_ns, MAX(wake_ns, soonest));
+		s->deadline_ns = MIN(s->deadline_ns, find_wake(s, p, now_ns, wake_ns));
 	/* Reports a policy that left a launch waiting but set no time at which it wants to be asked
 	 * again. No event has come since the last plan. Without the planner's own time limit, the
 	 * launch would still be waiting. */
@@ -644,44 +689,55 @@ static void set_deadline(struct sched *s, struct planning *p, uint64_t now_ns, u
 		s->deadline_ns = MIN(s->deadline_ns, now_ns + HEDDLE_POLICY_MAX_WAKE);
 }
 
-/* Clears the quotas in *io on the SMs where the row is not 0. */
-static void take_sms(struct quota *io, const uint8_t *row, uint32_t n_sms)
+/* Returns the quotas that the policy chose for new launches of a tenant. */
+static struct quota quota_of_row(const struct sched *s, const uint8_t *row)
 {
-	for (uint32_t sm = 0; sm < n_sms; sm++)
-		io->at[sm] = row[sm] ? 0 : io->at[sm];
+	struct quota q = {0};
+
+	for (uint32_t sm = 0; sm < s->o.n_sms; sm++) {
+		bool valid = row[sm] <= QUOTA_MAX || row[sm] == CTL_NO_QUOTA;
+
+		if (!valid)
+			report_quota(s, row[sm]);
+		q.at[sm] = valid ? row[sm] : CTL_NO_QUOTA;
+	}
+	return q;
 }
 
-/* Sets the quotas with which new launches of each tenant begin: no SM if the tenant is held,
- * otherwise the quotas of the tenant's oldest launch that has an SM. sched_begin_place sets those
- * of tenants without a launch. `left` are the SMs that the plan leaves for them: opaque (unmanaged)
- * work and work that is expected soon also have rows in the plan, and use SMs. */
+/* Sets the quotas with which new launches of each tenant begin: those that the policy chose, or
+ * else the quotas of the tenant's oldest launch that has an SM, and no SM if the tenant is held.
+ * sched_begin_place sets those of tenants without a launch. */
 static void place_new_launches(
 	struct sched *s, struct planning *p, const struct heddle_policy_plan *plan)
 {
-	struct quota left = s->everywhere, none = {0};
-	bool any_left = true;
+	const uint8_t *last = NULL;
+	struct quota chosen;
+	size_t i;
 
 	sched_find_late_tenants(s);
-	for (size_t i = 0; i < s->view.len; i++) {
+	for (i = 0; i < s->view.len; i++) {
 		struct sched_launch *l = sched_launch_of(s->view.at[i]);
 
-		if (!l && plan)
-			take_sms(&left, plan->quota + i * s->o.n_sms, s->o.n_sms);
 		if (!l || !quota_any(&l->next_allowed))
 			continue;
 		if (!l->tenant->best && !l->tenant->next_held) {
 			l->tenant->best = l;
 			l->tenant->best_avail = l->next_allowed;
 		}
-		if (any_left)
-			take_sms(&left, l->next_allowed.at, s->o.n_sms);
-		any_left = any_left && quota_any(&left);
 		sched_leave_arrival_sm(s, l, &l->next_allowed);
 		/* That SM may have been its only one. */
 		p->waits |= !l->idle && !quota_any(&l->next_allowed);
 	}
-	for (struct sched_tenant *t = s->tenants; t; t = t->next)
-		sched_begin_place(s, t, t->next_held, t->next_held ? &none : &left);
+	i = 0;
+	for (struct sched_tenant *t = s->tenants; t; t = t->next, i++) {
+		const uint8_t *row = plan ? plan->begin[i] : NULL;
+
+		/* Most tenants have the same row. */
+		if (row && row != last)
+			chosen = quota_of_row(s, row);
+		last = row ? row : last;
+		sched_begin_place(s, t, row ? &chosen : NULL);
+	}
 }
 
 int planner_decide(struct sched *s, uint64_t now_ns)

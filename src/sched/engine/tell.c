@@ -7,30 +7,8 @@
 #include "engine.h"
 
 #include <errno.h>
-#include <limits.h>
 #include <stdlib.h>
 #include <string.h>
-
-/* Returns a priority. Tenants with a lower priority must not start unmanaged (opaque) work. */
-static int hold_opaque_below(struct sched *s, uint64_t now_ns, int hold_below)
-{
-	int below = INT_MIN;
-
-	if (s->o.opaque_hold_ns == UINT64_MAX && !s->o.opaque_free)
-		return hold_below;
-	for (const struct sched_tenant *t = s->tenants; t; t = t->next) {
-		uint64_t until = t->burst_ns + s->o.opaque_hold_ns;
-		bool steered = t->arrived.first || t->head;
-
-		if (steered) {
-			below = MAX(below, t->priority);
-		} else if (!s->o.opaque_free && now_ns < until) {
-			below = MAX(below, t->priority);
-			s->deadline_ns = MIN(s->deadline_ns, until);
-		}
-	}
-	return MIN(below, hold_below);
-}
 
 static bool add_action(struct sched *s, enum sched_action_type type, bool first,
 	struct sched_tenant *t, struct sched_launch *l)
@@ -114,7 +92,7 @@ static void commit_launch(
 	sched_to(s, l, to);
 	if (a->type == SCHED_GRANT) {
 		sched_comes(s, l, now_ns);
-		sched_wait_granted(l, now_ns);
+		l->granted_ns = now_ns;
 	}
 }
 
@@ -137,14 +115,12 @@ static bool tell_begin(struct sched *s, struct sched_tenant *t)
 	return VEC_PUSH(&s->actions, a);
 }
 
-int sched_tell(struct sched *s, uint64_t now_ns, int hold_below)
+int sched_tell(struct sched *s, uint64_t now_ns)
 {
 	size_t from = s->actions.len;
 
-	hold_below = hold_opaque_below(s, now_ns, hold_below);
-
 	for (struct sched_tenant *t = s->tenants; t; t = t->next) {
-		bool held = t->priority < hold_below || t->next_held;
+		bool held = t->next_held;
 
 		if (!tell_begin(s, t))
 			goto nomem;

@@ -4,12 +4,22 @@
 /* The table of policies. */
 #include "policy.h"
 
+#include <errno.h>
 #include <stdio.h>
 #include <string.h>
 
-static const struct sched_policy *const policies[] = {&sched_policy_none, &sched_policy_hpf,
-	&sched_policy_ffs, &sched_policy_greedy, &sched_policy_profile, &sched_policy_fixed,
-	&sched_policy_split};
+#define POLICY(id, text)                                \
+	static struct sched_policy_watch watch_##id;    \
+	const struct sched_policy sched_policy_##id = { \
+		.name = #id, .help = text, .table = &policy_##id, .watch = &watch_##id};
+#include "policies.def"
+#undef POLICY
+
+#define POLICY(id, text) &sched_policy_##id,
+static const struct sched_policy *const policies[] = {
+#include "policies.def"
+};
+#undef POLICY
 
 const struct sched_policy *sched_policy_find(const char *name)
 {
@@ -20,10 +30,29 @@ const struct sched_policy *sched_policy_find(const char *name)
 	return NULL;
 }
 
+void sched_policies_watch(void (*say)(void *user, const char *what))
+{
+	for (size_t i = 0; i < ARRAY_LEN(policies); i++) {
+		policies[i]->watch->say = say;
+		policies[i]->watch->user = (void *)(uintptr_t)policies[i]->name;
+	}
+}
+
+/* Whether the table has this field. It may have been built for an earlier heddle/policy.h. */
+#define HAS_FIELD(table, field) \
+	((table)->size >= offsetof(struct heddle_policy, field) + sizeof((table)->field))
+
+bool sched_policy_is(const struct sched_policy *p, enum heddle_policy_flags flag)
+{
+	return HAS_FIELD(p->table, flags) && p->table->flags & flag;
+}
+
 int sched_policy_check(
 	const struct sched_policy *p, const char *options, char *ret_why, size_t size)
 {
 	int n = snprintf(ret_why, size, "policy_options: ");
 
-	return p->check ? p->check(options, ret_why + n, size - (size_t)n) : 0;
+	if (!HAS_FIELD(p->table, check) || !p->table->check)
+		return 0;
+	return p->table->check(options, ret_why + n, size - (size_t)n) < 0 ? -EINVAL : 0;
 }

@@ -385,15 +385,11 @@ static void ffs_destroy(void *state)
 	free(f);
 }
 
-static const struct heddle_policy table = {
-	.size = sizeof(table),
+const struct heddle_policy policy_ffs = {
+	.size = sizeof(policy_ffs),
 	.abi = HEDDLE_POLICY_ABI,
 	.name = "ffs",
 	.create = ffs_create,
 	.destroy = ffs_destroy,
 	.decide = ffs_decide,
 };
-static struct sched_planner planner = {.policy = &table};
-
-const struct sched_policy sched_policy_ffs = {
-	.name = "ffs", .by_shares = true, .planner = &planner};

@@ -38,9 +38,7 @@ static void fixed_decide(
 	out->wake_ns = in->now_ns + HEDDLE_POLICY_MAX_WAKE;
 }
 
-static const struct heddle_policy table = {
-	.size = sizeof(table), .abi = HEDDLE_POLICY_ABI, .name = "fixed", .decide = fixed_decide};
-static struct sched_planner planner = {.policy = &table};
-
-const struct sched_policy sched_policy_fixed = {
-	.name = "fixed", .one_split = true, .planner = &planner};
+const struct heddle_policy policy_fixed = {.size = sizeof(policy_fixed),
+	.abi = HEDDLE_POLICY_ABI,
+	.name = "fixed",
+	.decide = fixed_decide};

@@ -691,13 +691,11 @@ static void *greedy_create(const struct heddle_policy_device *device, const char
 	return NULL;
 }
 
-static const struct heddle_policy table = {.size = sizeof(table),
+const struct heddle_policy policy_greedy = {.size = sizeof(policy_greedy),
 	.abi = HEDDLE_POLICY_ABI,
 	.name = "greedy",
 	.create = greedy_create,
 	.destroy = free,
-	.decide = greedy_decide};
-static struct sched_planner planner = {.policy = &table};
-
-const struct sched_policy sched_policy_greedy = {
-	.name = "greedy", .planner = &planner, .check = greedy_check};
+	.decide = greedy_decide,
+	.flags = HEDDLE_POLICY_ANY_SPLIT | HEDDLE_POLICY_SIDE_BY_SIDE,
+	.check = greedy_check};

@@ -14,8 +14,8 @@ static void none_decide(
 	memset(out->quota, HEDDLE_POLICY_UNBOUNDED, (size_t)in->n_kernels * in->device->n_sms);
 }
 
-static const struct heddle_policy table = {
-	.size = sizeof(table), .abi = HEDDLE_POLICY_ABI, .name = "none", .decide = none_decide};
-static struct sched_planner planner = {.policy = &table};
-
-const struct sched_policy sched_policy_none = {.name = "none", .planner = &planner};
+const struct heddle_policy policy_none = {.size = sizeof(policy_none),
+	.abi = HEDDLE_POLICY_ABI,
+	.name = "none",
+	.decide = none_decide,
+	.flags = HEDDLE_POLICY_ANY_SPLIT | HEDDLE_POLICY_OVERCOMMITS};

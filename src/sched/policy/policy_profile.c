@@ -151,13 +151,10 @@ static void *profile_create(const struct heddle_policy_device *device, const cha
 	return calloc(1, sizeof(struct profiling));
 }
 
-static const struct heddle_policy table = {.size = sizeof(table),
+const struct heddle_policy policy_profile = {.size = sizeof(policy_profile),
 	.abi = HEDDLE_POLICY_ABI,
 	.name = "profile",
 	.create = profile_create,
 	.destroy = free,
-	.decide = profile_decide};
-static struct sched_planner planner = {.policy = &table};
-
-const struct sched_policy sched_policy_profile = {
-	.name = "profile", .steers_one = true, .planner = &planner};
+	.decide = profile_decide,
+	.flags = HEDDLE_POLICY_ANY_SPLIT | HEDDLE_POLICY_STEERS_ONE};

@@ -194,13 +194,11 @@ static void *split_create(const struct heddle_policy_device *device, const char 
 	return NULL;
 }
 
-static const struct heddle_policy table = {.size = sizeof(table),
+const struct heddle_policy policy_split = {.size = sizeof(policy_split),
 	.abi = HEDDLE_POLICY_ABI,
 	.name = "split",
 	.create = split_create,
 	.destroy = free,
-	.decide = split_decide};
-static struct sched_planner planner = {.policy = &table};
-
-const struct sched_policy sched_policy_split = {
-	.name = "split", .one_split = true, .planner = &planner, .check = split_check};
+	.decide = split_decide,
+	.flags = HEDDLE_POLICY_SIDE_BY_SIDE,
+	.check = split_check};
