@@ -5,8 +5,8 @@
 #include "cli/ask.h"
 #include "cli/cli.h"
 #include "cli/recorded.h"
+#include "cli/sim_policies.h"
 #include "cli/sim_replay.h"
-#include "sched/policy/policy.h"
 #include "sim/picture.h"
 #include "sim/report.h"
 
@@ -160,9 +160,9 @@ static int simulate_trace(
 	int status;
 
 	s.now = 0;
-	sim_policy_running(&s);
+	sim_policies_watch(&s);
 	status = sim_job_run(job, NULL, &s);
-	sim_policy_running(NULL);
+	sim_policies_watch(NULL);
 	if (status == 0)
 		status = sim_report_make(job, &s, &report);
 	if (status == 0 && picture)
@@ -250,12 +250,15 @@ static int read_recorded(struct cli *c, struct diag_list *diags, char **io_text,
 	return CLI_OK;
 }
 
-static int run_file(struct cli *c, struct json *j, const char *file,
+/* policy: replaces those of the file; NULL: does not. */
+static int run_file(struct cli *c, struct json *j, const char *file, struct sim_policies *policies,
 	const struct sched_policy *policy, struct sim_picture *picture)
 {
 	struct diag_list diags;
 	struct sim_job job = {.diags = &diags,
 		.policy = policy,
+		.find = sim_policies_find,
+		.find_user = policies,
 		.policy_options = cli_value(c, "policy-options"),
 		.quiet = !cli_has(c, "trace"),
 		.keeps_stays = picture != NULL};
@@ -292,29 +295,29 @@ static int write_picture(struct cli *c, struct sim_picture *picture)
 static int run_sim(struct cli *c)
 {
 	const char *name = cli_value(c, "policy");
+	struct sim_policies policies = {.c = c};
+	const struct sched_policy *policy = NULL;
 	struct sim_picture picture = {0};
-	struct sim_policy policy;
 	struct json j;
-	bool loaded;
-	int status;
+	int status = CLI_OK;
 
-	if (name && !sched_policy_find(name) && !strchr(name, '/'))
-		return cli_usage(c,
-			"--policy: '%s' is not one of "
-			"hpf|ffs|greedy|split|none|profile|fixed|./FILE",
-			name);
+	if (name && !sched_policy_find(name) && !sched_policy_is_file(name) && !strchr(name, '/'))
+		return cli_usage(c, "--policy: '%s' is not one of %s", name, sched_policy_values);
 	if (cli_has(c, "replay") && (cli_has(c, "svg") || cli_has(c, "policy-options")))
 		return cli_usage(c, "--replay: takes neither --svg nor --policy-options");
 	if (cli_will_write(c, cli_value(c, "svg"), "--svg FILE puts it elsewhere") != CLI_OK)
 		return CLI_FAILED;
-	status = sim_policy_choose(c, name, &policy);
-	loaded = status == CLI_OK;
+	if (name)
+		policy = sim_policies_find(&policies, name);
+	if (name && !policy)
+		status = CLI_FAILED;
 	cli_json_open(c, &j, 1);
 	json_begin_array(&j, "files");
-	for (int i = 0; loaded && i < c->n_operands; i++) {
-		int its = cli_has(c, "replay") ? sim_replay(c, &j, c->operands[i], &policy)
-					       : run_file(c, &j, c->operands[i], policy.policy,
-							 cli_has(c, "svg") ? &picture : NULL);
+	for (int i = 0; (policy || !name) && i < c->n_operands; i++) {
+		int its = cli_has(c, "replay")
+				  ? sim_replay(c, &j, c->operands[i], &policies, policy)
+				  : run_file(c, &j, c->operands[i], &policies, policy,
+					    cli_has(c, "svg") ? &picture : NULL);
 
 		status = MAX(status, its);
 	}
@@ -323,12 +326,12 @@ static int run_sim(struct cli *c)
 	if (cli_has(c, "svg") && status == CLI_OK)
 		status = write_picture(c, &picture);
 	strbuf_finish(&picture.body);
-	sim_policy_close(&policy);
+	sim_policies_finish(&policies);
 	return status;
 }
 
 static const struct cli_option options[] = {
-	{0, "policy", "hpf|ffs|greedy|split|none|profile|fixed|FILE",
+	{0, "policy", sched_policy_words,
 		"the policy (default: the one in the trace, else hpf); FILE, with a slash in it, "
 		"is a policy of your own, as heddled loads it (heddled(8))"},
 	{0, "policy-options", "TEXT",
@@ -350,12 +353,13 @@ const struct cli_verb cli_verb_sim = {
 	.details =
 		"Needs no GPU: the engine of heddled decides, a simulated device runs the blocks. "
 		"A file has lines of these forms; '#' begins a comment, and a time is a number and "
-		"ns, us, ms or s:\n\ndevice sms=N policy=hpf|ffs|greedy|split|none|profile|fixed "
+		"ns, us, ms or s:\n\ndevice sms=N policy=NAME "
 		"mode=simultaneous|turns ...\nat TIME join TENANT [prio=low|normal|high|N] "
 		"[weight=N]\nat TIME launch TENANT KERNEL [blocks=N] [block=TIME] [wps=N] "
 		"[stream=N] ...\nat TIME priority TENANT low|normal|high|N\nat TIME weight TENANT "
 		"N\nat TIME leave TENANT\nrun TIME\n\nA device has 4 SMs unless sms says "
-		"otherwise. device also takes options=TEXT (of the policy, as policy_options of "
+		"otherwise. NAME is one that --policy takes, other than a FILE. device also takes "
+		"options=TEXT (of the policy, as policy_options of "
 		"heddled), preempt=spatial|temporal, numbering=device|own, within=order|srt, "
 		"extra=N (SMs), overhead=N (of 1000), and the times linger, grace, cost, opaque, "
 		"hold, still, relay, relaunch. block is how long a block runs (default: 10us), wps "

@@ -7,29 +7,35 @@
 
 #include "sim/replay.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 struct finding {
-	struct cli *c;
 	struct diag_list *diags;
-	const struct sim_policy *given;
-	bool of_file; /* some policy of the log came from a file */
+	struct sim_policies *policies;
+	const struct sched_policy *given;
+	struct sched_policy given_file; /* the same, with the options of the log */
+	bool of_file;                   /* some policy of the log came from a file of a user */
 };
 
 /* A built-in policy that is given stands for all of the log's. One from a file stands for those from
- * files, if the log has any. */
+ * files of users, if the log has any. */
 static const struct sched_policy *find_policy(
 	void *user, const char *name, bool loaded, const char *options, uint32_t line)
 {
 	const struct finding *f = user;
-	const struct sched_policy *given = f->given->policy,
-				  *p = loaded ? NULL : sched_policy_find(name);
+	const struct sched_policy *given = f->given, *p = NULL;
+	bool own = !loaded || sched_policy_is_file(name);
 	char why[256];
 
-	if (given && (f->given->file.fd < 0 || loaded || !f->of_file))
+	if (given && sched_policy_find(given->name) == given)
 		p = given;
-	if (!p && loaded)
+	else if (given && (!own || !f->of_file))
+		p = &f->given_file;
+	else if (own && (sched_policy_find(name) || sched_policy_is_file(name)))
+		p = sim_policies_find(f->policies, name);
+	if (!p && !own)
 		diag_line_error(f->diags, line,
 			"policy %s was loaded from a file: name the file with --policy ./FILE",
 			name);
@@ -40,6 +46,27 @@ static const struct sched_policy *find_policy(
 		p = NULL;
 	}
 	return p;
+}
+
+/* Some policy of the log came from a file of a user. */
+static bool has_policy_of_file(const char *text)
+{
+	static const char key[] = "\"policy\": \"", loaded[] = "\", \"loaded\": true";
+	char name[64];
+
+	for (const char *at = text; (at = strstr(at, loaded)); at++) {
+		const char *from = at;
+
+		while (from > text && from[-1] != '"')
+			from--;
+		if ((size_t)(from - text) < sizeof(key) - 1 ||
+			memcmp(from - (sizeof(key) - 1), key, sizeof(key) - 1) != 0)
+			continue;
+		snprintf(name, sizeof(name), "%.*s", (int)MIN((size_t)(at - from), 63), from);
+		if (!sched_policy_is_file(name))
+			return true;
+	}
+	return false;
 }
 
 static void json_result(
@@ -82,11 +109,12 @@ static int show_result(struct cli *c, const char *file, const struct replay_resu
 	return CLI_OK;
 }
 
-int sim_replay(struct cli *c, struct json *j, const char *file, struct sim_policy *policy)
+int sim_replay(struct cli *c, struct json *j, const char *file, struct sim_policies *policies,
+	const struct sched_policy *policy)
 {
 	struct diag_list diags;
 	struct strbuf actions = {0};
-	struct finding f = {.c = c, .diags = &diags, .given = policy};
+	struct finding f = {.diags = &diags, .policies = policies, .given = policy};
 	struct replay_job job = {
 		.diags = &diags, .policy = find_policy, .user = &f, .actions = &actions};
 	struct replay_result result;
@@ -99,8 +127,10 @@ int sim_replay(struct cli *c, struct json *j, const char *file, struct sim_polic
 	if (text)
 		cli_plain(text, job.len);
 	job.text = text ? text : "";
-	f.of_file = strstr(job.text, "\"loaded\": true") != NULL;
-	policy->loaded.options = NULL; /* those in the log */
+	f.of_file = has_policy_of_file(job.text);
+	if (policy)
+		f.given_file = *policy;
+	f.given_file.options = NULL;
 	arena_init(&arena, 0);
 	diag_init(&diags, &arena, file, NULL, 0);
 	status = replay_run(&job, &result);

@@ -52,7 +52,7 @@ bool repeat_end(struct repeat *r, const char *name, const struct sched_policy *p
 	job.len = r->log.len;
 	arena_init(&arena, 0);
 	diag_init(&diags, &arena, name, NULL, 0);
-	if (policy != &sched_policy_profile)
+	if (strcmp(policy->name, "profile") != 0)
 		status = replay_run(&job, &result);
 	if (result.line)
 		fprintf(stderr, "%s: replayed differently, line %u of the journal\n-%s\n+%s\n",

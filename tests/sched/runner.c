@@ -8,6 +8,7 @@
 #include "repeat.h"
 
 #include "daemon/policy_file.h"
+#include "named.h"
 #include "sim/trace.h"
 
 #include <stdio.h>
@@ -224,7 +225,7 @@ static int run_file(const char *path, bool bless, const struct sched_policy *hpf
 	diag_init(&sc.diags, &arena, path, NULL, 0);
 	sim_init(&sc.sim);
 	repeat_begin(&repeat, &sc.sim);
-	sc.reader = (struct sim_reader){.sim = &sc.sim, .diags = &sc.diags};
+	sc.reader = (struct sim_reader){.sim = &sc.sim, .diags = &sc.diags, .find = policy_named};
 	read_scenario(&sc, text, golden);
 	uses_hpf = sc.sim.policy == &sched_policy_hpf;
 	if (hpf)

@@ -13,6 +13,7 @@
  *
  *	traces any|greedy|pairs|profile|ffs [--first SEED] [--count N]
  *	traces any|greedy|pairs|profile|ffs --print SEED */
+#include "named.h"
 #include "repeat.h"
 #include "sched/engine/planner.h"
 #include "sched/engine/quota.h"
@@ -334,7 +335,7 @@ int main(int argc, char **argv)
 	if (argc > 1 && (of_pairs || strcmp(argv[1], "greedy") == 0))
 		of_any = &sched_policy_greedy;
 	if (argc > 1 && strcmp(argv[1], "profile") == 0)
-		of_any = &sched_policy_profile;
+		of_any = policy_named(NULL, "profile");
 	for (int i = 2; i + 1 < argc; i += 2) {
 		uint64_t v = strtoull(argv[i + 1], NULL, 10);
 

@@ -282,11 +282,8 @@ static bool fill_view(struct sched *s, struct planning *p)
 
 static bool is_canary_intact(const uint8_t *canary)
 {
-	for (unsigned i = 0; i < CANARY_BYTES; i++) {
-		if (canary[i] != CANARY)
-			return false;
-	}
-	return true;
+	/* Each byte is the first one, and that is intact. */
+	return canary[0] == CANARY && memcmp(canary, canary + 1, CANARY_BYTES - 1) == 0;
 }
 
 /* A plan for the policy to fill, and its engine. */
@@ -694,12 +691,16 @@ static struct quota quota_of_row(const struct sched *s, const uint8_t *row)
 {
 	struct quota q = {0};
 
-	for (uint32_t sm = 0; sm < s->o.n_sms; sm++) {
-		bool valid = row[sm] <= QUOTA_MAX || row[sm] == CTL_NO_QUOTA;
+	memcpy(q.at, row, s->o.n_sms);
+	for (uint32_t i = 0; i < QUOTA_WORDS && 8 * i < s->o.n_sms; i++) {
+		uint64_t word = quota_word(&q, i);
 
-		if (!valid)
-			report_quota(s, row[sm]);
-		q.at[sm] = valid ? row[sm] : CTL_NO_QUOTA;
+		for (uint32_t sm = 8 * i; sm < 8 * i + 8 && word && word != UINT64_MAX; sm++) {
+			if (q.at[sm] <= QUOTA_MAX || q.at[sm] == CTL_NO_QUOTA)
+				continue;
+			report_quota(s, q.at[sm]);
+			q.at[sm] = CTL_NO_QUOTA;
+		}
 	}
 	return q;
 }

@@ -8,15 +8,30 @@
 #include <stdlib.h>
 #include <string.h>
 
+#define ROW_ONES      0x0101010101010101ull
+#define ROWS_BY_WORDS (__BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__)
+
+/* Writes quotas: no bound on the SMs of the set, 0 on all others. */
 static void sms_write(const struct sm_set *s, uint32_t n_sms, uint8_t *row)
 {
-	for (uint32_t sm = 0; sm < n_sms; sm++)
+	uint32_t sm = 0;
+
+	/* Puts bit i of eight into byte i, then makes each byte that is not 0 all ones. */
+	for (; sm + 8 <= n_sms && ROWS_BY_WORDS; sm += 8) {
+		uint64_t eight = s->w[sm / 64] >> sm % 64 & 0xff;
+		uint64_t bit = eight * ROW_ONES & 0x8040201008040201ull;
+		uint64_t word = ((bit + 0x7f * ROW_ONES) >> 7 & ROW_ONES) * 0xff;
+
+		memcpy(row + sm, &word, 8);
+	}
+	for (; sm < n_sms; sm++)
 		row[sm] = sms_has(s, sm) ? HEDDLE_POLICY_UNBOUNDED : 0;
 }
 
 /* ---- the SMs of lanes ---- */
 
 struct claims {
+	uint8_t known;
 	uint32_t lane[HEDDLE_POLICY_MAX_SMS]; /* the lowest lane that has reserved this SM so far */
 	struct sm_set used;
 };
@@ -44,37 +59,13 @@ static int by_disturbance(const void *pa, const void *pb)
 	return a->sm > b->sm ? -1 : 1;
 }
 
-/* Picks up to `want` SMs of avail so that running launches are disturbed least: first SMs that the
- * lane already has, then unused SMs, then SMs of the least urgent lanes. Among these, SMs with
- * higher numbers come first. So less urgent lanes have mostly SMs with low numbers. That is useful
- * where programs number their SMs themselves, and heddled leaves an SM with a low number to a
- * launch that is to report its arrival. */
-static struct sm_set pick_sms(const struct heddle_lanes *s, const struct sm_set *avail,
-	const struct sm_set *own, const struct claims *c, uint32_t want)
-{
-	struct choice at[HEDDLE_POLICY_MAX_SMS];
-	struct sm_set got = {{0}};
-	uint32_t n = 0;
-
-	if (want >= sms_count(avail))
-		return *avail;
-	for (uint32_t sm = 0; sm < s->device.n_sms; sm++) {
-		if (!sms_has(avail, sm))
-			continue;
-		at[n].sm = sm;
-		at[n++].key = sms_has(own, sm)         ? 0
-			      : !sms_has(&c->used, sm) ? 1
-						       : 2ull + HEDDLE_NO_LANE - c->lane[sm];
-	}
-	qsort(at, n, sizeof(at[0]), by_disturbance);
-	for (uint32_t i = 0; i < want; i++)
-		sms_add(&got, at[i].sm);
-	return got;
-}
-
+/* Does nothing if the claims are known. Most lanes get all SMs that are left, and need no claims. */
 static void collect_claims(const struct heddle_lanes *s, struct claims *ret)
 {
-	memset(ret, 0, sizeof(*ret));
+	if (ret->known)
+		return;
+	ret->known = 1;
+	memset(&ret->used, 0, sizeof(ret->used));
 	memset(ret->lane, 0xff, sizeof(ret->lane));
 	for (uint32_t i = 0; i < s->len; i++) {
 		const struct heddle_lane_kernel *k = &s->at[i];
@@ -90,10 +81,39 @@ static void collect_claims(const struct heddle_lanes *s, struct claims *ret)
 	}
 }
 
+/* Picks up to `want` SMs of avail so that running launches are disturbed least: first SMs that the
+ * lane already has, then unused SMs, then SMs of the least urgent lanes. Among these, SMs with
+ * higher numbers come first. So less urgent lanes have mostly SMs with low numbers. That is useful
+ * where programs number their SMs themselves, and heddled leaves an SM with a low number to a
+ * launch that is to report its arrival. */
+static struct sm_set pick_sms(const struct heddle_lanes *s, const struct sm_set *avail,
+	const struct sm_set *own, struct claims *c, uint32_t want)
+{
+	struct choice at[HEDDLE_POLICY_MAX_SMS];
+	struct sm_set got = {{0}};
+	uint32_t n = 0;
+
+	if (want >= sms_count(avail))
+		return *avail;
+	collect_claims(s, c);
+	for (uint32_t sm = 0; sm < s->device.n_sms; sm++) {
+		if (!sms_has(avail, sm))
+			continue;
+		at[n].sm = sm;
+		at[n++].key = sms_has(own, sm)         ? 0
+			      : !sms_has(&c->used, sm) ? 1
+						       : 2ull + HEDDLE_NO_LANE - c->lane[sm];
+	}
+	qsort(at, n, sizeof(at[0]), by_disturbance);
+	for (uint32_t i = 0; i < want; i++)
+		sms_add(&got, at[i].sm);
+	return got;
+}
+
 /* Assigns SMs to one lane, which has the members [from, to) of the list. Returns the SMs that the
  * lane reserves. row: the quotas of a lane with these SMs. */
 static struct sm_set place_lane(const struct heddle_lanes *s, uint32_t from, uint32_t to,
-	const struct sm_set *avail, const struct claims *claims, const uint8_t *row,
+	const struct sm_set *avail, struct claims *claims, const uint8_t *row,
 	const struct heddle_policy_view *in, struct heddle_policy_plan *out)
 {
 	struct sm_set before = {{0}}, reserved;
@@ -199,7 +219,7 @@ static void place_lanes(struct heddle_lanes *s, const struct heddle_policy_view 
 	struct claims claims;
 	uint8_t *row = s->rows + 3 * (size_t)n;
 
-	collect_claims(s, &claims);
+	claims.known = 0;
 	memset(s->rows, 0, n);
 	memset(s->rows + n, (int)HEDDLE_POLICY_UNBOUNDED, n);
 	for (uint32_t i = 0; i < s->len && s->at[i].lane != HEDDLE_NO_LANE; i = to, row += n) {

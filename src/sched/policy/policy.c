@@ -11,7 +11,8 @@
 #define POLICY(id, text)                                \
 	static struct sched_policy_watch watch_##id;    \
 	const struct sched_policy sched_policy_##id = { \
-		.name = #id, .help = text, .table = &policy_##id, .watch = &watch_##id};
+		.name = #id, .table = &policy_##id, .watch = &watch_##id};
+#define POLICY_FILE(id, text)
 #include "policies.def"
 #undef POLICY
 
@@ -20,6 +21,56 @@ static const struct sched_policy *const policies[] = {
 #include "policies.def"
 };
 #undef POLICY
+#undef POLICY_FILE
+
+#define POLICY(id, text)      #id "|"
+#define POLICY_FILE(id, text) #id "|"
+const char sched_policy_words[] =
+#include "policies.def"
+	"FILE";
+const char sched_policy_values[] =
+#include "policies.def"
+	"./FILE";
+#undef POLICY
+#undef POLICY_FILE
+
+#define POLICY(id, text)      #id ": " text "; "
+#define POLICY_FILE(id, text) #id ": " text "; "
+const char sched_policy_help[] =
+#include "policies.def"
+	"a path with a '/': a policy of your own, as a shared object (default: hpf)";
+#undef POLICY
+#undef POLICY_FILE
+
+#define POLICY(id, text)      {#id, false},
+#define POLICY_FILE(id, text) {#id, true},
+static const struct {
+	const char *name;
+	bool file;
+} names[] = {
+#include "policies.def"
+};
+
+bool sched_policy_is_file(const char *name)
+{
+	for (size_t i = 0; i < ARRAY_LEN(names); i++) {
+		if (names[i].file && strcmp(names[i].name, name) == 0)
+			return true;
+	}
+	return false;
+}
+
+void sched_policy_list(char *ret, size_t size)
+{
+	size_t n = 0, last = ARRAY_LEN(names) - 1;
+
+	for (size_t i = 0; i <= last && n < size; i++)
+		n += (size_t)snprintf(ret + n, size - n, "%s%s",
+			!i         ? ""
+			: i < last ? ", "
+				   : " and ",
+			names[i].name);
+}
 
 const struct sched_policy *sched_policy_find(const char *name)
 {

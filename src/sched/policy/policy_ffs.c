@@ -19,7 +19,8 @@
  * the next time slice. A time slice ends early when another tenant with work is an epoch behind. If
  * all tenants always have work, this gives the paper's rounds. A tenant that returns from a longer
  * absence is at most one epoch behind, because an idle tenant must not save up time. */
-#include "policy.h"
+#include "base/base.h"
+#include "heddle/policy.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -7,7 +7,7 @@
  * blocks beside those of earlier launches, the launch gets only what fits. heddle bench share
  * --oracle tries such divisions of an SM. */
 #include "base/base.h"
-#include "policy.h"
+#include "heddle/policy.h"
 
 #include <string.h>
 
@@ -38,7 +38,10 @@ static void fixed_decide(
 	out->wake_ns = in->now_ns + HEDDLE_POLICY_MAX_WAKE;
 }
 
-const struct heddle_policy policy_fixed = {.size = sizeof(policy_fixed),
-	.abi = HEDDLE_POLICY_ABI,
-	.name = "fixed",
-	.decide = fixed_decide};
+static const struct heddle_policy table = {
+	.size = sizeof(table), .abi = HEDDLE_POLICY_ABI, .name = "fixed", .decide = fixed_decide};
+
+const struct heddle_policy *heddle_policy(void)
+{
+	return &table;
+}

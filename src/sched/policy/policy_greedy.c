@@ -21,7 +21,7 @@
 #include "ages.h"
 #include "base/base.h"
 #include "curve.h"
-#include "policy.h"
+#include "heddle/policy.h"
 
 #include <errno.h>
 #include <stdio.h>

@@ -3,7 +3,7 @@
 
 /* The template for policies. Every launch gets the whole device, and no tenant is held, as on a
  * device without heddle. */
-#include "policy.h"
+#include "heddle/policy.h"
 
 #include <string.h>
 

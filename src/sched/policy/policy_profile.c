@@ -13,8 +13,9 @@
  * A program may launch a kernel once and end, so the steps are kept when a device is closed: all
  * engines of a process share one table. If the table is full, a new kernel replaces the least
  * recently used one. */
+#include "base/base.h"
 #include "curve.h"
-#include "policy.h"
+#include "heddle/policy.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -151,10 +152,15 @@ static void *profile_create(const struct heddle_policy_device *device, const cha
 	return calloc(1, sizeof(struct profiling));
 }
 
-const struct heddle_policy policy_profile = {.size = sizeof(policy_profile),
+static const struct heddle_policy table = {.size = sizeof(table),
 	.abi = HEDDLE_POLICY_ABI,
 	.name = "profile",
 	.create = profile_create,
 	.destroy = free,
 	.decide = profile_decide,
 	.flags = HEDDLE_POLICY_ANY_SPLIT | HEDDLE_POLICY_STEERS_ONE};
+
+const struct heddle_policy *heddle_policy(void)
+{
+	return &table;
+}

@@ -14,7 +14,7 @@
  * greedy. If tenants cannot run side by side, only the tenant whose launch came first gets the
  * device. */
 #include "base/base.h"
-#include "policy.h"
+#include "heddle/policy.h"
 
 #include <errno.h>
 #include <stdio.h>
@@ -194,7 +194,7 @@ static void *split_create(const struct heddle_policy_device *device, const char 
 	return NULL;
 }
 
-const struct heddle_policy policy_split = {.size = sizeof(policy_split),
+static const struct heddle_policy table = {.size = sizeof(table),
 	.abi = HEDDLE_POLICY_ABI,
 	.name = "split",
 	.create = split_create,
@@ -202,3 +202,8 @@ const struct heddle_policy policy_split = {.size = sizeof(policy_split),
 	.decide = split_decide,
 	.flags = HEDDLE_POLICY_SIDE_BY_SIDE,
 	.check = split_check};
+
+const struct heddle_policy *heddle_policy(void)
+{
+	return &table;
+}
