@@ -6,6 +6,7 @@
 #include "cli/cli.h"
 #include "cli/recorded.h"
 #include "cli/sim_policies.h"
+#include "cli/sim_replay.h"
 #include "sim/picture.h"
 #include "sim/report.h"
 
@@ -126,8 +127,7 @@ static void show_report(
 
 /* ---- running ---- */
 
-/* Reports the errors found in the file. Returns CLI_FAILED. */
-static int trace_failed(const struct cli *c, const struct diag_list *d, int status)
+int sim_failed(const struct cli *c, const struct diag_list *d, int status)
 {
 	for (unsigned i = 0; i < d->len; i++) {
 		if (d->at[i].line)
@@ -173,7 +173,7 @@ static int simulate_trace(
 		show_report(c, job->diags->file, &s, &report);
 	sim_report_finish(&report);
 	sim_finish(&s);
-	return status < 0 ? trace_failed(c, job->diags, status) : CLI_OK;
+	return status < 0 ? sim_failed(c, job->diags, status) : CLI_OK;
 }
 
 /* Each device of the trace has its own scheduling engine. */
@@ -244,7 +244,7 @@ static int read_recorded(struct cli *c, struct diag_list *diags, char **io_text,
 	if (status == 0 && trace.failed)
 		status = -ENOMEM;
 	if (status < 0)
-		return trace_failed(c, diags, status);
+		return sim_failed(c, diags, status);
 	tell_gaps(c, diags->file, &gaps);
 #endif
 	return CLI_OK;
@@ -303,6 +303,8 @@ static int run_sim(struct cli *c)
 
 	if (name && !sched_policy_find(name) && !sched_policy_is_file(name) && !strchr(name, '/'))
 		return cli_usage(c, "--policy: '%s' is not one of %s", name, sched_policy_values);
+	if (cli_has(c, "replay") && (cli_has(c, "svg") || cli_has(c, "policy-options")))
+		return cli_usage(c, "--replay: takes neither --svg nor --policy-options");
 	if (cli_will_write(c, cli_value(c, "svg"), "--svg FILE puts it elsewhere") != CLI_OK)
 		return CLI_FAILED;
 	if (name)
@@ -312,8 +314,10 @@ static int run_sim(struct cli *c)
 	cli_json_open(c, &j, 1);
 	json_begin_array(&j, "files");
 	for (int i = 0; (policy || !name) && i < c->n_operands; i++) {
-		int its = run_file(c, &j, c->operands[i], &policies, policy,
-			cli_has(c, "svg") ? &picture : NULL);
+		int its = cli_has(c, "replay")
+				  ? sim_replay(c, &j, c->operands[i], &policies, policy)
+				  : run_file(c, &j, c->operands[i], &policies, policy,
+					    cli_has(c, "svg") ? &picture : NULL);
 
 		status = MAX(status, its);
 	}
@@ -334,6 +338,9 @@ static const struct cli_option options[] = {
 		"options of the policy (default: those in the trace); of greedy: pairs=on|off; of "
 		"split: "
 		"whole=PERCENT, mixed=PERCENT"},
+	{0, "replay", NULL,
+		"FILE is a log of heddled --events: feed its inputs to the engine, print the "
+		"actions, and compare them with those in the log"},
 	{0, "svg", "FILE", "also draw on how many SMs each tenant had blocks over time"},
 	{0, "trace", NULL, "also print every event, one a line"},
 	{0},
@@ -371,7 +378,15 @@ const struct cli_verb cli_verb_sim = {
 		"of heddled --events. Then programs join and change as they did (they leave where "
 		"they left launches unfinished), and launches arrive when they arrived then, "
 		"whatever happens to earlier launches; a block takes as long as the mean of its "
-		"launch. The policy is hpf unless --policy says otherwise.\n\nSHARE is the "
+		"launch. The policy is hpf unless --policy says otherwise.\n\n--replay instead "
+		"repeats such a log exactly: each event that heddled reported to its engine, at "
+		"its "
+		"time, with the records of kernels that it had. It prints each action that a "
+		"decision returns, and compares it with the one in the log. The exit status is 1 "
+		"at the first difference, which heddle prints with its line. The policy and its "
+		"options are those of the log. --policy replaces the policy, to see what it would "
+		"decide instead; a policy that heddled loaded from a file must be named with "
+		"--policy ./FILE.\n\nSHARE is the "
 		"tenant's part of the SM-time of all finished blocks, ENTITLED its weight over the "
 		"sum of all weights. WAITING is the time from a launch's submission to its end in "
 		"which none of its blocks is on the device: the mean, then the LONGEST. TURNAROUND "
@@ -387,7 +402,10 @@ const struct cli_verb cli_verb_sim = {
 		"and share_wanted (percent), waiting_mean_ns, waiting_longest_ns, "
 		"turnaround_mean_ns, turnaround_alone_mean_ns, ntt (turnaround together over "
 		"alone); and preemptions, makespan_ns, antt, stp, idle (percent), and with --trace "
-		"trace, an array of lines. Values that cannot be computed are null.",
+		"trace, an array of lines. With --replay files has instead: file, inputs, "
+		"decisions, "
+		"equal, actions (an array of lines), and at a difference line, logged, replayed. "
+		"Values that cannot be computed are null.",
 	.options = options,
 	.min_operands = 1,
 	.max_operands = -1,

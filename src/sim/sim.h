@@ -12,6 +12,7 @@
 #define HEDDLE_SIM_SIM_H
 
 #include "sched/engine/sched.h"
+#include "sched/model/durations.h"
 
 #define SIM_NAME_MAX 31
 /* Capacity of an SM. A worker takes 1 / workers_per_sm of it. For the engine, this is the SM's
@@ -100,6 +101,7 @@ struct sim_round {
 
 struct sim {
 	struct sched *sched;
+	struct durations *durations; /* the engine's model, as in heddled; made with the engine */
 	const struct sched_policy *policy;
 	char policy_options[SCHED_POLICY_OPTIONS]; /* for one of the engine's own policies */
 	struct sched_options o;

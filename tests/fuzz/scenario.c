@@ -141,7 +141,7 @@ static void tenant_event(struct world *w, unsigned t, unsigned what)
 		if (sched_join(w->s, w->now, t, (int)t % 3, 1, NULL, &w->tenant[t]) < 0)
 			abort();
 	} else if (what >= 6) { /* its page may say anything */
-		sched_copied(w->tenant[t], what & 1 ? UINT64_MAX - w->now : w->now, w->now);
+		sched_copied(w->s, w->tenant[t], what & 1 ? UINT64_MAX - w->now : w->now, w->now);
 	} else {
 		sched_opaque(w->s, w->now, w->tenant[t], what & 1, what & 2);
 	}

@@ -3,7 +3,10 @@
 
 /* Runs scenario files: what happens (sim/trace.h), lines "expect" among it, then "---" and the
  * whole trace. With --bless the trace is rewritten; expectations never are. With --hpf FILE the
- * policy in FILE replaces hpf in the scenarios that use hpf, and the others are left out. */
+ * policy in FILE replaces hpf in the scenarios that use hpf, and the others are left out. The journal
+ * of each is replayed. */
+#include "repeat.h"
+
 #include "daemon/policy_file.h"
 #include "named.h"
 #include "sim/trace.h"
@@ -212,6 +215,8 @@ static void run_scenario(struct scenario *sc, const char *text, const char *gold
 static int run_file(const char *path, bool bless, const struct sched_policy *hpf, int *io_ran)
 {
 	struct scenario sc = {.path = path};
+	struct repeat repeat;
+	const struct sched_policy *policy;
 	struct arena arena;
 	char *text = read_all(path), *golden = strstr(text, "\n---\n");
 	bool uses_hpf;
@@ -219,6 +224,7 @@ static int run_file(const char *path, bool bless, const struct sched_policy *hpf
 	arena_init(&arena, 0);
 	diag_init(&sc.diags, &arena, path, NULL, 0);
 	sim_init(&sc.sim);
+	repeat_begin(&repeat, &sc.sim);
 	sc.reader = (struct sim_reader){.sim = &sc.sim, .diags = &sc.diags, .find = policy_named};
 	read_scenario(&sc, text, golden);
 	uses_hpf = sc.sim.policy == &sched_policy_hpf;
@@ -232,7 +238,9 @@ static int run_file(const char *path, bool bless, const struct sched_policy *hpf
 		free(sc.expects.at[i]);
 	VEC_FREE(&sc.expects);
 	VEC_FREE(&sc.expect_lines);
+	policy = sc.sim.policy;
 	sim_finish(&sc.sim);
+	sc.failures += !repeat_end(&repeat, path, policy);
 	arena_finish(&arena);
 	free(text);
 	return sc.failures;

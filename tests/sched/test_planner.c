@@ -8,6 +8,7 @@
 #include "policy_bad.h"
 #include "sched/engine/planner.h"
 #include "sched/engine/sched.h"
+#include "sched/model/durations.h"
 
 #include <errno.h>
 #include <stdio.h>
@@ -557,11 +558,11 @@ static const struct sched_policy asking = {.name = "asking", .table = &asking_ta
 static void *model_make(void)
 {
 	struct sched_shape shape = {.kernel = 77, .total = 100, .n_sms = 4};
-	void *m = sched_model_means.create();
+	void *m = model_durations.create();
 
 	assert_non_null(m);
 	for (uint32_t n = 1; n <= 8; n++)
-		sched_model_means.learn_curve(m, &shape, n, 10, 1000);
+		model_durations.learn_curve(m, &shape, n, 10, 1000);
 	return m;
 }
 
@@ -570,7 +571,7 @@ static void asks_for_pairs(void **state)
 	struct sched_options o = {.n_sms = 4, .simultaneous = true, .spatial = true};
 	struct fixture f = {.now = 1000 * MS, .next_id = 1};
 
-	o.model = &sched_model_means;
+	o.model = &model_durations;
 	o.model_state = model_make();
 	assert_int_equal(sched_create(&o, &asking, &f.s), 0);
 	assert_int_equal(sched_join(f.s, f.now, 1, 0, 1, NULL, &f.a), 0);
@@ -585,7 +586,7 @@ static void asks_for_pairs(void **state)
 	for (unsigned i = 1; i < 4; i++)
 		assert_int_equal(answer[i], -ENOENT);
 	sched_destroy(f.s);
-	sched_model_means.destroy(o.model_state);
+	model_durations.destroy(o.model_state);
 }
 
 static struct {
@@ -617,7 +618,7 @@ static bool note_pair(void *state, const struct sched_pair *p, uint64_t blocks, 
 
 static struct sched_model noting_model(void)
 {
-	struct sched_model m = sched_model_means;
+	struct sched_model m = model_durations;
 
 	m.learn_pair = note_pair;
 	m.learn_curve = note_curve;
@@ -667,7 +668,7 @@ static void teaches_pairs(void **state)
 	assert_int_equal(taught.n, 1);
 	assert_int_equal(taught.curve_blocks, 16);
 	sched_destroy(f.s);
-	sched_model_means.destroy(o.model_state);
+	model_durations.destroy(o.model_state);
 }
 
 /* Beside two others no pair is slow or fast: the curve is taught, as without the option. */
@@ -691,7 +692,7 @@ static void teaches_no_three(void **state)
 	assert_int_equal(taught.n, 0);
 	assert_int_equal(taught.curve_blocks, 40);
 	sched_destroy(f.s);
-	sched_model_means.destroy(o.model_state);
+	model_durations.destroy(o.model_state);
 }
 
 static void gets_options(void **state)

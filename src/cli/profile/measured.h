@@ -7,7 +7,7 @@
 #define HEDDLE_CLI_MEASURED_H
 
 #include "base/base.h"
-#include "sched/model.h"
+#include "sched/model/model.h"
 #include "wire/wire.h"
 
 /* Measurements of a kernel in one launch shape and one form. heddle may try two forms of a kernel,

@@ -4,7 +4,7 @@
 /* Makes decisions: gathers the work that competes for the device (gather.c), asks the policy
  * (planner.c), and issues actions for what has changed (tell.c). Pinned launches keep
  * their quotas, whatever the policy says. */
-#include "engine.h"
+#include "events.h"
 
 /* Makes a tenant late if its submitted launch has SMs but does not arrive within grace_ns. Being
  * late, the tenant no longer takes SMs from others. No tenant becomes late while a launch that was
@@ -88,13 +88,16 @@ static int gather_and_decide(struct sched *s, uint64_t now_ns)
 	return sched_tell(s, now_ns);
 }
 
-int sched_decide(struct sched *s, uint64_t now_ns)
+bool engine_is_due(const struct sched *s, uint64_t now_ns)
 {
-	int r = 0;
-
 	/* The caller must fetch all actions before the next decision. */
-	if ((!s->dirty && now_ns < s->deadline_ns) || s->next_action < s->actions.len)
-		return 0;
+	return (s->dirty || now_ns >= s->deadline_ns) && s->next_action >= s->actions.len;
+}
+
+int engine_decide(struct sched *s, uint64_t now_ns)
+{
+	int r;
+
 	s->next_action = s->actions.len = 0;
 	s->stats.decisions++;
 	r = gather_and_decide(s, now_ns);
@@ -107,7 +110,7 @@ int sched_decide(struct sched *s, uint64_t now_ns)
 	return 0;
 }
 
-bool sched_next(struct sched *s, struct sched_action *ret)
+bool engine_next(struct sched *s, struct sched_action *ret)
 {
 	while (s->next_action < s->actions.len) {
 		const struct sched_action *a = &s->actions.at[s->next_action++];
@@ -118,6 +121,11 @@ bool sched_next(struct sched *s, struct sched_action *ret)
 		return true;
 	}
 	return false;
+}
+
+uint32_t sched_pending(const struct sched *s)
+{
+	return (uint32_t)(s->actions.len - s->next_action);
 }
 
 uint64_t sched_deadline(const struct sched *s)

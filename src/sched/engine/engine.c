@@ -3,7 +3,8 @@
 
 /* Creates, changes and destroys the engine, its policy and its tenants. An event only updates the
  * state; most events also request a decision. */
-#include "engine.h"
+#include "events.h"
+#include "sched/model/durations.h"
 
 #include <errno.h>
 #include <stdlib.h>
@@ -33,7 +34,7 @@ static void fill_options(struct sched_options *o)
 	set_default(&o->opaque_hold_ns, UINT64_MAX);
 	set_default(&o->still_ns, 1000000000);
 	set_default32(&o->overhead_permille, 100);
-	o->model = o->model ? o->model : &sched_model_means;
+	o->model = o->model ? o->model : &model_durations;
 }
 
 /* Frees the model's state if the engine created it. A state that the caller supplied stays. */
@@ -81,7 +82,7 @@ static void change_policy(struct sched *s, const struct sched_policy *p)
 	}
 }
 
-int sched_create(
+int engine_create(
 	const struct sched_options *o, const struct sched_policy *policy, struct sched **ret)
 {
 	struct sched *s;
@@ -111,7 +112,8 @@ int sched_create(
 	return 0;
 }
 
-void sched_reconfigure(struct sched *s, const struct sched_options *o, const struct sched_policy *p)
+void engine_reconfigure(
+	struct sched *s, const struct sched_options *o, const struct sched_policy *p)
 {
 	const char *options = o->policy_options ? o->policy_options : "";
 	bool same = p == s->policy && (p->options || strcmp(options, s->policy_options) == 0);
@@ -128,6 +130,7 @@ void sched_reconfigure(struct sched *s, const struct sched_options *o, const str
 	s->o.renumbers = was.renumbers;
 	s->o.model = was.model;
 	s->o.model_state = was.model_state;
+	s->o.journal = was.journal;
 	s->o.policy_options = s->policy_options;
 	fill_options(&s->o);
 	s->dirty = true;
@@ -179,12 +182,12 @@ static void level_leave(struct sched *s, struct sched_tenant *t)
 	t->level = NULL;
 }
 
-void sched_destroy(struct sched *s)
+void engine_destroy(struct sched *s)
 {
 	if (!s)
 		return;
 	while (s->tenants)
-		sched_leave(s, 0, s->tenants);
+		engine_leave(s, 0, s->tenants);
 	planner_destroy(s->policy, s->policy_state);
 	planner_free(&s->planning);
 	VEC_FREE(&s->view);
@@ -193,7 +196,7 @@ void sched_destroy(struct sched *s)
 	free(s);
 }
 
-int sched_join(struct sched *s, uint64_t now_ns, uint32_t tenant, int priority, uint32_t weight,
+int engine_join(struct sched *s, uint64_t now_ns, uint32_t tenant, int priority, uint32_t weight,
 	void *user, struct sched_tenant **ret)
 {
 	struct sched_tenant *t = calloc(1, sizeof(*t));
@@ -230,7 +233,7 @@ int sched_join(struct sched *s, uint64_t now_ns, uint32_t tenant, int priority, 
 	return 0;
 }
 
-void sched_leave(struct sched *s, uint64_t now_ns, struct sched_tenant *t)
+void engine_leave(struct sched *s, uint64_t now_ns, struct sched_tenant *t)
 {
 	sched_serve(s, now_ns);
 	sched_drop_all(s, &t->launches.arrived);
@@ -251,7 +254,7 @@ void sched_leave(struct sched *s, uint64_t now_ns, struct sched_tenant *t)
 	free(t);
 }
 
-void sched_set_priority(struct sched *s, struct sched_tenant *t, int priority)
+void engine_set_priority(struct sched *s, struct sched_tenant *t, int priority)
 {
 	if (priority != t->priority) {
 		level_leave(s, t);
@@ -261,25 +264,25 @@ void sched_set_priority(struct sched *s, struct sched_tenant *t, int priority)
 	s->dirty = true;
 }
 
-void sched_set_weight(struct sched *s, struct sched_tenant *t, uint32_t weight)
+void engine_set_weight(struct sched *s, struct sched_tenant *t, uint32_t weight)
 {
 	t->weight = weight;
 	s->dirty = true;
 }
 
-void sched_pin(struct sched *s, struct sched_tenant *t, bool pinned)
+void engine_pin(struct sched *s, struct sched_tenant *t, bool pinned)
 {
 	s->dirty |= t->pinned != pinned;
 	t->pinned = pinned;
 }
 
-void sched_keep(struct sched *s, struct sched_tenant *t, bool kept)
+void engine_keep(struct sched *s, struct sched_tenant *t, bool kept)
 {
 	s->dirty |= t->kept != kept;
 	t->kept = kept;
 }
 
-void sched_opaque(
+void engine_opaque(
 	struct sched *s, uint64_t now_ns, struct sched_tenant *t, bool active, bool waited)
 {
 	if ((t->opaque_state != OPAQUE_NONE) == active)
@@ -293,8 +296,9 @@ void sched_opaque(
 	s->dirty = true;
 }
 
-void sched_copied(struct sched_tenant *t, uint64_t first_ns, uint64_t last_ns)
+void engine_copied(struct sched *s, struct sched_tenant *t, uint64_t first_ns, uint64_t last_ns)
 {
+	(void)s;
 	t->pauses.copied_ns = first_ns;
 	t->pauses.last_copy_ns = last_ns;
 }

@@ -18,7 +18,7 @@ struct sched {
 	struct sched_tenant *tenants;
 	void *model_state; /* of o.model */
 	struct sched_stats stats;
-	uint32_t n_in[LAUNCH_STATES]; /* number of launches in each state */
+	uint32_t engine, n_in[LAUNCH_STATES]; /* its number in o.journal; launches in each state */
 	/* One level was allocated for each tenant; free_levels has those that are not in use. */
 	struct sched_level *levels, *free_levels;
 	struct sched_costs costs;             /* pauses.c, of the present decision */

@@ -9,7 +9,7 @@
 #include "heddle/policy.h"
 #include "launch_state.h"
 #include "quota.h"
-#include "sched/model.h"
+#include "sched/model/model.h"
 
 #include <stddef.h>
 

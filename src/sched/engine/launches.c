@@ -3,7 +3,7 @@
 
 /* Events of launches, from submission to end. Most events update the times of the launch (FLEP,
  * section 5.1) and request a decision. */
-#include "engine.h"
+#include "events.h"
 
 #include <errno.h>
 #include <stdlib.h>
@@ -141,7 +141,7 @@ static bool is_known(const struct sched_launches *list, uint64_t id)
 	return false;
 }
 
-int sched_submit(struct sched *s, uint64_t now_ns, struct sched_tenant *t,
+int engine_submit(struct sched *s, uint64_t now_ns, struct sched_tenant *t,
 	const struct sched_launch_info *info, struct sched_launch **ret)
 {
 	struct sched_launch *l;
@@ -207,7 +207,7 @@ void sched_number(const struct sched *s, struct sched_tenant *t)
 	t->renumbered = others;
 }
 
-void sched_arrive(struct sched *s, uint64_t now_ns, struct sched_launch *l, enum sched_began began)
+void engine_arrive(struct sched *s, uint64_t now_ns, struct sched_launch *l, enum sched_began began)
 {
 	sched_serve(s, now_ns);
 	if (!launch_is(l->state, LAUNCH_SUBMITTED))
@@ -236,7 +236,7 @@ void sched_arrive(struct sched *s, uint64_t now_ns, struct sched_launch *l, enum
 	s->dirty = true;
 }
 
-void sched_progress(struct sched *s, struct sched_launch *l, uint64_t finished)
+void engine_progress(struct sched *s, struct sched_launch *l, uint64_t finished)
 {
 	(void)s;
 	l->k.finished = MAX(l->k.finished, MIN(finished, l->k.total));
@@ -262,7 +262,7 @@ static void end_change(struct sched *s, uint64_t now_ns, struct sched_launch *l)
 		s->change_ns ? s->change_ns - s->change_ns / CHANGE_PART + ns / CHANGE_PART : ns;
 }
 
-void sched_started(struct sched *s, uint64_t now_ns, struct sched_launch *l, uint64_t started)
+void engine_started(struct sched *s, uint64_t now_ns, struct sched_launch *l, uint64_t started)
 {
 	uint64_t before = l->started;
 
@@ -276,7 +276,7 @@ void sched_started(struct sched *s, uint64_t now_ns, struct sched_launch *l, uin
 		    l->started == l->k.total;
 }
 
-void sched_idle(struct sched *s, uint64_t now_ns, struct sched_launch *l, bool idle)
+void engine_idle(struct sched *s, uint64_t now_ns, struct sched_launch *l, bool idle)
 {
 	(void)now_ns;
 	if (l->idle == idle)
@@ -285,7 +285,7 @@ void sched_idle(struct sched *s, uint64_t now_ns, struct sched_launch *l, bool i
 	s->dirty = true;
 }
 
-void sched_drained(struct sched *s, uint64_t now_ns, struct sched_launch *l)
+void engine_drained(struct sched *s, uint64_t now_ns, struct sched_launch *l)
 {
 	sched_serve(s, now_ns);
 	sched_account(l, now_ns);
@@ -299,7 +299,7 @@ void sched_drained(struct sched *s, uint64_t now_ns, struct sched_launch *l)
 	sched_learn_spell(s, l);
 }
 
-void sched_shrunk(struct sched *s, uint64_t now_ns, struct sched_launch *l)
+void engine_shrunk(struct sched *s, uint64_t now_ns, struct sched_launch *l)
 {
 	if (l->state != LAUNCH_SHRINKING)
 		return;
@@ -307,7 +307,7 @@ void sched_shrunk(struct sched *s, uint64_t now_ns, struct sched_launch *l)
 	sched_learn_way_out(s, now_ns, l);
 }
 
-void sched_absent(struct sched *s, struct sched_launch *l)
+void engine_absent(struct sched *s, struct sched_launch *l)
 {
 	bool leaves = launch_is(l->state, LAUNCH_LEAVES);
 
@@ -320,19 +320,20 @@ void sched_absent(struct sched *s, struct sched_launch *l)
 	s->dirty |= leaves;
 }
 
-void sched_ended(struct sched_launch *l, uint64_t ended_ns)
+void engine_ended(struct sched *s, struct sched_launch *l, uint64_t ended_ns)
 {
+	(void)s;
 	sched_account(l, ended_ns);
 	l->since_ns = UINT64_MAX;
 }
 
-void sched_end(
+void engine_end(
 	struct sched *s, uint64_t now_ns, struct sched_launch *l, bool completed, uint64_t ran_ns)
 {
 	sched_serve(s, now_ns);
 	sched_account(l, now_ns);
 	if (completed) {
-		sched_progress(s, l, l->k.total);
+		engine_progress(s, l, l->k.total);
 		sched_learn_end(s, l, l->preemptions || l->partial ? 0 : ran_ns);
 		/* A launch that has completed proves that its tenant's streams make progress. */
 		l->tenant->begin.late = false;

@@ -4,7 +4,7 @@
 /* Teaches the model of durations: how long launches ran, how long preemptions took, and how fast
  * blocks finish. The speed depends on the number of blocks on an SM and on the kernel that runs
  * beside them. */
-#include "engine.h"
+#include "events.h"
 
 #include <string.h>
 
@@ -185,7 +185,7 @@ void sched_learn_end(struct sched *s, struct sched_launch *l, uint64_t undisturb
 		sched_learn_spell(s, l);
 }
 
-void sched_learn(struct sched *s, const struct sched_launch_info *info, uint64_t ran_ns)
+void engine_learn(struct sched *s, const struct sched_launch_info *info, uint64_t ran_ns)
 {
 	struct sched_shape shape;
 

@@ -78,8 +78,8 @@ uint32_t sched_count(const struct sched *s, enum launch_state state)
 	return s->n_in[state];
 }
 
-void sched_launch_state(
-	struct sched *s, uint64_t now_ns, const struct sched_launch *l, struct sched_info *ret)
+void sched_launch_state(const struct sched *s, uint64_t now_ns, const struct sched_launch *l,
+	struct sched_info *ret)
 {
 	struct sched_launch now = *l; /* sched_account changes the copy only */
 	const struct quota *allowed = sched_allowed(l);

@@ -12,10 +12,11 @@
 
 #include "ctl/control.h"
 #include "launch_state.h"
-#include "sched/model.h"
+#include "sched/model/model.h"
 #include "sched/policy/policy.h"
 
 struct sched;
+struct sched_journal;
 struct sched_tenant;
 struct sched_launch;
 
@@ -54,11 +55,14 @@ struct sched_options {
 	/* maximum part of the time that policy ffs spends on switching, in 1/1000 (policy_ffs.c;
 	 * default: 100) */
 	uint32_t overhead_permille;
-	/* The model that predicts durations and learns them (default: sched_model_means). The
+	/* The model that predicts durations and learns them (default: model_durations). The
 	 * caller owns the model's state, which must outlive the engine. model_state NULL: the
 	 * engine creates a state. */
 	const struct sched_model *model;
 	void *model_state;
+	/* Records all inputs and actions of the engine (journal.h), until the engine is destroyed.
+	 * The model must be model_durations, with a state of the caller's. NULL: no journal. */
+	struct sched_journal *journal;
 	/* Options for one of the engine's own policies (sched_policy_check). The engine copies the
 	 * string. NULL means "". */
 	const char *policy_options;
@@ -80,6 +84,8 @@ struct sched_launch_info {
 	void *user;
 };
 
+/* Returns 0, -EINVAL or -ENOMEM. Functions from here to sched_next change the engine's state: each
+ * has a row in events.def. */
 int sched_create(const struct sched_options *o, const struct sched_policy *p, struct sched **ret);
 /* Changes options and policy from now on. The model and the properties of the device stay the same
  * (the device's limits, simultaneous, renumbers, max_launches). If the new policy's options are too
@@ -128,7 +134,7 @@ void sched_idle(struct sched *s, uint64_t now_ns, struct sched_launch *l, bool i
 void sched_absent(struct sched *s, struct sched_launch *l);
 /* Reports when the last block of the launch ended. The launch is charged for no later time. Must be
  * called before sched_end. */
-void sched_ended(struct sched_launch *l, uint64_t ended_ns);
+void sched_ended(struct sched *s, struct sched_launch *l, uint64_t ended_ns);
 /* Ends the launch and invalidates its handle. completed: every block ran; if false, the launch was
  * abandoned, and the model learns nothing. ran_ns: duration by the device's clock, or 0. */
 void sched_end(
@@ -139,7 +145,7 @@ void sched_end(
 void sched_opaque(
 	struct sched *s, uint64_t now_ns, struct sched_tenant *t, bool active, bool waited);
 /* Reports when the tenant's first and last copies since its last launch were made. */
-void sched_copied(struct sched_tenant *t, uint64_t first_ns, uint64_t last_ns);
+void sched_copied(struct sched *s, struct sched_tenant *t, uint64_t first_ns, uint64_t last_ns);
 /* pinned true: pins a tenant, so that the engine takes no SMs from its launches. SMs that were
  * taken before are not given back. pinned false: ends this. */
 void sched_pin(struct sched *s, struct sched_tenant *t, bool pinned);
@@ -178,6 +184,8 @@ struct sched_action {
  * again. */
 int sched_decide(struct sched *s, uint64_t now_ns);
 bool sched_next(struct sched *s, struct sched_action *ret);
+/* How many actions sched_next has left. */
+uint32_t sched_pending(const struct sched *s);
 /* Returns when to call sched_decide even if no event comes. 0: now, because an event has requested
  * a decision. UINT64_MAX: never. */
 uint64_t sched_deadline(const struct sched *s);
@@ -209,8 +217,8 @@ struct sched_info {
 	uint32_t workers; /* workers that may stay on these SMs */
 	uint64_t predicted_ns, waited_ns, remaining_ns, ran_ns, cost_ns, finished;
 };
-void sched_launch_state(
-	struct sched *s, uint64_t now_ns, const struct sched_launch *l, struct sched_info *ret);
+void sched_launch_state(const struct sched *s, uint64_t now_ns, const struct sched_launch *l,
+	struct sched_info *ret);
 
 /* Returns the remaining time of the launch that ends first, among launches that run or are next;
  * SCHED_UNKNOWN if it is not known. */

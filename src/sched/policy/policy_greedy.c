@@ -38,7 +38,7 @@
  * - Tenants that already run side by side stop if that is predicted to cost more than this fraction
  *   plus the cost of taking the device from them.
  *
- * Predicted durations have a mean error of 4.5 % (model/durations.c), so a smaller difference means
+ * Predicted durations have a mean error of 4.5 % (sched/model/durations.c), so a smaller difference means
  * nothing. The margin also keeps a running pair together while its predictions vary around
  * equality. */
 #define MARGIN 0.05

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0
  * Copyright 2026 The heddle authors */
 
-/* The interface between the engine and models of kernels (FLEP, section 4.2). A model predicts how
+/* The interface between the engine and its model of kernels (FLEP, section 4.2). The model predicts how
  * long a launch runs alone on the whole device, and what it costs to preempt the launch. It also
  * predicts the launch's speed for each number of blocks on an SM. The engine asks the model at
  * every submission and teaches it at every end, so no function may block. Times are in ns.
- * profile.c has the default model. */
+ * durations.h has the model. */
 #ifndef HEDDLE_SCHED_MODEL_H
 #define HEDDLE_SCHED_MODEL_H
 
@@ -64,10 +64,5 @@ struct sched_model {
 	bool (*learn_pair)(
 		void *state, const struct sched_pair *p, uint64_t blocks, uint64_t sm_ns);
 };
-
-/* The default model. It predicts the mean duration of earlier launches of the same grid. For a grid
- * that was not launched before, it multiplies the mean time of a block by the number of blocks.
- * Curves are means; pairs are predicted by pair.h. */
-extern const struct sched_model sched_model_means;
 
 #endif

@@ -6,12 +6,12 @@
  * the previous coefficients are kept. Terms that have always been 0 are left out: most kernels have
  * five features that vary, and then a prediction needs a twentieth of the time that all features
  * would need. */
-#include "model/ridge.h"
+#include "ridge.h"
 
 #include <math.h>
 #include <string.h>
 
-/* These values were chosen with tests/model/held_out.c, for eight kernels. After 100 launches of
+/* These values were chosen with tests/sched/held_out.c, for eight kernels. After 100 launches of
  * other sizes the mean error is 4.0 %; it would be 4.1 % with a tenth of this penalty, and also
  * with ten times as much. After 20 launches it is 5.4 %; it would be 6.2 % with a tenth, and 5.6 %
  * with ten times as much. The penalty of a square is 256 times that of its feature, so that a few

@@ -18,8 +18,8 @@
  * pulls towards times that are proportional to this number, and one launch is enough for a first
  * guess. After five launches the error was 17 %; it was 25 % with a penalty that pulls towards
  * times proportional to all blocks. */
-#include "model/durations.h"
-#include "sched/pair.h"
+#include "durations.h"
+#include "pair.h"
 
 #include <errno.h>
 #include <math.h>
@@ -40,13 +40,19 @@ struct entry {
 	struct entry *prev, *next; /* prev was used later */
 	uint64_t number;
 	bool changed;
+	bool numbered; /* `record` was called for it */
 	struct duration_kernel k;
 };
 
 struct durations {
 	struct entry *bucket[BUCKETS], *newest, *oldest;
 	unsigned n, n_changed;
-	uint64_t clock;           /* number of learned launches */
+	uint64_t clock; /* number of learned launches */
+	/* durations_watch; NULL: none */
+	void (*record)(void *user, uint64_t number, const struct duration_kernel *k);
+	void (*forgot)(void *user, uint64_t number);
+	void *watch_user;
+	bool learns_any;          /* learning makes the record of an unknown kernel */
 	struct pair_ratios pairs; /* not stored: each heddled learns them again */
 };
 
@@ -137,8 +143,12 @@ static struct entry *entry_make(struct durations *d, uint64_t number, uint32_t u
 {
 	struct entry *e;
 
-	if (d->n >= DURATION_KERNELS)
-		entry_free(d, entry_to_leave(d, uid));
+	if (d->n >= DURATION_KERNELS) {
+		e = entry_to_leave(d, uid);
+		if (e->numbered && d->forgot)
+			d->forgot(d->watch_user, e->number);
+		entry_free(d, e);
+	}
 	e = calloc(1, sizeof(*e));
 	if (!e)
 		return NULL;
@@ -146,6 +156,19 @@ static struct entry *entry_make(struct durations *d, uint64_t number, uint32_t u
 	e->chain = d->bucket[number % BUCKETS];
 	d->bucket[number % BUCKETS] = e;
 	d->n++;
+	return e;
+}
+
+/* Returns the record that learns, or NULL: there is none. */
+static struct entry *entry_to_teach(struct durations *d, uint64_t number)
+{
+	struct entry *e = entry_of(d, number);
+
+	if (e || !d->learns_any)
+		return e;
+	e = entry_make(d, number, 0);
+	if (e)
+		entry_link_first(d, e);
 	return e;
 }
 
@@ -163,6 +186,12 @@ static uint64_t number_of(const struct duration_owner *o, uint64_t code)
 	h = hash_bytes(o->device, strnlen(o->device, sizeof(o->device)), h);
 	h = hash_bytes(o->driver, strnlen(o->driver, sizeof(o->driver)), h);
 	return h ? h : 1;
+}
+
+static void entry_tell(const struct durations *d, const struct entry *e)
+{
+	if (d->record)
+		d->record(d->watch_user, e->number, &e->k);
 }
 
 uint64_t durations_number(
@@ -183,6 +212,9 @@ uint64_t durations_number(
 	entry_link_first(d, e);
 	if (!e->k.name[0])
 		strncpy(e->k.name, name, sizeof(e->k.name) - 1);
+	if (!e->numbered)
+		entry_tell(d, e);
+	e->numbered = true;
 	return number;
 }
 
@@ -324,7 +356,7 @@ static void duration_learn(
 	void *state, const struct sched_shape *s, uint64_t ran_ns, bool disturbed)
 {
 	struct durations *d = state;
-	struct entry *e = entry_of(d, s->kernel);
+	struct entry *e = entry_to_teach(d, s->kernel);
 	double feature[RIDGE_FEATURES];
 	struct duration_shape *at;
 	uint64_t taught;
@@ -367,7 +399,7 @@ static uint64_t duration_cost_or(void *state, uint64_t kernel, uint64_t otherwis
 
 static void duration_learn_cost(void *state, uint64_t kernel, uint64_t cost_ns)
 {
-	struct entry *e = entry_of(state, kernel);
+	struct entry *e = entry_to_teach(state, kernel);
 	struct duration_costs *c = e ? &e->k.costs : NULL;
 
 	if (!c)
@@ -381,7 +413,7 @@ static void duration_learn_cost(void *state, uint64_t kernel, uint64_t cost_ns)
 static void duration_learn_curve(
 	void *state, const struct sched_shape *s, uint32_t per_sm, uint64_t blocks, uint64_t sm_ns)
 {
-	struct entry *e = entry_of(state, s->kernel);
+	struct entry *e = entry_to_teach(state, s->kernel);
 	double block_ns = blocks ? (double)sm_ns / (double)blocks : 0;
 	uint32_t *n;
 	float *at;
@@ -426,8 +458,25 @@ static bool duration_learn_pair(
 	return pair_teach(&d->pairs, p, curve, blocks, sm_ns);
 }
 
+static void *durations_of_engine(void)
+{
+	struct durations *d;
+
+	if (durations_create(&d) < 0)
+		return NULL;
+	d->learns_any = true;
+	return d;
+}
+
+static void engine_destroys(void *state)
+{
+	durations_destroy(state);
+}
+
 const struct sched_model model_durations = {
 	.name = "ridge",
+	.create = durations_of_engine,
+	.destroy = engine_destroys,
 	.predict = duration_predict,
 	.learn = duration_learn,
 	.cost = duration_cost_or,
@@ -502,6 +551,13 @@ bool duration_is_sane(const struct duration_kernel *k)
 	return ok;
 }
 
+static void entry_fill(struct durations *d, struct entry *e, const struct duration_kernel *k)
+{
+	e->k = *k;
+	for (unsigned i = 0; i < k->n_shapes; i++)
+		d->clock = MAX(d->clock, k->shape[i].used);
+}
+
 int durations_restore(struct durations *d, const struct duration_kernel *k)
 {
 	uint64_t number = number_of(&k->owner, k->code);
@@ -518,10 +574,44 @@ int durations_restore(struct durations *d, const struct duration_kernel *k)
 			return -ENOMEM;
 		entry_link_last(d, e);
 	}
-	e->k = *k;
-	for (unsigned i = 0; i < k->n_shapes; i++)
-		d->clock = MAX(d->clock, k->shape[i].used);
+	entry_fill(d, e, k);
+	if (e->numbered)
+		entry_tell(d, e);
 	return 0;
+}
+
+void durations_watch(struct durations *d,
+	void (*record)(void *user, uint64_t number, const struct duration_kernel *k),
+	void (*forgot)(void *user, uint64_t number), void *user)
+{
+	d->record = record;
+	d->forgot = forgot;
+	d->watch_user = user;
+}
+
+int durations_put(struct durations *d, const struct duration_kernel *k)
+{
+	uint64_t number = number_of(&k->owner, k->code);
+	struct entry *e = entry_of(d, number);
+
+	if (!duration_is_sane(k))
+		return -EINVAL;
+	if (!e) {
+		e = entry_make(d, number, k->owner.uid);
+		if (!e)
+			return -ENOMEM;
+		entry_link_first(d, e);
+	}
+	entry_fill(d, e, k);
+	return 0;
+}
+
+void durations_forget(struct durations *d, uint64_t number)
+{
+	struct entry *e = entry_of(d, number);
+
+	if (e)
+		entry_free(d, e);
 }
 
 unsigned durations_changed(struct durations *d, struct duration_kernel *ret, unsigned max)

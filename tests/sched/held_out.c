@@ -7,7 +7,7 @@
  * for each kernel; fails if the errors exceed the bounds below.
  *
  * usage: held_out HEDDLE PTX_FOLDER */
-#include "model/durations.h"
+#include "sched/model/durations.h"
 
 #include <math.h>
 #include <stdio.h>

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0
  * Copyright 2026 The heddle authors */
 
-/* What is known of kernels, in memory: means, the regression, costs, curves; whose they are; how
+/* Records of kernels in memory: means, the regression, costs, curves; whose they are; how
  * much is kept; and what is made of nonsense. */
 #include "unit.h"
 
-#include "model/durations.h"
+#include "sched/model/durations.h"
 
 #include <errno.h>
 #include <math.h>
@@ -306,11 +306,11 @@ static void restored(void **state)
 	assert_int_equal(predict(&g, 30, 100), predict(&f, 30, 100));
 	assert_int_equal(predict(&g, 500, 700), predict(&f, 500, 700));
 	assert_int_equal(durations_changed(g.d, k + 1, 2), 0);
-	/* What is known already is more. */
+	/* The present record has more launches. */
 	learn(&g, 30, 100);
 	assert_int_equal(durations_restore(g.d, &k[0]), 0);
 	assert_int_equal(durations_find(g.d, g.number)->launches, 31);
-	/* What nobody of ours has made. */
+	/* Records with values that heddle never writes. */
 #define REFUSED(change)                                                     \
 	do {                                                                \
 		broken = k[0];                                              \

@@ -8,13 +8,13 @@
  * - a ridge regression for shapes that have never run
  *
  * The number of records is limited, and a new record replaces the least recently used one. This is
- * a model for the engine (sched/model.h). All times are in ns. Nothing here is thread safe or does
+ * the model of the engine (model.h). All times are in ns. Nothing here is thread safe or does
  * I/O; model/kept.h reads and writes the file. */
 #ifndef HEDDLE_MODEL_DURATIONS_H
 #define HEDDLE_MODEL_DURATIONS_H
 
-#include "model/ridge.h"
-#include "sched/model.h"
+#include "model.h"
+#include "ridge.h"
 
 /* Largest number of records. Once all are in use, a user with a quarter of them replaces only
  * records of its own. */
@@ -86,6 +86,16 @@ const struct duration_kernel *durations_find(const struct durations *d, uint64_t
  * least as many launches, or if it is full and has no record of this kernel. Returns -EINVAL if the
  * record is not valid, or -ENOMEM. */
 int durations_restore(struct durations *d, const struct duration_kernel *k);
+/* Sets functions that are called when a record is first numbered, or is replaced after that
+ * (`record`), and when such a record is dropped to make room for another (`forgot`). Nothing else but
+ * learning changes the records on which predictions depend. */
+void durations_watch(struct durations *d,
+	void (*record)(void *user, uint64_t number, const struct duration_kernel *k),
+	void (*forgot)(void *user, uint64_t number), void *user);
+/* Repeats what those functions were called with: makes or replaces a record, or drops it.
+ * durations_put returns -EINVAL if the record is not valid, or -ENOMEM. */
+int durations_put(struct durations *d, const struct duration_kernel *k);
+void durations_forget(struct durations *d, uint64_t number);
 /* Copies up to max records that have changed since they were last copied, the least recently used
  * first. Returns their number. */
 unsigned durations_changed(struct durations *d, struct duration_kernel *ret, unsigned max);
@@ -106,7 +116,9 @@ uint64_t duration_cost(const struct duration_kernel *k);
 /* Checks that all values of a record, which comes from a file or a socket, are plausible. */
 bool duration_is_sane(const struct duration_kernel *k);
 
-/* The model for the engine. Its state is a struct durations, which the engine's caller creates. */
+/* The model of the engine. Its state is a struct durations. heddled and the simulator create one, and
+ * number the kernels. If the engine's caller supplies no state, the engine creates one, which makes
+ * the record of a kernel when it first learns of the kernel. */
 extern const struct sched_model model_durations;
 
 #endif
