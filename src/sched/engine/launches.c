@@ -112,26 +112,6 @@ void sched_drop_all(struct sched *s, struct sched_launches *list)
 		drop_launch(s, list->first);
 }
 
-static uint32_t clamp_workers(uint64_t n)
-{
-	return (uint32_t)(n < 1 ? 1 : n > 32 ? 32 : n);
-}
-
-uint32_t sched_workers(const struct sched_options *o, const struct sched_launch_info *i)
-{
-	uint64_t n = o->blocks_per_sm, regs = (uint64_t)i->regs * i->threads;
-
-	if (i->workers_per_sm)
-		return clamp_workers(i->workers_per_sm);
-	if (i->threads)
-		n = MIN(n, o->threads_per_sm / i->threads);
-	if (regs)
-		n = MIN(n, o->regs_per_sm / regs);
-	if (i->shared_bytes)
-		n = MIN(n, o->shared_per_sm / i->shared_bytes);
-	return clamp_workers(n);
-}
-
 static bool is_known(const struct sched_launches *list, uint64_t id)
 {
 	for (const struct sched_launch *l = list->last; l && l->k.id >= id; l = l->prev) {
@@ -285,11 +265,20 @@ void engine_idle(struct sched *s, uint64_t now_ns, struct sched_launch *l, bool 
 	s->dirty = true;
 }
 
+void engine_shrunk(struct sched *s, uint64_t now_ns, struct sched_launch *l)
+{
+	if (l->state != LAUNCH_SHRINKING)
+		return;
+	sched_to(s, l, LAUNCH_RUNNING);
+	sched_learn_way_out(s, now_ns, l);
+}
+
 void engine_drained(struct sched *s, uint64_t now_ns, struct sched_launch *l)
 {
 	sched_serve(s, now_ns);
 	sched_account(l, now_ns);
-	sched_guard_drained(s, now_ns, l);
+	if (sched_guard_drained(s, l))
+		engine_shrunk(s, now_ns, l);
 	if (!launch_is(l->state, LAUNCH_LEAVES))
 		return;
 	sched_to(s, l, LAUNCH_WAITING);
@@ -297,14 +286,6 @@ void engine_drained(struct sched *s, uint64_t now_ns, struct sched_launch *l)
 	s->dirty = true;
 	sched_learn_way_out(s, now_ns, l);
 	sched_learn_spell(s, l);
-}
-
-void engine_shrunk(struct sched *s, uint64_t now_ns, struct sched_launch *l)
-{
-	if (l->state != LAUNCH_SHRINKING)
-		return;
-	sched_to(s, l, LAUNCH_RUNNING);
-	sched_learn_way_out(s, now_ns, l);
 }
 
 void engine_absent(struct sched *s, struct sched_launch *l)

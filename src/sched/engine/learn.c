@@ -8,6 +8,26 @@
 
 #include <string.h>
 
+static uint32_t clamp_workers(uint64_t n)
+{
+	return (uint32_t)(n < 1 ? 1 : n > 32 ? 32 : n);
+}
+
+uint32_t sched_workers(const struct sched_options *o, const struct sched_launch_info *i)
+{
+	uint64_t n = o->blocks_per_sm, regs = (uint64_t)i->regs * i->threads;
+
+	if (i->workers_per_sm)
+		return clamp_workers(i->workers_per_sm);
+	if (i->threads)
+		n = MIN(n, o->threads_per_sm / i->threads);
+	if (regs)
+		n = MIN(n, o->regs_per_sm / regs);
+	if (i->shared_bytes)
+		n = MIN(n, o->shared_per_sm / i->shared_bytes);
+	return clamp_workers(n);
+}
+
 struct sched_shape sched_shape_of(const struct sched *s, const struct sched_launch_info *i)
 {
 	struct sched_shape shape = {
