@@ -157,6 +157,9 @@ Configuration: /etc before /usr/lib, drop-ins by name, the command line last.
   $ heddled --config-root root --policy greedy --set policy_options=pairs=unknown --check-config
   heddled: error: policy_options: pairs: 'unknown' is not one of on|off
   [1]
+  $ heddled --config-root root --policy split --set policy_options=halves --check-config
+  heddled: error: policy_options: policy split has no option 'halves'; there are whole=PERCENT and mixed=PERCENT
+  [1]
   $ heddled --config-root root --policy greedy --set policy_options=pair --socket $PWD/sock
   heddled: error: policy_options: policy greedy has no option 'pair'; there is pairs=on|off
   [1]
