@@ -656,15 +656,17 @@ static bool is_any_launch_running(struct sched *s, struct planning *p, uint64_t 
 static uint64_t find_wake(struct sched *s, struct planning *p, uint64_t now_ns, uint64_t wake_ns)
 {
 	uint64_t soonest = now_ns + HEDDLE_POLICY_MIN_WAKE;
+	uint64_t limit = now_ns + SOON_MAX * HEDDLE_POLICY_MIN_WAKE;
+	bool spent = p->spent_ns >= limit;
 
 	if (wake_ns >= soonest || (wake_ns > now_ns && wake_ns == p->soon_ns))
 		return wake_ns;
-	if (wake_ns <= now_ns || p->spent_ns > now_ns + SOON_MAX * HEDDLE_POLICY_MIN_WAKE) {
+	p->spent_ns = MIN(MAX(p->spent_ns, now_ns), limit) + HEDDLE_POLICY_MIN_WAKE;
+	if (spent || wake_ns <= now_ns) {
 		report_fault(s, WAKES_SOON,
 			"wake_ns is less than 100 us from now; it is asked after 100 us");
 		return soonest;
 	}
-	p->spent_ns = MAX(p->spent_ns, now_ns) + HEDDLE_POLICY_MIN_WAKE;
 	p->soon_ns = wake_ns;
 	return wake_ns;
 }
