@@ -2,7 +2,7 @@
  * Copyright 2026 The heddle authors */
 
 /* heddle record runs a program under the shim, which writes one launch of each kernel to a folder
- * (shim/record.c). Afterwards it lists the recorded launches, and the kernels that were not
+ * (shim/launch/record.c). Afterwards it lists the recorded launches, and the kernels that were not
  * recorded, with the reason. */
 #include <errno.h>
 #include <inttypes.h>

@@ -17,9 +17,7 @@
 #include "rt/rt.h"
 
 #include "heddle/share.h"
-#include "host/fd.h"
-#include "host/silence.h"
-#include "host/tenant.h"
+#include "host/client.h"
 
 #include <errno.h>
 #include <pthread.h>
@@ -27,7 +25,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/socket.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -47,12 +44,9 @@ struct heddle_share {
 	char error[512], alone[HOST_FAILED]; /* alone: "" while heddled decides */
 	pthread_mutex_t lock;                /* of all below */
 	pid_t pid;
-	struct wire_hello hello;
+	struct host_client client;
 	uint32_t reserved_shared; /* bytes of each block that the system takes */
-	struct host_fd sock, kick;
-	struct wire_page *page; /* NULL: heddled never answered */
-	struct silence silence;
-	uint64_t tried_ns; /* when it last looked for heddled */
+	uint64_t tried_ns;        /* when it last looked for heddled */
 	/* The kernel. */
 	/* obtained: true if the program has a kernel. asking: true while the call that obtains the
 	 * kernel still waits, so that other calls must not use it yet. */
@@ -99,8 +93,8 @@ static void set_all(struct heddle_share *s, uint32_t blocks)
 static void share_lose(struct heddle_share *s, const char *why)
 {
 	snprintf(s->alone, sizeof(s->alone), "%s", why);
-	host_fd_close(&s->sock);
-	host_fd_close(&s->kick);
+	host_fd_close(&s->client.sock);
+	host_fd_close(&s->client.kick);
 	s->slot = NULL;
 	if (s->obtained)
 		set_all(s, s->fit);
@@ -108,36 +102,23 @@ static void share_lose(struct heddle_share *s, const char *why)
 
 static void share_kick(struct heddle_share *s)
 {
-	uint64_t one = 1;
-
-	__atomic_store_n(&s->page->kick_ns, share_now_ns(), __ATOMIC_RELAXED);
-	if (host_fd_is(&s->sock) && host_fd_is(&s->kick) &&
-		write(s->kick.fd, &one, sizeof(one)) < 0)
-		return; /* full is as good as rung */
+	__atomic_store_n(&s->client.page->kick_ns, share_now_ns(), __ATOMIC_RELAXED);
+	host_client_ring(&s->client, &s->client.kick);
 }
 
 /* Detects that heddled or the program has closed the socket, or that heddled's heartbeat has
  * stopped while the kernel waits for SMs. */
 static void share_check(struct heddle_share *s)
 {
-	char byte;
-	ssize_t n;
+	bool woken; /* the quotas are read here anyway */
 
-	if (!s->page || s->alone[0])
+	if (!s->client.page || s->alone[0])
 		return;
-	if (!host_fd_is(&s->sock)) {
+	if (!host_fd_is(&s->client.sock))
 		share_lose(s, "the program has closed its connection to heddled");
-		return;
-	}
-	/* heddled sends WIRE_WAKE; the quotas are read here anyway. */
-	do
-		n = recv(s->sock.fd, &byte, 1, MSG_DONTWAIT);
-	while (n > 0);
-	if (n == 0 || (errno != EAGAIN && errno != EINTR))
+	else if (host_client_is_over(&s->client, &woken))
 		share_lose(s, "heddled is gone, so nothing is shared");
-	else if (silence_too_long(&s->silence,
-			 __atomic_load_n(&s->page->alive_ms, __ATOMIC_ACQUIRE),
-			 (uint32_t)(share_now_ns() / 1000000), s->slot && !s->now.blocks))
+	else if (host_client_is_silent(&s->client, share_now_ns(), s->slot && !s->now.blocks))
 		share_lose(s, "heddled does not answer, so nothing is shared");
 }
 
@@ -216,40 +197,26 @@ static void share_tell(struct heddle_share *s, struct heddle_share_blocks *ret)
 
 /* ---- the session ---- */
 
-/* 0, with the page and the connection, or a negative errno. */
-static int share_greet(struct heddle_share *s, const char *where, union host_answer *m)
-{
-	int fds[3], r, sock = wire_connect(where, GREET_MS);
-
-	if (sock == -EACCES) /* by the system, not by heddled */
-		return -EPERM;
-	if (sock < 0)
-		return sock;
-	host_fd_take(&s->sock, sock);
-	r = wire_send(s->sock.fd, &s->hello, NULL, 0);
-	if (r >= 0 || r == -EPIPE) /* that: refused already */
-		r = host_await_answer(s->sock.fd, m, fds);
-	if (r < 0)
-		return r;
-	r = wire_page_map(fds[0], &s->page);
-	host_fd_take(&s->kick, fds[1]);
-	close(fds[0]);
-	close(fds[2]);
-	return r;
-}
-
 static void share_join(struct heddle_share *s)
 {
-	union host_answer m = {0};
-	char where[108] = "", buf[HOST_FAILED];
-	int r = wire_socket_path(where, sizeof(where), false);
-	bool by_folder = r < 0;
+	struct host_client *c = &s->client;
+	struct host_greeting g = {0};
+	char buf[HOST_FAILED];
+	int r = host_client_find(c);
 
 	if (r == 0)
-		r = share_greet(s, where, &m);
+		r = host_greet(c->where, &c->hello, GREET_MS, &g);
+	if (r == -EACCES && !c->by_folder)
+		snprintf(c->refusal, sizeof(c->refusal), "%s", g.m.refused.why);
+	if (r == 0)
+		r = host_client_accept(c, &g);
+	/* A program that steers itself needs neither: it polls the page, and takes a new one from
+	 * the next daemon. */
+	host_fd_close(&c->wake);
+	host_fd_close(&c->page_fd);
 	s->tried_ns = share_now_ns();
 	if (r < 0)
-		share_lose(s, host_greeting_failed(r, by_folder, where, m.refused.why, buf));
+		share_lose(s, host_client_why(c, r, buf));
 }
 
 /* Before a kernel: a heddled may have started since. */
@@ -257,9 +224,9 @@ static void share_join_again(struct heddle_share *s)
 {
 	if (!s->alone[0] || share_now_ns() - s->tried_ns < RETRY_NS)
 		return;
-	wire_page_unmap(s->page);
-	s->page = NULL;
-	s->silence = (struct silence){0};
+	wire_page_unmap(s->client.page);
+	s->client.page = NULL;
+	s->client.silence = (struct silence){0};
 	s->alone[0] = 0;
 	share_join(s);
 }
@@ -280,11 +247,11 @@ RT_API int heddle_share_init(struct heddle *h, struct heddle_share **ret)
 	}
 	pthread_mutex_init(&s->lock, NULL);
 	s->pid = getpid();
-	s->sock.fd = s->kick.fd = -1;
-	host_hello(&h->d.cu, h->d.device, &s->hello);
+	host_client_init(&s->client);
+	host_hello(&h->d.cu, h->d.device, &s->client.hello);
 	s->reserved_shared = host_attribute(
 		&h->d.cu, h->d.device, CU_DEVICE_ATTRIBUTE_RESERVED_SHARED_MEMORY_PER_BLOCK);
-	s->now.n_sms = MIN(s->hello.n_sms, CTL_MAX_SMS);
+	s->now.n_sms = MIN(s->client.hello.n_sms, CTL_MAX_SMS);
 	rt_leave(h);
 	share_join(s);
 	*ret = s;
@@ -346,7 +313,7 @@ RT_API const char *heddle_share_alone(struct heddle_share *s)
 static uint32_t blocks_that_fit(
 	const struct heddle_share *s, const struct heddle_share_kernel *k, uint32_t threads)
 {
-	const struct wire_hello *d = &s->hello;
+	const struct wire_hello *d = &s->client.hello;
 	uint32_t warps = (threads + WARP - 1) / WARP, n = MIN(d->blocks_per_sm, WIRE_PER_SM);
 	uint32_t regs = warps * (uint32_t)round_up(k->registers * WARP, REGS_UNIT);
 	uint64_t shared = (uint64_t)k->shared_bytes + s->reserved_shared;
@@ -386,10 +353,10 @@ static int check_kernel(
 			"%s: no block of %u threads, %u registers a thread and %u bytes of shared "
 			"memory fits an SM, which has %u bytes",
 			k->name, (unsigned)threads, k->registers, k->shared_bytes,
-			s->hello.shared_per_sm);
-	if (k->blocks_per_sm > MIN(s->hello.blocks_per_sm, WIRE_PER_SM))
+			s->client.hello.shared_per_sm);
+	if (k->blocks_per_sm > MIN(s->client.hello.blocks_per_sm, WIRE_PER_SM))
 		return share_fail(s, -EINVAL, "%s: %u blocks on an SM: at most %u", k->name,
-			k->blocks_per_sm, MIN(s->hello.blocks_per_sm, WIRE_PER_SM));
+			k->blocks_per_sm, MIN(s->client.hello.blocks_per_sm, WIRE_PER_SM));
 	if (k->blocks_per_sm)
 		*ret_fit = k->blocks_per_sm;
 	return 0;
@@ -400,7 +367,7 @@ static int check_kernel(
 static struct wire_slot *free_slot(struct heddle_share *s)
 {
 	for (uint32_t i = 0; i < WIRE_SLOTS; i++) {
-		struct wire_slot *w = &s->page->slots[(s->cursor + i) % WIRE_SLOTS];
+		struct wire_slot *w = &s->client.page->slots[(s->cursor + i) % WIRE_SLOTS];
 
 		if (__atomic_load_n(&w->state, __ATOMIC_ACQUIRE) == WIRE_SLOT_FREE) {
 			s->cursor = (s->cursor + i + 1) % WIRE_SLOTS;
@@ -434,7 +401,7 @@ static void share_submit(struct heddle_share *s, const struct heddle_share_kerne
 	memset(w->input, 0, sizeof(w->input));
 	snprintf(w->name, sizeof(w->name), "%s", k->name);
 	__atomic_store_n(&w->state, WIRE_SLOT_SUBMITTED, __ATOMIC_SEQ_CST);
-	__atomic_fetch_add(&s->page->launched[WIRE_WHY_WORKERS], 1, __ATOMIC_RELAXED);
+	__atomic_fetch_add(&s->client.page->launched[WIRE_WHY_WORKERS], 1, __ATOMIC_RELAXED);
 	share_kick(s);
 }
 
@@ -504,7 +471,7 @@ RT_API int heddle_share_obtain(struct heddle_share *s, const struct heddle_share
 	set_all(s, 0);
 	share_check(s);
 	share_join_again(s);
-	if (s->page && !s->alone[0])
+	if (s->client.page && !s->alone[0])
 		s->slot = free_slot(s);
 	if (s->slot)
 		share_submit(s, kernel);
@@ -622,12 +589,12 @@ RT_API void heddle_share_close(struct heddle_share *s)
 	if (s->pid == getpid()) {
 		if (s->obtained)
 			share_end(s);
-		if (s->page)
-			__atomic_store_n(&s->page->ends, 1, __ATOMIC_RELEASE);
+		if (s->client.page)
+			__atomic_store_n(&s->client.page->ends, 1, __ATOMIC_RELEASE);
 	}
-	host_fd_close(&s->sock);
-	host_fd_close(&s->kick);
-	wire_page_unmap(s->page);
+	host_fd_close(&s->client.sock);
+	host_fd_close(&s->client.kick);
+	wire_page_unmap(s->client.page);
 	pthread_mutex_destroy(&s->lock);
 	free(s);
 }

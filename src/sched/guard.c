@@ -23,7 +23,7 @@ static uint8_t least_of(const struct quota *q)
 
 /* Returns the count for a quota: the largest possible count that is not above the quota, or else
  * the smallest one; 0 for quota 0. Returns CTL_NO_QUOTA if the quota admits all workers, or if no
- * counts are known. shim/pads.c has the same rule. */
+ * counts are known. shim/order/pads.c has the same rule. */
 static uint8_t count_for(const struct sched_launch *l, uint8_t quota)
 {
 	uint32_t below;

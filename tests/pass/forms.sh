@@ -5,7 +5,7 @@
 # usage: forms.sh HEDDLE FOLDER TASK_TOOL
 # The text of each emitted form, of small kernels, as it was when somebody looked at it last: one file
 # NAME.expect in FOLDER for each. After a change that is meant, BLESS=1 writes them anew; read
-# `git diff` then, and think of FORM_VERSION (src/shim/rewrite.c) where preempt's differ.
+# `git diff` then, and think of FORM_VERSION (src/shim/form/rewrite.c) where preempt's differ.
 set -eu
 heddle=$1
 folder=$2

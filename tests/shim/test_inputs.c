@@ -39,7 +39,7 @@ static uint8_t params[512];
 static void begin(void)
 {
 	form = (struct form){.offsets = offsets, .sizes = sizes};
-	pthread_mutex_init(&form.lock, NULL);
+	lock_init(&form.lock, LOCK_form);
 	memset(params, 0, sizeof(params));
 	cu.cuPointerGetAttribute = pointer_attribute;
 	bytes = 4096;

@@ -6,7 +6,7 @@
 #include "cli/corun/job_kernel.h"
 #include "base/text.h"
 #include "host/record.h"
-#include "host/tenant.h"
+#include "host/client.h"
 
 #include <errno.h>
 #include <inttypes.h>

@@ -119,7 +119,7 @@ static void check_insn(struct pass_facts *facts, const struct ptx_stmt *s, bool 
 	/* griddepcontrol is allowed in the kernel itself, and virtualize.c drops it. It only has an
 	 * effect together with programmatic stream serialization, a launch attribute that lets a
 	 * launch start before the previous one has ended. The shim runs launches with this
-	 * attribute unchanged (shim/admit.c), so rewritten kernels never have it. */
+	 * attribute unchanged (shim/launch/admit.c), so rewritten kernels never have it. */
 	if (flags & PTX_F_GRID && (in_callee || s->mn->op != PTX_OP_griddepcontrol))
 		pass_note(facts, PASS_IS_GRID, s, "%s acts on the whole grid or cluster",
 			s->mn->text);

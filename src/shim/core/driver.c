@@ -8,7 +8,6 @@
 #include "shim/core/driver.h"
 #include "base/environment.h"
 #include "dev/symbol.h"
-#include "host/tenant.h"
 #include "shim/core/connections.h"
 #include "shim/core/say.h"
 #include "wire/wire.h"

@@ -4,6 +4,7 @@
 /* Counts the threads of the shim that are in the driver. At the end of the program the driver shuts
  * down, so the exit handler of this file waits until there are none. */
 #include "shim/core/inside.h"
+#include "shim/core/lock.h"
 
 #include <stdlib.h>
 #include <time.h>
@@ -14,7 +15,7 @@
  * finishes. */
 #define LONGEST_S 30
 
-static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+static struct lock lock = LOCK_INIT(inside);
 static pthread_cond_t none_inside = PTHREAD_COND_INITIALIZER;
 static unsigned n_inside; /* all under the lock */
 struct inside {
@@ -29,52 +30,52 @@ static void await_none(const unsigned *n)
 
 	clock_gettime(CLOCK_REALTIME, &until);
 	until.tv_sec += LONGEST_S;
-	while (*n && pthread_cond_timedwait(&none_inside, &lock, &until) == 0)
+	while (*n && lock_wait_until(&lock, &none_inside, &until) == 0)
 		;
 }
 
 static void at_exit(void)
 {
-	pthread_mutex_lock(&lock);
+	lock_take(&lock);
 	ends = true;
 	await_none(&n_inside);
-	pthread_mutex_unlock(&lock);
+	lock_drop(&lock);
 }
 
 void inside_pause(struct session *session, const struct session_ends *ends)
 {
-	pthread_mutex_lock(&lock);
+	lock_take(&lock);
 	session->inside->n_pauses++;
 	await_none(&session->inside->n);
-	pthread_mutex_unlock(&lock);
+	lock_drop(&lock);
 }
 
 void inside_resume(struct session *session, const struct session_ends *ends)
 {
-	pthread_mutex_lock(&lock);
+	lock_take(&lock);
 	session->inside->n_pauses--;
-	pthread_mutex_unlock(&lock);
+	lock_drop(&lock);
 }
 
 bool inside_begin(struct session *session)
 {
 	bool may;
 
-	pthread_mutex_lock(&lock);
+	lock_take(&lock);
 	may = !ends && !session->inside->n_pauses;
 	n_inside += may;
 	session->inside->n += may;
-	pthread_mutex_unlock(&lock);
+	lock_drop(&lock);
 	return may;
 }
 
 void inside_end(struct session *session)
 {
-	pthread_mutex_lock(&lock);
+	lock_take(&lock);
 	n_inside--;
 	session->inside->n--;
 	pthread_cond_broadcast(&none_inside);
-	pthread_mutex_unlock(&lock);
+	lock_drop(&lock);
 }
 
 void inside_at_exit(void)
@@ -90,7 +91,7 @@ bool inside_open(struct session *session)
 
 void inside_after_fork(void)
 {
-	pthread_mutex_init(&lock, NULL);
+	lock_init(&lock, LOCK_inside);
 	pthread_cond_init(&none_inside, NULL);
 	n_inside = 0;
 }

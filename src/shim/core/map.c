@@ -7,6 +7,7 @@
  * reader may still use one. This costs little: where each new table is twice as large, all old
  * tables together are about as large as the present one. */
 #include "shim/core/map.h"
+#include "shim/core/lock.h"
 
 #include <stdlib.h>
 
@@ -86,7 +87,7 @@ bool map_put(struct map *m, const void *key, void *value)
 
 	if (!key)
 		return false;
-	pthread_mutex_lock(&m->lock);
+	lock_take(&m->lock);
 	t = m->table;
 	if (!t || t->used * 2 >= t->cap) {
 		t = grow_table(t);
@@ -97,7 +98,7 @@ bool map_put(struct map *m, const void *key, void *value)
 	}
 	if (ok)
 		insert_entry(t, key, value);
-	pthread_mutex_unlock(&m->lock);
+	lock_drop(&m->lock);
 	return ok;
 }
 
@@ -105,17 +106,17 @@ void map_each(struct map *m, void (*fn)(void *user, const void *key, void *value
 {
 	struct map_table *t;
 
-	pthread_mutex_lock(&m->lock);
+	lock_take(&m->lock);
 	t = m->table;
 	for (size_t i = 0; t && i < t->cap; i++) {
 		if (t->at[i].key && t->at[i].value)
 			fn(user, t->at[i].key, t->at[i].value);
 	}
-	pthread_mutex_unlock(&m->lock);
+	lock_drop(&m->lock);
 }
 
 void map_init(struct map *m)
 {
 	m->table = NULL;
-	pthread_mutex_init(&m->lock, NULL);
+	lock_init(&m->lock, LOCK_map);
 }

@@ -7,6 +7,7 @@
 #ifndef HEDDLE_SHIM_MAP_H
 #define HEDDLE_SHIM_MAP_H
 
+#include "shim/core/lock.h"
 #include <pthread.h>
 #include <stdbool.h>
 #include <stdint.h>
@@ -14,7 +15,7 @@
 struct map_table;
 struct map {
 	struct map_table *table;
-	pthread_mutex_t lock;
+	struct lock lock;
 };
 void map_init(struct map *m);                        /* no key has a value */
 void *map_get(const struct map *m, const void *key); /* NULL: none */

@@ -3,7 +3,7 @@
 
 #include "shim/core/say.h"
 
-#include "host/tenant.h"
+#include "host/client.h"
 #include "wire/wire.h"
 
 #include <stdatomic.h>

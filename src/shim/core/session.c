@@ -4,6 +4,7 @@
 /* The sessions: which one a call belongs to, the descriptors that lead to heddled and to the agent,
  * and the shim's own driver calls and threads. */
 #include "shim/core/session.h"
+#include "shim/core/lock.h"
 
 #include <errno.h>
 #include <signal.h>
@@ -23,8 +24,8 @@ static bool open_session(unsigned index, bool passes_on)
 	struct session *s = &sessions[index];
 
 	s->index = index;
-	pthread_mutex_init(&s->fd_lock, NULL);
-	s->sock.fd = s->kick.fd = s->wake.fd = s->page_fd.fd = -1;
+	lock_init(&s->fd_lock, LOCK_descriptors);
+	host_client_init(&s->client);
 	atomic_store(&s->mode, passes_on || index == SHIM_DEVICES ? SHIM_NATIVE : SHIM_UNKNOWN);
 	return calls->open(s);
 }
@@ -37,7 +38,7 @@ void sessions_begin(const struct session_calls *above)
 }
 
 static unsigned n_open = 1; /* changes under the lock */
-static pthread_mutex_t count_lock = PTHREAD_MUTEX_INITIALIZER;
+static struct lock count_lock = LOCK_INIT(devices);
 
 static unsigned sessions_for(unsigned n_devices)
 {
@@ -50,18 +51,18 @@ void shim_count_devices(void)
 
 	if (shim_n_devices || !cu.cuDeviceGetCount || cu.cuDeviceGetCount(&n) != CUDA_SUCCESS)
 		return;
-	pthread_mutex_lock(&count_lock);
+	lock_take(&count_lock);
 	while (n_open < sessions_for((unsigned)MAX(n, 0)) && open_session(n_open, false))
 		n_open++;
 	/* The number is stored last, because from then on other threads use the sessions. */
 	if (n_open >= sessions_for((unsigned)MAX(n, 0)))
 		atomic_store(&shim_n_devices, (unsigned)MAX(n, 0));
-	pthread_mutex_unlock(&count_lock);
+	lock_drop(&count_lock);
 }
 
 void sessions_after_fork(bool passes_on)
 {
-	pthread_mutex_init(&count_lock, NULL);
+	lock_init(&count_lock, LOCK_devices);
 	for (unsigned i = 0; i < n_open; i++) {
 		/* The parent's parts stay allocated: another of its threads may have been changing
 		 * them. */
@@ -103,49 +104,47 @@ void session_start(struct session *session, bool is_launch)
 /* Under the lock. */
 static bool has_fd(struct session *session, const struct host_fd *o)
 {
-	session->fds_lost = session->fds_lost || !host_fd_is(&session->sock) || !host_fd_is(o);
+	session->fds_lost =
+		session->fds_lost || !host_fd_is(&session->client.sock) || !host_fd_is(o);
 	return !session->fds_lost;
 }
 
 bool shim_ring(struct session *session, const struct host_fd *o)
 {
-	uint64_t one = 1;
 	bool has;
 
-	pthread_mutex_lock(&session->fd_lock);
-	has = has_fd(session, o);
-	if (has && write(o->fd, &one, sizeof(one)) < 0)
-		has = true; /* full is as good as rung */
-	pthread_mutex_unlock(&session->fd_lock);
+	lock_take(&session->fd_lock);
+	has = has_fd(session, o) && host_client_ring(&session->client, o);
+	lock_drop(&session->fd_lock);
 	return has;
 }
 
 void shim_kick(struct session *session)
 {
 	__atomic_store_n(&session->page->kick_ns, shim_now_ns(), __ATOMIC_RELAXED);
-	shim_ring(session, &session->kick); /* else the agent takes over */
+	shim_ring(session, &session->client.kick); /* else the agent takes over */
 }
 
 bool shim_has_fd(struct session *session, const struct host_fd *o)
 {
 	bool has;
 
-	pthread_mutex_lock(&session->fd_lock);
+	lock_take(&session->fd_lock);
 	has = has_fd(session, o);
-	pthread_mutex_unlock(&session->fd_lock);
+	lock_drop(&session->fd_lock);
 	return has;
 }
 
 void shim_poke(struct session *session)
 {
-	shim_ring(session, &session->wake); /* else it looks every while */
+	shim_ring(session, &session->client.wake); /* else it looks every while */
 }
 
 bool session_socket(struct session *session, struct host_fd *ret)
 {
-	pthread_mutex_lock(&session->fd_lock);
-	*ret = session->sock;
-	pthread_mutex_unlock(&session->fd_lock);
+	lock_take(&session->fd_lock);
+	*ret = session->client.sock;
+	lock_drop(&session->fd_lock);
 	return host_fd_is(ret);
 }
 
@@ -153,13 +152,13 @@ bool session_open_gate(struct session *session, unsigned joins)
 {
 	bool same;
 
-	pthread_mutex_lock(&session->fd_lock);
+	lock_take(&session->fd_lock);
 	same = atomic_load(&session->joins) == joins;
 	if (same)
 		__atomic_store_n(&session->page->allowed,
 			page_load(&session->page->opaque_submitted) + WIRE_FAR_AHEAD,
 			__ATOMIC_RELEASE);
-	pthread_mutex_unlock(&session->fd_lock);
+	lock_drop(&session->fd_lock);
 	return same;
 }
 

@@ -5,8 +5,9 @@
 #ifndef HEDDLE_SHIM_SESSION_H
 #define HEDDLE_SHIM_SESSION_H
 
-#include "host/fd.h"
+#include "host/client.h"
 #include "shim/core/driver.h"
+#include "shim/core/lock.h"
 #include "shim/core/say.h"
 #include "wire/wire.h"
 
@@ -26,10 +27,10 @@ enum shim_mode {
  * session of a call is found once, at the start of the call (SHIM_NEED), and is passed on as an
  * argument. Threads of the shim get theirs when they start. */
 struct session {
-	unsigned index;          /* in `sessions` */
-	pthread_mutex_t fd_lock; /* of the descriptors below, */
-	bool fds_lost;           /* which the program has closed */
-	/* What the modules keep for each session; made by lifecycle_open. */
+	unsigned index;      /* in `sessions` */
+	struct lock fd_lock; /* of the descriptors below, */
+	bool fds_lost;       /* which the program has closed */
+	/* What the modules keep for each session: join/lifecycle.def has a row for each. */
 	struct fence *fence;
 	struct following *following;
 	struct joining *joining;
@@ -50,6 +51,7 @@ struct session {
 	_Atomic uint32_t gave_up;     /* opaque.c: 1 + opaque_completed at the last vain wait */
 	_Atomic uint32_t lowest_rank; /* managed.c: of all launches so far */
 	_Atomic uint32_t locals;      /* locals.c: bytes of a thread that the driver has reserved */
+
 	_Atomic int mode;
 	_Atomic bool dead; /* no daemon decides: all is granted, launches are unmanaged */
 	/* true from the loss of a daemon until HELLO is sent to the next one. During that time the
@@ -57,12 +59,10 @@ struct session {
 	 * yet. */
 	_Atomic bool alone;
 	_Atomic unsigned joins; /* HELLOs so far */
-	struct wire_page *page;
-	/* Only the agent thread changes these, under fd_lock. After a connection has
-	 * ended, `sock` stays open until the next connection. */
-	struct host_fd sock, kick, wake; /* eventfds: the daemon's; the agent's */
-	struct host_fd page_fd;          /* for the next daemon */
-	struct wire_welcome welcome;
+	struct wire_page *page; /* the client's, once it can be used */
+	/* The connection to heddled. Only the agent thread changes the descriptors, under fd_lock.
+	 * After a connection has ended, `sock` stays open until the next connection. */
+	struct host_client client;
 	/* The context whose launches are managed. NULL: that context has ended, and the next
 	 * launch's context will replace it. */
 	_Atomic(CUcontext) ctx;
@@ -166,12 +166,12 @@ static inline int shim_stream_priority(const struct session *session, int priori
 		       : __atomic_load_n(&session->low_priority, __ATOMIC_RELAXED);
 }
 void shim_kick(struct session *session); /* tells the daemon to read the page */
-/* Writes 1 to the eventfd session->kick (wakes heddled) or session->wake (wakes the agent). Returns false
+/* Writes 1 to the eventfd session->client.kick (wakes heddled) or session->client.wake (wakes the agent). Returns false
  * if the program has closed this descriptor or the socket. After that, the shim never again uses
- * session->sock, session->kick or session->wake. */
+ * session->client.sock, session->client.kick or session->client.wake. */
 bool shim_ring(struct session *session, const struct host_fd *o);
 /* Checks, like shim_ring but without writing, that the program has not closed the descriptor. The
- * agent calls this before each use of session->wake or session->sock. */
+ * agent calls this before each use of session->client.wake or session->client.sock. */
 bool shim_has_fd(struct session *session, const struct host_fd *o);
 void shim_poke(struct session *session); /* wakes the agent */
 /* The present socket; false: there is none. */

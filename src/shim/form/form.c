@@ -9,7 +9,7 @@ void form_free(struct form *f)
 {
 	free(f->offsets);
 	free(f->sizes);
-	pthread_mutex_destroy(&f->lock);
+	lock_finish(&f->lock);
 	free(f);
 }
 

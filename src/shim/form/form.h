@@ -6,6 +6,7 @@
 #define HEDDLE_SHIM_FORM_H
 
 #include "pass/pass.h"
+#include "shim/core/lock.h"
 #include "shim/form/compiled.h"
 #include "shim/form/known.h"
 #include "shim/order/pads.h"
@@ -35,7 +36,7 @@ struct form {
 		uint64_t value, bytes;
 		uint32_t epoch, uses;
 	} input[WIRE_INPUTS];
-	pthread_mutex_t lock;
+	struct lock lock;
 	/* Properties of launches with the same block size, shared memory and class of grid
 	 * size. The grid size matters, because in a much smaller grid each block usually does much
 	 * more work. */

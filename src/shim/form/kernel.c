@@ -7,6 +7,7 @@
 
 #include "shim/core/inside.h"
 #include "shim/core/lifecycle.h"
+#include "shim/core/lock.h"
 #include "shim/form/symbols.h"
 #include "shim/order/fence.h"
 
@@ -22,7 +23,7 @@ struct module {
 	VEC(struct kernel *) kernels;
 };
 
-pthread_mutex_t kernel_lock = PTHREAD_MUTEX_INITIALIZER;
+struct lock kernel_lock = LOCK_INIT(kernels);
 pthread_cond_t kernel_done = PTHREAD_COND_INITIALIZER;
 
 typedef VEC(struct form *) forms;
@@ -150,13 +151,13 @@ void kernel_module_of_library(struct session *session, void *module, void *libra
 {
 	struct module *l;
 
-	pthread_mutex_lock(&kernel_lock);
+	lock_take(&kernel_lock);
 	l = map_get(&session->loaded->modules, library);
 	if (l && !map_get(&session->loaded->modules, module)) {
 		code_get(l->code);
 		add_module(session, module, false, l->code);
 	}
-	pthread_mutex_unlock(&kernel_lock);
+	lock_drop(&kernel_lock);
 }
 
 /* List of the records of unloaded kernels. They are not freed, because launches that have not ended
@@ -178,7 +179,7 @@ static void forget_module(struct session *session, struct module *m, forms *ret_
 		 * the handles while the assembler (the separate compiler process) runs. */
 		k->gone = true;
 		while (k->held)
-			pthread_cond_wait(&kernel_done, &kernel_lock);
+			lock_wait(&kernel_lock, &kernel_done);
 		atomic_store(&k->why, WIRE_WHY_UNLOADED);
 		if (atomic_exchange(&k->state, KERNEL_PLAIN) == KERNEL_READY)
 			VEC_PUSH(ret_gone, k->form);
@@ -200,10 +201,10 @@ static void module_unloaded(struct session *session, void *handle)
 	symbols_forget(session, handle);
 	if (!m)
 		return;
-	pthread_mutex_lock(&kernel_lock);
+	lock_take(&kernel_lock);
 	forget_module(session, m, &gone);
 	pthread_cond_broadcast(&kernel_done);
-	pthread_mutex_unlock(&kernel_lock);
+	lock_drop(&kernel_lock);
 	for (size_t i = 0; i < gone.len; i++)
 		form_unload(session, gone.at[i]);
 	VEC_FREE(&gone);
@@ -243,7 +244,7 @@ static void known_here(
 	struct kernel *k;
 	struct module *m;
 
-	pthread_mutex_lock(&kernel_lock);
+	lock_take(&kernel_lock);
 	k = map_get(&session->loaded->kernels, handle);
 	m = map_get(&session->loaded->modules, owner);
 	/* The program may have requested a kernel with this handle before. If that record has
@@ -263,7 +264,7 @@ static void known_here(
 		if (k)
 			map_put(&session->loaded->kernels, handle, k);
 	}
-	pthread_mutex_unlock(&kernel_lock);
+	lock_drop(&kernel_lock);
 }
 
 void kernel_known(
@@ -315,12 +316,12 @@ static CUresult form_attribute(struct form *f, int attr, int value)
 {
 	CUresult r;
 
-	pthread_mutex_lock(&f->lock);
+	lock_take(&f->lock);
 	if (attr == CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES && f->raised)
 		value = MAX(value, (int)f->raised);
 	r = cu.cuFuncSetAttribute(f->on.fn, (CUfunction_attribute)attr, value);
 	f->n_shapes = 0;
-	pthread_mutex_unlock(&f->lock);
+	lock_drop(&f->lock);
 	return r;
 }
 
@@ -338,21 +339,21 @@ bool kernel_hold(struct session *session, struct kernel *k)
 {
 	bool there;
 
-	pthread_mutex_lock(&kernel_lock);
+	lock_take(&kernel_lock);
 	there = !k->gone && inside_begin(session);
 	if (there)
 		k->held++;
-	pthread_mutex_unlock(&kernel_lock);
+	lock_drop(&kernel_lock);
 	return there;
 }
 
 void kernel_release(struct session *session, struct kernel *k)
 {
-	pthread_mutex_lock(&kernel_lock);
+	lock_take(&kernel_lock);
 	k->held--;
 	inside_end(session);
 	pthread_cond_broadcast(&kernel_done);
-	pthread_mutex_unlock(&kernel_lock);
+	lock_drop(&kernel_lock);
 }
 
 void kernel_publish(struct session *session, struct kernel *k, struct form *f, enum wire_reason why)
@@ -384,25 +385,25 @@ void kernel_attribute(struct session *session, void *handle, int attr, int value
 
 	if (!k || attr < 0 || attr >= KERNEL_ATTRIBUTES)
 		return;
-	pthread_mutex_lock(&kernel_lock);
+	lock_take(&kernel_lock);
 	k->attr_set[attr] = true;
 	k->attr[attr] = value;
 	for (struct form *f = ready_form(k); f; f = f->other) {
 		if (form_attribute(f, attr, value) != CUDA_SUCCESS)
 			kernel_give_up(k, WIRE_WHY_FORM_REFUSED);
 		atomic_store(&f->carveout, 0); /* it may be this */
-		pthread_mutex_lock(&f->lock);
+		lock_take(&f->lock);
 		f->n_shapes = 0;
-		pthread_mutex_unlock(&f->lock);
+		lock_drop(&f->lock);
 	}
-	pthread_mutex_unlock(&kernel_lock);
+	lock_drop(&kernel_lock);
 }
 
 /* ---- the end of a context ---- */
 
 void kernels_pause(struct session *session, const struct session_ends *ends)
 {
-	pthread_mutex_lock(&kernel_lock);
+	lock_take(&kernel_lock);
 }
 
 unsigned kernels_epoch(struct session *session)
@@ -478,7 +479,7 @@ void kernels_resume(struct session *session, const struct session_ends *ends)
 
 	session->loaded->ended = (forms){0};
 	pthread_cond_broadcast(&kernel_done);
-	pthread_mutex_unlock(&kernel_lock);
+	lock_drop(&kernel_lock);
 	/* Outside the lock, as the driver unloads code. */
 	for (size_t i = 0; i < ended.len; i++) {
 		if (ends->is_ours)
@@ -501,7 +502,7 @@ bool kernels_open(struct session *session)
 
 void kernels_after_fork(void)
 {
-	pthread_mutex_init(&kernel_lock, NULL);
+	lock_init(&kernel_lock, LOCK_kernels);
 	pthread_cond_init(&kernel_done, NULL);
 }
 
@@ -511,10 +512,10 @@ void kernel_cache_config(struct session *session, void *handle, CUfunc_cache con
 
 	if (!k)
 		return;
-	pthread_mutex_lock(&kernel_lock);
+	lock_take(&kernel_lock);
 	k->cache_set = true;
 	k->cache = config;
 	for (struct form *f = ready_form(k); f; f = f->other)
 		cu.cuFuncSetCacheConfig(f->on.fn, config);
-	pthread_mutex_unlock(&kernel_lock);
+	lock_drop(&kernel_lock);
 }

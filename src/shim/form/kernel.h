@@ -9,6 +9,7 @@
 
 #include "image/image.h"
 #include "pass/pass.h"
+#include "shim/core/lock.h"
 #include "shim/core/map.h"
 #include "shim/form/form.h"
 #include "shim/form/kept.h"
@@ -54,8 +55,8 @@ struct kernel {
 	int attr[KERNEL_ATTRIBUTES];
 	CUfunc_cache cache;
 };
-extern pthread_mutex_t kernel_lock; /* code, state changes, attributes */
-extern pthread_cond_t kernel_done;  /* a kernel has left KERNEL_BUSY */
+extern struct lock kernel_lock;    /* code, state changes, attributes */
+extern pthread_cond_t kernel_done; /* a kernel has left KERNEL_BUSY */
 
 /* Call after the program has loaded a module or library from these bytes. Keeps a copy of the PTX
  * in them, if they contain any. */

@@ -6,6 +6,7 @@
  * while its form is being made. */
 #include "shim/form/making.h"
 #include "base/environment.h"
+#include "shim/core/lock.h"
 #include "shim/form/placing.h"
 #include "shim/form/remember.h"
 #include "shim/form/rewrite.h"
@@ -47,15 +48,15 @@ static void make_form(struct kernel *k)
 		remember_write(k);
 		return;
 	}
-	pthread_mutex_lock(&kernel_lock);
+	lock_take(&kernel_lock);
 	c = k->code;
 	code_get(c);
 	epoch = kernels_epoch(session);
-	pthread_mutex_unlock(&kernel_lock);
+	lock_drop(&kernel_lock);
 	if (c && rewrite_kernel(session, k, c, &f, &why) < 0)
 		f = NULL;
 	code_put(c);
-	pthread_mutex_lock(&kernel_lock);
+	lock_take(&kernel_lock);
 	gone = k->gone;
 	late = epoch != kernels_epoch(session);
 	if (!gone && late) /* the context has ended: the next launch starts again */
@@ -63,7 +64,7 @@ static void make_form(struct kernel *k)
 	else if (!gone)
 		kernel_publish(session, k, f, why);
 	pthread_cond_broadcast(&kernel_done);
-	pthread_mutex_unlock(&kernel_lock);
+	lock_drop(&kernel_lock);
 	if (f && (gone || late)) {
 		placed = placing_begin(session, &in);
 		if (late)
@@ -100,7 +101,7 @@ static bool await_work(void)
 
 	clock_gettime(CLOCK_REALTIME, &until);
 	until.tv_sec += IDLE_S;
-	return pthread_cond_timedwait(&asked, &kernel_lock, &until) != ETIMEDOUT;
+	return lock_wait_until(&kernel_lock, &asked, &until) != ETIMEDOUT;
 }
 
 /* Waits for the next kernel that needs a form. Returns NULL if none came for a while. */
@@ -109,14 +110,14 @@ static struct kernel *await_kernel(void)
 	struct kernel *k;
 	bool waits = true, is_last;
 
-	pthread_mutex_lock(&kernel_lock);
+	lock_take(&kernel_lock);
 	n_idle++;
 	while (!(k = take_missed()) && waits)
 		waits = await_work();
 	n_idle--;
 	n_threads -= !k;
 	is_last = !n_threads;
-	pthread_mutex_unlock(&kernel_lock);
+	lock_drop(&kernel_lock);
 	if (is_last)
 		rewrite_idle();
 	return k;
@@ -170,7 +171,7 @@ static void await_form(struct kernel *k)
 	until.tv_sec += until.tv_nsec / 1000000000;
 	until.tv_nsec %= 1000000000;
 	while (may_wait_ns && atomic_load(&k->state) == KERNEL_BUSY && turns_round() == round) {
-		if (pthread_cond_timedwait(&kernel_done, &kernel_lock, &until) == ETIMEDOUT)
+		if (lock_wait_until(&kernel_lock, &kernel_done, &until) == ETIMEDOUT)
 			break;
 	}
 	waited = shim_now_ns() - began;
@@ -194,15 +195,15 @@ bool kernel_remember(struct session *session, struct kernel *k)
 {
 	bool ok;
 
-	pthread_mutex_lock(&kernel_lock);
+	lock_take(&kernel_lock);
 	ok = atomic_load(&k->state) == KERNEL_READY && enqueue(session, k);
-	pthread_mutex_unlock(&kernel_lock);
+	lock_drop(&kernel_lock);
 	return ok;
 }
 
 static void ask_for_form(struct session *session, struct kernel *k)
 {
-	pthread_mutex_lock(&kernel_lock);
+	lock_take(&kernel_lock);
 	if (atomic_load(&k->state) == KERNEL_NEW) {
 		/* The kernel enters the queue before its state becomes KERNEL_BUSY. This does no
 		 * harm: threads that read the queue need the lock, which this thread holds until
@@ -213,7 +214,7 @@ static void ask_for_form(struct session *session, struct kernel *k)
 			kernel_give_up(k, WIRE_WHY_NO_MEMORY);
 	}
 	await_form(k);
-	pthread_mutex_unlock(&kernel_lock);
+	lock_drop(&kernel_lock);
 }
 
 void kernel_missed(struct kernel *k, uint64_t threads)

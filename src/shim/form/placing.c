@@ -15,6 +15,7 @@
 
 #include "shim/core/inside.h"
 #include "shim/core/lifecycle.h"
+#include "shim/core/lock.h"
 #include "shim/form/turns.h"
 #include "shim/order/follow.h"
 #include "shim/order/hold.h"
@@ -40,7 +41,7 @@
 #define BATCH_NS 20000000u
 
 struct placing {
-	pthread_mutex_t lock;
+	struct lock lock;
 	pthread_cond_t changed;
 	bool looks;         /* under the lock: one thread looks for an idle moment */
 	unsigned n_placing; /* threads that use the moment */
@@ -72,15 +73,15 @@ static void *run_synchroniser(void *user)
 	struct session *session = user;
 	struct shim_inside in;
 
-	pthread_mutex_lock(&session->placing->lock);
+	lock_take(&session->placing->lock);
 	for (;;) {
 		while (session->placing->asked == session->placing->answered)
-			pthread_cond_wait(&session->placing->changed, &session->placing->lock);
-		pthread_mutex_unlock(&session->placing->lock);
+			lock_wait(&session->placing->lock, &session->placing->changed);
+		lock_drop(&session->placing->lock);
 		if (shim_enter(session, &in) == CUDA_SUCCESS)
 			cu.cuCtxSynchronize();
 		shim_leave(&in);
-		pthread_mutex_lock(&session->placing->lock);
+		lock_take(&session->placing->lock);
 		session->placing->answered = session->placing->asked;
 		pthread_cond_broadcast(&session->placing->changed);
 	}
@@ -99,7 +100,7 @@ static bool is_idle_until(struct session *session, uint64_t ns)
 	ns += (uint64_t)until.tv_nsec;
 	until.tv_sec += (time_t)(ns / 1000000000);
 	until.tv_nsec = (long)(ns % 1000000000);
-	pthread_mutex_lock(&session->placing->lock);
+	lock_take(&session->placing->lock);
 	session->placing->has_thread =
 		session->placing->has_thread || shim_thread(session, run_synchroniser) == 0;
 	if (session->placing->has_thread && session->placing->asked == session->placing->answered &&
@@ -107,14 +108,14 @@ static bool is_idle_until(struct session *session, uint64_t ns)
 		session->placing->asked++;
 		pthread_cond_broadcast(&session->placing->changed);
 		while (session->placing->asked != session->placing->answered &&
-			pthread_cond_timedwait(&session->placing->changed, &session->placing->lock,
+			lock_wait_until(&session->placing->lock, &session->placing->changed,
 				&until) != ETIMEDOUT)
 			;
 		is = session->placing->asked == session->placing->answered;
 	} else {
 		is = false;
 	}
-	pthread_mutex_unlock(&session->placing->lock);
+	lock_drop(&session->placing->lock);
 	return is;
 }
 
@@ -122,9 +123,9 @@ static bool is_asking(struct session *session)
 {
 	bool is;
 
-	pthread_mutex_lock(&session->placing->lock);
+	lock_take(&session->placing->lock);
 	is = session->placing->asked != session->placing->answered;
-	pthread_mutex_unlock(&session->placing->lock);
+	lock_drop(&session->placing->lock);
 	return is;
 }
 
@@ -196,12 +197,12 @@ static bool have_moment(struct session *session)
 	while ((session->placing->looks || session->placing->n_placing) &&
 		(!session->placing->n_placing ||
 			shim_now_ns() - session->placing->since_ns > BATCH_NS))
-		pthread_cond_wait(&session->placing->changed, &session->placing->lock);
+		lock_wait(&session->placing->lock, &session->placing->changed);
 	if (!session->placing->n_placing) {
 		session->placing->looks = true;
-		pthread_mutex_unlock(&session->placing->lock);
+		lock_drop(&session->placing->lock);
 		ok = await_moment(session);
-		pthread_mutex_lock(&session->placing->lock);
+		lock_take(&session->placing->lock);
 		session->placing->looks = false;
 		session->placing->since_ns = shim_now_ns();
 		pthread_cond_broadcast(&session->placing->changed);
@@ -212,10 +213,10 @@ static bool have_moment(struct session *session)
 
 static void end_placing(struct session *session)
 {
-	pthread_mutex_lock(&session->placing->lock);
+	lock_take(&session->placing->lock);
 	if (!--session->placing->n_placing)
 		hold_end(session);
-	pthread_mutex_unlock(&session->placing->lock);
+	lock_drop(&session->placing->lock);
 	turn_begin();
 }
 
@@ -224,9 +225,9 @@ bool placing_begin(struct session *session, struct shim_inside *in)
 	bool ok;
 
 	turn_end(); /* it may take long */
-	pthread_mutex_lock(&session->placing->lock);
+	lock_take(&session->placing->lock);
 	ok = have_moment(session);
-	pthread_mutex_unlock(&session->placing->lock);
+	lock_drop(&session->placing->lock);
 	if (!ok) {
 		turn_begin();
 		return false;
@@ -256,27 +257,27 @@ void placing_pause(struct session *session, const struct session_ends *ends)
 
 	clock_gettime(CLOCK_REALTIME, &until);
 	until.tv_sec += PAUSE_S;
-	pthread_mutex_lock(&session->placing->lock);
+	lock_take(&session->placing->lock);
 	session->placing->n_pauses++;
 	while (session->placing->asked != session->placing->answered &&
-		pthread_cond_timedwait(
-			&session->placing->changed, &session->placing->lock, &until) != ETIMEDOUT)
+		lock_wait_until(&session->placing->lock, &session->placing->changed, &until) !=
+			ETIMEDOUT)
 		;
-	pthread_mutex_unlock(&session->placing->lock);
+	lock_drop(&session->placing->lock);
 }
 
 void placing_resume(struct session *session, const struct session_ends *ends)
 {
-	pthread_mutex_lock(&session->placing->lock);
+	lock_take(&session->placing->lock);
 	session->placing->n_pauses--;
-	pthread_mutex_unlock(&session->placing->lock);
+	lock_drop(&session->placing->lock);
 }
 
 bool placing_open(struct session *session)
 {
 	session->placing = calloc(1, sizeof(*session->placing));
 	if (session->placing) {
-		pthread_mutex_init(&session->placing->lock, NULL);
+		lock_init(&session->placing->lock, LOCK_placing);
 		pthread_cond_init(&session->placing->changed, NULL);
 	}
 	return session->placing;

@@ -6,11 +6,12 @@
 #include "shim/form/remember.h"
 
 #include "shim/core/cache.h"
+#include "shim/core/lock.h"
 
 #include <stdatomic.h>
 #include <stdlib.h>
 
-static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER, writing = PTHREAD_MUTEX_INITIALIZER;
+static struct lock lock = LOCK_INIT(taught), writing = LOCK_INIT(writing);
 static struct {
 	struct kernel *kernel;
 	bool asked; /* for somebody to write it */
@@ -24,7 +25,7 @@ void remember_taught(struct kernel *k)
 {
 	unsigned i = 0;
 
-	pthread_mutex_lock(&lock);
+	lock_take(&lock);
 	while (i < n_taught && taught[i].kernel != k)
 		i++;
 	if (i == n_taught && n_taught < sizeof(taught) / sizeof(taught[0])) {
@@ -32,7 +33,7 @@ void remember_taught(struct kernel *k)
 		taught[n_taught++].asked = false;
 		atomic_fetch_add(&n_unasked, 1);
 	}
-	pthread_mutex_unlock(&lock);
+	lock_drop(&lock);
 }
 
 /* Removes kernel `which` from the list and returns it. If `which` is NULL, takes the first kernel.
@@ -41,7 +42,7 @@ static struct kernel *take_taught(const struct kernel *which)
 {
 	struct kernel *k = NULL;
 
-	pthread_mutex_lock(&lock);
+	lock_take(&lock);
 	for (unsigned i = 0; i < n_taught && !k; i++) {
 		if (which && taught[i].kernel != which)
 			continue;
@@ -49,7 +50,7 @@ static struct kernel *take_taught(const struct kernel *which)
 		atomic_fetch_sub(&n_unasked, !taught[i].asked);
 		taught[i] = taught[--n_taught];
 	}
-	pthread_mutex_unlock(&lock);
+	lock_drop(&lock);
 	return k;
 }
 
@@ -59,7 +60,7 @@ struct kernel *remember_unasked(void)
 
 	if (!atomic_load_explicit(&n_unasked, memory_order_relaxed))
 		return NULL;
-	pthread_mutex_lock(&lock);
+	lock_take(&lock);
 	for (unsigned i = 0; i < n_taught && !k; i++) {
 		if (taught[i].asked)
 			continue;
@@ -67,7 +68,7 @@ struct kernel *remember_unasked(void)
 		taught[i].asked = true;
 		atomic_fetch_sub(&n_unasked, 1);
 	}
-	pthread_mutex_unlock(&lock);
+	lock_drop(&lock);
 	return k;
 }
 
@@ -75,14 +76,14 @@ static uint32_t collect_known(struct form *f, struct known *ret)
 {
 	uint32_t n = 0;
 
-	pthread_mutex_lock(&f->lock);
+	lock_take(&f->lock);
 	for (unsigned i = 0; i < f->n_shapes; i++)
 		ret[n++] = (struct known){.form = f->which,
 			.threads = f->shape[i].threads,
 			.shared = f->shape[i].shared,
 			.scale = f->shape[i].scale,
 			.pace = f->shape[i].pace};
-	pthread_mutex_unlock(&f->lock);
+	lock_drop(&f->lock);
 	return n;
 }
 
@@ -107,11 +108,11 @@ static bool write_next(const struct kernel *which)
 {
 	const struct kernel *k;
 
-	pthread_mutex_lock(&writing); /* the program's end waits for this lock */
+	lock_take(&writing); /* the program's end waits for this lock */
 	k = take_taught(which);
 	if (k)
 		write_known(k);
-	pthread_mutex_unlock(&writing);
+	lock_drop(&writing);
 	return k;
 }
 
@@ -149,8 +150,8 @@ void remember_at_exit(void)
 /* The parent keeps what it has learned. */
 void remember_after_fork(void)
 {
-	pthread_mutex_init(&lock, NULL);
-	pthread_mutex_init(&writing, NULL);
+	lock_init(&lock, LOCK_taught);
+	lock_init(&writing, LOCK_writing);
 	n_taught = 0;
 	atomic_store(&n_unasked, 0);
 }

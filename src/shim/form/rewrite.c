@@ -11,6 +11,7 @@
 #include "shim/form/rewrite.h"
 #include "shim/core/cache.h"
 #include "shim/core/lifecycle.h"
+#include "shim/core/lock.h"
 #include "shim/form/compile.h"
 #include "shim/form/globals.h"
 #include "shim/form/locals.h"
@@ -168,7 +169,7 @@ static void parsed_put(struct parsed *p)
 /* The module that was parsed last. It is kept because the next kernel is often from the same
  * module. */
 static struct parsed *last;
-static pthread_mutex_t last_lock = PTHREAD_MUTEX_INITIALIZER;
+static struct lock last_lock = LOCK_INIT(parsed);
 
 /* Under the lock. */
 static void set_last(struct parsed *p)
@@ -179,9 +180,9 @@ static void set_last(struct parsed *p)
 
 void rewrite_idle(void)
 {
-	pthread_mutex_lock(&last_lock);
+	lock_take(&last_lock);
 	set_last(NULL);
-	pthread_mutex_unlock(&last_lock);
+	lock_drop(&last_lock);
 }
 
 static int parse_code(
@@ -216,7 +217,7 @@ static int parsed_get(
 {
 	int r = 0;
 
-	pthread_mutex_lock(&last_lock);
+	lock_take(&last_lock);
 	if (last && !memcmp(last->digest, c->digest, sizeof(last->digest))) {
 		diag_init(diags, scratch, "", last->text, last->len);
 	} else {
@@ -230,7 +231,7 @@ static int parsed_get(
 		atomic_fetch_add(&last->refs, 1);
 		*ret = last;
 	}
-	pthread_mutex_unlock(&last_lock);
+	lock_drop(&last_lock);
 	return r;
 }
 
@@ -272,10 +273,11 @@ static uint32_t func_attribute(CUfunction fn, CUfunction_attribute which)
 }
 
 /* Once, whichever thread comes first. */
+static struct lock closer_lock = LOCK_INIT(closer);
+
 static bool closer_compiled(struct session *session, bool is_kept)
 {
 	static const struct staged none;
-	static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 	const char *text = pass_closer_ptx();
 	struct shim_inside in;
 	bool ok;
@@ -283,7 +285,7 @@ static bool closer_compiled(struct session *session, bool is_kept)
 	/* A thread that holds this lock may wait in turn_begin. So call turn_end
 	 * before waiting for the lock; otherwise two threads could wait for each other. */
 	turn_end();
-	pthread_mutex_lock(&lock);
+	lock_take(&closer_lock);
 	turn_begin();
 	ok = session->closer->fn ||
 	     compile(session, text, strlen(text), is_kept ? NULL : &none, session->closer);
@@ -296,7 +298,7 @@ static bool closer_compiled(struct session *session, bool is_kept)
 			placing_end(session, &in);
 		}
 	}
-	pthread_mutex_unlock(&lock);
+	lock_drop(&closer_lock);
 	return ok;
 }
 
@@ -385,7 +387,7 @@ static struct form *load_form(struct session *session, struct kernel *k, const s
 		free(f);
 		return NULL;
 	}
-	pthread_mutex_init(&f->lock, NULL);
+	lock_init(&f->lock, LOCK_form);
 	return f;
 }
 
@@ -544,4 +546,11 @@ bool rewrite_open(struct session *session)
 {
 	session->closer = calloc(1, sizeof(*session->closer));
 	return session->closer;
+}
+
+void rewrite_after_fork(void)
+{
+	lock_init(&last_lock, LOCK_parsed);
+	lock_init(&closer_lock, LOCK_closer);
+	last = NULL;
 }

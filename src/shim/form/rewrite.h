@@ -16,6 +16,7 @@ void rewrite_idle(void); /* no form has been in the making for a while */
 struct session_ends;
 void rewrite_forget(struct session *session, const struct session_ends *ends);
 bool rewrite_open(struct session *session);
+void rewrite_after_fork(void);
 /* Returns the closer, a small kernel that follows each grid of the guard form and completes the
  * launch. (In the guard form, each hardware block runs one block of the grid.) It is loaded
  * together with the first guard form. */

@@ -8,6 +8,7 @@
 #include "shim/form/symbols.h"
 
 #include "shim/core/lifecycle.h"
+#include "shim/core/lock.h"
 #include "shim/order/fence.h"
 
 #include <stdlib.h>
@@ -22,7 +23,7 @@ struct symbol {
 };
 
 struct symbols {
-	pthread_mutex_t lock;
+	struct lock lock;
 	VEC(struct symbol) known; /* of the session's context */
 };
 
@@ -52,13 +53,13 @@ static bool recall_symbol(struct session *session, void *owner, bool managed, co
 {
 	const struct symbol *s;
 
-	pthread_mutex_lock(&session->symbols->lock);
+	lock_take(&session->symbols->lock);
 	s = find_symbol(session, owner, managed, name);
 	if (s) {
 		*at = s->at;
 		*bytes = s->bytes;
 	}
-	pthread_mutex_unlock(&session->symbols->lock);
+	lock_drop(&session->symbols->lock);
 	return s;
 }
 
@@ -67,18 +68,18 @@ static void keep_symbol(struct session *session, void *owner, bool managed, cons
 {
 	struct symbol s = {owner, strdup(name), managed, at, bytes};
 
-	pthread_mutex_lock(&session->symbols->lock);
+	lock_take(&session->symbols->lock);
 	if (!s.name || find_symbol(session, owner, managed, name) ||
 		!VEC_PUSH(&session->symbols->known, s))
 		free(s.name);
-	pthread_mutex_unlock(&session->symbols->lock);
+	lock_drop(&session->symbols->lock);
 }
 
 void symbols_forget(struct session *session, const void *owner)
 {
 	size_t kept = 0;
 
-	pthread_mutex_lock(&session->symbols->lock);
+	lock_take(&session->symbols->lock);
 	for (size_t i = 0; i < session->symbols->known.len; i++) {
 		if (!owner || session->symbols->known.at[i].owner == owner)
 			free(session->symbols->known.at[i].name);
@@ -86,7 +87,7 @@ void symbols_forget(struct session *session, const void *owner)
 			session->symbols->known.at[kept++] = session->symbols->known.at[i];
 	}
 	session->symbols->known.len = kept;
-	pthread_mutex_unlock(&session->symbols->lock);
+	lock_drop(&session->symbols->lock);
 }
 
 void symbols_end(struct session *session, const struct session_ends *ends)
@@ -98,7 +99,7 @@ bool symbols_open(struct session *session)
 {
 	session->symbols = calloc(1, sizeof(*session->symbols));
 	if (session->symbols)
-		pthread_mutex_init(&session->symbols->lock, NULL);
+		lock_init(&session->symbols->lock, LOCK_symbols);
 	return session->symbols;
 }
 

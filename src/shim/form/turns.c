@@ -3,6 +3,7 @@
 
 #include "shim/form/turns.h"
 
+#include "shim/core/lock.h"
 #include "shim/form/kernel.h"
 
 #include <sched.h>
@@ -41,10 +42,10 @@ void turn_end(void)
 
 void turns_await_none(void)
 {
-	pthread_mutex_lock(&kernel_lock);
+	lock_take(&kernel_lock);
 	await_round++;
 	pthread_cond_broadcast(&kernel_done);
-	pthread_mutex_unlock(&kernel_lock);
+	lock_drop(&kernel_lock);
 }
 
 unsigned turns_round(void)

@@ -69,8 +69,8 @@ static void answer_poke(struct session *session, const struct pollfd *wake)
 {
 	uint64_t count;
 
-	if (wake->revents & POLLIN && shim_has_fd(session, &session->wake) &&
-		read(session->wake.fd, &count, sizeof(count)) > 0 &&
+	if (wake->revents & POLLIN && shim_has_fd(session, &session->client.wake) &&
+		read(session->client.wake.fd, &count, sizeof(count)) > 0 &&
 		__atomic_load_n(&session->page->opaque_waiting, __ATOMIC_ACQUIRE))
 		opaque_wake(session); /* the daemon may not have */
 }
@@ -88,7 +88,8 @@ static void *run_agent(void *user)
 	rejoin_begin(session);
 	while (goes_on) {
 		struct pollfd fds[2] = {
-			{.fd = shim_has_fd(session, &session->wake) ? session->wake.fd : -1,
+			{.fd = shim_has_fd(session, &session->client.wake) ? session->client.wake.fd
+									   : -1,
 				.events = POLLIN},
 			{.fd = rejoin_fd(session), .events = POLLIN}};
 		uint32_t seq = __atomic_load_n(&session->page->seq, __ATOMIC_ACQUIRE);

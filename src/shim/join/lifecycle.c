@@ -43,11 +43,18 @@ static const struct module {
 #define SESSION(part, when, open, pause, forget, resume) {when, open, pause, forget, resume},
 #define CONTEXT(name, when, pause, forget, resume)       {when, NULL, pause, forget, resume},
 #define PROCESS(file, after_fork)
-#define STAYS(file)
+#define STAYS(file, why)
 #include "shim/join/lifecycle.def"
 #undef SESSION
 #undef CONTEXT
 #undef PROCESS
+};
+
+static void (*const after_forks[])(void) = {
+#define SESSION(part, when, open, pause, forget, resume)
+#define CONTEXT(name, when, pause, forget, resume)
+#define PROCESS(file, after_fork) after_fork,
+#include "shim/join/lifecycle.def"
 };
 
 static bool open_parts(struct session *session)
@@ -97,10 +104,10 @@ static void after_fork(void)
 
 	for (unsigned i = 0; i < SHIM_SESSIONS; i++)
 		begun |= sessions[i].page || sessions[i].ctx;
-#define SESSION(part, when, open, pause, forget, resume)
-#define CONTEXT(name, when, pause, forget, resume)
-#define PROCESS(file, after_fork) after_fork();
-#include "shim/join/lifecycle.def"
+	for (size_t i = 0; i < ARRAY_LEN(after_forks); i++) {
+		if (after_forks[i])
+			after_forks[i]();
+	}
 	sessions_after_fork(begun);
 }
 

@@ -19,7 +19,6 @@
 #include <string.h>
 #include <sys/socket.h>
 
-#include "host/silence.h"
 #include "shim/join/hello.h"
 #include "shim/launch/resume.h"
 #include "shim/plain/opaque.h"
@@ -32,8 +31,7 @@
 
 struct rejoin {
 	enum { JOINED, ALONE, JOINING, LOST } state;
-	struct host_fd sock; /* of JOINING */
-	struct silence silence;
+	struct host_fd sock;                         /* of JOINING */
 	uint64_t since_ns, lost_ns, try_ns, wait_ns; /* since: of JOINED */
 	const char *why;
 	bool warned;
@@ -42,7 +40,7 @@ struct rejoin {
 static void change_to_joined(struct session *session)
 {
 	session->rejoin->state = JOINED;
-	session->rejoin->silence = (struct silence){0};
+	session->client.silence = (struct silence){0};
 	session->rejoin->since_ns = shim_now_ns();
 	session->rejoin->lost_ns = 0;
 }
@@ -126,32 +124,17 @@ static void lose_for_good(struct session *session, const char *why)
  * the connection is over. */
 static bool is_over(struct session *session, short revents, bool *ret_woken)
 {
-	char byte;
-	ssize_t n;
-
 	*ret_woken = false;
 	if (revents & (POLLHUP | POLLERR | POLLNVAL))
 		return true;
 	if (!(revents & POLLIN))
 		return false;
-	/* Since the call to poll, the program may have closed the socket's descriptor, and the same
-	 * number may now belong to another file of the program. So peek first: this consumes
-	 * nothing from such a file. */
-	do {
-		n = recv(session->sock.fd, &byte, 1, MSG_DONTWAIT | MSG_PEEK);
-		if (!shim_has_fd(session, &session->sock))
-			return true;
-		if (n > 0)
-			n = recv(session->sock.fd, &byte, 1, MSG_DONTWAIT);
-		*ret_woken |= n > 0;
-	} while (n > 0);
-	return n == 0 || (n < 0 && errno != EAGAIN && errno != EINTR);
+	return host_client_is_over(&session->client, ret_woken);
 }
 
 static bool is_silent(struct session *session, bool waited_for)
 {
-	return silence_too_long(&session->rejoin->silence, page_load(&session->page->alive_ms),
-		(uint32_t)(shim_now_ns() / 1000000), waited_for);
+	return host_client_is_silent(&session->client, shim_now_ns(), waited_for);
 }
 
 static void look_joined(struct session *session, short revents, bool waited_for)
@@ -174,7 +157,7 @@ static void look_alone(struct session *session)
 	r = hello_again(session, &session->rejoin->sock);
 	if (r == 0) {
 		session->rejoin->state = JOINING;
-		session->rejoin->silence = (struct silence){0};
+		session->client.silence = (struct silence){0};
 	} else if (r == -EBADF) {
 		lose_for_good(session, "the program has closed its connection to heddled");
 	} else {
@@ -201,7 +184,7 @@ static void look_joining(struct session *session, short revents)
 int rejoin_fd(struct session *session)
 {
 	if (session->rejoin->state == JOINED)
-		return shim_has_fd(session, &session->sock) ? session->sock.fd : -1;
+		return shim_has_fd(session, &session->client.sock) ? session->client.sock.fd : -1;
 	return session->rejoin->state == JOINING && host_fd_is(&session->rejoin->sock)
 		       ? session->rejoin->sock.fd
 		       : -1;
@@ -224,7 +207,7 @@ bool rejoin_look(struct session *session, short revents, bool waited_for)
 		release_tenant(session);
 		return false;
 	}
-	if (!shim_has_fd(session, &session->wake))
+	if (!shim_has_fd(session, &session->client.wake))
 		lose_for_good(session, "the program has closed its connection to heddled");
 	else if (session->rejoin->state == JOINED)
 		look_joined(session, revents, waited_for);

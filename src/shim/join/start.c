@@ -11,9 +11,10 @@
 #include "shim/join/start.h"
 
 #include "base/environment.h"
-#include "host/tenant.h"
+#include "host/client.h"
 #include "pass/pass.h"
 #include "shim/core/lifecycle.h"
+#include "shim/core/lock.h"
 #include "shim/join/agent.h"
 #include "shim/join/hello.h"
 #include "shim/launch/managed.h"
@@ -85,7 +86,7 @@ static bool prepare_device(struct session *session)
 }
 
 /* The shim's context is current. */
-static int join_daemon(struct session *session, struct greeting *g)
+static int join_daemon(struct session *session, struct host_greeting *g)
 {
 	int r = hello_welcome(session, g);
 
@@ -98,7 +99,7 @@ static int join_daemon(struct session *session, struct greeting *g)
 /* Settings from the program's environment. The shim reads them once for all devices, because the
  * program may change its environment later. */
 static struct {
-	pthread_mutex_t lock;
+	struct lock lock;
 	bool is_read;
 	int error; /* of wire_socket_path */
 	char where[108], report_to[108];
@@ -106,14 +107,14 @@ static struct {
 	int32_t priority;
 	uint32_t weight, order;
 	char group[32];
-} environment = {PTHREAD_MUTEX_INITIALIZER};
+} environment = {LOCK_INIT(environment)};
 
 /* Under the lock. With what fill_hello has read. */
 static void read_environment(struct session *session)
 {
 	const char *given = secure_getenv(WIRE_SOCKET_ENV),
 		   *report_path = secure_getenv(WIRE_REPORT_ENV);
-	const struct wire_hello *h = &session->joining->hello;
+	const struct wire_hello *h = &session->client.hello;
 
 	environment.is_read = true;
 	environment.socket_given = given && *given;
@@ -130,37 +131,38 @@ static void read_environment(struct session *session)
 static int take_environment(struct session *session)
 {
 	struct joining *s = session->joining;
+	struct host_client *c = &session->client;
 	int r;
 
-	pthread_mutex_lock(&environment.lock);
+	lock_take(&environment.lock);
 	if (!environment.is_read)
 		read_environment(session);
-	memcpy(s->where, environment.where, sizeof(s->where));
+	memcpy(c->where, environment.where, sizeof(c->where));
 	memcpy(s->report_to, environment.report_to, sizeof(s->report_to));
 	s->socket_given = environment.socket_given;
-	s->hello.priority = environment.priority;
-	s->hello.weight = environment.weight;
-	memcpy(s->hello.group, environment.group, sizeof(s->hello.group));
+	c->hello.priority = environment.priority;
+	c->hello.weight = environment.weight;
+	memcpy(c->hello.group, environment.group, sizeof(c->hello.group));
 	session->order = environment.order;
 	r = environment.error;
-	pthread_mutex_unlock(&environment.lock);
+	lock_drop(&environment.lock);
 	return r;
 }
 
 static int start_tenant(struct session *session)
 {
-	struct greeting g = {0};
+	struct host_greeting g = {0};
 	int r;
 
 	if (cu.cuCtxGetDevice(&session->dev) != CUDA_SUCCESS)
 		return -ENODEV;
-	fill_hello(session, &session->joining->hello);
+	fill_hello(session, &session->client.hello);
 	r = take_environment(session);
-	session->joining->by_folder = r < 0;
+	session->client.by_folder = r < 0;
 	if (r == 0)
-		r = hello_first(session->joining->where, &session->joining->hello, FIRST_MS, &g);
-	if (r == -EACCES && !session->joining->by_folder)
-		snprintf(session->joining->refusal, sizeof(session->joining->refusal), "%s",
+		r = host_greet(session->client.where, &session->client.hello, FIRST_MS, &g);
+	if (r == -EACCES && !session->client.by_folder)
+		snprintf(session->client.refusal, sizeof(session->client.refusal), "%s",
 			g.m.refused.why);
 	return r < 0 ? r : join_daemon(session, &g);
 }
@@ -187,23 +189,23 @@ static bool may_come(struct session *session, int error)
 /* Returns true if the program still waits for a daemon and a daemon's socket exists. Stores the
  * socket's path, and the HELLO to send. */
 static bool find_daemon(
-	struct session *session, struct wire_hello *ret, char path[sizeof(session->joining->where)])
+	struct session *session, struct wire_hello *ret, char path[sizeof(session->client.where)])
 {
 	bool is_later;
 
-	pthread_mutex_lock(&session->joining->start_lock);
+	lock_take(&session->joining->start_lock);
 	is_later = atomic_load(&session->mode) == SHIM_LATER;
 	if (is_later && !session->joining->socket_given && access(WIRE_SYSTEM_SOCKET, F_OK) == 0)
-		snprintf(session->joining->where, sizeof(session->joining->where), "%s",
+		snprintf(session->client.where, sizeof(session->client.where), "%s",
 			WIRE_SYSTEM_SOCKET);
-	*ret = session->joining->hello;
-	memcpy(path, session->joining->where, sizeof(session->joining->where));
-	pthread_mutex_unlock(&session->joining->start_lock);
+	*ret = session->client.hello;
+	memcpy(path, session->client.where, sizeof(session->client.where));
+	lock_drop(&session->joining->start_lock);
 	return is_later && access(path, F_OK) == 0;
 }
 
 /* Under the lock. */
-static void join_later(struct session *session, struct greeting *g)
+static void join_later(struct session *session, struct host_greeting *g)
 {
 	struct shim_inside in;
 	int r = -ENOENT;
@@ -211,7 +213,7 @@ static void join_later(struct session *session, struct greeting *g)
 	if (shim_enter(session, &in) == CUDA_SUCCESS)
 		r = join_daemon(session, g);
 	else
-		hello_drop(g);
+		host_greeting_drop(g);
 	shim_leave(&in);
 	if (!r)
 		atomic_store(&session->mode, SHIM_ON);
@@ -224,26 +226,26 @@ static void join_later(struct session *session, struct greeting *g)
 static void look_once(struct session *session)
 {
 	struct wire_hello said;
-	struct greeting g;
-	char path[sizeof(session->joining->where)];
+	struct host_greeting g;
+	char path[sizeof(session->client.where)];
 	bool same;
 	int r;
 
 	if (!find_daemon(session, &said, path))
 		return;
-	r = hello_first(path, &said, LATER_MS, &g);
-	pthread_mutex_lock(&session->joining->start_lock);
+	r = host_greet(path, &said, LATER_MS, &g);
+	lock_take(&session->joining->start_lock);
 	same = atomic_load(&session->mode) == SHIM_LATER &&
-	       !memcmp(&said, &session->joining->hello, sizeof(said));
+	       !memcmp(&said, &session->client.hello, sizeof(said));
 	if (r == 0 && same)
 		join_later(session, &g);
 	else if (r == 0)
 		/* The program's context has changed meanwhile, perhaps to another device, and the
 		 * HELLO described the old one. */
-		hello_drop(&g);
+		host_greeting_drop(&g);
 	else if (same && !may_come(session, r))
 		atomic_store(&session->mode, SHIM_NATIVE);
-	pthread_mutex_unlock(&session->joining->start_lock);
+	lock_drop(&session->joining->start_lock);
 }
 
 static void *look_for_daemon(void *user)
@@ -256,10 +258,10 @@ static void *look_for_daemon(void *user)
 
 		nanosleep(&(struct timespec){.tv_sec = LOOK_S}, NULL);
 		look_once(session);
-		pthread_mutex_lock(&session->joining->start_lock);
+		lock_take(&session->joining->start_lock);
 		mode = atomic_load(&session->mode);
 		session->joining->looking = goes_on = mode == SHIM_LATER || mode == SHIM_UNKNOWN;
-		pthread_mutex_unlock(&session->joining->start_lock);
+		lock_drop(&session->joining->start_lock);
 	}
 	return NULL;
 }
@@ -276,7 +278,7 @@ static enum shim_mode without_daemon(struct session *session, int error)
 
 void joining_pause(struct session *session, const struct session_ends *ends)
 {
-	pthread_mutex_lock(&session->joining->start_lock);
+	lock_take(&session->joining->start_lock);
 }
 
 void joining_forget(struct session *session, const struct session_ends *ends)
@@ -291,20 +293,20 @@ void joining_resume(struct session *session, const struct session_ends *ends)
 {
 	if (atomic_load(&session->mode) == SHIM_LATER && !session->ctx)
 		atomic_store(&session->mode, SHIM_UNKNOWN);
-	pthread_mutex_unlock(&session->joining->start_lock);
+	lock_drop(&session->joining->start_lock);
 }
 
 bool joining_open(struct session *session)
 {
 	session->joining = calloc(1, sizeof(*session->joining));
 	if (session->joining)
-		pthread_mutex_init(&session->joining->start_lock, NULL);
+		lock_init(&session->joining->start_lock, LOCK_joining);
 	return session->joining;
 }
 
 void joining_after_fork(void)
 {
-	pthread_mutex_init(&environment.lock, NULL);
+	lock_init(&environment.lock, LOCK_environment);
 	environment.is_read = false;
 }
 
@@ -313,10 +315,9 @@ void joining_after_fork(void)
 static void say_why(struct session *session, int error)
 {
 	char buf[HOST_FAILED], line[HOST_FAILED + 40];
-	const char *why = host_greeting_failed(error, session->joining->by_folder,
-		session->joining->where, session->joining->refusal, buf);
+	const char *why = host_client_why(&session->client, error, buf);
 
-	if (error == -EACCES && !session->joining->by_folder && shim_n_devices > 1) {
+	if (error == -EACCES && !session->client.by_folder && shim_n_devices > 1) {
 		snprintf(line, sizeof(line), "device %u: %s", session->index, why);
 		why = line;
 	}
@@ -352,7 +353,7 @@ void start_session(struct session *session, bool is_launch)
 		return;
 	if (!is_launch && shim_n_devices > 1)
 		return;
-	pthread_mutex_lock(&session->joining->start_lock);
+	lock_take(&session->joining->start_lock);
 	if (session->mode == SHIM_UNKNOWN && record_on()) {
 		atomic_store(&session->mode, SHIM_LATER);
 	} else if (session->mode == SHIM_UNKNOWN) {
@@ -366,5 +367,5 @@ void start_session(struct session *session, bool is_launch)
 	} else if (session->mode == SHIM_ON && is_launch && !session->ctx) {
 		go_on_in(session, ctx);
 	}
-	pthread_mutex_unlock(&session->joining->start_lock);
+	lock_drop(&session->joining->start_lock);
 }

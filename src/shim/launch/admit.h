@@ -23,7 +23,7 @@ struct admission {
 bool launch_is_ordinary(const struct launch *l);
 /* Checks the rules one after another, until one of them forbids to manage the launch
  * (wire/reasons.def lists the reasons). The shim holds launches back while it loads a form on the
- * device (placing_await). Meanwhile this function waits, unless the launch runs behind a gate. */
+ * device (hold_await). Meanwhile this function waits, unless the launch runs behind a gate. */
 void admit(struct session *session, const struct launch *l, struct admission *ret);
 /* Call this after the launch, whether it was managed or not. It ends what `admit` began: from then
  * on the launch no longer uses its form, so the form can be unloaded. */

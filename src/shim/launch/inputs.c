@@ -17,6 +17,7 @@
  * shim holds no lock while it asks the driver. */
 #include "shim/launch/inputs.h"
 
+#include "shim/core/lock.h"
 #include "shim/form/kernel.h"
 #include "shim/order/fence.h"
 
@@ -49,16 +50,16 @@ static uint64_t input_bytes(struct form *f, unsigned i, uint64_t at)
 	uint64_t bytes;
 	bool known;
 
-	pthread_mutex_lock(&f->lock);
+	lock_take(&f->lock);
 	known = in->value == at && in->epoch == now && in->uses++ < USES;
 	bytes = in->bytes;
-	pthread_mutex_unlock(&f->lock);
+	lock_drop(&f->lock);
 	if (known)
 		return bytes;
 	bytes = allocation_of(at);
-	pthread_mutex_lock(&f->lock);
+	lock_take(&f->lock);
 	*in = (struct form_input){.value = at, .bytes = bytes, .epoch = now};
-	pthread_mutex_unlock(&f->lock);
+	lock_drop(&f->lock);
 	return bytes;
 }
 

@@ -2,6 +2,7 @@
  * Copyright 2026 The heddle authors */
 
 /* Learns from the duration of a managed launch that has completed. */
+#include "shim/core/lock.h"
 #include "shim/form/kernel.h"
 #include "shim/form/remember.h"
 #include "shim/launch/managed.h"
@@ -41,15 +42,15 @@ void managed_learn(struct session *session, struct managed *m)
 	if (!whole && (__atomic_load_n(&h->seq, __ATOMIC_RELAXED) != m->args.seq ||
 			      to - from < SPELL_NS || m->resumed_at >= m->total))
 		return;
-	pthread_mutex_lock(&m->form->lock);
+	lock_take(&m->form->lock);
 	if (whole)
 		pace_learn(&m->shape->pace, m->args.chunk, to - from, m->total,
-			page_load(&session->welcome.min_managed_ns));
+			page_load(&session->client.welcome.min_managed_ns));
 	else
 		pace_learn_spell(
 			&m->shape->pace, m->args.chunk, to - from, m->total - m->resumed_at);
 	n = m->shape->pace.launches;
-	pthread_mutex_unlock(&m->form->lock);
+	lock_drop(&m->form->lock);
 	if (n <= OFTEN || !(n & (n - 1))) /* the more is known, the seldomer */
 		remember_taught(m->form->kernel);
 }

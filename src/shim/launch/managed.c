@@ -13,6 +13,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "shim/core/lock.h"
 #include "shim/form/carveout.h"
 #include "shim/form/rewrite.h"
 #include "shim/launch/admit.h"
@@ -341,9 +342,9 @@ static struct managed *take_slot(struct session *session, struct stream *s, size
 	bool ok = true;
 
 	while (ok && ctlpool_give(session, s) && !(m = launches_take(session, s, bytes))) {
-		pthread_mutex_unlock(&s->lock);
+		lock_drop(&s->lock);
 		ok = launches_await_room(session, bytes);
-		pthread_mutex_lock(&s->lock);
+		lock_take(&s->lock);
 	}
 	return m;
 }
@@ -355,7 +356,7 @@ bool managed_launch(
 	struct managed *m;
 
 	a->plan.rank = rank_of(session, l, s, a->form);
-	pthread_mutex_lock(&s->lock);
+	lock_take(&s->lock);
 	m = take_slot(session, s, a->form->info.param_bytes);
 	if (!m) {
 		a->why = WIRE_WHY_SLOT;
@@ -367,15 +368,15 @@ bool managed_launch(
 		m->total = a->total;
 		launch_locked(session, l, m, a, ret);
 	}
-	pthread_mutex_unlock(&s->lock);
+	lock_drop(&s->lock);
 	if (!admission_is_managed(a)) {
 		if (m)
 			launches_drop(session, m);
 		return false;
 	}
-	pthread_mutex_lock(&session->launches->lock);
+	lock_take(&session->launches->lock);
 	m->launched = true;
-	pthread_mutex_unlock(&session->launches->lock);
+	lock_drop(&session->launches->lock);
 	if (m->guard && m->padded != m->shared)
 		shim_poke(session); /* the agent watches padded launches */
 	return true;

@@ -8,6 +8,7 @@
 
 #include "shim/order/stream.h"
 
+#include "shim/core/lock.h"
 #include "shim/form/making.h"
 #include "shim/form/padding.h"
 
@@ -126,16 +127,16 @@ struct form *plan_form(
 		struct form *g = i ? f->other : f;
 		struct form_shape *s;
 
-		pthread_mutex_lock(&g->lock);
+		lock_take(&g->lock);
 		s = shape_of(session, g, l);
 		pace[i] = s->pace;
 		workers[i] = MIN(total, (uint64_t)s->per_sm * session->n_sms);
-		pthread_mutex_unlock(&g->lock);
+		lock_drop(&g->lock);
 	}
 	if (!workers[1])
 		return f;
 	second = pace_prefers_second(&pace[0], workers[0], &pace[1], workers[1],
-		page_load(&session->welcome.latency_ns));
+		page_load(&session->client.welcome.latency_ns));
 	/* A retry runs the launch in the form that is not preferred. pace_form_retry asks for it
 	 * until a launch ends and is measured. If several launches are queued meanwhile, only the
 	 * first is a retry. */
@@ -145,11 +146,11 @@ struct form *plan_form(
 	if (second && !pace[1].launches) {
 		struct form_shape *s;
 
-		pthread_mutex_lock(&f->other->lock);
+		lock_take(&f->other->lock);
 		s = shape_of(session, f->other, l);
 		pace_begin_second(&s->pace, workers[1], &pace[0], workers[0],
-			page_load(&session->welcome.latency_ns));
-		pthread_mutex_unlock(&f->other->lock);
+			page_load(&session->client.welcome.latency_ns));
+		lock_drop(&f->other->lock);
 	}
 	return second ? f->other : f;
 }
@@ -183,21 +184,21 @@ enum wire_reason plan_launch(struct session *session, struct form *f, const stru
 	*p = (struct plan){.chunk = 1, .flags = CTL_RELAY | (guard ? CTL_GUARD : 0)};
 	if (f->info.one_dimensional && (l->block[1] != 1 || l->block[2] != 1))
 		return WIRE_WHY_DIMENSIONS;
-	pthread_mutex_lock(&f->lock);
+	lock_take(&f->lock);
 	s = p->shape = shape_of(session, f, l);
 	p->per_sm = s->per_sm;
 	p->pads = s->pads;
 	/* Do not manage a launch that is too short. The exception: if many launches have passed
 	 * since the last measurement, manage this one to measure it again. */
 	if (s->per_sm && !queued &&
-		pace_is_short(&s->pace, total, page_load(&session->welcome.min_managed_ns)))
+		pace_is_short(&s->pace, total, page_load(&session->client.welcome.min_managed_ns)))
 		brief = !pace_remeasures(&s->pace);
 	fits = (uint64_t)p->per_sm * session->n_sms;
 	if (s->per_sm && !brief && !guard && !f->info.rising_order)
 		p->chunk = pace_chunk(&s->pace, MIN(total, fits),
-			page_load(&session->welcome.latency_ns), &settled);
+			page_load(&session->client.welcome.latency_ns), &settled);
 	whole = must_start_whole(session, f, s, total);
-	pthread_mutex_unlock(&f->lock);
+	lock_drop(&f->lock);
 	remember_soon(session);
 	if (!p->per_sm)
 		return WIRE_WHY_NO_ROOM;

@@ -14,6 +14,7 @@
 #include "base/demangle.h"
 #include "host/folder.h"
 #include "host/record.h"
+#include "shim/core/lock.h"
 #include "shim/form/globals.h"
 #include "shim/form/kernel.h"
 #include "shim/launch/admit.h"
@@ -46,7 +47,7 @@ static struct {
 	const char *kernel;
 	uint64_t launch;
 } wanted = {.once = PTHREAD_ONCE_INIT};
-static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER; /* one launch at a time */
+static struct lock lock = LOCK_INIT(record); /* one launch at a time */
 
 /* Reads the file with which `heddle record` selects the launch to record. The file has two lines:
  * the launch's number and the kernel's name. Returns false if the folder has no such file. */
@@ -90,7 +91,7 @@ bool record_on(void)
 
 void record_after_fork(void)
 {
-	pthread_mutex_init(&lock, NULL);
+	lock_init(&lock, LOCK_record);
 }
 
 /* ---- the folder ---- */
@@ -342,10 +343,10 @@ static bool read_ptx(struct recording *x)
 	bool ok;
 	int r;
 
-	pthread_mutex_lock(&kernel_lock);
+	lock_take(&kernel_lock);
 	c = x->k->code;
 	code_get(c);
-	pthread_mutex_unlock(&kernel_lock);
+	lock_drop(&kernel_lock);
 	if (!c)
 		return fail_recording(x, "its module has no PTX");
 	r = image_unpack(&c->entry, 0, &x->text, &len);
@@ -609,12 +610,12 @@ CUresult record_launch(
 
 	if (!is_wanted(k))
 		return as_is(l);
-	pthread_mutex_lock(&lock);
+	lock_take(&lock);
 	folder = folder_open(wanted.folder);
 	r = folder < 0 ? as_is(l) : launch_recorded(session, l, k, folder, as_is);
 	if (folder >= 0)
 		close(folder);
-	pthread_mutex_unlock(&lock);
+	lock_drop(&lock);
 	return r;
 }
 

@@ -8,6 +8,7 @@
  * it in the same stream (helpers.h). */
 #include "shim/launch/resume.h"
 
+#include "shim/core/lock.h"
 #include "shim/launch/managed.h"
 #include "shim/order/helpers.h"
 #include "shim/order/launches.h"
@@ -100,7 +101,7 @@ static bool resume_launch(struct session *session, struct managed *m, bool drain
 	/* With a relay there, the first block is a worker, too. */
 	if (newcomers)
 		blocks = MIN(blocks, newcomers);
-	pthread_mutex_lock(&session->helpers->lock);
+	lock_take(&session->helpers->lock);
 	if (shim_enter(session, &in) == CUDA_SUCCESS &&
 		(!is_few(newcomers, m) || helpers_leave_one(session)) &&
 		(on = helpers_idle(session, may_borrow))) {
@@ -124,7 +125,7 @@ static bool resume_launch(struct session *session, struct managed *m, bool drain
 			m->args.seq = last;
 	}
 	shim_leave(&in);
-	pthread_mutex_unlock(&session->helpers->lock);
+	lock_drop(&session->helpers->lock);
 	if (r != CUDA_SUCCESS)
 		return false;
 	judge_rounds(session, m);
@@ -164,9 +165,9 @@ static bool look_after(struct session *session, struct managed *m, uint64_t *ret
 	 * workers made progress. Drains without progress can be frequent. */
 	may_borrow = grow != m->grow || !m->idle_rounds;
 	m->resuming = true;
-	pthread_mutex_unlock(&session->launches->lock);
+	lock_drop(&session->launches->lock);
 	fired = resume_launch(session, m, drains != m->drains, may_borrow);
-	pthread_mutex_lock(&session->launches->lock);
+	lock_take(&session->launches->lock);
 	m->resuming = false;
 	if (fired) {
 		m->drains = drains;
@@ -181,7 +182,7 @@ uint64_t managed_resume(struct session *session)
 {
 	uint64_t next = UINT64_MAX, at;
 
-	pthread_mutex_lock(&session->launches->lock);
+	lock_take(&session->launches->lock);
 	launches_reap(session, UINT32_MAX);
 	for (unsigned i = 0; i < session->launches->n_active; i++) {
 		/* Afterwards the list may have changed. */
@@ -189,7 +190,7 @@ uint64_t managed_resume(struct session *session)
 			i = UINT32_MAX;
 		next = MIN(next, at);
 	}
-	pthread_mutex_unlock(&session->launches->lock);
+	lock_drop(&session->launches->lock);
 	helpers_return_channels(session);
 	return atomic_load(&session->helpers->n_borrowed) ? MIN(next, LATER_NS) : next;
 }
@@ -225,20 +226,20 @@ bool managed_any_stopped(struct session *session)
 {
 	bool any = false;
 
-	pthread_mutex_lock(&session->launches->lock);
+	lock_take(&session->launches->lock);
 	for (unsigned i = 0; i < session->launches->n_active && !any; i++)
 		any = is_stopped(session, &session->launches->at[session->launches->active[i]]);
-	pthread_mutex_unlock(&session->launches->lock);
+	lock_drop(&session->launches->lock);
 	return any;
 }
 
 void managed_take_over(struct session *session)
 {
 	__atomic_store_n(&session->page->begin.seq, 0, __ATOMIC_RELEASE);
-	pthread_mutex_lock(&session->launches->lock);
+	lock_take(&session->launches->lock);
 	for (unsigned i = 0; i < session->launches->n_active; i++) {
 		if (is_stopped(session, &session->launches->at[session->launches->active[i]]))
 			raise_all(session, &session->launches->at[session->launches->active[i]]);
 	}
-	pthread_mutex_unlock(&session->launches->lock);
+	lock_drop(&session->launches->lock);
 }

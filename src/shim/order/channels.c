@@ -17,6 +17,7 @@
 #include "shim/order/channels.h"
 
 #include "shim/core/connections.h"
+#include "shim/core/lock.h"
 #include "shim/order/fence.h"
 #include "shim/order/helpers.h"
 #include "shim/order/launches.h"
@@ -30,13 +31,13 @@ static void end_lingering(struct session *session)
 	unsigned n;
 
 	managed_reap(session);
-	pthread_mutex_lock(&session->streams->lingering_lock);
+	lock_take(&session->streams->lingering_lock);
 	n = atomic_load(&session->streams->n_lingering);
 	if (n && !managed_outstanding(session)) {
 		atomic_fetch_sub(&session->streams->n_lingering, n);
 		atomic_fetch_sub(&session->streams->n_used, n);
 	}
-	pthread_mutex_unlock(&session->streams->lingering_lock);
+	lock_drop(&session->streams->lingering_lock);
 }
 
 static bool all_fit(struct session *session)

@@ -7,6 +7,7 @@
  * workers of its last launch see that the generation has changed, and exit. */
 #include "shim/order/ctlpool.h"
 #include "shim/core/connections.h"
+#include "shim/core/lock.h"
 
 #include <errno.h>
 #include <stdatomic.h>
@@ -19,7 +20,7 @@
 _Static_assert(POOL_BLOCKS > CONNECTIONS_MAX, "control blocks for all streams that are managed");
 
 struct pool {
-	pthread_mutex_t lock;
+	struct lock lock;
 	struct {
 		CUdeviceptr at;
 		uint32_t gen;
@@ -84,14 +85,14 @@ bool ctlpool_give(struct session *session, struct stream *s)
 
 	if (s->ctl && s->ctl_epoch == atomic_load(&session->pool->epoch))
 		return true;
-	pthread_mutex_lock(&session->pool->lock);
+	lock_take(&session->pool->lock);
 	ok = session->pool->len > 0 || pool_fill(session) == 0;
 	if (ok) {
 		s->ctl = session->pool->block[--session->pool->len].at;
 		s->gen = session->pool->block[session->pool->len].gen;
 		s->ctl_epoch = session->pool->epoch;
 	}
-	pthread_mutex_unlock(&session->pool->lock);
+	lock_drop(&session->pool->lock);
 	return ok;
 }
 
@@ -99,28 +100,28 @@ bool ctlpool_give(struct session *session, struct stream *s)
  * stream's last launch is complete: late workers of that launch see another generation and exit. */
 void ctlpool_take_back(struct session *session, struct stream *s)
 {
-	pthread_mutex_lock(&session->pool->lock);
+	lock_take(&session->pool->lock);
 	if (s->ctl && s->ctl_epoch == session->pool->epoch &&
 		session->pool->len < ARRAY_LEN(session->pool->block)) {
 		session->pool->block[session->pool->len].at = s->ctl;
 		session->pool->block[session->pool->len++].gen = s->gen;
 	}
 	s->ctl = 0;
-	pthread_mutex_unlock(&session->pool->lock);
+	lock_drop(&session->pool->lock);
 }
 
 void ctlpool_drop_all(struct session *session)
 {
-	pthread_mutex_lock(&session->pool->lock);
+	lock_take(&session->pool->lock);
 	session->pool->len = 0;
 	session->pool->epoch++;
-	pthread_mutex_unlock(&session->pool->lock);
+	lock_drop(&session->pool->lock);
 }
 
 bool ctlpool_open(struct session *session)
 {
 	session->pool = calloc(1, sizeof(*session->pool));
 	if (session->pool)
-		pthread_mutex_init(&session->pool->lock, NULL);
+		lock_init(&session->pool->lock, LOCK_pool);
 	return session->pool;
 }

@@ -8,6 +8,7 @@
 #include "shim/order/fence.h"
 #include "hooks_gen.h"
 #include "shim/core/lifecycle.h"
+#include "shim/core/lock.h"
 #include "shim/order/launches.h"
 #include "shim/order/patience.h"
 #include "shim/order/rounds.h"
@@ -22,7 +23,7 @@
 
 struct fence {
 	_Atomic unsigned active;
-	pthread_mutex_t pin_lock;
+	struct lock pin_lock;
 	_Atomic bool pinned;
 };
 
@@ -91,7 +92,7 @@ static bool all_pinned(struct session *session, bool (*steady)(struct session *s
 
 	if (!steady(session))
 		return false;
-	pthread_mutex_lock(&session->fence->pin_lock);
+	lock_take(&session->fence->pin_lock);
 	set_pin(session, true);
 	ok = __atomic_load_n(&p->pinned, __ATOMIC_ACQUIRE) ==
 	     __atomic_load_n(&p->pin, __ATOMIC_RELAXED);
@@ -99,16 +100,16 @@ static bool all_pinned(struct session *session, bool (*steady)(struct session *s
 		set_pin(session, false);
 		ok = false;
 	}
-	pthread_mutex_unlock(&session->fence->pin_lock);
+	lock_drop(&session->fence->pin_lock);
 	return ok || atomic_load(&session->dead);
 }
 
 static void unpin_launches(struct session *session)
 {
-	pthread_mutex_lock(&session->fence->pin_lock);
+	lock_take(&session->fence->pin_lock);
 	if (!atomic_load(&session->fence->active))
 		set_pin(session, false);
-	pthread_mutex_unlock(&session->fence->pin_lock);
+	lock_drop(&session->fence->pin_lock);
 }
 
 void fence_begin(struct session *session, enum fence_kind kind)
@@ -243,7 +244,7 @@ bool fence_open(struct session *session)
 {
 	session->fence = calloc(1, sizeof(*session->fence));
 	if (session->fence)
-		pthread_mutex_init(&session->fence->pin_lock, NULL);
+		lock_init(&session->fence->pin_lock, LOCK_pin);
 	return session->fence;
 }
 

@@ -12,6 +12,7 @@
 #include "shim/order/follow.h"
 
 #include "shim/core/lifecycle.h"
+#include "shim/core/lock.h"
 
 #include <stdatomic.h>
 #include <stdlib.h>
@@ -26,7 +27,7 @@
 #define DEEP 512u
 
 struct following {
-	pthread_mutex_t lock;
+	struct lock lock;
 	struct followed {
 		CUevent event;
 		struct stream *stream;
@@ -48,7 +49,7 @@ struct following {
 	uint64_t moved_ns; /* the last time that one completed, or the first was launched */
 };
 
-static pthread_mutex_t cost_lock = PTHREAD_MUTEX_INITIALIZER; /* of cost.c; within the other */
+static struct lock cost_lock = LOCK_INIT(costs); /* of cost.c; within the other */
 
 static bool is_wanted(struct session *session)
 {
@@ -127,9 +128,9 @@ static void learn_costs(struct session *session, const struct followed *f)
 	if (f->stream->passed &&
 		cu.cuEventElapsedTime(&ms, f->stream->passed, f->event) == CUDA_SUCCESS)
 		us = MIN(us, (double)ms * 1e3);
-	pthread_mutex_lock(&cost_lock);
+	lock_take(&cost_lock);
 	cost_learn(&f->batch, bound_us(session) / PART, us);
-	pthread_mutex_unlock(&cost_lock);
+	lock_drop(&cost_lock);
 }
 
 static void event_passed(struct session *session, struct followed *f)
@@ -233,9 +234,9 @@ bool follow_look(struct session *session)
 
 	if (!is_wanted(session) && !session->following->n_followed)
 		return false;
-	pthread_mutex_lock(&session->following->lock);
+	lock_take(&session->following->lock);
 	if (session->following->paused) {
-		pthread_mutex_unlock(&session->following->lock);
+		lock_drop(&session->following->lock);
 		return true;
 	}
 	shim_enter(session, &in);
@@ -243,7 +244,7 @@ bool follow_look(struct session *session)
 	pending = session->following->n_followed ||
 		  (is_wanted(session) && atomic_load(&session->following->unfollowed));
 	shim_leave(&in);
-	pthread_mutex_unlock(&session->following->lock);
+	lock_drop(&session->following->lock);
 	/* Wake heddled only when nothing is pending, because the tenant stays busy until then. */
 	if (done && !pending && is_wanted(session))
 		shim_kick(session);
@@ -264,13 +265,13 @@ bool follow_is_busy(struct session *session)
 	struct shim_inside in;
 	bool busy;
 
-	pthread_mutex_lock(&session->following->lock);
+	lock_take(&session->following->lock);
 	busy = session->following->paused || atomic_load(&session->captures);
 	if (!busy && shim_enter(session, &in) == CUDA_SUCCESS) {
 		map_each(&session->following->touched, ask_stream, &busy);
 		shim_leave(&in);
 	}
-	pthread_mutex_unlock(&session->following->lock);
+	lock_drop(&session->following->lock);
 	return busy;
 }
 
@@ -326,12 +327,12 @@ bool follow_admits(struct session *session, uint64_t what, uint32_t bound, struc
 	uint32_t us;
 	bool fits;
 
-	pthread_mutex_lock(&session->following->lock);
+	lock_take(&session->following->lock);
 	if (!all)
 		session->following->flying = 0, session->following->flying_us = 0;
-	pthread_mutex_lock(&cost_lock);
+	lock_take(&cost_lock);
 	us = cost_of(what, bound / PART);
-	pthread_mutex_unlock(&cost_lock);
+	lock_drop(&cost_lock);
 	left = left_us(session);
 	/* Admit no launch before all launches from before the limit was set are complete. */
 	fits = !all ||
@@ -343,7 +344,7 @@ bool follow_admits(struct session *session, uint64_t what, uint32_t bound, struc
 		o->what = what;
 		o->us = us;
 	}
-	pthread_mutex_unlock(&session->following->lock);
+	lock_drop(&session->following->lock);
 	return fits;
 }
 
@@ -351,9 +352,9 @@ uint64_t follow_flying_us(struct session *session)
 {
 	uint64_t us;
 
-	pthread_mutex_lock(&session->following->lock);
+	lock_take(&session->following->lock);
 	us = session->following->flying_us;
-	pthread_mutex_unlock(&session->following->lock);
+	lock_drop(&session->following->lock);
 	return us;
 }
 
@@ -363,16 +364,16 @@ void follow_cancel(struct session *session, const struct opaque *o)
 
 	if (!o->us)
 		return;
-	pthread_mutex_lock(&session->following->lock);
+	lock_take(&session->following->lock);
 	no_longer_flying(session, &b);
-	pthread_mutex_unlock(&session->following->lock);
+	lock_drop(&session->following->lock);
 }
 
 /* Only the launching thread may call this. No other thread can record an event in the launching
  * thread's per-thread default stream. */
 void follow_now(struct session *session, struct stream *s, const struct opaque *o)
 {
-	pthread_mutex_lock(&session->following->lock);
+	lock_take(&session->following->lock);
 	if (!atomic_fetch_add(&s->opaque, 1))
 		map_put(&session->following->touched, s, s);
 	atomic_fetch_add(&session->following->unfollowed, 1);
@@ -383,30 +384,30 @@ void follow_now(struct session *session, struct stream *s, const struct opaque *
 	s->batch.us += o->us;
 	if (!o->us || s->batch.n == COST_BATCH || s->batch.us >= bound_us(session) / PART)
 		record_event(session, s, s->handle); /* or later, with the next */
-	pthread_mutex_unlock(&session->following->lock);
+	lock_drop(&session->following->lock);
 	if (!atomic_load(&session->following->awake))
 		shim_poke(session);
 }
 
 void follow_capture(struct session *session, int more)
 {
-	pthread_mutex_lock(&session->following->lock);
+	lock_take(&session->following->lock);
 	atomic_fetch_add(&session->captures, more);
-	pthread_mutex_unlock(&session->following->lock);
+	lock_drop(&session->following->lock);
 }
 
 void follow_pause(struct session *session, const struct session_ends *ends)
 {
-	pthread_mutex_lock(&session->following->lock);
+	lock_take(&session->following->lock);
 	session->following->paused++;
-	pthread_mutex_unlock(&session->following->lock);
+	lock_drop(&session->following->lock);
 }
 
 void follow_resume(struct session *session, const struct session_ends *ends)
 {
-	pthread_mutex_lock(&session->following->lock);
+	lock_take(&session->following->lock);
 	session->following->paused--;
-	pthread_mutex_unlock(&session->following->lock);
+	lock_drop(&session->following->lock);
 }
 
 static void forget_stream(void *user, const void *key, void *value)
@@ -424,7 +425,7 @@ static void forget_stream(void *user, const void *key, void *value)
  * and the shim does not record which launches belong to which context. */
 void follow_forget(struct session *session, const struct session_ends *ends)
 {
-	pthread_mutex_lock(&session->following->lock);
+	lock_take(&session->following->lock);
 	map_each(&session->following->touched, forget_stream, session);
 	session->following->n_followed = session->following->n_spare = 0;
 	session->following->flying = 0;
@@ -432,25 +433,25 @@ void follow_forget(struct session *session, const struct session_ends *ends)
 	if (session->page)
 		__atomic_store_n(&session->page->opaque_completed,
 			page_load(&session->page->opaque_submitted), __ATOMIC_RELEASE);
-	pthread_mutex_unlock(&session->following->lock);
+	lock_drop(&session->following->lock);
 }
 
 void follow_end_of(struct session *session, struct stream *s, bool ends)
 {
-	pthread_mutex_lock(&session->following->lock);
+	lock_take(&session->following->lock);
 	/* A destroyed stream cannot be queried, so record an event after its work now. */
 	if (ends && atomic_load(&s->opaque) && is_wanted(session) && in_flight(session) < DEEP &&
 		!atomic_load(&session->captures))
 		record_event(session, s, s->handle);
 	s->destroyed = ends;
-	pthread_mutex_unlock(&session->following->lock);
+	lock_drop(&session->following->lock);
 }
 
 bool follow_open(struct session *session)
 {
 	session->following = calloc(1, sizeof(*session->following));
 	if (session->following) {
-		pthread_mutex_init(&session->following->lock, NULL);
+		lock_init(&session->following->lock, LOCK_following);
 		map_init(&session->following->touched);
 	}
 	return session->following;
@@ -458,5 +459,5 @@ bool follow_open(struct session *session)
 
 void follow_after_fork(void)
 {
-	pthread_mutex_init(&cost_lock, NULL);
+	lock_init(&cost_lock, LOCK_costs);
 }

@@ -12,7 +12,7 @@ struct opaque {
 	bool counted;
 	uint64_t what; /* a number that identifies the kernel and its grid, or the graph; never 0 */
 	uint32_t us;   /* its estimated time, where the bound counts */
-	bool passes;   /* see placing_pass */
+	bool passes;   /* see hold_pass */
 };
 
 /* Reports unmanaged launches that have completed, if heddled or a gate needs to know. Returns true

@@ -5,6 +5,7 @@
 
 #include "shim/core/connections.h"
 #include "shim/core/lifecycle.h"
+#include "shim/core/lock.h"
 #include "shim/order/stream.h"
 
 #include <errno.h>
@@ -73,25 +74,25 @@ void helpers_return_channels(struct session *session)
 
 	if (!atomic_load(&session->helpers->n_borrowed))
 		return;
-	pthread_mutex_lock(&session->helpers->lock);
+	lock_take(&session->helpers->lock);
 	shim_enter(session, &in);
 	return_idle(session, false);
 	shim_leave(&in);
-	pthread_mutex_unlock(&session->helpers->lock);
+	lock_drop(&session->helpers->lock);
 }
 
 void helpers_pause(struct session *session, const struct session_ends *ends)
 {
-	pthread_mutex_lock(&session->helpers->lock);
+	lock_take(&session->helpers->lock);
 	return_idle(session, true);
-	pthread_mutex_unlock(&session->helpers->lock);
+	lock_drop(&session->helpers->lock);
 }
 
 void helpers_forget(struct session *session, const struct session_ends *ends)
 {
-	pthread_mutex_lock(&session->helpers->lock);
+	lock_take(&session->helpers->lock);
 	session->helpers->n = 0;
-	pthread_mutex_unlock(&session->helpers->lock);
+	lock_drop(&session->helpers->lock);
 }
 
 /* A helper stream on a channel that the program does not use. */
@@ -135,6 +136,6 @@ bool helpers_open(struct session *session)
 {
 	session->helpers = calloc(1, sizeof(*session->helpers));
 	if (session->helpers)
-		pthread_mutex_init(&session->helpers->lock, NULL);
+		lock_init(&session->helpers->lock, LOCK_helpers);
 	return session->helpers;
 }

@@ -9,13 +9,14 @@
 #ifndef HEDDLE_SHIM_HELPERS_H
 #define HEDDLE_SHIM_HELPERS_H
 
+#include "shim/core/lock.h"
 #include "shim/core/session.h"
 
 #define HELPERS      3  /* that always exist; connections.h reserves channels for them */
 #define HELPERS_MORE 12 /* at most so many more */
 
 struct helpers {
-	pthread_mutex_t lock;
+	struct lock lock;
 	CUstream at[HELPERS + HELPERS_MORE];
 	bool borrowed[HELPERS + HELPERS_MORE]; /* counts as a stream of the program's */
 	unsigned n;

@@ -3,6 +3,7 @@
 
 #include "shim/order/hold.h"
 
+#include "shim/core/lock.h"
 #include "shim/order/fence.h"
 #include "shim/order/stream.h"
 
@@ -10,7 +11,7 @@
 #include <stdlib.h>
 
 struct hold {
-	pthread_mutex_t lock;
+	struct lock lock;
 	pthread_cond_t changed;
 	_Atomic unsigned n_passing; /* launches between the shim and their count */
 	_Atomic bool closed;        /* no launch passes */
@@ -20,10 +21,10 @@ void hold_await(struct session *session)
 {
 	if (__builtin_expect(!atomic_load(&session->hold->closed), 1))
 		return;
-	pthread_mutex_lock(&session->hold->lock);
+	lock_take(&session->hold->lock);
 	while (atomic_load(&session->hold->closed))
-		pthread_cond_wait(&session->hold->changed, &session->hold->lock);
-	pthread_mutex_unlock(&session->hold->lock);
+		lock_wait(&session->hold->lock, &session->hold->changed);
+	lock_drop(&session->hold->lock);
 }
 
 void hold_pass(struct session *session)
@@ -51,10 +52,10 @@ void hold_begin(struct session *session)
 void hold_end(struct session *session)
 {
 	fence_end(session);
-	pthread_mutex_lock(&session->hold->lock);
+	lock_take(&session->hold->lock);
 	atomic_store(&session->hold->closed, false);
 	pthread_cond_broadcast(&session->hold->changed);
-	pthread_mutex_unlock(&session->hold->lock);
+	lock_drop(&session->hold->lock);
 }
 
 /* Defines a wrapper of a driver function that makes a stream wait for a value in memory, for
@@ -104,7 +105,7 @@ bool hold_open(struct session *session)
 {
 	session->hold = calloc(1, sizeof(*session->hold));
 	if (session->hold) {
-		pthread_mutex_init(&session->hold->lock, NULL);
+		lock_init(&session->hold->lock, LOCK_hold);
 		pthread_cond_init(&session->hold->changed, NULL);
 	}
 	return session->hold;

@@ -7,6 +7,7 @@
 #include "shim/order/launches.h"
 
 #include "shim/core/lifecycle.h"
+#include "shim/core/lock.h"
 #include "shim/order/ctlpool.h"
 
 #include <stdlib.h>
@@ -71,16 +72,16 @@ void launches_reap(struct session *session, unsigned at_most)
 
 void launches_learn(struct session *session)
 {
-	pthread_mutex_lock(&session->launches->lock);
+	lock_take(&session->launches->lock);
 	launches_reap(session, 4);
-	pthread_mutex_unlock(&session->launches->lock);
+	lock_drop(&session->launches->lock);
 }
 
 void managed_reap(struct session *session)
 {
-	pthread_mutex_lock(&session->launches->lock);
+	lock_take(&session->launches->lock);
 	launches_reap(session, UINT32_MAX);
-	pthread_mutex_unlock(&session->launches->lock);
+	lock_drop(&session->launches->lock);
 }
 
 bool launches_have_bytes(struct session *session, size_t bytes)
@@ -94,7 +95,7 @@ struct managed *launches_take(struct session *session, struct stream *s, size_t 
 	struct managed *m = NULL;
 	bool kick;
 
-	pthread_mutex_lock(&session->launches->lock);
+	lock_take(&session->launches->lock);
 	for (unsigned i = 0; i < WIRE_SLOTS && !m && launches_have_bytes(session, bytes); i++) {
 		unsigned at = (session->launches->cursor + i) % WIRE_SLOTS;
 
@@ -122,7 +123,7 @@ struct managed *launches_take(struct session *session, struct stream *s, size_t 
 	kick = !m || session->launches->closed >= KICK_AFTER;
 	if (kick)
 		session->launches->closed = 0;
-	pthread_mutex_unlock(&session->launches->lock);
+	lock_drop(&session->launches->lock);
 	if (kick)
 		shim_kick(session);
 	return m;
@@ -130,23 +131,23 @@ struct managed *launches_take(struct session *session, struct stream *s, size_t 
 
 void launches_drop(struct session *session, struct managed *m)
 {
-	pthread_mutex_lock(&session->launches->lock);
+	lock_take(&session->launches->lock);
 	for (unsigned i = 0; i < session->launches->n_active; i++) {
 		if (&session->launches->at[session->launches->active[i]] == m) {
 			release_slot(session, i);
 			break;
 		}
 	}
-	pthread_mutex_unlock(&session->launches->lock);
+	lock_drop(&session->launches->lock);
 }
 
 void launches_stream_destroyed(struct session *session, struct stream *s)
 {
-	pthread_mutex_lock(&session->launches->lock);
+	lock_take(&session->launches->lock);
 	s->destroyed = true;
 	if (!atomic_load(&s->outstanding))
 		ctlpool_take_back(session, s);
-	pthread_mutex_unlock(&session->launches->lock);
+	lock_drop(&session->launches->lock);
 }
 
 /* Returns true if heddled steers some incomplete launch: it has sent quotas for the launch, or it
@@ -156,7 +157,7 @@ static bool any_steered(struct session *session, bool ungranted)
 {
 	bool any = false, begin = __atomic_load_n(&session->page->begin.seq, __ATOMIC_ACQUIRE);
 
-	pthread_mutex_lock(&session->launches->lock);
+	lock_take(&session->launches->lock);
 	for (unsigned i = 0; i < session->launches->n_active && !any; i++) {
 		struct managed *m = &session->launches->at[session->launches->active[i]];
 		const struct wire_slot *w = slot_of(session, m);
@@ -166,7 +167,7 @@ static bool any_steered(struct session *session, bool ungranted)
 			      __atomic_load_n(&w->host.seq, __ATOMIC_ACQUIRE)) &&
 		      !(ungranted && is_granted(session, w)) && !is_done(session, m);
 	}
-	pthread_mutex_unlock(&session->launches->lock);
+	lock_drop(&session->launches->lock);
 	return any;
 }
 
@@ -182,11 +183,11 @@ bool managed_any_waiting(struct session *session)
 
 void launches_end_all(struct session *session)
 {
-	pthread_mutex_lock(&session->launches->lock);
+	lock_take(&session->launches->lock);
 	session->page_dev = 0;
 	while (session->launches->n_active)
 		release_slot(session, 0);
-	pthread_mutex_unlock(&session->launches->lock);
+	lock_drop(&session->launches->lock);
 	ctlpool_drop_all(session);
 }
 
@@ -199,6 +200,6 @@ bool launches_open(struct session *session)
 {
 	session->launches = calloc(1, sizeof(*session->launches));
 	if (session->launches)
-		pthread_mutex_init(&session->launches->lock, NULL);
+		lock_init(&session->launches->lock, LOCK_launches);
 	return session->launches;
 }

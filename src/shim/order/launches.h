@@ -9,6 +9,7 @@
 #define HEDDLE_SHIM_LAUNCHES_H
 
 #include "ctl/args.h"
+#include "shim/core/lock.h"
 #include "shim/order/pads.h"
 #include "shim/order/stream.h"
 
@@ -40,7 +41,7 @@ struct managed {
 };
 
 struct launches {
-	pthread_mutex_t lock;
+	struct lock lock;
 	struct managed at[WIRE_SLOTS];
 	uint16_t active[WIRE_SLOTS]; /* which of them are used, in no order */
 	unsigned n_active;

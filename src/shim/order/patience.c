@@ -7,6 +7,7 @@
  * no launch makes progress, and the wait must end without that. */
 #include "shim/order/patience.h"
 
+#include "shim/core/lock.h"
 #include "shim/order/launches.h"
 
 #define LULL_NS 200000000u /* so long nothing moves; */
@@ -21,7 +22,7 @@ static uint64_t count_moves(struct session *session)
 {
 	uint64_t n = 0;
 
-	pthread_mutex_lock(&session->launches->lock);
+	lock_take(&session->launches->lock);
 	for (unsigned i = 0; i < session->launches->n_active; i++) {
 		const struct managed *m = &session->launches->at[session->launches->active[i]];
 		const struct ctl_host *h = &slot_of(session, m)->host;
@@ -30,7 +31,7 @@ static uint64_t count_moves(struct session *session)
 			n += __atomic_load_n(&h->finished, __ATOMIC_ACQUIRE) +
 			     (__atomic_load_n(&h->arrived, __ATOMIC_ACQUIRE) == m->args.gen + 1);
 	}
-	pthread_mutex_unlock(&session->launches->lock);
+	lock_drop(&session->launches->lock);
 	return n;
 }
 
@@ -85,10 +86,10 @@ bool launches_await_room(struct session *session, size_t bytes)
 	patience_begin(session, &p, &session->launches->ended, &session->launches->gave_up);
 	do {
 		nanosleep(&(struct timespec){.tv_nsec = 20000}, NULL);
-		pthread_mutex_lock(&session->launches->lock);
+		lock_take(&session->launches->lock);
 		launches_reap(session, UINT32_MAX);
 		room = has_room(session, bytes);
-		pthread_mutex_unlock(&session->launches->lock);
+		lock_drop(&session->launches->lock);
 		if (atomic_load(&session->launches->ended) != seen)
 			shim_kick(session); /* the daemon is to free it */
 		seen = atomic_load(&session->launches->ended);

@@ -2,6 +2,7 @@
  * Copyright 2026 The heddle authors */
 
 #include "shim/order/rounds.h"
+#include "shim/core/lock.h"
 
 /* Returns true if the last grid of workers had not begun yet when all other workers exited and the
  * launch reported a drain. That grid will still run. So the shim need not launch another grid in
@@ -44,7 +45,7 @@ bool launches_served(struct session *session)
 	bool served = !managed_any_waiting(session);
 	uint32_t drains, grow;
 
-	pthread_mutex_lock(&session->launches->lock);
+	lock_take(&session->launches->lock);
 	for (unsigned i = 0; i < session->launches->n_active && served; i++) {
 		struct managed *m = &session->launches->at[session->launches->active[i]];
 
@@ -54,6 +55,6 @@ bool launches_served(struct session *session)
 			is_done(session, m) ||
 			(!m->resuming && round_wanted_ns(session, m, &drains, &grow) == UINT64_MAX);
 	}
-	pthread_mutex_unlock(&session->launches->lock);
+	lock_drop(&session->launches->lock);
 	return served;
 }

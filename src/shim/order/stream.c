@@ -5,6 +5,7 @@
 #include "shim/order/stream.h"
 
 #include "shim/core/lifecycle.h"
+#include "shim/core/lock.h"
 #include "shim/order/launches.h"
 
 #include <stdatomic.h>
@@ -24,7 +25,7 @@ static struct stream *new_stream(CUstream handle)
 	if (handle != CU_STREAM_LEGACY && handle != CU_STREAM_PER_THREAD &&
 		cu.cuCtxGetCurrent(&s->ctx) != CUDA_SUCCESS)
 		s->ctx = NULL;
-	pthread_mutex_init(&s->lock, NULL);
+	lock_init(&s->lock, LOCK_stream);
 	return s;
 }
 
@@ -178,7 +179,7 @@ bool streams_open(struct session *session)
 
 	if (part) {
 		map_init(&part->map);
-		pthread_mutex_init(&part->lingering_lock, NULL);
+		lock_init(&part->lingering_lock, LOCK_lingering);
 	}
 	session->streams = part;
 	return part;

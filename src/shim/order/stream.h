@@ -5,6 +5,7 @@
 #ifndef HEDDLE_SHIM_STREAM_H
 #define HEDDLE_SHIM_STREAM_H
 
+#include "shim/core/lock.h"
 #include "shim/core/map.h"
 #include "shim/core/session.h"
 #include "shim/order/cost.h"
@@ -15,7 +16,7 @@ struct stream {
 	bool destroyed;
 	CUcontext ctx;                /* where it was made; NULL: a default stream, or not known */
 	_Atomic bool used;            /* the shim has seen work of any kind on it */
-	pthread_mutex_t lock;         /* keeps a launch and its wait together in the stream */
+	struct lock lock;             /* keeps a launch and its wait together in the stream */
 	CUdeviceptr ctl;              /* its control block; 0: none yet */
 	unsigned ctl_epoch;           /* the context epoch of `ctl` (ctlpool.c) */
 	uint32_t gen;                 /* generation of its next launch */
@@ -43,7 +44,7 @@ struct streams {
 	/* Number of streams that the program has destroyed while their work may still wait for a
 	 * preempted launch. Each occupies its channel until no managed launch is outstanding. */
 	_Atomic unsigned n_lingering;
-	pthread_mutex_t lingering_lock; /* of the thread that subtracts them */
+	struct lock lingering_lock; /* of the thread that subtracts them */
 };
 
 /* Returns the stream's record, and makes one if there is none. Returns NULL if memory is exhausted.

@@ -16,6 +16,7 @@
  * managed launch, has no such cost. */
 #include "shim/plain/gate.h"
 #include "host/silence.h"
+#include "shim/core/lock.h"
 #include "shim/order/channels.h"
 #include "shim/order/fence.h"
 #include "shim/order/follow.h"
@@ -78,7 +79,7 @@ static void *keep_gate_open(void *user)
 }
 
 struct keeper {
-	pthread_mutex_t lock;
+	struct lock lock;
 	_Atomic bool runs;
 };
 
@@ -87,10 +88,10 @@ static bool has_keeper(struct session *session)
 {
 	if (atomic_load_explicit(&session->keeper->runs, memory_order_acquire))
 		return true;
-	pthread_mutex_lock(&session->keeper->lock);
+	lock_take(&session->keeper->lock);
 	if (!atomic_load(&session->keeper->runs))
 		atomic_store(&session->keeper->runs, shim_thread(session, keep_gate_open) == 0);
-	pthread_mutex_unlock(&session->keeper->lock);
+	lock_drop(&session->keeper->lock);
 	return atomic_load(&session->keeper->runs);
 }
 
@@ -98,7 +99,7 @@ bool gate_open(struct session *session)
 {
 	session->keeper = calloc(1, sizeof(*session->keeper));
 	if (session->keeper)
-		pthread_mutex_init(&session->keeper->lock, NULL);
+		lock_init(&session->keeper->lock, LOCK_keeper);
 	return session->keeper;
 }
 

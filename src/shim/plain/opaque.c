@@ -117,7 +117,7 @@ static void count_launch(struct session *session, struct opaque *o)
 
 void opaque_pass(struct session *session, struct stream *s, struct opaque *ret)
 {
-	if (!s || !session->welcome.mps || stream_capturing(session, s->handle))
+	if (!s || !session->client.welcome.mps || stream_capturing(session, s->handle))
 		return;
 	stream_use(session, s);
 	count_launch(session, ret);
