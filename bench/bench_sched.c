@@ -4,8 +4,11 @@
 /* bench_sched: what the engine takes to decide (policy hpf, 132 SMs) when a launch of high priority
  * comes, the running one has left, and the high one ends, while so many more launches of low
  * priority are queued, of one tenant or of several. Prints microseconds: the median over rounds,
- * and p99. The engine alone: reading pages and storing words is the daemon's. */
-#include "sched/sched.h"
+ * and p99. The engine alone: reading pages and storing words is the daemon's. Then the same with a
+ * journal of all inputs (heddled --events), whose text is made between the decisions. */
+#include "sched/engine/journal.h"
+#include "sched/engine/sched.h"
+#include "sched/model/durations.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -21,6 +24,10 @@ static const char *const step_names[N_STEPS] = {
 
 struct bench {
 	struct sched *s;
+	struct durations *model;
+	struct sched_journal *journal; /* NULL: none */
+	struct strbuf text;
+	size_t text_bytes;
 	struct sched_tenant *high, *low[TENANTS];
 	struct sched_launch *running; /* of low[0] */
 	uint64_t now, id, took[N_STEPS][ROUNDS];
@@ -43,6 +50,17 @@ static uint64_t clock_ns(void)
 	return (uint64_t)t.tv_sec * 1000000000 + (uint64_t)t.tv_nsec;
 }
 
+static void write_journal(void *user)
+{
+	struct bench *b = user;
+
+	if (!b->journal)
+		return;
+	b->text.len = 0;
+	sched_journal_write(b->journal, false, &b->text);
+	b->text_bytes += b->text.len;
+}
+
 static void decide(struct bench *b, uint64_t *ret_took)
 {
 	uint64_t from = clock_ns();
@@ -53,6 +71,7 @@ static void decide(struct bench *b, uint64_t *ret_took)
 		b->words++;
 	if (ret_took)
 		*ret_took = clock_ns() - from;
+	write_journal(b);
 }
 
 static struct sched_launch *submit(struct bench *b, struct sched_tenant *t, uint64_t total)
@@ -66,9 +85,14 @@ static struct sched_launch *submit(struct bench *b, struct sched_tenant *t, uint
 }
 
 /* queued: launches of low priority behind the one that runs, in all. */
-static void open_bench(struct bench *b, unsigned queued, unsigned tenants)
+static void open_bench(struct bench *b, unsigned queued, unsigned tenants, bool journaled)
 {
-	struct sched_options o = {.n_sms = 132};
+	struct sched_options o = {.n_sms = 132, .model = &model_durations};
+
+	must(durations_create(&b->model) == 0, "no memory");
+	must(!journaled || sched_journal_create(write_journal, b, &b->journal) == 0, "no memory");
+	o.model_state = b->model;
+	o.journal = b->journal;
 
 	must(sched_create(&o, &sched_policy_hpf, &b->s) == 0, "no engine");
 	b->now = 1000000;
@@ -111,35 +135,43 @@ static int by_value(const void *a, const void *b)
 	return (x > y) - (x < y);
 }
 
-static void measure(unsigned queued, unsigned tenants)
+static void measure(unsigned queued, unsigned tenants, bool journaled)
 {
 	struct bench *b = calloc(1, sizeof(*b));
 	struct sched_stats stats;
 
 	must(b != NULL, "no memory");
-	open_bench(b, queued, tenants);
+	open_bench(b, queued, tenants, journaled);
 	for (unsigned i = 0; i < ROUNDS; i++)
 		one_round(b, i);
 	sched_stats(b->s, &stats);
-	must(stats.preemptions + stats.shrinks >= ROUNDS, "the running launch was not preempted");
+	/* Several tenants of low priority take turns, and another one runs. */
+	must(tenants > 1 || stats.preemptions + stats.shrinks >= ROUNDS,
+		"the running launch was not preempted");
 	printf("%4u queued, %u tenants:", queued, tenants);
 	for (int k = 0; k < N_STEPS; k++) {
 		qsort(b->took[k], ROUNDS, sizeof(b->took[k][0]), by_value);
 		printf("  %s %.2f, %.2f", step_names[k], 1e-3 * (double)b->took[k][ROUNDS / 2],
 			1e-3 * (double)b->took[k][ROUNDS * 99 / 100]);
 	}
-	printf("  (%.1f words a round)\n", (double)b->words / ROUNDS);
+	printf("  (%.1f words a round", (double)b->words / ROUNDS);
+	printf(journaled ? ", %.0f bytes of journal)\n" : ")\n", (double)b->text_bytes / ROUNDS);
 	sched_destroy(b->s);
+	sched_journal_destroy(b->journal);
+	durations_destroy(b->model);
+	strbuf_finish(&b->text);
 	free(b);
 }
 
 int main(void)
 {
-	printf("us to decide, median and p99\n");
-	measure(0, 1);
-	measure(16, 1);
-	measure(128, 1);
-	measure(255, 1);
-	measure(800, TENANTS);
+	for (int journaled = 0; journaled < 2; journaled++) {
+		printf("us to decide, median and p99%s\n", journaled ? ", with a journal" : "");
+		measure(0, 1, journaled);
+		measure(16, 1, journaled);
+		measure(128, 1, journaled);
+		measure(255, 1, journaled);
+		measure(800, TENANTS, journaled);
+	}
 	return 0;
 }

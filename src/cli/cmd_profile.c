@@ -9,7 +9,7 @@
 #include "cli/profile/measure_program.h"
 #include "model/kept.h"
 #include "model/rows.h"
-#include "sched/curve.h"
+#include "sched/policy/curve.h"
 
 #include <errno.h>
 #include <math.h>

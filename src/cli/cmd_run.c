@@ -20,7 +20,7 @@
 #include "cli/cli.h"
 #include "cli/run_watch.h"
 #include "cli/steer.h"
-#include "sched/policy.h"
+#include "sched/policy/policy.h"
 
 enum { NOT_EXECUTABLE = 126, NOT_FOUND = 127 };
 
@@ -119,7 +119,7 @@ static void warn_of_weight(const struct cli *c, const struct wire_status *s)
 {
 	const struct sched_policy *p = sched_policy_find(s->policy);
 
-	if (cli_has(c, "weight") && p && !p->by_shares)
+	if (cli_has(c, "weight") && p && !sched_policy_is(p, HEDDLE_POLICY_BY_SHARES))
 		cli_warn(c, "heddled's policy %s ignores weights: heddled --policy ffs uses them",
 			p->name);
 }

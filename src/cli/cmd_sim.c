@@ -5,9 +5,8 @@
 #include "cli/ask.h"
 #include "cli/cli.h"
 #include "cli/recorded.h"
-#include "daemon/policy_calls.h"
-#include "daemon/policy_file.h"
-#include "sched/planner.h"
+#include "cli/sim_policies.h"
+#include "cli/sim_replay.h"
 #include "sim/picture.h"
 #include "sim/report.h"
 
@@ -16,7 +15,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
 /* ---- as JSON ---- */
 
@@ -129,8 +127,7 @@ static void show_report(
 
 /* ---- running ---- */
 
-/* Reports the errors found in the file. Returns CLI_FAILED. */
-static int trace_failed(const struct cli *c, const struct diag_list *d, int status)
+int sim_failed(const struct cli *c, const struct diag_list *d, int status)
 {
 	for (unsigned i = 0; i < d->len; i++) {
 		if (d->at[i].line)
@@ -154,9 +151,6 @@ static void add_panel(struct sim_picture *p, const char *file, const struct sim 
 	sim_picture_add(p, s, title);
 }
 
-/* The simulation that runs, for messages; NULL: none. */
-static const struct sim *running;
-
 /* picture: NULL: none. */
 static int simulate_trace(
 	struct cli *c, struct json *j, const struct sim_job *job, struct sim_picture *picture)
@@ -166,9 +160,9 @@ static int simulate_trace(
 	int status;
 
 	s.now = 0;
-	running = &s;
+	sim_policies_watch(&s);
 	status = sim_job_run(job, NULL, &s);
-	running = NULL;
+	sim_policies_watch(NULL);
 	if (status == 0)
 		status = sim_report_make(job, &s, &report);
 	if (status == 0 && picture)
@@ -179,7 +173,7 @@ static int simulate_trace(
 		show_report(c, job->diags->file, &s, &report);
 	sim_report_finish(&report);
 	sim_finish(&s);
-	return status < 0 ? trace_failed(c, job->diags, status) : CLI_OK;
+	return status < 0 ? sim_failed(c, job->diags, status) : CLI_OK;
 }
 
 /* Each device of the trace has its own scheduling engine. */
@@ -204,85 +198,6 @@ static int simulate_all(
 		at += job.len;
 	} while (at < whole->len);
 	return status;
-}
-
-/* The policy of --policy. */
-struct chosen {
-	const struct sched_policy *policy; /* NULL: that of the trace */
-	struct policy_file file;           /* fd -1: none */
-	struct sched_planner planner;
-	struct sched_policy loaded;
-	const struct cli *c;
-};
-
-static void policy_says(void *user, const char *what)
-{
-	const struct chosen *p = user;
-
-	cli_warn(p->c, "policy %s: %s", p->file.name, what);
-}
-
-static void calls_enter(void *user, const char *call)
-{
-	const struct chosen *p = user;
-
-	policy_calls_enter(p->file.name, call);
-}
-
-static void calls_leave(void *user)
-{
-	(void)user;
-	policy_calls_leave();
-}
-
-static void calls_ended(const char *name, const char *call, const char *how)
-{
-	char at[64] = "", line[512];
-
-	if (running)
-		snprintf(at, sizeof(at), ", at %.3f ms of the trace", (double)running->now / 1e6);
-	if (call)
-		snprintf(line, sizeof(line), "heddle sim: error: policy %s: %s %s%s\n", name, call,
-			how, at);
-	else
-		snprintf(line, sizeof(line), "heddle sim: error: heddle %s, outside of policy %s\n",
-			how, name);
-	if (write(STDERR_FILENO, line, strlen(line)) < 0)
-		return;
-}
-
-/* Finds the named policy. Returns 0, or CLI_FAILED after it reports the error. The caller frees
- * *ret with policy_file_close, unless ret's fd is -1. */
-static int choose_policy(struct cli *c, const char *name, struct chosen *ret)
-{
-	struct strbuf err = {0};
-	int r;
-
-	*ret = (struct chosen){
-		.c = c, .file.fd = -1, .policy = name ? sched_policy_find(name) : NULL};
-	if (!name || ret->policy)
-		return CLI_OK;
-	r = policy_file_open(name, &ret->file, &err);
-	ret->file.enter = policy_calls_enter;
-	ret->file.leave = policy_calls_leave;
-	if (r == 0 && policy_calls_watch(calls_ended) < 0) {
-		strbuf_puts(&err, "policy: out of memory");
-		r = -ENOMEM;
-	}
-	if (r == 0)
-		r = policy_file_load(&ret->file, &err);
-	if (r < 0)
-		cli_error(c, NULL, "%s", err.at);
-	strbuf_finish(&err);
-	ret->planner = (struct sched_planner){.policy = ret->file.table,
-		.options = cli_value(c, "policy-options") ? cli_value(c, "policy-options") : "",
-		.enter = calls_enter,
-		.leave = calls_leave,
-		.say = policy_says,
-		.user = ret};
-	ret->loaded = (struct sched_policy){.name = ret->file.name, .planner = &ret->planner};
-	ret->policy = &ret->loaded;
-	return r < 0 ? CLI_FAILED : CLI_OK;
 }
 
 #ifdef HEDDLE_RECORDED
@@ -329,18 +244,21 @@ static int read_recorded(struct cli *c, struct diag_list *diags, char **io_text,
 	if (status == 0 && trace.failed)
 		status = -ENOMEM;
 	if (status < 0)
-		return trace_failed(c, diags, status);
+		return sim_failed(c, diags, status);
 	tell_gaps(c, diags->file, &gaps);
 #endif
 	return CLI_OK;
 }
 
-static int run_file(struct cli *c, struct json *j, const char *file,
+/* policy: replaces those of the file; NULL: does not. */
+static int run_file(struct cli *c, struct json *j, const char *file, struct sim_policies *policies,
 	const struct sched_policy *policy, struct sim_picture *picture)
 {
 	struct diag_list diags;
 	struct sim_job job = {.diags = &diags,
 		.policy = policy,
+		.find = sim_policies_find,
+		.find_user = policies,
 		.policy_options = cli_value(c, "policy-options"),
 		.quiet = !cli_has(c, "trace"),
 		.keeps_stays = picture != NULL};
@@ -377,26 +295,29 @@ static int write_picture(struct cli *c, struct sim_picture *picture)
 static int run_sim(struct cli *c)
 {
 	const char *name = cli_value(c, "policy");
+	struct sim_policies policies = {.c = c};
+	const struct sched_policy *policy = NULL;
 	struct sim_picture picture = {0};
-	struct chosen policy;
 	struct json j;
-	bool loaded;
-	int status;
+	int status = CLI_OK;
 
-	if (name && !sched_policy_find(name) && !strchr(name, '/'))
-		return cli_usage(c,
-			"--policy: '%s' is not one of "
-			"hpf|ffs|greedy|split|none|profile|fixed|./FILE",
-			name);
+	if (name && !sched_policy_find(name) && !sched_policy_is_file(name) && !strchr(name, '/'))
+		return cli_usage(c, "--policy: '%s' is not one of %s", name, sched_policy_values);
+	if (cli_has(c, "replay") && (cli_has(c, "svg") || cli_has(c, "policy-options")))
+		return cli_usage(c, "--replay: takes neither --svg nor --policy-options");
 	if (cli_will_write(c, cli_value(c, "svg"), "--svg FILE puts it elsewhere") != CLI_OK)
 		return CLI_FAILED;
-	status = choose_policy(c, name, &policy);
-	loaded = status == CLI_OK;
+	if (name)
+		policy = sim_policies_find(&policies, name);
+	if (name && !policy)
+		status = CLI_FAILED;
 	cli_json_open(c, &j, 1);
 	json_begin_array(&j, "files");
-	for (int i = 0; loaded && i < c->n_operands; i++) {
-		int its = run_file(
-			c, &j, c->operands[i], policy.policy, cli_has(c, "svg") ? &picture : NULL);
+	for (int i = 0; (policy || !name) && i < c->n_operands; i++) {
+		int its = cli_has(c, "replay")
+				  ? sim_replay(c, &j, c->operands[i], &policies, policy)
+				  : run_file(c, &j, c->operands[i], &policies, policy,
+					    cli_has(c, "svg") ? &picture : NULL);
 
 		status = MAX(status, its);
 	}
@@ -405,19 +326,21 @@ static int run_sim(struct cli *c)
 	if (cli_has(c, "svg") && status == CLI_OK)
 		status = write_picture(c, &picture);
 	strbuf_finish(&picture.body);
-	if (policy.file.fd >= 0)
-		policy_file_close(&policy.file);
+	sim_policies_finish(&policies);
 	return status;
 }
 
 static const struct cli_option options[] = {
-	{0, "policy", "hpf|ffs|greedy|split|none|profile|fixed|FILE",
+	{0, "policy", sched_policy_words,
 		"the policy (default: the one in the trace, else hpf); FILE, with a slash in it, "
 		"is a policy of your own, as heddled loads it (heddled(8))"},
 	{0, "policy-options", "TEXT",
 		"options of the policy (default: those in the trace); of greedy: pairs=on|off; of "
 		"split: "
 		"whole=PERCENT, mixed=PERCENT"},
+	{0, "replay", NULL,
+		"FILE is a log of heddled --events: feed its inputs to the engine, print the "
+		"actions, and compare them with those in the log"},
 	{0, "svg", "FILE", "also draw on how many SMs each tenant had blocks over time"},
 	{0, "trace", NULL, "also print every event, one a line"},
 	{0},
@@ -430,12 +353,13 @@ const struct cli_verb cli_verb_sim = {
 	.details =
 		"Needs no GPU: the engine of heddled decides, a simulated device runs the blocks. "
 		"A file has lines of these forms; '#' begins a comment, and a time is a number and "
-		"ns, us, ms or s:\n\ndevice sms=N policy=hpf|ffs|greedy|split|none|profile|fixed "
+		"ns, us, ms or s:\n\ndevice sms=N policy=NAME "
 		"mode=simultaneous|turns ...\nat TIME join TENANT [prio=low|normal|high|N] "
 		"[weight=N]\nat TIME launch TENANT KERNEL [blocks=N] [block=TIME] [wps=N] "
 		"[stream=N] ...\nat TIME priority TENANT low|normal|high|N\nat TIME weight TENANT "
 		"N\nat TIME leave TENANT\nrun TIME\n\nA device has 4 SMs unless sms says "
-		"otherwise. device also takes options=TEXT (of the policy, as policy_options of "
+		"otherwise. NAME is one that --policy takes, other than a FILE. device also takes "
+		"options=TEXT (of the policy, as policy_options of "
 		"heddled), preempt=spatial|temporal, numbering=device|own, within=order|srt, "
 		"extra=N (SMs), overhead=N (of 1000), and the times linger, grace, cost, opaque, "
 		"hold, still, relay, relaunch. block is how long a block runs (default: 10us), wps "
@@ -454,7 +378,15 @@ const struct cli_verb cli_verb_sim = {
 		"of heddled --events. Then programs join and change as they did (they leave where "
 		"they left launches unfinished), and launches arrive when they arrived then, "
 		"whatever happens to earlier launches; a block takes as long as the mean of its "
-		"launch. The policy is hpf unless --policy says otherwise.\n\nSHARE is the "
+		"launch. The policy is hpf unless --policy says otherwise.\n\n--replay instead "
+		"repeats such a log exactly: each event that heddled reported to its engine, at "
+		"its "
+		"time, with the records of kernels that it had. It prints each action that a "
+		"decision returns, and compares it with the one in the log. The exit status is 1 "
+		"at the first difference, which heddle prints with its line. The policy and its "
+		"options are those of the log. --policy replaces the policy, to see what it would "
+		"decide instead; a policy that heddled loaded from a file must be named with "
+		"--policy ./FILE.\n\nSHARE is the "
 		"tenant's part of the SM-time of all finished blocks, ENTITLED its weight over the "
 		"sum of all weights. WAITING is the time from a launch's submission to its end in "
 		"which none of its blocks is on the device: the mean, then the LONGEST. TURNAROUND "
@@ -470,7 +402,10 @@ const struct cli_verb cli_verb_sim = {
 		"and share_wanted (percent), waiting_mean_ns, waiting_longest_ns, "
 		"turnaround_mean_ns, turnaround_alone_mean_ns, ntt (turnaround together over "
 		"alone); and preemptions, makespan_ns, antt, stp, idle (percent), and with --trace "
-		"trace, an array of lines. Values that cannot be computed are null.",
+		"trace, an array of lines. With --replay files has instead: file, inputs, "
+		"decisions, "
+		"equal, actions (an array of lines), and at a difference line, logged, replayed. "
+		"Values that cannot be computed are null.",
 	.options = options,
 	.min_operands = 1,
 	.max_operands = -1,

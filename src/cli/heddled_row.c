@@ -4,16 +4,10 @@
 /* The description of heddled's options, used by heddled's own parser, by heddle's completions and
  * by the man page. */
 #include "cli/heddled.h"
+#include "sched/policy/policy.h"
 
 static const struct cli_option options[] = {
-	{0, "policy", "hpf|ffs|greedy|split|none|profile|fixed|FILE",
-		"hpf: highest priority first, shortest remaining time among equals; ffs: shares of "
-		"time by weight, in turns; greedy: all kernels at once, with numbers of blocks on "
-		"each SM that end the last one earliest; split: two sides share the blocks of each "
-		"SM; none: no control; profile: one launch at a time, with changing numbers of "
-		"blocks on each SM, for heddle profile; fixed: each program keeps as many blocks "
-		"on each SM as its weight says; a path with a '/': a policy of your own, as a "
-		"shared object (default: hpf)"},
+	{0, "policy", sched_policy_words, sched_policy_help},
 	{0, "mps", "on|off", "run tenants under an MPS control daemon of heddled's (default: off)"},
 	{0, "socket", "PATH", "where to listen"},
 	{0, "temporal", NULL, "preempt only whole devices, never some SMs"},

@@ -9,6 +9,7 @@
 #include "cli/recorded.h"
 
 #include "base/text.h"
+#include "sched/engine/input.h"
 #include "sim/trace.h"
 
 #include <errno.h>
@@ -379,10 +380,15 @@ static int read_object(struct recorded *r, const json_t *o)
 static int read_json_line(struct recorded *r, const char *line, size_t len)
 {
 	json_error_t error;
-	json_t *o = json_loadb(line, len, 0, &error);
-	int status = o && json_is_object(o) ? read_object(r, o)
-		     : o                    ? recorded_error(r, "not an object")
-					    : recorded_error(r, "not JSON: %.100s", error.text);
+	json_t *o;
+	int status;
+
+	if (sched_input_is(line, len)) /* for --replay */
+		return 0;
+	o = json_loadb(line, len, 0, &error);
+	status = o && json_is_object(o) ? read_object(r, o)
+		 : o                    ? recorded_error(r, "not an object")
+					: recorded_error(r, "not JSON: %.100s", error.text);
 
 	json_decref(o);
 	return status;

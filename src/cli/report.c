@@ -4,6 +4,7 @@
 /* Input and output of verbs: errors in a uniform style (what, where, what to do), reading and
  * writing of whole files, and finding heddle's installed files. */
 #include "base/file.h"
+#include "base/part.h"
 #include "base/text.h"
 #include "cli/cli.h"
 #include "cli/progress.h"
@@ -11,7 +12,6 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <ftw.h>
-#include <limits.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -287,29 +287,5 @@ void cli_json_open(struct cli *c, struct json *j, unsigned schema)
 
 int cli_find_part(const char *part, const char *build_path, char **ret_path)
 {
-	char self[PATH_MAX], *slash;
-	ssize_t n = readlink("/proc/self/exe", self, sizeof(self) - 1);
-	const char *const places[][2] = {{HEDDLE_PARTS, part}, {"", build_path}};
-
-	if (n < 0)
-		return -ENOENT;
-	self[n] = 0;
-	slash = strrchr(self, '/');
-	if (slash)
-		*slash = 0;
-	for (size_t i = 0; i < ARRAY_LEN(places); i++) {
-		bool elsewhere = places[i][0][0] == '/';
-		char *path = NULL, *real;
-
-		if (!places[i][1] || asprintf(&path, "%s/%s/%s", elsewhere ? "" : self,
-					     places[i][0], places[i][1]) < 0)
-			continue;
-		real = realpath(path, NULL);
-		free(path);
-		if (real) {
-			*ret_path = real;
-			return 0;
-		}
-	}
-	return -ENOENT;
+	return part_find(HEDDLE_PARTS, part, build_path, ret_path);
 }

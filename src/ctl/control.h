@@ -17,7 +17,7 @@
 
 /* doc/protocol.md describes the protocol in tables: what a hardware block does when it enters, as
  * the relay, as a worker, and when it exits; the exit rule; the guard form; and what the host does.
- * Change those tables together with this file. sched/launch_state.h has heddled's view of a
+ * Change those tables together with this file. sched/engine/launch_state.h has heddled's view of a
  * launch. */
 
 #define CTL_VERSION 9

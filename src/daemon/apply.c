@@ -426,7 +426,8 @@ static void set_gates(const struct hd *d, struct hd_tenant *t)
  * steers a tenant that is alone. */
 void hd_watch(struct hd *d, struct hd_device *dev)
 {
-	bool shared = dev->n_tenants > 1 || d->config.policy->steers_one;
+	bool shared =
+		dev->n_tenants > 1 || sched_policy_is(d->config.policy, HEDDLE_POLICY_STEERS_ONE);
 
 	dev->lowest = INT32_MAX;
 	dev->highest = INT32_MIN;

@@ -16,11 +16,10 @@
  * split for both anyway.
  *
  * The price is a small L1 cache: the example pl takes three times as long. Policy greedy therefore
- * leaves the split to the driver, and measures which kernel should start first (sched/ages.h). */
+ * leaves the split to the driver, and measures which kernel should start first
+ * (sched/policy/ages.h). */
 #include "apply.h"
 #include "daemon.h"
-
-#include "sched/planner.h"
 
 #define BLOCK_RESERVED 1024u       /* bytes of shared memory that the system takes for each block */
 #define ALIKE_BYTES    (32u << 10) /* on an SM, up to which the driver's choices agree */
@@ -43,7 +42,9 @@ static uint32_t percent_of(const struct hd *d, const struct hd_device *dev)
 		need = MAX(need, t->shared_need);
 		n += t->shared_need > 0;
 	}
-	return n > 1 && need > ALIKE_BYTES && d->config.policy->one_split ? WHOLE_PERCENT : 0;
+	if (n < 2 || need <= ALIKE_BYTES)
+		return 0;
+	return sched_policy_is(d->config.policy, HEDDLE_POLICY_ANY_SPLIT) ? 0 : WHOLE_PERCENT;
 }
 
 void hd_carveout_tell(const struct hd *d, struct hd_device *dev)

@@ -116,9 +116,8 @@ static int set_policy(struct hd_config *c, const char *value)
 {
 	const struct sched_policy *p = sched_policy_find(value);
 
-	/* A value with a slash is the path of a policy's file, which is loaded after the whole
-	 * configuration has been read (policies.c). */
-	if (strchr(value, '/'))
+	/* A policy's file is loaded after the whole configuration has been read (policies.c). */
+	if (strchr(value, '/') || sched_policy_is_file(value))
 		return set_text(c->policy_file, sizeof(c->policy_file), value);
 	if (!p)
 		return -EINVAL;
@@ -154,38 +153,38 @@ static int set_group(char ret[64], const char *value)
 
 /* For each key: its name, its possible values (of a number its unit), a number's least and greatest
  * value, and the call that sets it in c. */
-#define KEYS(KEY)                                                                                 \
-	KEY(policy, "hpf|ffs|greedy|split|none|profile|fixed|./FILE", 0, 0, set_policy(c, value)) \
-	KEY(policy_options, "text", 0, 0,                                                         \
-		set_text(c->policy_options, sizeof(c->policy_options), value))                    \
-	KEY(max_overhead, "percent", 1, 100, set_percent(&c->overhead_permille, value, max))      \
-	KEY(mps, "on|off", 0, 0, set_bool(&c->mps, value, "on", "off"))                           \
-	KEY(mps_stays, "on|off", 0, 0, set_bool(&c->mps_stays, value, "on", "off"))               \
-	KEY(mps_answer_ms, "ms", 0, 86400000, set_time(&c->mps_answer_ns, value, max))            \
-	KEY(preempt, "temporal|spatial", 0, 0,                                                    \
-		set_bool(&c->temporal, value, "temporal", "spatial"))                             \
-	KEY(within_tenant, "together|srt", 0, 0,                                                  \
-		set_bool(&c->within_srt, value, "srt", "together"))                               \
-	KEY(extra_sms, "SMs", 0, CTL_MAX_SMS, set_number32(&c->extra_sms, value, max))            \
-	KEY(opaque_us, "us", 0, 10000000, set_opaque(c, value, max))                              \
-	KEY(opaque_hold_us, "us", 0, 10000000, set_number(&c->opaque_hold_ns, value, max, 1000))  \
-	KEY(gates, "on|off", 0, 0, set_bool(&c->gates, value, "on", "off"))                       \
-	KEY(max_tenants, "number", 0, SERVER_CONNS, set_number32(&c->max_tenants, value, max))    \
-	KEY(user_tenants, "number", 0, SERVER_CONNS, set_number32(&c->user_tenants, value, max))  \
-	KEY(user_devices, "number", 0, HD_DEVICES, set_number32(&c->user_devices, value, max))    \
-	KEY(user_connections, "number", 0, SERVER_CONNS,                                          \
-		set_number32(&c->user_connections, value, max))                                   \
-	KEY(silence_ms, "ms", 0, 86400000, set_time(&c->silence_ns, value, max))                  \
-	KEY(min_managed_us, "us", 0, 4000000, set_number(&c->min_managed_ns, value, max, 1000))   \
-	KEY(latency_us, "us", 0, 1000000, set_number(&c->latency_ns, value, max, 1000))           \
-	KEY(linger_max_us, "us", 0, 1000000, set_number(&c->linger_max_ns, value, max, 1000))     \
-	KEY(spin_us, "us|auto", 0, 10000000, set_spin(c, value, max))                             \
-	KEY(grace_us, "us", 0, 10000000, set_number(&c->grace_ns, value, max, 1000))              \
-	KEY(standstill_ms, "ms", 0, 86400000, set_time(&c->still_ns, value, max))                 \
-	KEY(log, "error|warning|info|debug", 0, 0, set_level(c, value))                           \
-	KEY(socket, "path", 0, 0, set_text(c->socket, sizeof(c->socket), value))                  \
-	KEY(state, "path", 0, 0, set_text(c->state, sizeof(c->state), value))                     \
-	KEY(group, "group", 0, 0, set_group(c->group, value))                                     \
+#define KEYS(KEY)                                                                                \
+	KEY(policy, sched_policy_values, 0, 0, set_policy(c, value))                             \
+	KEY(policy_options, "text", 0, 0,                                                        \
+		set_text(c->policy_options, sizeof(c->policy_options), value))                   \
+	KEY(max_overhead, "percent", 1, 100, set_percent(&c->overhead_permille, value, max))     \
+	KEY(mps, "on|off", 0, 0, set_bool(&c->mps, value, "on", "off"))                          \
+	KEY(mps_stays, "on|off", 0, 0, set_bool(&c->mps_stays, value, "on", "off"))              \
+	KEY(mps_answer_ms, "ms", 0, 86400000, set_time(&c->mps_answer_ns, value, max))           \
+	KEY(preempt, "temporal|spatial", 0, 0,                                                   \
+		set_bool(&c->temporal, value, "temporal", "spatial"))                            \
+	KEY(within_tenant, "together|srt", 0, 0,                                                 \
+		set_bool(&c->within_srt, value, "srt", "together"))                              \
+	KEY(extra_sms, "SMs", 0, CTL_MAX_SMS, set_number32(&c->extra_sms, value, max))           \
+	KEY(opaque_us, "us", 0, 10000000, set_opaque(c, value, max))                             \
+	KEY(opaque_hold_us, "us", 0, 10000000, set_number(&c->opaque_hold_ns, value, max, 1000)) \
+	KEY(gates, "on|off", 0, 0, set_bool(&c->gates, value, "on", "off"))                      \
+	KEY(max_tenants, "number", 0, SERVER_CONNS, set_number32(&c->max_tenants, value, max))   \
+	KEY(user_tenants, "number", 0, SERVER_CONNS, set_number32(&c->user_tenants, value, max)) \
+	KEY(user_devices, "number", 0, HD_DEVICES, set_number32(&c->user_devices, value, max))   \
+	KEY(user_connections, "number", 0, SERVER_CONNS,                                         \
+		set_number32(&c->user_connections, value, max))                                  \
+	KEY(silence_ms, "ms", 0, 86400000, set_time(&c->silence_ns, value, max))                 \
+	KEY(min_managed_us, "us", 0, 4000000, set_number(&c->min_managed_ns, value, max, 1000))  \
+	KEY(latency_us, "us", 0, 1000000, set_number(&c->latency_ns, value, max, 1000))          \
+	KEY(linger_max_us, "us", 0, 1000000, set_number(&c->linger_max_ns, value, max, 1000))    \
+	KEY(spin_us, "us|auto", 0, 10000000, set_spin(c, value, max))                            \
+	KEY(grace_us, "us", 0, 10000000, set_number(&c->grace_ns, value, max, 1000))             \
+	KEY(standstill_ms, "ms", 0, 86400000, set_time(&c->still_ns, value, max))                \
+	KEY(log, "error|warning|info|debug", 0, 0, set_level(c, value))                          \
+	KEY(socket, "path", 0, 0, set_text(c->socket, sizeof(c->socket), value))                 \
+	KEY(state, "path", 0, 0, set_text(c->state, sizeof(c->state), value))                    \
+	KEY(group, "group", 0, 0, set_group(c->group, value))                                    \
 	KEY(privileged_group, "group", 0, 0, set_group(c->privileged_group, value))
 
 #define SETTER(name, values, least, greatest, call)                   \

@@ -5,7 +5,7 @@
 #ifndef HEDDLE_DAEMON_CONFIG_H
 #define HEDDLE_DAEMON_CONFIG_H
 
-#include "sched/policy.h"
+#include "sched/policy/policy.h"
 
 #define HD_SPIN_AUTO UINT64_MAX
 
@@ -33,7 +33,9 @@ struct hd_config {
 	uint64_t spin_ns;
 	char socket[108], group[64], privileged_group[64], mps_pipe[108];
 	char events[4096];
-	char policy_file[4096];    /* a policy in a file (policies.h); "": one of heddled's own */
+	/* A policy in a file (policies.h): a path, or the name of a POLICY_FILE (policies.def). "":
+	 * a built-in one. */
+	char policy_file[4096];
 	char policy_options[1024]; /* the options of the policy */
 	/* the folder of heddled.db; "off": heddled keeps no file; "": keeper.c chooses the
 	 * folder */

@@ -92,6 +92,7 @@ static struct sched_options options_for(const struct hd *d, bool is_cpu)
 		.overhead_permille = c->overhead_permille,
 		.model = &model_durations,
 		.model_state = d->durations,
+		.journal = hd_events_journal(d->events),
 		.policy_options = c->policy_options,
 	};
 

@@ -11,11 +11,12 @@
 #include "again.h"
 #include "bounce.h"
 #include "config.h"
+#include "events.h"
 #include "limits.h"
 #include "log.h"
-#include "model/durations.h"
 #include "ranks.h"
-#include "sched/sched.h"
+#include "sched/engine/sched.h"
+#include "sched/model/durations.h"
 #include "wire/wire.h"
 
 #include <sys/socket.h>

@@ -1,13 +1,16 @@
 /* SPDX-License-Identifier: Apache-2.0
  * Copyright 2026 The heddle authors */
 
-/* The event log: one JSON object on each line (doc/events.md). While heddled makes decisions, it
- * normally only copies events. It formats and writes the lines after it has stored all control
+/* The event log: one JSON object on each line (doc/events.md). It has heddled's events, and all inputs
+ * of the engines, which their journal records (sched/engine/journal.h). While heddled makes decisions,
+ * it normally only copies events. It formats and writes the lines after it has stored all control
  * words, or when it has 4096 of them. If the file cannot be written, for example because the disk
  * is full, heddled logs one message and ends the event log. */
 #include "events.h"
 #include "base/json.h"
 #include "daemon.h"
+#include "sched/engine/input.h"
+#include "sched/engine/journal.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -18,6 +21,7 @@
 
 #define EVENTS_SCHEMA 2
 #define KEEP_RECORDS  4096u
+#define KEEP_BYTES    65536u /* of the buffer, between writes */
 
 struct record {
 	uint64_t t_ns;
@@ -44,9 +48,15 @@ struct record {
 
 struct hd_events {
 	int fd;
+	struct sched_journal *journal;
 	VEC(struct record) records;
 	struct strbuf out;
 };
+
+static void journal_full(void *user)
+{
+	hd_events_flush(user);
+}
 
 int hd_events_open(const char *path, struct hd_events **ret)
 {
@@ -56,12 +66,15 @@ int hd_events_open(const char *path, struct hd_events **ret)
 	if (!e)
 		return -ENOMEM;
 	e->fd = open(path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC | O_NOCTTY, 0640);
-	if (e->fd < 0) {
-		r = -errno;
+	r = e->fd < 0 ? -errno : sched_journal_create(journal_full, e, &e->journal);
+	if (r < 0) {
+		if (e->fd >= 0)
+			close(e->fd);
 		free(e);
 		return r;
 	}
-	strbuf_printf(&e->out, "{\"schema\": %d, \"log\": \"heddled-events\"}\n", EVENTS_SCHEMA);
+	strbuf_printf(&e->out, "{\"schema\": %d, \"log\": \"heddled-events\", \"inputs\": %d}\n",
+		EVENTS_SCHEMA, SCHED_INPUTS_VERSION);
 	*ret = e;
 	return 0;
 }
@@ -187,28 +200,52 @@ static bool write_all(int fd, const char *p, size_t n)
 	return true;
 }
 
-void hd_events_flush(struct hd_events *e)
+/* Returns false if the text is incomplete, and then ends the log: what follows would make no sense. */
+static bool write_out(struct hd_events *e)
 {
-	if (!e || e->fd < 0 || (e->records.len == 0 && e->out.len == 0))
-		return;
+	errno = ENOMEM;
+	if (!e->out.failed && write_all(e->fd, e->out.at, e->out.len))
+		return true;
+	hd_log("cannot write the event log, which ends: %s", strerror(errno));
+	close(e->fd);
+	e->fd = -1;
+	sched_journal_stop(e->journal);
+	return false;
+}
+
+/* last: also writes inputs that a later one might replace. */
+static void flush_all(struct hd_events *e, bool last)
+{
 	for (size_t i = 0; i < e->records.len; i++)
 		format_record(&e->out, &e->records.at[i]);
 	e->records.len = 0;
-	if (!write_all(e->fd, e->out.at, e->out.len)) {
-		hd_log("cannot write the event log, which ends: %s", strerror(errno));
-		close(e->fd);
-		e->fd = -1;
-	}
-	strbuf_finish(&e->out);
+	sched_journal_write(e->journal, last, &e->out);
+	if (e->out.len && write_out(e) && e->out.cap <= KEEP_BYTES)
+		e->out.len = 0;
+	else
+		strbuf_finish(&e->out);
+}
+
+void hd_events_flush(struct hd_events *e)
+{
+	if (e && e->fd >= 0)
+		flush_all(e, false);
+}
+
+struct sched_journal *hd_events_journal(const struct hd_events *e)
+{
+	return e ? e->journal : NULL;
 }
 
 void hd_events_close(struct hd_events *e)
 {
 	if (!e)
 		return;
-	hd_events_flush(e);
+	if (e->fd >= 0)
+		flush_all(e, true);
 	if (e->fd >= 0)
 		close(e->fd);
+	sched_journal_destroy(e->journal);
 	strbuf_finish(&e->out);
 	VEC_FREE(&e->records);
 	free(e);

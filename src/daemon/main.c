@@ -2,7 +2,6 @@
  * Copyright 2026 The heddle authors */
 
 /* heddled's start and end. Its command line is in cli/heddled.c. */
-#include "sched/planner.h"
 #include "server.h"
 #include "wire/unreached.h"
 
@@ -123,10 +122,9 @@ static void close_server(struct server *s)
 	policy_unload(s->policy, false);
 }
 
-static void log_greedy_fault(void *user, const char *what)
+static void log_fault(void *user, const char *what)
 {
-	(void)user;
-	hd_log("policy greedy: %s", what);
+	hd_log("policy %s: %s", (const char *)user, what);
 }
 
 int heddled_serve(
@@ -158,14 +156,13 @@ int heddled_serve(
 	/* Timers of 50 us must not be rounded up by another 50 us. */
 	prctl(PR_SET_TIMERSLACK, 1000, 0, 0, 0);
 	s.max_conns = raise_limits();
-	sched_policy_greedy.planner->say = log_greedy_fault;
+	sched_policies_watch(log_fault);
 	r = open_server(&s);
 	if (r)
 		return r;
 	hd_log_at(HD_LOG_INFO, "policy %s, MPS %s, listening on %s", config.policy->name,
 		config.mps ? "on" : "off", config.socket);
-	if (!config.mps &&
-		(config.policy == &sched_policy_greedy || config.policy == &sched_policy_split))
+	if (!config.mps && sched_policy_is(config.policy, HEDDLE_POLICY_SIDE_BY_SIDE))
 		hd_log_at(HD_LOG_INFO,
 			"without MPS a GPU runs one program at a time: policy %s "
 			"shares it among the launches of one program; the virtual GPU runs "

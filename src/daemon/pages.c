@@ -197,7 +197,7 @@ static void hd_slot_forget(struct hd *d, struct hd_slot *s, bool completed)
 			compare_clocks(t->device, from, s->submit_ns, d->now_ns);
 			note_unseen(d, s, ran);
 		}
-		sched_ended(s->launch, ended_ns(d, s, w));
+		sched_ended(t->device->sched, s->launch, ended_ns(d, s, w));
 		sched_progress(t->device->sched, s->launch, s->total);
 		t->device->freed_ns = d->now_ns;
 		hd_event_launch(d, "finish", s, 0);
@@ -565,8 +565,8 @@ void hd_look_at_pin(struct hd *d, struct hd_tenant *t)
 {
 	uint32_t pin = load_word(&t->page->pin);
 
-	sched_copied(
-		t->sched, load_word64(&t->page->copied_ns), load_word64(&t->page->last_copy_ns));
+	sched_copied(t->device->sched, t->sched, load_word64(&t->page->copied_ns),
+		load_word64(&t->page->last_copy_ns));
 	if (pin == t->pin)
 		return;
 	t->pin = pin;

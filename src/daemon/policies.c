@@ -15,7 +15,6 @@
 #include "policy_calls.h"
 #include "policy_file.h"
 #include "policy_note.h"
-#include "sched/planner.h"
 
 #include <errno.h>
 #include <stdio.h>
@@ -24,7 +23,7 @@
 
 struct policy_loaded {
 	struct sched_policy policy; /* for the engines */
-	struct sched_planner planner;
+	struct sched_policy_watch watch;
 	struct policy_file file;
 	char *options, *note;
 	uint32_t kills; /* of heddleds in a row that had it loaded */
@@ -36,7 +35,8 @@ struct policy_loaded {
 static int open_file(const char *given, struct policy_file *ret)
 {
 	struct strbuf err = {0};
-	int r = policy_file_open(given, ret, &err);
+	int r = strchr(given, '/') ? policy_file_open(given, ret, &err)
+				   : policy_file_open_own(given, ret, &err);
 
 	if (r < 0)
 		hd_log_at(HD_LOG_ERROR, "%s", err.at);
@@ -44,11 +44,23 @@ static int open_file(const char *given, struct policy_file *ret)
 	return r;
 }
 
-/* Checks the options of a built-in policy. Logs errors. */
-static int check_options(const struct hd_config *c)
+/* Runs code of the policy. Logs why, if this fails. */
+static int load_file(struct policy_file *file)
+{
+	struct strbuf err = {0};
+	int r = policy_file_load(file, &err);
+
+	if (r < 0)
+		hd_log_at(HD_LOG_ERROR, "%s", err.at);
+	strbuf_finish(&err);
+	return r;
+}
+
+/* Logs errors. */
+static int check_options(const struct sched_policy *p, const char *options)
 {
 	char why[256];
-	int r = sched_policy_check(c->policy, c->policy_options, why, sizeof(why));
+	int r = sched_policy_check(p, options, why, sizeof(why));
 
 	if (r < 0)
 		hd_log_at(HD_LOG_ERROR, "%s", why);
@@ -58,13 +70,19 @@ static int check_options(const struct hd_config *c)
 int policy_check(const struct hd_config *c)
 {
 	struct policy_file file;
+	int r = 0;
 
 	if (!c->policy_file[0])
-		return check_options(c);
+		return check_options(c->policy, c->policy_options);
 	if (open_file(c->policy_file, &file) < 0)
 		return -EINVAL;
+	/* A policy of somebody else runs no code for a check. */
+	if (!strchr(c->policy_file, '/'))
+		r = load_file(&file);
+	if (file.table)
+		r = check_options(&(struct sched_policy){.table = file.table}, c->policy_options);
 	policy_file_close(&file);
-	return 0;
+	return r;
 }
 
 /* ---- loading ---- */
@@ -120,24 +138,19 @@ static void on_fault(void *user, const char *what)
 /* Runs code of the policy for the first time. */
 static int load_table(struct policy_loaded *p)
 {
-	struct strbuf err = {0};
-	int r = policy_file_load(&p->file, &err);
+	int r = load_file(&p->file);
 
-	if (r < 0) {
-		hd_log_at(HD_LOG_ERROR, "%s", err.at);
-	} else {
-		p->planner = (struct sched_planner){
-			.policy = p->file.table,
-			.options = p->options,
-			.enter = on_enter,
-			.leave = on_leave,
-			.say = on_fault,
-			.user = p,
-		};
-		p->policy = (struct sched_policy){
-			.name = p->file.name, .one_split = true, .planner = &p->planner};
-	}
-	strbuf_finish(&err);
+	if (r < 0)
+		return r;
+	p->watch = (struct sched_policy_watch){
+		.enter = on_enter, .leave = on_leave, .say = on_fault, .user = p};
+	p->policy = (struct sched_policy){.name = p->file.name,
+		.table = p->file.table,
+		.options = p->options,
+		.watch = &p->watch};
+	on_file_enter(p->file.name, "check");
+	r = check_options(&p->policy, p->options);
+	on_file_leave();
 	return r;
 }
 
@@ -252,7 +265,7 @@ int policy_choose(struct hd_config *c, struct policy_loaded *old, struct policy_
 
 	*ret = NULL;
 	if (!c->policy_file[0])
-		return check_options(c);
+		return check_options(c->policy, c->policy_options);
 	p = open_policy(c);
 	if (!p)
 		return -EINVAL;

@@ -3,7 +3,7 @@
 
 /* Policies in files (heddle/policy.h): checks and loads them, keeps a note on disk while one is
  * loaded, and limits the time of their calls with a watchdog. The scheduling engine knows nothing
- * of this (sched/planner.h). One thread calls these functions. */
+ * of this (sched/policy/policy.h). One thread calls these functions. */
 #ifndef HEDDLE_DAEMON_POLICIES_H
 #define HEDDLE_DAEMON_POLICIES_H
 

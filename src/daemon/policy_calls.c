@@ -18,8 +18,8 @@
 
 #define STACK_BYTES 65536
 
-static const char *const texts[POLICY_CALLS] = {
-	NULL, "loading it", "heddle_policy", "create", "decide", "destroy", "unloading it"};
+static const char *const texts[POLICY_CALLS] = {NULL, "loading it", "heddle_policy", "create",
+	"decide", "destroy", "unloading it", "check"};
 
 static const struct {
 	int number;

@@ -17,6 +17,7 @@ enum policy_call {
 	POLICY_CALL_DECIDE,
 	POLICY_CALL_DESTROY,
 	POLICY_CALL_UNLOAD,
+	POLICY_CALL_CHECK,
 	POLICY_CALLS
 };
 /* "decide", …; the text that policy_calls_enter gets. NULL: none. */

@@ -5,6 +5,7 @@
  * and no other user may be able to write to it or to replace it. The file is opened once,
  * checked, and loaded through that descriptor. */
 #include "policy_file.h"
+#include "base/part.h"
 
 #include <dlfcn.h>
 #include <errno.h>
@@ -107,7 +108,7 @@ static int check_file(const char *path, const struct stat *st, struct strbuf *er
 	return check_folders(path, err);
 }
 
-int policy_file_open(const char *given, struct policy_file *ret, struct strbuf *err)
+static int open_file(const char *given, bool own, struct policy_file *ret, struct strbuf *err)
 {
 	struct policy_file p = {.path = realpath(given, NULL)};
 	const char *base;
@@ -115,7 +116,7 @@ int policy_file_open(const char *given, struct policy_file *ret, struct strbuf *
 	p.fd = p.path ? open(p.path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOFOLLOW) : -1;
 	if (p.fd < 0 || fstat(p.fd, &p.st) < 0) {
 		policy_error(err, "policy: %s: %s", given, strerror(errno));
-	} else if (check_file(p.path, &p.st, err) == 0) {
+	} else if (own || check_file(p.path, &p.st, err) == 0) {
 		base = strrchr(p.path, '/');
 		snprintf(p.name, sizeof(p.name), "%s", base ? base + 1 : p.path);
 		*ret = p;
@@ -125,6 +126,29 @@ int policy_file_open(const char *given, struct policy_file *ret, struct strbuf *
 	if (p.fd >= 0)
 		close(p.fd);
 	return -EINVAL;
+}
+
+int policy_file_open(const char *given, struct policy_file *ret, struct strbuf *err)
+{
+	return open_file(given, false, ret, err);
+}
+
+int policy_file_open_own(const char *name, struct policy_file *ret, struct strbuf *err)
+{
+	char part[64], built[64], *path;
+	int r;
+
+	snprintf(part, sizeof(part), "policies/%.32s.so", name);
+	snprintf(built, sizeof(built), "src/sched/policy/%.32s.so", name);
+	r = part_find(HEDDLE_PARTS, part, built, &path);
+	if (r < 0) {
+		policy_error(
+			err, "policy: %s: its file was not found: install heddle as a whole", name);
+		return -EINVAL;
+	}
+	r = open_file(path, true, ret, err);
+	free(path);
+	return r;
 }
 
 static int check_table(

@@ -30,6 +30,10 @@ struct policy_file {
 /* Returns 0 if the file of this size is a whole shared object for this machine, or -EINVAL; then
  * ret_why says what is wrong (policy_elf.c). dlopen crashes on an object whose end is missing. */
 int policy_elf_check(int fd, uint64_t bytes, char *ret_why, size_t size);
+/* Opens a file that belongs to heddle (POLICY_FILE in policies.def), by the policy's name. Users who
+ * can replace that file can replace heddle itself, so its owner and its folder do not matter.
+ * Returns as policy_file_open. */
+int policy_file_open_own(const char *name, struct policy_file *ret, struct strbuf *err);
 /* Opens a policy file. It must be a regular file of this user or root that no other user can write
  * or replace. Runs none of its code. Returns 0, or -EINVAL with the reason in *err. Free it with
  * policy_file_close. */

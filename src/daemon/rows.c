@@ -92,7 +92,7 @@ static void fill_shares(
 	uint64_t its = sched_service(t->sched) - t->share_from_ns;
 
 	r->share_wanted = r->share_had = UINT32_MAX;
-	if (!d->config.policy->by_shares)
+	if (!sched_policy_is(d->config.policy, HEDDLE_POLICY_BY_SHARES))
 		return;
 	r->share_wanted = (uint32_t)(1000 * (uint64_t)t->weight / MAX(sum->weights, 1u));
 	if (sum->had)

@@ -6,8 +6,8 @@
 #ifndef HEDDLE_MODEL_KEPT_H
 #define HEDDLE_MODEL_KEPT_H
 
-#include "model/durations.h"
 #include "model/store.h"
+#include "sched/model/durations.h"
 
 #define KEPT_SYSTEM_FOLDER "/var/lib/heddle" /* of the system's heddled */
 

@@ -6,7 +6,7 @@
 #ifndef HEDDLE_MODEL_ROWS_H
 #define HEDDLE_MODEL_ROWS_H
 
-#include "model/durations.h"
+#include "sched/model/durations.h"
 #include "wire/wire.h"
 
 void rows_of_kernel(const struct duration_kernel *k, struct wire_kernel *ret);

@@ -34,7 +34,12 @@ static int set_options(const struct sim_job *job, struct sim *s)
 
 int sim_job_run(const struct sim_job *job, const char *only, struct sim *ret)
 {
-	struct sim_reader r = {.sim = ret, .diags = job->diags, .only = only, .line = job->line};
+	struct sim_reader r = {.sim = ret,
+		.diags = job->diags,
+		.only = only,
+		.line = job->line,
+		.find = job->find,
+		.find_user = job->find_user};
 	int status;
 
 	sim_init(ret);

@@ -22,6 +22,9 @@ struct sim_job {
 	uint32_t line;                     /* lines of the file before it */
 	const struct sched_policy *policy; /* replaces the device's policy; NULL: does not */
 	const char *policy_options;        /* replaces "options"; NULL: does not */
+	/* as in struct sim_reader */
+	const struct sched_policy *(*find)(void *user, const char *name);
+	void *find_user;
 	struct diag_list *diags;
 	bool quiet; /* writes no trace */
 	bool keeps_stays;

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0
  * Copyright 2026 The heddle authors */
 
-/* The simulated device: a heap of events in order of time, the dispatcher of blocks, the workers,
- * and the tenants' replies to the engine. If a simulation fails, its status keeps the first error,
- * and the simulation stops before the next event. */
-#include "sim/sim.h"
+/* The simulated device: the dispatcher of blocks, the workers, and the tenants' replies to the
+ * engine. If a simulation fails, its status keeps the first error, and the simulation stops before
+ * the next event. */
+#include "inside.h"
 
 #include <errno.h>
 #include <stdarg.h>
@@ -43,6 +43,7 @@ static void streams_free(struct sim_tenant *t)
 void sim_finish(struct sim *s)
 {
 	sched_destroy(s->sched);
+	durations_destroy(s->durations);
 	for (struct sim_launch *l = s->launches, *next; l; l = next) {
 		next = l->next;
 		free(l);
@@ -61,8 +62,7 @@ void sim_finish(struct sim *s)
 	strbuf_finish(&s->trace);
 }
 
-/* Keeps the first error. */
-static void sim_fail(struct sim *s, int status)
+void sim_fail(struct sim *s, int status)
 {
 	if (status < 0 && !s->status)
 		s->status = status;
@@ -98,83 +98,6 @@ void sim_sms_text(const uint8_t *sms, uint32_t n, char *ret, size_t max)
 	}
 	if (!at)
 		snprintf(ret, max, "none");
-}
-
-/* ---- events, by time and order of creation ---- */
-
-static bool is_before(const struct sim_event *a, const struct sim_event *b)
-{
-	return a->t != b->t ? a->t < b->t : a->order < b->order;
-}
-
-static void swap_events(struct sim_event *a, struct sim_event *b)
-{
-	struct sim_event x = *a;
-
-	*a = *b;
-	*b = x;
-}
-
-void sim_at(struct sim *s, uint64_t t, struct sim_event e)
-{
-	struct sim_event *h;
-	size_t i;
-
-	e.t = t;
-	e.order = s->order++;
-	if (s->running ? !VEC_PUSH(&s->events, e) : !VEC_PUSH(&s->planned, e)) {
-		free(e.quota);
-		sim_fail(s, -ENOMEM);
-		return;
-	}
-	if (!s->running)
-		return;
-	h = s->events.at;
-	for (i = s->events.len - 1; i && is_before(&h[i], &h[(i - 1) / 2]); i = (i - 1) / 2)
-		swap_events(&h[i], &h[(i - 1) / 2]);
-}
-
-static int by_time(const void *a, const void *b)
-{
-	return is_before(a, b) ? -1 : is_before(b, a);
-}
-
-/* The next event; NULL: none is left. */
-static const struct sim_event *next_event(const struct sim *s)
-{
-	const struct sim_event *made = s->events.len ? &s->events.at[0] : NULL;
-	const struct sim_event *planned =
-		s->next_planned < s->planned.len ? &s->planned.at[s->next_planned] : NULL;
-
-	return made && planned ? is_before(made, planned) ? made : planned : made ? made : planned;
-}
-
-static struct sim_event pop_made(struct sim *s)
-{
-	struct sim_event *h = s->events.at, e = h[0];
-	size_t n = --s->events.len, i = 0;
-
-	h[0] = h[n];
-	for (;;) {
-		size_t c = 2 * i + 1;
-
-		if (c + 1 < n && is_before(&h[c + 1], &h[c]))
-			c++;
-		if (c >= n || !is_before(&h[c], &h[i]))
-			return e;
-		swap_events(&h[c], &h[i]);
-		i = c;
-	}
-}
-
-static struct sim_event pop_event(struct sim *s)
-{
-	const struct sim_event *next = next_event(s);
-
-	if (s->events.len && next == &s->events.at[0])
-		return pop_made(s);
-	s->next_planned++;
-	return *next;
 }
 
 /* ---- names ---- */
@@ -693,6 +616,27 @@ static bool has_joined(struct sim *s, const struct sim_event *e, const struct si
 	return false;
 }
 
+static int engine_create(struct sim *s)
+{
+	int r = durations_create(&s->durations);
+
+	s->o.policy_options = s->policy_options;
+	s->o.model = &model_durations;
+	s->o.model_state = s->durations;
+	return r == 0 ? sched_create(&s->o, s->policy, &s->sched) : r;
+}
+
+/* Returns the model's number of the launch's kernel. Kernels of one name are one kernel, whichever
+ * tenant launches them. */
+static uint64_t kernel_number(const struct sim *s, const struct sim_launch *l)
+{
+	const struct duration_owner owner = {.n_sms = s->o.n_sms, .device = "sim"};
+	char name[sizeof(l->name)];
+
+	snprintf(name, sizeof(name), "%.*s", (int)strcspn(l->name, "#"), l->name);
+	return durations_number(s->durations, &owner, l->kernel, name);
+}
+
 void sim_join(struct sim *s, const struct sim_event *e)
 {
 	struct sim_tenant *t = e->tenant;
@@ -700,9 +644,8 @@ void sim_join(struct sim *s, const struct sim_event *e)
 	int r = 0;
 
 	trace_line(s, "%s joins", t->name);
-	s->o.policy_options = s->policy_options;
 	if (!s->sched)
-		r = sched_create(&s->o, s->policy, &s->sched);
+		r = engine_create(s);
 	if (r == 0)
 		r = sched_join(s->sched, s->now, e->n, t->priority, t->weight, t, &t->handle);
 	if (r < 0) {
@@ -719,7 +662,6 @@ void sim_submit(struct sim *s, const struct sim_event *e)
 	struct sim_launch *l = e->l;
 	struct sim_tenant *t = l->tenant;
 	struct sched_launch_info info = {.id = t->next_id++,
-		.kernel = l->kernel,
 		.total = l->total,
 		.threads = SIM_THREADS / l->wps,
 		.shared_bytes = SIM_CAPACITY / l->wps,
@@ -731,6 +673,7 @@ void sim_submit(struct sim *s, const struct sim_event *e)
 	if (!has_joined(s, e, t))
 		return;
 	trace_line(s, "%s %s submitted", t->name, l->name);
+	info.kernel = kernel_number(s, l);
 	l->id = info.id;
 	l->submit_ns = l->wait_since_ns = s->now;
 	r = sched_submit(s->sched, s->now, t->handle, &info, &l->handle);
@@ -826,7 +769,7 @@ void sim_opaque(struct sim *s, const struct sim_event *e)
 void sim_copied(struct sim *s, const struct sim_event *e)
 {
 	if (has_joined(s, e, e->tenant))
-		sched_copied(e->tenant->handle, s->now, s->now);
+		sched_copied(s->sched, e->tenant->handle, s->now, s->now);
 }
 
 void sim_pin(struct sim *s, const struct sim_event *e)
@@ -864,7 +807,7 @@ static void pass_time(struct sim *s, uint64_t until)
 static void plan_tick(struct sim *s)
 {
 	uint64_t deadline = s->sched ? sched_deadline(s->sched) : UINT64_MAX;
-	const struct sim_event *next = next_event(s);
+	const struct sim_event *next = sim_next(s);
 	struct sim_event e = {.fn = handle_deadline};
 
 	if (deadline < (next ? next->t : UINT64_MAX))
@@ -874,21 +817,20 @@ static void plan_tick(struct sim *s)
 int sim_run(struct sim *s)
 {
 	s->running = true;
-	if (s->planned.len)
-		qsort(s->planned.at, s->planned.len, sizeof(s->planned.at[0]), by_time);
+	sim_sort_planned(s);
 	while (!s->status) {
 		const struct sim_event *next;
 		struct sim_event e;
 
 		plan_tick(s);
-		next = next_event(s);
+		next = sim_next(s);
 		if (!next)
 			break;
 		if (next->t > s->end) {
 			pass_time(s, s->end);
 			break;
 		}
-		e = pop_event(s);
+		e = sim_pop(s);
 		pass_time(s, e.t);
 		e.fn(s, &e);
 		if (s->watch)

@@ -6,12 +6,13 @@
  * worker stays on its SM until its quota excludes it or no tickets are left. New quotas reach the
  * workers after the relay's delay. When a launch gets SMs, its tenant launches new workers after
  * another delay. The launches of a stream run in order. With numbering=own each tenant numbers the
- * SMs itself, as under MPS (sched/engine.h, renumbered). Events write lines of a trace, unless
- * `quiet` is set. There are no threads: a simulation has one caller. */
+ * SMs itself, as under MPS (sched/engine/engine.h, renumbered). Events write lines of a trace,
+ * unless `quiet` is set. There are no threads: a simulation has one caller. */
 #ifndef HEDDLE_SIM_SIM_H
 #define HEDDLE_SIM_SIM_H
 
-#include "sched/sched.h"
+#include "sched/engine/sched.h"
+#include "sched/model/durations.h"
 
 #define SIM_NAME_MAX 31
 /* Capacity of an SM. A worker takes 1 / workers_per_sm of it. For the engine, this is the SM's
@@ -100,6 +101,7 @@ struct sim_round {
 
 struct sim {
 	struct sched *sched;
+	struct durations *durations; /* the engine's model, as in heddled; made with the engine */
 	const struct sched_policy *policy;
 	char policy_options[SCHED_POLICY_OPTIONS]; /* for one of the engine's own policies */
 	struct sched_options o;

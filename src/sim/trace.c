@@ -186,18 +186,19 @@ static void read_policy(struct sim_reader *r, struct sim_words *w)
 	const struct sched_policy *p = name ? sched_policy_find(name) : r->sim->policy;
 	char why[256];
 
+	if (!p && r->find && sched_policy_is_file(name))
+		p = r->find(r->find_user, name);
+
 	if (options)
 		snprintf(r->sim->policy_options, sizeof(r->sim->policy_options), "%s", options);
 	if (p && sched_policy_check(p, r->sim->policy_options, why, sizeof(why)) < 0)
 		reader_error(r, "%s", why);
-	if (p)
+	if (p) {
 		r->sim->policy = p;
-	else
-		reader_error(r,
-			"no such policy: '%.40s'; there are hpf, ffs, greedy, split, none, profile "
-			"and "
-			"fixed",
-			name);
+	} else {
+		sched_policy_list(why, sizeof(why));
+		reader_error(r, "no such policy: '%.40s'; there are %s", name, why);
+	}
 }
 
 static int read_device(struct sim_reader *r, struct sim_words *w)

@@ -2,8 +2,7 @@
  * Copyright 2026 The heddle authors */
 
 /* Reads the events of a simulated device, one on each line:
- *   device sms=4 mode=simultaneous|turns preempt=spatial|temporal
- *     policy=hpf|ffs|greedy|split|none|profile|fixed ...
+ *   device sms=4 policy=NAME mode=simultaneous|turns preempt=spatial|temporal ...
  *   at TIME join TENANT [prio=low|normal|high|N] [weight=N]
  *   at TIME launch TENANT KERNEL [blocks=N] [block=TIME] [wps=N] [stream=N] [count=N] ...
  *   at TIME opaque|idle|pin|unpin|priority|weight|leave TENANT ...
@@ -34,6 +33,9 @@ struct sim_reader {
 	uint32_t line;           /* number of the present line, from 1 */
 	uint32_t n_tenants;
 	bool has_end; /* a line "run" was read */
+	/* Finds a policy that is not built in (sched_policy_is_file); NULL: there is none. */
+	const struct sched_policy *(*find)(void *user, const char *name);
+	void *find_user;
 };
 
 /* Converts a time such as "1.5ms" to ns, at most SIM_TIME_MAX_NS. Returns 0, -EINVAL if the text is

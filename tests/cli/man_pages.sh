@@ -34,9 +34,12 @@ for v in json.load(sys.stdin)["verbs"]: print(v["name"])' | while read -r verb; 
 	"$build/heddle" $verb -h | sed -n '/^JSON:/,$p' | grep -o '[a-z]*_[a-z_0-9]*'
 done | sort -u >>"$dir/heddle.1"
 "$build/heddle" --print-man heddled | sed -n 's/^\*--\([a-z-]*\)\*.*/--\1/p' >"$dir/heddled.8"
+"$build/heddled" -h | sed -n 's/.*--policy \(hpf|.*\)|FILE$/\1/p' | tr '|' '\n' >"$dir/policies"
+[ -s "$dir/policies" ] || fail "no names of policies in heddled -h"
+cat "$dir/policies" >>"$dir/heddled.8"
 : >"$dir/heddle-environment.7"
 # (policy.h is for heddled's policies, and described in heddled.8.)
-find "${0%/*}/../../include/heddle" -name '*.h' ! -name policy.h \
+find "${0%/*}/../../include/heddle" -name '*.h' ! -name 'policy*.h' \
 	-exec grep -oh 'heddle_[a-z_]*(' {} + | tr -d '(' | sort -u >"$dir/heddle.3"
 for name in heddle.1 heddled.8 heddle-environment.7 heddle.3; do
 	grep -q '^\.SH EXAMPLES' "$build/man/$name" || fail "$name: no examples"

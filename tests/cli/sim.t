@@ -30,14 +30,14 @@ Shares by weight, which the file's own policy gives; none takes no notice of wei
   $ heddle sim weights.trace
   weights.trace: policy ffs, 8 SMs
   TENANT       WEIGHT PRIORITY FINISHED UNFINISHED  SHARE ENTITLED      WAITING      LONGEST   TURNAROUND        ALONE
-  gold              3   normal      297          1  50.1%    50.0%      1.013ms      1.720ms      2.012ms      1.005ms
-  silver            2   normal      198          1  33.4%    33.3%      2.015ms      3.039ms      3.023ms      1.005ms
-  bronze            1   normal       98          1  16.6%    16.7%      5.057ms      7.070ms      6.088ms      1.005ms
-  preemptions           127
+  gold              3   normal      297          1  50.1%    50.0%      1.013ms      1.720ms      2.016ms      1.005ms
+  silver            2   normal      198          1  33.4%    33.3%      2.015ms      3.040ms      3.019ms      1.005ms
+  bronze            1   normal       98          1  16.5%    16.7%      5.059ms      7.070ms      6.090ms      1.005ms
+  preemptions           113
   makespan        599.000ms
-  ANTT                3.689
-  STP                 0.997
-  idle                 0.9%
+  ANTT                3.690
+  STP                 0.996
+  idle                 1.0%
   $ heddle sim weights.trace --policy none | sed -n '3,5p'
   gold              3   normal      200          1  33.4%    50.0%      1.985ms      2.000ms      2.990ms      1.005ms
   silver            2   normal      199          1  33.4%    33.3%      1.995ms      2.000ms      2.995ms      1.005ms
@@ -360,3 +360,58 @@ What is wrong in it is said line by line:
   $ { echo '{"schema": 3}'; } | heddle sim -
   heddle sim: error: -:1: schema: 3 is not between 2 and 2
   [1]
+
+A log with the inputs of the engine is replayed, and each decision is compared. (tests/e2e/replay.sh does so with programs.)
+
+  $ cat > inputs << 'END'
+  > {"schema": 2, "log": "heddled-events", "inputs": 1}
+  > {"t_ns": 5, "event": "join", "tenant": 1, "name": "a"}
+  > {"input": "create", "engine": 1, "policy": "none", "loaded": false, "changed": true, "policy_options": "", "n_sms": 4, "threads_per_sm": 0, "blocks_per_sm": 0, "regs_per_sm": 0, "shared_per_sm": 0, "simultaneous": true, "spatial": true, "within_srt": false, "renumbers": false, "tells_started": true, "extra_sms": 0, "linger_max_ns": 0, "grace_ns": 0, "cost_ns": 0, "resume_ns": 0, "max_launches": 0, "opaque_ns": 0, "opaque_hold_ns": 0, "opaque_free": false, "still_ns": 0, "overhead_permille": 0}
+  > {"input": "join", "engine": 1, "t_ns": 5, "tenant": 1, "priority": 0, "weight": 1}
+  > {"input": "join", "engine": 1, "t_ns": 6, "tenant": 2, "priority": 2, "weight": 1}
+  > {"input": "decide", "engine": 1, "t_ns": 7, "result": 0, "actions": 0}
+  > {"input": "opaque", "engine": 1, "t_ns": 8, "tenant": 2, "active": true, "waited": false}
+  > {"input": "decide", "engine": 1, "t_ns": 9, "result": 0, "actions": 0}
+  > {"input": "leave", "engine": 1, "t_ns": 9, "tenant": 2}
+  > END
+  $ heddle sim --replay inputs
+  inputs: 5 inputs, 2 decisions, 0 actions: all equal
+  $ heddle sim --replay inputs --json | sed -n '/"file"/,/"actions"/p'
+        "file": "inputs",
+        "inputs": 5,
+        "decisions": 2,
+        "equal": true,
+        "actions": []
+  $ heddle sim --replay inputs --policy hpf
+  heddle sim: error: inputs:8: the decisions differ from here on, after 4 inputs and 2 decisions
+  heddled: {"input": "decide", "engine": 1, "t_ns": 9, "result": 0, "actions": 0}
+  replay:  {"input": "decide", "engine": 1, "t_ns": 9, "result": 0, "actions": 2}
+  [1]
+  $ sed 's/"none"/"mine"/; s/"loaded": false/"loaded": true/' inputs | heddle sim --replay -
+  heddle sim: error: -:3: policy mine was loaded from a file: name the file with --policy ./FILE
+  [1]
+  $ sed 's/"tenant": 2, "act/"tenant": 3, "act/' inputs | heddle sim --replay -
+  heddle sim: error: -:7: tenant 3 has not joined engine 1
+  [1]
+  $ sed 's/"t_ns": 9, "res/"t_ns": 4, "res/' inputs | heddle sim --replay -
+  heddle sim: error: -:8: t_ns: before the engine's last input
+  [1]
+  $ sed 's/"n_sms": 4/"n_sms": 0/' inputs | heddle sim --replay -
+  heddle sim: error: -:3: an engine cannot have these options
+  [1]
+  $ sed 1d inputs | heddle sim --replay -
+  heddle sim: error: -:1: this is not the first line of an event log; without its beginning a log cannot be replayed (was it rotated?)
+  [1]
+  $ heddle sim --replay events
+  heddle sim: error: events:1: an earlier heddled wrote this log, without the inputs
+  [1]
+  $ { head -n 4 inputs; printf '{"input": "leave", "eng'; } | heddle sim --replay -
+  heddle sim: warning: -: its last line is incomplete, and left out
+  -: 2 inputs, 0 decisions, 0 actions: all equal
+  $ { head -n 4 inputs; echo; } | heddle sim --replay -
+  heddle sim: error: -:5: neither an event nor an input
+  [1]
+  $ heddle sim --replay inputs --svg x.svg
+  heddle sim: error: --replay: takes neither --svg nor --policy-options
+    hint: heddle sim -h says more
+  [2]

@@ -2,6 +2,7 @@
  * Copyright 2026 The heddle authors */
 
 /* The split of L1 cache and shared memory that tenants are told to have in common. */
+#include "../sched/named.h"
 #include "fake.h"
 
 static const struct sched_policy *policy;
@@ -45,7 +46,7 @@ static void all_have_one(void **state)
 	struct hd *d;
 
 	(void)state;
-	policy = &sched_policy_fixed;
+	policy = policy_named(NULL, "fixed");
 	d = make(change);
 	a = joined(d);
 	b = joined(d);

@@ -5,7 +5,7 @@
  * a change of the count is over. */
 #include "fake.h"
 
-#include "sched/planner.h"
+#include "sched/engine/planner.h"
 
 #include <string.h>
 
@@ -23,10 +23,12 @@ static void decide(void *state, const struct heddle_policy_view *in, struct hedd
 	out->wake_ns = in->now_ns + HEDDLE_POLICY_MIN_WAKE;
 }
 
-static const struct heddle_policy table = {
-	.size = sizeof(table), .abi = HEDDLE_POLICY_ABI, .name = "same", .decide = decide};
-static struct sched_planner planner = {.policy = &table};
-static const struct sched_policy policy = {.name = "same", .steers_one = true, .planner = &planner};
+static const struct heddle_policy table = {.size = sizeof(table),
+	.abi = HEDDLE_POLICY_ABI,
+	.name = "same",
+	.decide = decide,
+	.flags = HEDDLE_POLICY_STEERS_ONE};
+static const struct sched_policy policy = {.name = "same", .table = &table};
 
 static void change(struct hd_config *c)
 {

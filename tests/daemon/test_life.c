@@ -7,7 +7,7 @@
 
 #include "../sched/strict.h"
 #include "fake.h"
-#include "sched/engine.h"
+#include "sched/engine/engine.h"
 
 #include <stdio.h>
 #include <string.h>

@@ -93,7 +93,7 @@ static void stands_still(void **state)
 	now += 10 * MS;
 	hd_run(d);
 	assert_int_equal(l->granted, 1);
-	now += 20 * MS; /* it no longer counts as the shortest (sched/policy_hpf.c) */
+	now += 20 * MS; /* it no longer counts as the shortest (sched/policy/policy_hpf.c) */
 	hd_run(d);
 	assert_int_equal(l->granted, 0);
 	assert_int_not_equal(b.page->begin.quota[0], 0);

@@ -7,6 +7,7 @@
 #include "sanitized.h"
 #include "unit.h"
 
+#include "../sched/named.h"
 #include "fake.h"
 
 #include <stdio.h>
@@ -156,10 +157,13 @@ static void check_time(const struct sched_policy *p)
 static void quick(void **state)
 {
 	static const char *const names[] = {
-		"hpf", "ffs", "greedy", "split", "fixed", "profile", "none"};
+#define POLICY(id, text)      #id,
+#define POLICY_FILE(id, text) #id,
+#include "sched/policy/policies.def"
+	};
 
 	for (size_t i = 0; i < ARRAY_LEN(names); i++)
-		check_time(sched_policy_find(names[i]));
+		check_time(policy_named(NULL, names[i]));
 }
 
 int main(void)

@@ -6,8 +6,8 @@
  * and under hpf with whole-device preemption no lower tenant beside a higher one. Under a policy
  * that answers with any bytes no quotas but possible ones, that fit an SM together. Two bytes an
  * event. */
-#include "sched/planner.h"
-#include "sched/sched.h"
+#include "sched/engine/planner.h"
+#include "sched/engine/sched.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -61,8 +61,7 @@ static void any_plan(
 
 static const struct heddle_policy plan_table = {
 	.size = sizeof(plan_table), .abi = HEDDLE_POLICY_ABI, .name = "any", .decide = any_plan};
-static struct sched_planner planner = {.policy = &plan_table, .options = ""};
-static const struct sched_policy policy_any = {.name = "any", .planner = &planner};
+static const struct sched_policy policy_any = {.name = "any", .table = &plan_table, .options = ""};
 
 static void check(struct world *w)
 {
@@ -142,7 +141,7 @@ static void tenant_event(struct world *w, unsigned t, unsigned what)
 		if (sched_join(w->s, w->now, t, (int)t % 3, 1, NULL, &w->tenant[t]) < 0)
 			abort();
 	} else if (what >= 6) { /* its page may say anything */
-		sched_copied(w->tenant[t], what & 1 ? UINT64_MAX - w->now : w->now, w->now);
+		sched_copied(w->s, w->tenant[t], what & 1 ? UINT64_MAX - w->now : w->now, w->now);
 	} else {
 		sched_opaque(w->s, w->now, w->tenant[t], what & 1, what & 2);
 	}

@@ -86,8 +86,8 @@ run tuned || fail "tuned in the other order: $(cat "$dir/err")"
 
 needed=$(readelf -d "$lib" | sed -n 's/.*(NEEDED).*\[\(.*\)\]/\1/p' | tr '\n' ' ')
 case $needed in "libc.so.6 ") ;; *) fail "it needs $needed" ;; esac
-# policy.h is for heddled's policies: what it declares they define, or it is inline.
-find "$dir/root$prefix/include/heddle" -name '*.h' ! -name policy.h -exec cat {} + |
+# policy*.h are for heddled's policies: what it declares they define, or it is inline.
+find "$dir/root$prefix/include/heddle" -name '*.h' ! -name 'policy*.h' -exec cat {} + |
 	grep -o '\bheddle_[a-z_]*(' | tr -d '(' | sort -u >"$dir/declared"
 objdump -T "$lib" | sed -n 's/.* HEDDLE_0\.[1234]  *\(heddle_[a-z_]*\)$/\1/p' | sort -u >"$dir/exported"
 cmp "$dir/declared" "$dir/exported" || fail "declared and exported: $(diff "$dir/declared" "$dir/exported")"

@@ -2,7 +2,13 @@
  * Copyright 2026 The heddle authors */
 
 /* Runs scenario files: what happens (sim/trace.h), lines "expect" among it, then "---" and the
- * whole trace. With --bless the trace is rewritten; expectations never are. */
+ * whole trace. With --bless the trace is rewritten; expectations never are. With --hpf FILE the
+ * policy in FILE replaces hpf in the scenarios that use hpf, and the others are left out. The journal
+ * of each is replayed. */
+#include "repeat.h"
+
+#include "daemon/policy_file.h"
+#include "named.h"
 #include "sim/trace.h"
 
 #include <stdio.h>
@@ -37,12 +43,6 @@ static void do_line(struct scenario *sc, const char *line, size_t len)
 	copy = strndup(line, len);
 	if (!copy || !VEC_PUSH(&sc->expects, copy) || !VEC_PUSH(&sc->expect_lines, sc->reader.line))
 		fail(sc, sc->reader.line, "out of memory", "");
-}
-
-static void tell_diags(struct scenario *sc)
-{
-	for (unsigned i = 0; i < sc->diags.len; i++)
-		fail(sc, sc->diags.at[i].line, sc->diags.at[i].message, "");
 }
 
 static bool compare(double have, const char *op, double want)
@@ -167,62 +167,112 @@ static char *read_all(const char *path)
 	return text;
 }
 
-static int run_file(const char *path, bool bless)
+/* Reads the lines before the trace. */
+static void read_scenario(struct scenario *sc, const char *text, const char *golden)
+{
+	const char *at = text;
+
+	sc->sim.end = 1000000000;
+	while (*at && (!golden || at <= golden)) {
+		size_t n = strcspn(at, "\n");
+
+		do_line(sc, at, n);
+		at += n + (at[n] == '\n');
+	}
+	for (unsigned i = 0; i < sc->diags.len; i++)
+		fail(sc, sc->diags.at[i].line, sc->diags.at[i].message, "");
+}
+
+/* Runs the scenario, and compares its trace with that of the file, or writes it there. */
+static void run_scenario(struct scenario *sc, const char *text, const char *golden, bool bless)
+{
+	size_t head = golden ? (size_t)(golden - text) + 5 : strlen(text);
+	const char *trace;
+
+	if (!sc->failures) {
+		if (sim_run(&sc->sim) < 0)
+			fail(sc, sc->sim.error_line, "does not run:", sc->sim.error);
+		check(sc);
+	}
+	trace = sc->sim.trace.at ? sc->sim.trace.at : "";
+	if (bless && !sc->failures) {
+		FILE *f = fopen(sc->path, "w");
+
+		if (!f)
+			exit(1);
+		fprintf(f, "%.*s%s%s", (int)head, text, golden ? "" : "---\n", trace);
+		fclose(f);
+	} else if (golden && *trace && strcmp(text + head, trace) != 0) {
+		show_difference(sc, text + head, trace);
+	} else if (!golden) {
+		fail(sc, sc->reader.line, "no trace in it", "(--bless writes one)");
+	}
+	if (sc->failures && getenv("VERBOSE"))
+		fputs(trace, stderr);
+}
+
+/* hpf: replaces hpf; then scenarios of other policies are left out. NULL: none does. */
+static int run_file(const char *path, bool bless, const struct sched_policy *hpf, int *io_ran)
 {
 	struct scenario sc = {.path = path};
+	struct repeat repeat;
+	const struct sched_policy *policy;
 	struct arena arena;
-	char *text = read_all(path), *at = text, *golden = strstr(text, "\n---\n");
-	size_t head = golden ? (size_t)(golden - text) + 5 : strlen(text);
+	char *text = read_all(path), *golden = strstr(text, "\n---\n");
+	bool uses_hpf;
 
 	arena_init(&arena, 0);
 	diag_init(&sc.diags, &arena, path, NULL, 0);
 	sim_init(&sc.sim);
-	sc.reader = (struct sim_reader){.sim = &sc.sim, .diags = &sc.diags};
-	sc.sim.end = 1000000000;
-	while (*at && (!golden || at <= golden)) {
-		size_t n = strcspn(at, "\n");
-
-		do_line(&sc, at, n);
-		at += n + (at[n] == '\n');
+	repeat_begin(&repeat, &sc.sim);
+	sc.reader = (struct sim_reader){.sim = &sc.sim, .diags = &sc.diags, .find = policy_named};
+	read_scenario(&sc, text, golden);
+	uses_hpf = sc.sim.policy == &sched_policy_hpf;
+	if (hpf)
+		sc.sim.policy = hpf;
+	if (!hpf || uses_hpf) {
+		run_scenario(&sc, text, golden, bless);
+		(*io_ran)++;
 	}
-	tell_diags(&sc);
-	if (!sc.failures) {
-		if (sim_run(&sc.sim) < 0)
-			fail(&sc, sc.sim.error_line, "does not run:", sc.sim.error);
-		check(&sc);
-	}
-	if (bless && !sc.failures) {
-		FILE *f = fopen(path, "w");
-
-		if (!f)
-			exit(1);
-		fprintf(f, "%.*s%s%s", (int)head, text, golden ? "" : "---\n",
-			sc.sim.trace.at ? sc.sim.trace.at : "");
-		fclose(f);
-	} else if (golden && sc.sim.trace.at && strcmp(text + head, sc.sim.trace.at) != 0) {
-		show_difference(&sc, text + head, sc.sim.trace.at);
-	} else if (!golden) {
-		fail(&sc, sc.reader.line, "no trace in it", "(--bless writes one)");
-	}
-	if (sc.failures && getenv("VERBOSE"))
-		fputs(sc.sim.trace.at ? sc.sim.trace.at : "", stderr);
 	for (size_t i = 0; i < sc.expects.len; i++)
 		free(sc.expects.at[i]);
 	VEC_FREE(&sc.expects);
 	VEC_FREE(&sc.expect_lines);
+	policy = sc.sim.policy;
 	sim_finish(&sc.sim);
+	sc.failures += !repeat_end(&repeat, path, policy);
 	arena_finish(&arena);
 	free(text);
 	return sc.failures;
 }
 
+/* Loads a policy as heddled does. */
+static struct sched_policy load_policy(const char *path, struct policy_file *ret_file)
+{
+	struct strbuf err = {0};
+
+	if (policy_file_open(path, ret_file, &err) < 0 || policy_file_load(ret_file, &err) < 0) {
+		fprintf(stderr, "%s\n", err.at);
+		exit(1);
+	}
+	return (struct sched_policy){
+		.name = ret_file->name, .table = ret_file->table, .options = ""};
+}
+
 int main(int argc, char **argv)
 {
 	bool bless = argc > 1 && strcmp(argv[1], "--bless") == 0;
+	bool loads = argc > 2 && strcmp(argv[1], "--hpf") == 0;
 	int failures = 0, n = 0;
+	struct policy_file file;
+	struct sched_policy hpf;
 
-	for (int i = 1 + bless; i < argc; i++, n++)
-		failures += run_file(argv[i], bless);
+	if (loads)
+		hpf = load_policy(argv[2], &file);
+	for (int i = loads ? 3 : 1 + bless; i < argc; i++)
+		failures += run_file(argv[i], bless, loads ? &hpf : NULL, &n);
 	printf("%d scenarios, %d failures\n", n, failures);
+	if (loads)
+		policy_file_close(&file);
 	return failures || !n;
 }

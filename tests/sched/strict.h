@@ -6,7 +6,7 @@
 #ifndef HEDDLE_TESTS_STRICT_H
 #define HEDDLE_TESTS_STRICT_H
 
-#include "sched/launch_state.h"
+#include "sched/engine/launch_state.h"
 
 extern unsigned strict_taken[LAUNCH_STATES][LAUNCH_STATES];
 /* Illegal transitions are planted from here on, and counted, too. */

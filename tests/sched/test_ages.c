@@ -8,7 +8,7 @@
 #include <math.h>
 #include <string.h>
 
-#include "sched/ages.h"
+#include "sched/policy/ages.h"
 
 #define SMS     132u
 #define MS      1000000ull

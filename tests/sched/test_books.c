@@ -5,7 +5,8 @@
  * and has left (section 5.1), to the nanosecond. The scenarios show what is decided from them. */
 #include "unit.h"
 
-#include "sched/sched.h"
+#include "named.h"
+#include "sched/engine/sched.h"
 
 #define US     1000ull
 #define MS     1000000ull
@@ -426,7 +427,7 @@ static void curve_of_a_bound(void **state)
 	struct sched_options o = {.n_sms = 4, .model = &notebook, .model_state = &n};
 	struct fixture f = {.now = 1000 * MS, .next_id = 1};
 
-	assert_int_equal(sched_create(&o, &sched_policy_profile, &f.s), 0);
+	assert_int_equal(sched_create(&o, policy_named(NULL, "profile"), &f.s), 0);
 	assert_int_equal(sched_join(f.s, f.now, 1, 0, 1, NULL, &f.low), 0);
 	tell(&f);
 	for (uint32_t count = 2; count > 0; count--) {

@@ -5,7 +5,7 @@
  * kernels are of the shape of figure 9, whose durations are only drawn there. */
 #include "unit.h"
 
-#include "sched/curve.h"
+#include "sched/policy/curve.h"
 
 #define MOST 16u
 

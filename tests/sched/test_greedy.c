@@ -7,8 +7,8 @@
 #include <errno.h>
 #include <string.h>
 
-#include "sched/planner.h"
-#include "sched/policy.h"
+#include "sched/engine/planner.h"
+#include "sched/policy/policy.h"
 
 #define SMS     4u
 #define KERNELS 3u
@@ -64,7 +64,7 @@ static void make(struct world *w, unsigned n)
 /* The count that each kernel got; all SMs are alike. */
 static void decide_with(struct world *w, const char *options, uint32_t ret[KERNELS])
 {
-	const struct heddle_policy *policy = sched_policy_greedy.planner->policy;
+	const struct heddle_policy *policy = sched_policy_greedy.table;
 	void *state;
 
 	memset(w->quota, 0, sizeof(w->quota));
@@ -545,7 +545,7 @@ static void three(void **state)
  * has every place on each SM, and the second waits. */
 static void who_waits_leaves_all_to_the_other(void **state)
 {
-	const struct heddle_policy *policy = sched_policy_greedy.planner->policy;
+	const struct heddle_policy *policy = sched_policy_greedy.table;
 	struct world w;
 	void *greedy;
 
@@ -586,7 +586,7 @@ static void who_waits_leaves_all_to_the_other(void **state)
  * they last: the second, which has less, waits for them, but not for long. */
 static void the_last_blocks_are_awaited(void **state)
 {
-	const struct heddle_policy *policy = sched_policy_greedy.planner->policy;
+	const struct heddle_policy *policy = sched_policy_greedy.table;
 	struct world w;
 	void *greedy;
 
@@ -626,7 +626,7 @@ static void the_last_blocks_are_awaited(void **state)
 /* Nobody predicts what has been measured. */
 static void what_was_measured_is_not_predicted(void **state)
 {
-	const struct heddle_policy *policy = sched_policy_greedy.planner->policy;
+	const struct heddle_policy *policy = sched_policy_greedy.table;
 	struct world w;
 	void *greedy;
 
@@ -683,7 +683,7 @@ static void options(void **state)
 		"policy_options: policy greedy has no option 'pear=on'; there is pairs=on|off");
 	/* Those of other policies ignore them. */
 	assert_int_equal(sched_policy_check(&sched_policy_ffs, "pear=on", why, sizeof(why)), 0);
-	assert_null(sched_policy_greedy.planner->policy->create(NULL, "pairs=unknown"));
+	assert_null(sched_policy_greedy.table->create(NULL, "pairs=unknown"));
 }
 
 int main(void)

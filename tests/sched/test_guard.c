@@ -5,8 +5,8 @@
  * what a change of it is. */
 #include "unit.h"
 
-#include "sched/planner.h"
-#include "sched/sched.h"
+#include "sched/engine/planner.h"
+#include "sched/engine/sched.h"
 
 #include <string.h>
 
@@ -30,7 +30,6 @@ static const struct heddle_policy table = {
 
 struct fixture {
 	struct sched *s;
-	struct sched_planner planner;
 	struct sched_policy policy;
 	struct sched_tenant *t;
 	struct sched_launch *l;
@@ -87,8 +86,7 @@ static void begin(struct fixture *f, uint32_t counts)
 
 	memset(plan, NONE, SMS);
 	*f = (struct fixture){.now = 1000 * MS};
-	f->planner.policy = &table;
-	f->policy = (struct sched_policy){.name = "rows", .planner = &f->planner};
+	f->policy = (struct sched_policy){.name = "rows", .table = &table};
 	assert_int_equal(sched_create(&o, &f->policy, &f->s), 0);
 	assert_int_equal(sched_join(f->s, f->now, 1, 0, 1, NULL, &f->t), 0);
 	tell(f);

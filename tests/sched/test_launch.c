@@ -5,7 +5,7 @@
  * every transition that it lists, and what becomes of a launch that takes another one. */
 #include "unit.h"
 
-#include "sched/engine.h"
+#include "sched/engine/engine.h"
 #include "strict.h"
 
 #include <stdio.h>

@@ -8,7 +8,8 @@
 #include <errno.h>
 #include <string.h>
 
-#include "sched/pair.h"
+#include "sched/model/durations.h"
+#include "sched/model/pair.h"
 
 /* An SM's time for a block: a kernel that two blocks saturate, and one that gains up to eight. */
 static const float bound[SCHED_PER_SM] = {100, 50, 50, 50, 50, 50, 50, 50};
@@ -121,27 +122,27 @@ static void teach_curve(void *m, uint64_t kernel, const float *curve)
 	struct sched_shape s = {.kernel = kernel, .total = 100, .n_sms = 4};
 
 	for (uint32_t n = 1; n <= 8; n++)
-		sched_model_means.learn_curve(m, &s, n, 1000, (uint64_t)(curve[n - 1] * 1000));
+		model_durations.learn_curve(m, &s, n, 1000, (uint64_t)(curve[n - 1] * 1000));
 }
 
 static void by_the_means(void **state)
 {
 	struct sched_pair p = pair_of(2, 4);
-	void *m = sched_model_means.create();
+	void *m = model_durations.create();
 	float ns[2];
 
 	assert_non_null(m);
-	assert_int_equal(sched_model_means.pair(m, &p, ns), -ENOENT);
+	assert_int_equal(model_durations.pair(m, &p, ns), -ENOENT);
 	teach_curve(m, 7, bound);
-	assert_int_equal(sched_model_means.pair(m, &p, ns), -ENOENT);
+	assert_int_equal(model_durations.pair(m, &p, ns), -ENOENT);
 	teach_curve(m, 9, scales);
-	assert_int_equal(sched_model_means.pair(m, &p, ns), 0);
+	assert_int_equal(model_durations.pair(m, &p, ns), 0);
 	assert_float_equal(ns[0], 75, 0.1);
 	assert_float_equal(ns[1], 300, 0.1);
-	assert_true(sched_model_means.learn_pair(m, &p, 10, 1500));
-	assert_int_equal(sched_model_means.pair(m, &p, ns), 0);
+	assert_true(model_durations.learn_pair(m, &p, 10, 1500));
+	assert_int_equal(model_durations.pair(m, &p, ns), 0);
 	assert_float_equal(ns[0], 112.5, 0.1);
-	sched_model_means.destroy(m);
+	model_durations.destroy(m);
 }
 
 int main(void)

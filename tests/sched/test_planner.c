@@ -1,13 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0
  * Copyright 2026 The heddle authors */
 
-/* Policies of other people under the engine (sched/planner.h), in virtual time: what they see, what
- * becomes of their plans, and that nobody waits for ever because of a bad one. */
+/* Policies of other people under the engine (sched/engine/planner.h), in virtual time: what they see,
+ * what becomes of their plans, and that nobody waits for ever because of a bad one. */
 #include "unit.h"
 
 #include "policy_bad.h"
-#include "sched/planner.h"
-#include "sched/sched.h"
+#include "sched/engine/planner.h"
+#include "sched/engine/sched.h"
+#include "sched/model/durations.h"
 
 #include <errno.h>
 #include <stdio.h>
@@ -62,7 +63,7 @@ static void on_say(void *user, const char *what)
 
 struct fixture {
 	struct sched *s;
-	struct sched_planner planner;
+	struct sched_policy_watch watch;
 	struct sched_policy policy;
 	struct sched_tenant *a, *b;
 	uint64_t now, next_id;
@@ -86,12 +87,9 @@ static void begin(struct fixture *f, const char *options)
 	asked = said = 0;
 	what_said[0] = 0;
 	*f = (struct fixture){.now = 1000 * MS, .next_id = 1};
-	f->planner = (struct sched_planner){.policy = heddle_policy(),
-		.options = options,
-		.enter = on_enter,
-		.leave = on_leave,
-		.say = on_say};
-	f->policy = (struct sched_policy){.name = "bad", .planner = &f->planner};
+	f->watch = (struct sched_policy_watch){.enter = on_enter, .leave = on_leave, .say = on_say};
+	f->policy = (struct sched_policy){
+		.name = "bad", .table = heddle_policy(), .options = options, .watch = &f->watch};
 	assert_int_equal(sched_create(&o, &f->policy, &f->s), 0);
 	assert_int_equal(sched_join(f->s, f->now, 1, 0, 1, NULL, &f->a), 0);
 	assert_int_equal(sched_join(f->s, f->now, 2, 2, 3, NULL, &f->b), 0);
@@ -438,11 +436,11 @@ static void never_asks(void **state)
 	launch(&f, f.a, 1000);
 	launch(&f, f.b, 1000);
 	before = asked;
-	assert_true(sched_deadline(f.s) <= f.now + PLANNER_ASK_NS);
-	pass_ns(&f, PLANNER_ASK_NS);
+	assert_true(sched_deadline(f.s) <= f.now + HEDDLE_POLICY_MAX_WAKE);
+	pass_ns(&f, HEDDLE_POLICY_MAX_WAKE);
 	assert_int_equal(asked, before + 1);
 	expect_line("wake_ns is UNKNOWN although a launch waits");
-	pass_ns(&f, PLANNER_ASK_NS);
+	pass_ns(&f, HEDDLE_POLICY_MAX_WAKE);
 	assert_int_equal(asked, before + 2);
 	assert_int_equal(said, 1);
 	sched_destroy(f.s);
@@ -554,18 +552,17 @@ static const struct heddle_policy asking_table = {.size = sizeof(asking_table),
 	.name = "asking",
 	.create = asking_create,
 	.decide = asking_decide};
-static struct sched_planner asking_planner = {.policy = &asking_table};
-static const struct sched_policy asking = {.name = "asking", .planner = &asking_planner};
+static const struct sched_policy asking = {.name = "asking", .table = &asking_table};
 
 /* A kernel of 100 ns for a block at any count, in the model of the engine. */
 static void *model_make(void)
 {
 	struct sched_shape shape = {.kernel = 77, .total = 100, .n_sms = 4};
-	void *m = sched_model_means.create();
+	void *m = model_durations.create();
 
 	assert_non_null(m);
 	for (uint32_t n = 1; n <= 8; n++)
-		sched_model_means.learn_curve(m, &shape, n, 10, 1000);
+		model_durations.learn_curve(m, &shape, n, 10, 1000);
 	return m;
 }
 
@@ -574,7 +571,7 @@ static void asks_for_pairs(void **state)
 	struct sched_options o = {.n_sms = 4, .simultaneous = true, .spatial = true};
 	struct fixture f = {.now = 1000 * MS, .next_id = 1};
 
-	o.model = &sched_model_means;
+	o.model = &model_durations;
 	o.model_state = model_make();
 	assert_int_equal(sched_create(&o, &asking, &f.s), 0);
 	assert_int_equal(sched_join(f.s, f.now, 1, 0, 1, NULL, &f.a), 0);
@@ -589,7 +586,7 @@ static void asks_for_pairs(void **state)
 	for (unsigned i = 1; i < 4; i++)
 		assert_int_equal(answer[i], -ENOENT);
 	sched_destroy(f.s);
-	sched_model_means.destroy(o.model_state);
+	model_durations.destroy(o.model_state);
 }
 
 static struct {
@@ -621,7 +618,7 @@ static bool note_pair(void *state, const struct sched_pair *p, uint64_t blocks, 
 
 static struct sched_model noting_model(void)
 {
-	struct sched_model m = sched_model_means;
+	struct sched_model m = model_durations;
 
 	m.learn_pair = note_pair;
 	m.learn_curve = note_curve;
@@ -671,7 +668,7 @@ static void teaches_pairs(void **state)
 	assert_int_equal(taught.n, 1);
 	assert_int_equal(taught.curve_blocks, 16);
 	sched_destroy(f.s);
-	sched_model_means.destroy(o.model_state);
+	model_durations.destroy(o.model_state);
 }
 
 /* Beside two others no pair is slow or fast: the curve is taught, as without the option. */
@@ -695,7 +692,7 @@ static void teaches_no_three(void **state)
 	assert_int_equal(taught.n, 0);
 	assert_int_equal(taught.curve_blocks, 40);
 	sched_destroy(f.s);
-	sched_model_means.destroy(o.model_state);
+	model_durations.destroy(o.model_state);
 }
 
 static void gets_options(void **state)

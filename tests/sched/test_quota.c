@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0
  * Copyright 2026 The heddle authors */
 
-/* sched/quota.h, which looks at eight SMs at a time, beside the same an SM at a time. */
+/* sched/engine/quota.h, which looks at eight SMs at a time, beside the same an SM at a time. */
 #include "unit.h"
 
-#include "sched/quota.h"
+#include "sched/engine/quota.h"
 
 #include <stdlib.h>
 

@@ -13,7 +13,8 @@
  * than TIME_MAX_S, on as many SMs as an H100 has, too: work for each SM for each launch shows there.
  * Sanitizers make all code slower, so there is no bound with them. Prints the times. */
 #include "../sanitized.h"
-#include "sched/sched.h"
+#include "named.h"
+#include "sched/engine/sched.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -92,7 +93,7 @@ static void fleet_make(struct fleet *f, const struct scale_case *c, uint32_t n)
 	f->n = n;
 	f->now = 1000000000;
 	f->next_id = 1;
-	check(sched_create(&o, sched_policy_find(c->policy), &f->s));
+	check(sched_create(&o, policy_named(NULL, c->policy), &f->s));
 	for (uint32_t i = 0; i < n; i++) {
 		check(sched_join(
 			f->s, f->now, i + 1, c->priorities ? (int)i : 1, 1, NULL, &f->t[i]));
@@ -184,8 +185,11 @@ int main(void)
 {
 	static const struct {
 		const char *policy, *options;
-	} policies[] = {{"hpf", ""}, {"ffs", ""}, {"greedy", ""}, {"greedy", "pairs=on"},
-		{"split", ""}, {"split", "mixed=30"}, {"fixed", ""}, {"profile", ""}, {"none", ""}};
+	} policies[] = {
+#define POLICY(id, text)      {#id, ""},
+#define POLICY_FILE(id, text) {#id, ""},
+#include "sched/policy/policies.def"
+		{"greedy", "pairs=on"}, {"split", "mixed=30"}};
 	static const uint32_t n_sms[] = {16, 132};
 	int failed = 0;
 

@@ -7,8 +7,7 @@
 #include <errno.h>
 #include <string.h>
 
-#include "sched/planner.h"
-#include "sched/policy.h"
+#include "sched/policy/policy_split.c"
 
 #define SMS     5u
 #define KERNELS 3u
@@ -45,7 +44,7 @@ static void make(unsigned n)
 
 static void decide(const char *options)
 {
-	const struct heddle_policy *policy = sched_policy_split.planner->policy;
+	const struct heddle_policy *policy = heddle_policy();
 	struct heddle_policy_plan plan = {.size = sizeof(plan), .quota = w.quota, .held = w.held};
 	void *state = policy->create(&w.device, options);
 
@@ -145,11 +144,11 @@ static void wrong_options(void **state)
 
 	for (size_t i = 0; i < ARRAY_LEN(wrong); i++) {
 		assert_int_equal(
-			sched_policy_split.check(wrong[i].options, why, sizeof(why)), -EINVAL);
+			heddle_policy()->check(wrong[i].options, why, sizeof(why)), -EINVAL);
 		assert_string_equal(why, wrong[i].why);
 	}
-	assert_int_equal(sched_policy_split.check("", why, sizeof(why)), 0);
-	assert_int_equal(sched_policy_split.check("mixed=99", why, sizeof(why)), 0);
+	assert_int_equal(heddle_policy()->check("", why, sizeof(why)), 0);
+	assert_int_equal(heddle_policy()->check("mixed=99", why, sizeof(why)), 0);
 }
 
 int main(void)

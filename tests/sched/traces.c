@@ -13,8 +13,10 @@
  *
  *	traces any|greedy|pairs|profile|ffs [--first SEED] [--count N]
  *	traces any|greedy|pairs|profile|ffs --print SEED */
-#include "sched/planner.h"
-#include "sched/quota.h"
+#include "named.h"
+#include "repeat.h"
+#include "sched/engine/planner.h"
+#include "sched/engine/quota.h"
 #include "sim/trace.h"
 
 #include <errno.h>
@@ -133,8 +135,7 @@ static void any_plan(
 
 static const struct heddle_policy any_table = {
 	.size = sizeof(any_table), .abi = HEDDLE_POLICY_ABI, .name = "any", .decide = any_plan};
-static struct sched_planner any_planner = {.policy = &any_table, .options = ""};
-static const struct sched_policy policy_any = {.name = "any", .planner = &any_planner};
+static const struct sched_policy policy_any = {.name = "any", .table = &any_table, .options = ""};
 
 /* ---- what always holds ---- */
 
@@ -279,12 +280,16 @@ static bool run_trace(uint64_t seed, bool ffs, uint64_t *io_events, double *io_l
 	struct arena arena;
 	struct sim s;
 	struct sim_reader r = {.sim = &s, .diags = &diags};
+	const struct sched_policy *policy;
+	struct repeat repeat;
+	char name[32];
 	int status;
 
 	arena_init(&arena, 0);
 	diag_init(&diags, &arena, "trace", NULL, 0);
 	plans = (struct random){.seed = ~seed};
 	sim_init(&s);
+	repeat_begin(&repeat, &s);
 	status = sim_read(&r, text.at, text.len);
 	s.quiet = true;
 	s.policy = ffs ? &sched_policy_ffs : of_any;
@@ -300,7 +305,11 @@ static bool run_trace(uint64_t seed, bool ffs, uint64_t *io_events, double *io_l
 	check_end(&c, &s);
 	*io_events += s.order;
 	*io_longest = MAX(*io_longest, (double)c.longest_ns / (double)c.bound_ns);
+	policy = s.policy;
+	plans = (struct random){.seed = ~seed};
 	sim_finish(&s);
+	snprintf(name, sizeof(name), "trace %llu", (unsigned long long)seed);
+	c.failures += !repeat_end(&repeat, name, policy);
 	strbuf_finish(&text);
 	arena_finish(&arena);
 	return c.failures == 0;
@@ -326,7 +335,7 @@ int main(int argc, char **argv)
 	if (argc > 1 && (of_pairs || strcmp(argv[1], "greedy") == 0))
 		of_any = &sched_policy_greedy;
 	if (argc > 1 && strcmp(argv[1], "profile") == 0)
-		of_any = &sched_policy_profile;
+		of_any = policy_named(NULL, "profile");
 	for (int i = 2; i + 1 < argc; i += 2) {
 		uint64_t v = strtoull(argv[i + 1], NULL, 10);
 

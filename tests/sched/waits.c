@@ -5,16 +5,16 @@
  * with pauses, or one long kernel. These properties always hold:
  * - first: while a launch of unknown duration gets no SM, no equal has any, but one that is overdue,
  *   one of unknown duration, too, or one that ends sooner than it could be preempted;
- * - waits: no launch waits longer than SCHED_WAIT_MAX_NS behind equals for its next block, or for
- *   one of another launch of its program, which may fill the device;
- * - vain: no launch loses its SMs to equals before a block of it has ended more often than SCHED_VAIN_MAX
- *   times in a second.
+ * - waits: no launch waits longer than HEDDLE_LANES_WAIT_MAX_NS behind equals for its next block, or
+ *   for one of another launch of its program, which may fill the device;
+ * - vain: no launch loses its SMs to equals before a block of it has ended more often than
+ *   HEDDLE_LANES_VAIN_MAX times in a second.
  * At the end each launch has run every block exactly once. A failure prints the seed; --print SEED
  * prints the trace.
  *
  *	waits [--first SEED] [--count N]
  *	waits --print SEED */
-#include "sched/engine.h"
+#include "sched/policy/policy_hpf.c"
 #include "sim/trace.h"
 
 #include <stdio.h>
@@ -73,7 +73,7 @@ static void make_trace(uint64_t seed, struct strbuf *b)
 struct slot {
 	const struct sim_launch *l;
 	uint64_t behind_ns, finished, granted_finished;
-	uint64_t vain_ns[SCHED_VAIN_MAX];
+	uint64_t vain_ns[HEDDLE_LANES_VAIN_MAX];
 	uint32_t n_vain;
 	bool behind, granted, taken;
 };
@@ -81,6 +81,7 @@ struct slot {
 static struct checker {
 	uint64_t seed, now_ns, longest_ns;
 	uint32_t most_vain;
+	bool has_lane[3]; /* whether a launch of this priority has a lane */
 	struct slot slots[TENANTS][STREAMS];
 	unsigned failures;
 } check;
@@ -94,54 +95,74 @@ static void checker_fail(const char *what, const char *tenant, const char *launc
 }
 
 /* Whether the paper lets a launch of no duration preempt this one. */
-static bool may_be_preempted(const struct sched_kernel *k)
+static bool may_be_preempted(const struct heddle_lane_kernel *k)
 {
-	uint64_t ns = k->predicted_ns == SCHED_UNKNOWN ? k->remaining_ns / 2 : k->remaining_ns;
+	uint64_t left = k->kernel->remaining_ns;
+	uint64_t ns = k->kernel->predicted_ns == HEDDLE_POLICY_UNKNOWN ? left / 2 : left;
 
-	return k->remaining_ns != SCHED_UNKNOWN && !k->overdue &&
-	       (!k->running || !k->begun || ns > k->cost_ns);
+	return left != HEDDLE_POLICY_UNKNOWN && !k->overdue &&
+	       (!k->kernel->running || !k->kernel->begun || ns > k->kernel->cost_ns);
 }
 
 /* Whether each kernel of the lane may be preempted. One that may not excuses the others. */
-static bool lane_may_be_preempted(const struct sched_view *v, uint32_t lane)
+static bool lane_may_be_preempted(const struct filling *f, uint32_t lane)
 {
-	for (size_t i = 0; i < v->len; i++) {
-		if (v->at[i]->lane == lane && !may_be_preempted(v->at[i]))
+	for (uint32_t i = 0; i < f->len; i++) {
+		if (f->at[i].lane == lane && !may_be_preempted(&f->at[i]))
 			return false;
 	}
 	return true;
 }
 
-static void checked_decide(struct sched_view *v)
+static bool is_unknown_and_waits(const struct heddle_lane_kernel *k)
 {
-	sched_policy_hpf.decide(v);
-	for (size_t i = 0; i < v->len; i++) {
-		const struct sched_kernel *u = v->at[i];
+	return k->kernel->kind == HEDDLE_POLICY_MANAGED &&
+	       k->kernel->remaining_ns == HEDDLE_POLICY_UNKNOWN && !k->kernel->attained_ns &&
+	       !k->kernel->depth && !k->withheld && k->lane == HEDDLE_NO_LANE;
+}
 
-		if (u->kind != SCHED_MANAGED || u->remaining_ns != SCHED_UNKNOWN ||
-			u->attained_ns || u->depth || u->withheld || u->lane != SCHED_NO_LANE)
-			continue;
-		for (size_t j = 0; j < v->len; j++) {
-			const struct sched_kernel *k = v->at[j];
+static void check_unknown(const struct filling *f, const struct heddle_lane_kernel *u)
+{
+	for (uint32_t i = 0; i < f->len; i++) {
+		const struct heddle_lane_kernel *k = &f->at[i];
 
-			if (k->kind == SCHED_MANAGED && k->lane != SCHED_NO_LANE &&
-				k->tenant != u->tenant && k->priority == u->priority &&
-				k->turn >= u->turn && lane_may_be_preempted(v, k->lane))
-				checker_fail("a launch of unknown duration waits", "", "");
-		}
+		if (k->kernel->kind == HEDDLE_POLICY_MANAGED && k->lane != HEDDLE_NO_LANE &&
+			k->tenant != u->tenant && k->tenant->priority == u->tenant->priority &&
+			k->turn >= u->turn && lane_may_be_preempted(f, k->lane))
+			checker_fail("a launch of unknown duration waits", "", "");
 	}
 }
 
-static const struct sched_policy checked_hpf = {.name = "hpf", .decide = checked_decide};
+static void checked_decide(
+	void *state, const struct heddle_policy_view *in, struct heddle_policy_plan *out)
+{
+	struct filling f;
+
+	if (!hpf_order(&f, state, in))
+		exit(1);
+	memset(check.has_lane, 0, sizeof(check.has_lane));
+	for (uint32_t i = 0; i < f.len; i++) {
+		const struct heddle_lane_kernel *k = &f.at[i];
+
+		check.has_lane[k->tenant->priority] |=
+			k->kernel->kind == HEDDLE_POLICY_MANAGED && k->lane != HEDDLE_NO_LANE;
+		if (is_unknown_and_waits(k))
+			check_unknown(&f, k);
+	}
+	heddle_lanes_plan(f.lanes, in, out, hold_below(&f));
+}
+
+static struct heddle_policy checked_table;
+static const struct sched_policy checked_hpf = {.name = "hpf", .table = &checked_table};
 
 static void check_vain(struct slot *w, const struct sim_launch *l)
 {
 	if (w->taken && (l->granted || l->done)) { /* it has left since */
 		w->taken = false;
 		if (l->finished == w->granted_finished) {
-			uint64_t *at = &w->vain_ns[w->n_vain++ % SCHED_VAIN_MAX];
+			uint64_t *at = &w->vain_ns[w->n_vain++ % HEDDLE_LANES_VAIN_MAX];
 
-			if (w->n_vain > SCHED_VAIN_MAX && check.now_ns - *at < 1000000000)
+			if (w->n_vain > HEDDLE_LANES_VAIN_MAX && check.now_ns - *at < 1000000000)
 				checker_fail("gets SMs in vain", l->tenant->name, l->name);
 			*at = check.now_ns;
 			check.most_vain = MAX(check.most_vain, w->n_vain);
@@ -150,7 +171,7 @@ static void check_vain(struct slot *w, const struct sim_launch *l)
 	if (l->granted && !w->granted)
 		w->granted_finished = l->finished;
 	/* Losses to a higher priority do not count. */
-	w->taken |= !l->granted && w->granted && l->handle && l->tenant->handle->level->n_lanes;
+	w->taken |= !l->granted && w->granted && l->handle && check.has_lane[l->tenant->priority];
 	w->granted = l->granted;
 }
 
@@ -200,7 +221,7 @@ static void check_slot(
 	w->behind = waits_behind_equal(s, l);
 	w->behind_ns = has_workers(l->tenant) ? 0 : w->behind_ns;
 	check.longest_ns = MAX(check.longest_ns, w->behind_ns);
-	if (w->behind_ns > SCHED_WAIT_MAX_NS)
+	if (w->behind_ns > HEDDLE_LANES_WAIT_MAX_NS)
 		checker_fail("waits too long", l->tenant->name, l->name);
 	check_vain(w, l);
 }
@@ -261,6 +282,8 @@ int main(int argc, char **argv)
 {
 	uint64_t first = 0, count = 30, failed = 0;
 
+	checked_table = policy_hpf;
+	checked_table.decide = checked_decide;
 	for (int i = 1; i + 1 < argc; i += 2) {
 		uint64_t v = strtoull(argv[i + 1], NULL, 10);
 

@@ -8,7 +8,7 @@
 # quoted include that names no file of the tree is a violation too, so that a typo cannot hide an
 # arrow.
 . "$(dirname "$0")/lib.sh"
-order='base ctl wire sched sim model daemon ptx cfg image'
+order='base ctl wire sched sched/model sched/policy sched/engine sim model daemon ptx cfg image'
 order="$order dev dev/cpu dev/cpu/exec dev/cpu/decode dev/cpu/sm dev/cpu/drv"
 order="$order pass/pass.h pass/merge.h pass/analysis pass/verify pass/virtual pass/worker pass/fuse pass/task pass"
 order="$order host rt shim cudart cli opencl spank"

@@ -27,15 +27,15 @@ log() { # NAME START SECONDS PROCESSOR-SECONDS
 
 {
 	concerns tests/sched/test_ages.c sched-ages
-	concerns src/sched/ages.c layers sched-ages sched-hold
+	concerns src/sched/policy/ages.c layers sched-ages sched-hold
 	concerns src/shim/order/cost.c cost shim-gate
 	concerns src/base/arena.c layers base shim-gate
 	concerns tests/shim/lib.sh layers shim-gate
 	concerns tests/shim/gate.sh shim-gate
 	! grep -q shim-copies "$tmp/tests" || echo "tests/shim/gate.sh: concerns other tests"
-	concerns src/sched/ages.c layers
-	grep -qx 'build tests/sched/test_ages' "$tmp/tests" || echo "src/sched/ages.c: its test is not built"
-	python3 tests/changed.py "$build" 0 src/sched/ages.c 2>&1 | grep -q '^left out for time: ' ||
+	concerns src/sched/policy/ages.c layers
+	grep -qx 'build tests/sched/test_ages' "$tmp/tests" || echo "src/sched/policy/ages.c: its test is not built"
+	python3 tests/changed.py "$build" 0 src/sched/policy/ages.c 2>&1 | grep -q '^left out for time: ' ||
 		echo "no limit of time"
 
 	# Two tests of which the second goes on alone for 6 of 9 s.

@@ -10,7 +10,7 @@
 #define HEDDLE_BENCH_SHARE_H
 
 #include "cli/bench/cases.h"
-#include "sched/model.h"
+#include "sched/model/model.h"
 
 #define SHARE_PROGRAMS    15 /* rows of utilisation.def */
 #define SHARE_PAIRS       (SHARE_PROGRAMS * (SHARE_PROGRAMS - 1) / 2)

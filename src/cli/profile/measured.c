@@ -9,7 +9,7 @@
 
 #include "base/measure.h"
 #include "base/number.h"
-#include "sched/curve.h"
+#include "sched/policy/curve.h"
 
 #include <jansson.h>
 #include <stdio.h>

@@ -2,12 +2,12 @@
  * Copyright 2026 The heddle authors */
 
 /* Durations of launches by the number of blocks on each SM, derived from the events of a heddled
- * that uses policy profile (doc/events.md, sched/policy_profile.c). */
+ * that uses policy profile (doc/events.md, sched/policy/policy_profile.c). */
 #ifndef HEDDLE_CLI_MEASURED_H
 #define HEDDLE_CLI_MEASURED_H
 
 #include "base/base.h"
-#include "sched/model.h"
+#include "sched/model/model.h"
 #include "wire/wire.h"
 
 /* Measurements of a kernel in one launch shape and one form. heddle may try two forms of a kernel,

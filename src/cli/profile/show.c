@@ -8,7 +8,7 @@
 
 #include "base/demangle.h"
 #include "base/measure.h"
-#include "sched/curve.h"
+#include "sched/policy/curve.h"
 
 #include <inttypes.h>
 #include <stdio.h>

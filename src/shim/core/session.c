@@ -104,7 +104,8 @@ void session_start(struct session *session, bool is_launch)
 /* Under the lock. */
 static bool has_fd(struct session *session, const struct host_fd *o)
 {
-	session->fds_lost = session->fds_lost || !host_fd_is(&session->client.sock) || !host_fd_is(o);
+	session->fds_lost =
+		session->fds_lost || !host_fd_is(&session->client.sock) || !host_fd_is(o);
 	return !session->fds_lost;
 }
 

@@ -31,7 +31,7 @@
 
 struct rejoin {
 	enum { JOINED, ALONE, JOINING, LOST } state;
-	struct host_fd sock;                          /* of JOINING */
+	struct host_fd sock;                         /* of JOINING */
 	uint64_t since_ns, lost_ns, try_ns, wait_ns; /* since: of JOINED */
 	const char *why;
 	bool warned;

@@ -11,7 +11,8 @@
 void copies_anew(struct session *session);
 /* Records the time of a copy in the page. If tenants run in time slices, a copy shortly after a
  * launch, such as the copy of its results, would need two more switches between tenants. So heddled
- * waits for such a copy before it switches to tenants of lower priority (sched/pauses.c). */
+ * waits for such a copy before it switches to tenants of lower priority
+ * (sched/engine/pauses.c). */
 void copy_note(struct session *session);
 
 #endif
