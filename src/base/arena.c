@@ -16,7 +16,7 @@
 #define HUGE_PAGE_BYTES ((size_t)2 << 20)
 
 struct arena_chunk {
-	struct arena_chunk *next;
+	struct arena_chunk *next; /* in arena.head; arena_finish frees it */
 	size_t cap;
 	_Alignas(16) char data[];
 };

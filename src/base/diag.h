@@ -40,10 +40,4 @@ void diag_hint(struct diag_list *d, const char *fmt, ...) HD_PRINTF(2, 3); /* fo
  * hint. */
 void diag_render(const struct diag_list *d, struct strbuf *out);
 
-/* Installs a log function for messages that no return value can carry; by default they are dropped.
- * Thread safe. */
-typedef void log_fn(void *user, enum diag_level level, const char *message);
-void log_set(log_fn *fn, void *user);
-void log_printf(enum diag_level level, const char *fmt, ...) HD_PRINTF(2, 3);
-
 #endif

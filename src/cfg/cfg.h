@@ -114,11 +114,4 @@ bool cfg_blocks_1d(const struct ptx_func *f); /* .reqntid N, 1, 1 */
  * Returns -ENOMEM if out of memory. */
 int cfg_registers(struct arena *a, const struct cfg *g, uint32_t *ret);
 
-/* Prints the graph as text: one line per block, and one per register that is not block-uniform.
- * Adds lines for the peak number of live registers, and for irreducible loops and indirect
- * branches. u and l can be NULL. */
-struct cfg_uniformity;
-void cfg_dump(const struct cfg *g, const struct cfg_uniformity *u, const struct cfg_liveness *l,
-	struct strbuf *out);
-
 #endif

@@ -278,7 +278,7 @@ static bool note_fused(struct finding *x, uint32_t product, uint32_t sum)
 	for (uint8_t i = 1; i <= 2 && !now.operand; i++)
 		if (leads_to(x, &stmt(x, sum)->opd[i], sum, product, &now.negated))
 			now.operand = i;
-	if (f->operand || x->ret->from[sum] != CFG_NONE || x->ret->apart[sum]) {
+	if (f->operand || x->ret->from[sum] != CFG_NONE || x->ret->unfused[sum]) {
 		f->operand = 0; /* ambiguous: several products */
 		return false;
 	}
@@ -301,7 +301,7 @@ static void note_here(struct finding *x, uint32_t product)
 
 		x->ret->n += *from == CFG_NONE;
 		*from = MIN(*from, product);
-		if (x->ret->fused[sum].operand || x->ret->apart[sum])
+		if (x->ret->fused[sum].operand || x->ret->unfused[sum])
 			doubt(x, product);
 		x->ret->fused[sum].operand = 0;
 	}
@@ -324,11 +324,11 @@ static void note_elsewhere(struct finding *x, uint32_t product)
 				doubt(x, product);
 		return;
 	}
-	x->ret->apart[product] = is_mul;
+	x->ret->unfused[product] = is_mul;
 	for (size_t i = 0; !is_mul && i < x->sums.len; i++) {
 		uint32_t sum = x->sums.at[i];
 
-		x->ret->apart[sum] = 1;
+		x->ret->unfused[sum] = 1;
 		if (x->ret->fused[sum].operand || x->ret->from[sum] != CFG_NONE)
 			doubt(x, product);
 		x->ret->fused[sum].operand = 0;
@@ -450,12 +450,12 @@ int contract_find(struct arena *a, const struct cfg *g, struct contract *ret)
 	int r = 0;
 
 	*ret = (struct contract){.from = ARENA_ARRAY(a, uint32_t, body->len + 1),
-		.apart = arena_zalloc(a, body->len + 1),
+		.unfused = arena_zalloc(a, body->len + 1),
 		.anywhere = arena_zalloc(a, body->len + 1),
 		.fused = arena_zalloc(a, (body->len + 1) * sizeof(*ret->fused)),
 		.chosen = arena_zalloc(a, (body->len + 1) * sizeof(*ret->chosen)),
 		.doubtful = CFG_NONE};
-	if (!ret->from || !ret->apart || !ret->anywhere || !ret->fused || !ret->chosen)
+	if (!ret->from || !ret->unfused || !ret->anywhere || !ret->fused || !ret->chosen)
 		return -ENOMEM;
 	memset(ret->from, 0xff, (body->len + 1) * sizeof(*ret->from));
 	if (!any(g, contract_is_product) || !any(g, contract_is_sum))

@@ -33,7 +33,7 @@ struct contract {
 	/* For each product: set if only sums read it, but some of these sums are in other blocks
 	 * than the product or can also read other values, so that ptxas does not contract the
 	 * product. If the product is a division, the elements of these sums are set instead. */
-	uint8_t *apart;
+	uint8_t *unfused;
 	/* For each sum: the product that it is fused with, if that product has a constant factor
 	 * and has sums in other blocks. `operand` (1 or 2) is the sum's operand that contains
 	 * `product`, or 0 if there is none. `negated` means that the product's sign is inverted. At

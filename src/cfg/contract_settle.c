@@ -101,11 +101,11 @@ static bool settle_one(struct settling *x, const struct contract *c, size_t i)
 		put_fused(x, &s, &c->fused[i]);
 		return true;
 	}
-	if (c->apart[i])
+	if (c->unfused[i])
 		round_alone(x, &s);
 	if (!x->error && !VEC_PUSH(&x->out, s))
 		x->error = -ENOMEM;
-	return c->apart[i];
+	return c->unfused[i];
 }
 
 static bool fuse_one(struct settling *x, const struct contract *c, size_t i)

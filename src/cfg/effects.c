@@ -135,33 +135,3 @@ struct cfg_effects cfg_effects_of(const struct ptx_stmt *s)
 	e.leaves = (f & (PTX_F_BRANCH | PTX_F_EXIT)) != 0;
 	return e;
 }
-
-/* Returns true if the effects concern memory shared with other threads, so that a fence orders
- * them. */
-static bool is_seen(const struct cfg_effects *e)
-{
-	return ((e->reads | e->writes) & (CFG_GLOBAL | CFG_SHARED)) || e->ordered || e->fence;
-}
-
-static bool follows_time(const struct cfg_effects *e)
-{
-	return e->time || e->ordered || e->fence || e->convergent || e->writes;
-}
-
-bool cfg_must_order(const struct cfg_effects *a, const struct cfg_effects *b)
-{
-	if (a->leaves || b->leaves)
-		return true;
-	if ((a->writes & (b->reads | b->writes)) || (a->reads & b->writes))
-		return true;
-	if ((a->fence && is_seen(b)) || (b->fence && is_seen(a)))
-		return true;
-	if ((a->writes_cc && (b->reads_cc || b->writes_cc)) || (a->reads_cc && b->writes_cc))
-		return true;
-	if ((a->time && follows_time(b)) || (b->time && follows_time(a)))
-		return true;
-	if ((a->trap && b->writes) || (b->trap && a->writes))
-		return true;
-	return (a->ordered && b->ordered) || (a->convergent && b->convergent) ||
-	       (a->async && b->async);
-}

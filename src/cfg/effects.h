@@ -49,8 +49,5 @@ struct cfg_effects {
 };
 /* Returns the effects of a statement. A statement that is not an instruction has none. */
 struct cfg_effects cfg_effects_of(const struct ptx_stmt *s);
-/* Returns true if a, the earlier of two instructions of a thread, has to stay before b. The result
- * is the same if a and b are swapped. */
-bool cfg_must_order(const struct cfg_effects *a, const struct cfg_effects *b);
 
 #endif

@@ -32,28 +32,17 @@ struct cfg_draft {
  * CFG_NONE if out of memory. */
 uint32_t cfg_draft_add(struct cfg_draft *d);
 void cfg_draft_finish(struct cfg_draft *d); /* frees, and leaves it empty */
-/* Makes a draft from the graph of a function without inner scopes (ptx_flatten). Part i is block i;
- * the virtual exit block has no part. Statements are copied without their operands (a shallow
- * copy). Returns:
- * - -ENOTSUP: a brx with unknown targets, or an instruction that names a label and is not a known
- *   branch
- * - -EINVAL: inner scopes
- * - -ENOMEM */
-int cfg_draft_from(const struct cfg *g, struct cfg_draft *d);
-
 /* Writes a draft as a body for f, and adds the new labels to f. Parts are written in the order of
  * their numbers, and control falls through where possible. So a guarded branch from part i to part
  * i + 1 is inverted: it leads to the part's `next` instead. The caller owns *ret_body.
+ * If ret_first is not NULL, ret_first[i] becomes the index of part i's first statement in *ret_body,
+ * and ret_first[n] the end of the last of n parts. A part is written as a label (if it needs one and
+ * has none), its statements, `last`, and a branch to `next`.
  *
  * As a check, the graph of the written body is built and compared with the draft. Returns -EINVAL
  * if they differ, because of a branch among the statements or a target that does not exist, or
  * -ENOMEM. */
-int cfg_write(
-	struct ptx_module *m, struct ptx_func *f, const struct cfg_draft *d, ptx_body *ret_body);
-/* Does the same as cfg_write. ret_first[i] is the index of part i's first statement in *ret_body,
- * and ret_first[n] is the end of the last of n parts. A part is written as a label (if it needs one
- * and has none), its statements, `last`, and a branch to `next`. */
-int cfg_write_parts(struct ptx_module *m, struct ptx_func *f, const struct cfg_draft *d,
+int cfg_write(struct ptx_module *m, struct ptx_func *f, const struct cfg_draft *d,
 	ptx_body *ret_body, uint32_t *ret_first);
 
 #endif

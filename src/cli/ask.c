@@ -110,6 +110,13 @@ int ask_list(const char *socket, void (*fn)(void *user, const struct wire_row *r
 	return r == WIRE_END ? 0 : -EBADMSG;
 }
 
+int ask_listing(const char *socket, struct listing *ret)
+{
+	int r = ask_list(socket, listing_add, ret);
+
+	return r == 0 && ret->failed ? -ENOMEM : r;
+}
+
 int ask_profile(const char *socket, ask_profile_fn *fn, void *user)
 {
 	_Alignas(8) char msg[WIRE_MAX_BYTES];

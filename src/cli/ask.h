@@ -5,6 +5,7 @@
 #ifndef HEDDLE_CLI_ASK_H
 #define HEDDLE_CLI_ASK_H
 
+#include "cli/listing.h"
 #include "wire/wire.h"
 
 struct cli;
@@ -21,6 +22,8 @@ int ask_path(const char *socket, char *ret, size_t max);
 int ask_status(const char *socket, struct wire_status *ret);
 /* Calls fn for each row, in order. */
 int ask_list(const char *socket, void (*fn)(void *user, const struct wire_row *row), void *user);
+/* The same as a listing, which is all zeros before; call listing_finish after an error, too. */
+int ask_listing(const char *socket, struct listing *ret);
 /* Called once for each kernel (with shape NULL), and after it once for each of the kernel's shapes
  * (with kernel NULL). ask_profile returns -EBADMSG if heddled's reply has a shape before any
  * kernel, or more shapes of a kernel than it announced. */

@@ -5,8 +5,8 @@
  * contexts, or as one launch. Every run starts with the same data. */
 #include "base/demangle.h"
 #include "base/text.h"
-#include "cli/corun/corun.h"
 #include "cli/corun/kernelspec.h"
+#include "cli/corun/run_specs.h"
 #include "cli/corun/woven.h"
 
 #include <inttypes.h>

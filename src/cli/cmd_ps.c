@@ -2,7 +2,6 @@
  * Copyright 2026 The heddle authors */
 
 /* heddle ps: tenants, and below each its launches. */
-#include <errno.h>
 #include <unistd.h>
 
 #include "cli/ask.h"
@@ -15,19 +14,15 @@ static int run_ps(struct cli *c)
 	const char *socket = cli_value(c, "socket");
 	struct listing l = {0};
 	struct json j;
-	int r = ask_list(socket, listing_add, &l);
+	int r = ask_listing(socket, &l);
 
-	if (r == 0 && l.failed)
-		r = -ENOMEM;
 	if (r < 0) {
 		listing_finish(&l);
 		return ask_failed(c, socket, r);
 	}
 	if (c->json) {
 		cli_json_open(c, &j, 2);
-		json_begin_array(&j, "tenants");
 		listing_json(&l, &j);
-		json_end(&j, ']');
 		json_end(&j, '}');
 	} else {
 		listing_text(&l, terminal_columns(STDOUT_FILENO), &c->out);
@@ -54,17 +49,7 @@ const struct cli_verb cli_verb_ps = {
 		   "launches that are not managed (heddle run -v explains it). A dash is an "
 		   "unknown value. A narrow terminal shows fewer columns; a line below the table "
 		   "names the missing ones.",
-	.json = "tenants, an array of tenant, pid, uid, user, priority (high, normal, low, or a "
-		"number), "
-		"weight, share_wanted and share_had (percent of the device's time; null: no policy "
-		"of "
-		"shares), class, device, device_name, age_ns, launched (how many launches so far) "
-		"and of these managed, guard, gated, plain, opaque, unseen, reasons (an array of "
-		"reason, outcome, launches), name, state (idle, "
-		"queued, running, preempted, held), preemptions, ran_ns (null: not known), "
-		"waited_ns "
-		"and launches: an array of launch, blocks, finished, predicted_ns and remaining_ns "
-		"(null: not known), name, state, preemptions, ran_ns, waited_ns.",
+	.json = LISTING_JSON,
 	.options = options,
 	.run = run_ps,
 };

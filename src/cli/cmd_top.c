@@ -3,7 +3,6 @@
 
 /* heddle top shows the output of heddle ps on the whole screen and refreshes it. The lines come
  * from the code of ps (listing.h); this file handles the screen. */
-#include <errno.h>
 #include <limits.h>
 #include <stdarg.h>
 #include <stdio.h>
@@ -25,9 +24,7 @@ static int query_daemon(const char *socket, struct wire_status *ret, struct list
 {
 	int r = ask_status(socket, ret);
 
-	if (r == 0)
-		r = ask_list(socket, listing_add, ret_list);
-	return r == 0 && ret_list->failed ? -ENOMEM : r;
+	return r < 0 ? r : ask_listing(socket, ret_list);
 }
 
 /* Adds a part of the first line if all of it fits; columns 0: no limit. After a part that does not
@@ -75,9 +72,7 @@ static int show_once(struct cli *c, const char *socket)
 		cli_json_open(c, &j, 1);
 		json_uint(&j, "launches", s.launches);
 		json_uint(&j, "preemptions", s.preemptions);
-		json_begin_array(&j, "tenants");
 		listing_json(&l, &j);
-		json_end(&j, ']');
 		json_end(&j, '}');
 	} else if (r == 0) {
 		print_head(&s, columns, &line);
@@ -253,17 +248,7 @@ const struct cli_verb cli_verb_top = {
 		"Shows what heddle ps shows, and updates it. Keys: q ends it, space updates it at "
 		"once, the arrows, page up and page down, home and end move in a list that is "
 		"longer than the screen, h or ? lists the keys.",
-	.json = "launches (now), preemptions (so far), and tenants, an array of tenant, pid, uid, "
-		"user, priority (high, normal, low, or a number), "
-		"weight, share_wanted and share_had (percent of the device's time; null: no policy "
-		"of "
-		"shares), class, device, device_name, age_ns, launched (how many launches so far) "
-		"and of these managed, guard, gated, plain, opaque, unseen, reasons (an array of "
-		"reason, outcome, launches), name, state (idle, "
-		"queued, running, preempted, held), preemptions, ran_ns (null: not known), "
-		"waited_ns "
-		"and launches: an array of launch, blocks, finished, predicted_ns and remaining_ns "
-		"(null: not known), name, state, preemptions, ran_ns, waited_ns.",
+	.json = "launches (now), preemptions (so far), and " LISTING_JSON,
 	.options = options,
 	.run = run_top,
 };

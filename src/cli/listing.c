@@ -359,6 +359,7 @@ static void json_tenant(struct json *j, const struct wire_row *r)
 
 void listing_json(const struct listing *l, struct json *j)
 {
+	json_begin_array(j, "tenants");
 	for (size_t i = 0; i < l->rows.len; i++) {
 		const struct wire_row *r = &l->rows.at[i];
 
@@ -386,4 +387,5 @@ void listing_json(const struct listing *l, struct json *j)
 			json_end(j, '}');
 		}
 	}
+	json_end(j, ']');
 }

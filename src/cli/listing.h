@@ -18,13 +18,23 @@ struct listing {
 /* Writes the launch counts for each outcome, and the key "reasons" (wire_reasons_json), into the
  * open JSON object. */
 void listing_json_launches(const uint64_t launched[WIRE_REASONS], struct json *j);
-/* For ask_list; user is the listing. */
+/* For ask_list: ask_listing calls it; user is the listing. */
 void listing_add(void *user, const struct wire_row *row);
 void listing_finish(struct listing *l);
 /* Formats the listing as lines that are at most `columns` wide (0: no limit). Leaves out table
  * columns that do not fit, and names them below the table. */
 void listing_text(const struct listing *l, unsigned columns, struct strbuf *out);
-/* Writes an array of tenants as the value of the open key. */
+/* Writes the key "tenants" with an array of the listing's tenants into the open JSON object. */
 void listing_json(const struct listing *l, struct json *j);
+/* The key in a verb's help. */
+#define LISTING_JSON                                                                               \
+	"tenants, an array of tenant, pid, uid, user, priority (high, normal, low, or a number), " \
+	"weight, share_wanted and share_had (percent of the device's time; null: no policy of "    \
+	"shares), class, device, device_name, age_ns, launched (how many launches so far) and of " \
+	"these managed, guard, gated, plain, opaque, unseen, reasons (an array of reason, "        \
+	"outcome, launches), name, state (idle, queued, running, preempted, held), preemptions, "  \
+	"ran_ns (null: not known), waited_ns and launches: an array of launch, blocks, finished, " \
+	"predicted_ns and remaining_ns (null: not known), name, state, preemptions, ran_ns, "      \
+	"waited_ns."
 
 #endif

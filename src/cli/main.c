@@ -31,13 +31,6 @@ const struct cli_verb *const cli_verbs[] = {
 };
 const unsigned cli_verbs_len = ARRAY_LEN(cli_verbs);
 
-static void log_to_stderr(void *user, enum diag_level level, const char *message)
-{
-	static const char *const names[] = {"note", "warning", "error"};
-
-	fprintf(stderr, "heddle: %s: %s\n", names[level], message);
-}
-
 /* Finds the verb whose name argv starts with. *ret_words receives the number of arguments that the
  * name consists of. */
 static const struct cli_verb *find_verb(int argc, char **argv, int *ret_words)
@@ -232,7 +225,6 @@ int main(int argc, char **argv)
 	const struct cli_verb *v;
 	int words = 0, r;
 
-	log_set(log_to_stderr, NULL);
 	if (argc < 2) {
 		struct strbuf out = {0};
 

@@ -82,7 +82,7 @@ struct ctl_args {
 	};
 	/* 0: the original launch; 1, 2 ...: a later grid of workers for the same launch */
 	uint32_t round;
-	uint32_t never; /* always 0, but the assembler must not know this (tails.c) */
+	uint32_t never; /* always 0, but the assembler must not know this (emit_tails.c) */
 	union {
 		uint32_t even;
 		uint32_t more; /* CTL_GUARD: how many quotas above least they obey, too */

@@ -3,9 +3,9 @@
 
 /* The interface between the host and the master kernel (Pagoda), a kernel that stays on the GPU and
  * runs other kernels as tasks. Each block of the master kernel has a column in host memory: an
- * array of 31 task slots, called rows. Warp 0 of the block is the scheduler; the other warps
- * execute tasks. A row holds a task, or one part of a large task, from when the host spawns it
- * until the host sees its end. */
+ * array of 31 rows. Warp 0 of the block is the scheduler; the other warps execute tasks. A row
+ * holds a task, or one part of a large task, from when the host spawns it until the host sees its
+ * end. */
 #ifndef HEDDLE_CTL_TASK_H
 #define HEDDLE_CTL_TASK_H
 
@@ -84,7 +84,7 @@ enum task_why { TASK_WHY_THREAD = 0, TASK_WHY_BLOCK = 10, TASK_WHY_SITE = 48 };
  * task, so a word that is not updated yet has the generation before it. */
 #define TASK_FIRST ((sizeof(struct task_desc) + 5) / 6)
 
-/* A column: the task slots of one block of the master kernel, in pinned host memory. A generation
+/* A column: the rows of one block of the master kernel, in pinned host memory. A generation
  * is one byte here, because it is only compared with the previous one. So all out[] are in a single
  * cache line, in which the host sees which tasks have ended. */
 struct task_column {

@@ -4,7 +4,10 @@
 /* Carries out the scheduling engine's actions by storing control words in the tenants' pages.
  * Waking a tenant takes a system call, and launches of every tenant wait for the stores. So
  * hd_apply first stores the words of all actions, and only then wakes tenants. */
+#include "apply.h"
 #include "daemon.h"
+#include "events.h"
+#include "pages.h"
 
 #include <string.h>
 

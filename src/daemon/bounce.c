@@ -17,6 +17,7 @@
  * would without heddle. If only tenants use the GPU, the device usually sees a grant within
  * microseconds, and heddled need not do this. */
 #include "daemon.h"
+#include "events.h"
 
 #define BOUNCES   4u        /* revoked grants in a row after which a grant is kept */
 #define HOLDS_NS  1000000u  /* from when the device has seen the grant: half a time slice */

@@ -18,6 +18,7 @@
  * The price is a small L1 cache: the example pl takes three times as long. Policy greedy therefore
  * leaves the split to the driver, and measures which kernel should start first
  * (sched/policy/ages.h). */
+#include "apply.h"
 #include "daemon.h"
 
 #define BLOCK_RESERVED 1024u       /* bytes of shared memory that the system takes for each block */

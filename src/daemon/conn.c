@@ -62,7 +62,7 @@ void conn_reap(struct server *s)
 		if (c->dead)
 			conn_free(s, c);
 	}
-	claims_reap(s);
+	reservations_reap(s);
 	porters_reap(s);
 }
 
@@ -343,7 +343,7 @@ static void handle_hello(struct server *s, struct conn *c, const struct wire_hel
 	char why[128] = "another connection has this page";
 
 	reduce_to_rights(s, c, &priority, &weight);
-	r = claims_add(s, h, why, sizeof(why));
+	r = reservations_add(s, h, why, sizeof(why));
 	if (r == 0)
 		r = get_page(s, c, &page_fd);
 	if (r == 0)

@@ -8,7 +8,10 @@
  * - if tenants compete otherwise: after an eighth of the shortest expected remaining time, at most
  *   500 us
  * - if no tenants compete: rarely, for example at a deadline or when a tenant wakes heddled */
+#include "apply.h"
 #include "daemon.h"
+#include "events.h"
+#include "pages.h"
 
 #include <errno.h>
 #include <stdlib.h>

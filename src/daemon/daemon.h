@@ -11,7 +11,6 @@
 #include "again.h"
 #include "bounce.h"
 #include "config.h"
-#include "events.h"
 #include "limits.h"
 #include "log.h"
 #include "ranks.h"
@@ -75,7 +74,7 @@ struct hd_slot {
 };
 
 struct hd_tenant {
-	struct hd_tenant *prev, *next; /* on the same device */
+	struct hd_tenant *prev, *next; /* in hd_device.tenants; hd_tenant_remove frees it */
 	struct hd_device *device;
 	struct sched_tenant *sched;
 	struct wire_page *page;
@@ -108,7 +107,7 @@ struct hd_tenant {
 };
 
 struct hd_device {
-	struct hd_device *next;
+	struct hd_device *next; /* in hd.devices; freed with its last tenant */
 	struct sched *sched;
 	struct hd_tenant *tenants;
 	uint32_t n_tenants, n_sms;
@@ -191,46 +190,6 @@ bool hd_look_out(const struct hd *d, const struct hd_device *dev);
 /* Returns true if the next launch of a tenant may preempt another tenant on the same GPU: the two
  * have different priorities, or both had work recently. Returns false under policy none. */
 bool hd_may_preempt(const struct hd *d);
-/* ---- pages.c ---- */
-bool hd_look_at_opaque(struct hd *d, struct hd_tenant *t); /* true: it has changed */
-/* Sets how far unmanaged (opaque) launches may pass the gates in their streams: without limit, or,
- * while the tenant is held, at most one launch at a time. */
-void hd_let_pass(struct hd_tenant *t);
-void hd_slot_index(const struct hd_slot *s); /* updates hd_tenant.stage */
-/* Reads from the page whether the tenant asks heddled to leave its quotas as they are ("pin"), and
- * the times of the tenant's copies. Call it before each decision, because the decision must obey
- * the request. */
-void hd_look_at_pin(struct hd *d, struct hd_tenant *t);
-void hd_scan_tenant(struct hd *d, struct hd_tenant *t, bool whole);
-/* Updates the progress of arrived launches, and notices when the next launch arrives. This is
- * fast. */
-void hd_scan_known(struct hd *d, struct hd_tenant *t);
-/* for a leaving tenant: learns from its ended launches */
-void hd_scan_last(struct hd *d, struct hd_tenant *t);
-/* Returns the time that the launch ran, as far as this is known, and the time that it waited. */
-uint64_t hd_slot_ran(const struct hd_slot *s, const struct sched_info *info);
-uint64_t hd_slot_waited(const struct hd_slot *s, const struct sched_info *info);
-/* writes its totals into its page */
-void hd_tell_figures(struct hd *d, struct hd_tenant *t, bool left);
-/* ---- apply.c ---- */
-void hd_apply(struct hd *d, struct hd_device *dev);
-void hd_store_quotas(struct hd *d, struct hd_slot *s); /* stores a word for the launch */
-/* Asks the tenant to launch one more grid for this launch, with n workers (0: as many as fit on the
- * device). If the launch has not arrived yet, the tenant waits until then. */
-void hd_ask_workers(struct hd_slot *s, struct wire_slot *w, uint32_t n);
-/* Returns how many more workers must be launched so that `workers` workers and the relay are on the
- * device. The relay is a block that needs the room of one worker. If the device does not have room
- * for so many, returns only the number that fits. Uses the number of present workers that the relay
- * last reported. */
-uint32_t hd_missing_workers(const struct hd_slot *s, const struct wire_slot *w, uint32_t workers);
-/* carveout.c. hd_carveout_need: call it when a launch becomes known. hd_carveout_tell: informs the
- * tenants; call it after hd_carveout_need, and after a tenant has left. */
-void hd_carveout_need(struct hd_tenant *t, const struct hd_slot *s);
-void hd_carveout_tell(const struct hd *d, struct hd_device *dev);
-/* For the guard form: records how many blocks on an SM the launch may have under these quotas. If
- * the number differs from the present one, the launch will exit, and the tenant will launch it
- * again. */
-void hd_note_count(struct hd_slot *s, const uint8_t quota[CTL_MAX_SMS]);
 /* ---- rows.c: replies to command-line tools, as a sequence of packets in out ---- */
 void hd_list(struct hd *d, struct strbuf *out);
 void hd_status(struct hd *d, struct wire_status *ret);

@@ -6,6 +6,7 @@
  * it normally only copies events. It formats and writes the lines after it has stored all control
  * words, or when it has 4096 of them. If the file cannot be written, for example because the disk
  * is full, heddled logs one message and ends the event log. */
+#include "events.h"
 #include "base/json.h"
 #include "daemon.h"
 #include "sched/engine/input.h"

@@ -8,6 +8,7 @@
  * - After a tenant's event, for up to 20 ms, if the next launch may preempt and waking up takes
  *   more than 40 us (130 to 260 us on a halted virtual processor). If the key spin_us is set, it
  *   replaces this time, and heddled polls even if waking up is fast. */
+#include "events.h"
 #include "server.h"
 
 #include <errno.h>
@@ -123,7 +124,7 @@ static void handle_event(struct server *s, const struct epoll_event *ev, bool sl
 		mps_answered(s);
 		break;
 	case WATCH_CLAIM:
-		claims_asked(s, w);
+		reservations_asked(s, w);
 		break;
 	case WATCH_PORTER:
 		porter_answered(s, w);

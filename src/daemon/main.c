@@ -29,7 +29,7 @@ static uint64_t read_monotonic_ns(void *user)
  * process. (A join opens two more, which it closes.) */
 #define FDS_PER_CONN 3u
 /* heddled's own, such as its log, its socket, a timer, and channels to porters. A socket for each
- * claimed device comes on top. */
+ * reserved GPU comes on top. */
 #define FDS_OWN 64u
 
 /* Raises the limit of descriptors. Returns the number of connections for which the descriptors are

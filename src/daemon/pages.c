@@ -5,8 +5,11 @@
  * engine. A tenant can write anything at any time. So heddled copies the description of a launch
  * when it first sees the launch. It checks or bounds each value of the page before it uses the
  * value as an index or a size. */
+#include "pages.h"
+#include "apply.h"
 #include "base/text.h"
 #include "daemon.h"
+#include "events.h"
 
 #include <string.h>
 

@@ -23,7 +23,7 @@
 #define UNCLOSED 256u
 
 struct porter {
-	struct porter *next;
+	struct porter *next;  /* in server.porters; porters_reap frees it after its process ended */
 	struct watch channel; /* fd -1: only closes */
 	pid_t pid;            /* 0: has ended */
 	uid_t uid;

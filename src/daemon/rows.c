@@ -4,6 +4,7 @@
 /* Replies to command-line tools: lists of tenants and launches, kernel records, status. */
 #include "model/rows.h"
 #include "daemon.h"
+#include "pages.h"
 
 #include <stdio.h>
 #include <stdlib.h>

@@ -37,7 +37,7 @@ struct watch {
 };
 
 struct conn {
-	struct conn *prev, *next;
+	struct conn *prev, *next; /* in server.conns; conn.c frees it when it is dead */
 	struct watch socket, kick, pid;
 	struct hd_tenant *tenant;
 	struct wire_page *page;
@@ -66,7 +66,7 @@ struct server {
 	struct hd_config read;         /* and the one that was read last */
 	struct watch listener, signal, timer;
 	struct conn *conns;
-	struct claim *claims;
+	struct reservation *reservations;
 	struct keeper *keeper;        /* NULL: no records are kept */
 	struct policy_loaded *policy; /* the file of config->policy; NULL: it is heddled's own */
 	uint32_t n_conns, max_conns;
@@ -123,13 +123,13 @@ void conn_reap(struct server *s);
  * negative errno. */
 void conn_brought(struct server *s, struct conn *c, const struct wire_hello *h, int page_fd, int r);
 void conn_wake(void *server, struct hd_tenant *t, bool hold);
-/* ---- claims.c ---- */
-/* Claims the GPU of a new tenant. Returns -EBUSY if another heddled serves that GPU (ret_why says
+/* ---- reservations.c ---- */
+/* Reserves the GPU of a new tenant. Returns -EBUSY if another heddled serves that GPU (ret_why says
  * which), or another negative errno. */
-int claims_add(struct server *s, const struct wire_hello *h, char *ret_why, size_t max);
-void claims_asked(struct server *s, const struct watch *w);
-/* Releases the claims of GPUs that have no tenant any more. No event may be pending. */
-void claims_reap(struct server *s);
+int reservations_add(struct server *s, const struct wire_hello *h, char *ret_why, size_t max);
+void reservations_asked(struct server *s, const struct watch *w);
+/* Releases the GPUs that have no tenant any more. No event may be pending. */
+void reservations_reap(struct server *s);
 /* ---- listen.c ---- */
 /* Opens the socket. Returns 0 or a negative errno. -EADDRINUSE: another heddled runs (its pid is in
  * ret_pid; 0: not known); -ENOTSOCK: the path exists and is not a socket of this user; -EBADFD: the

@@ -43,7 +43,7 @@ void assembler_init(
 
 	a->cu = cu;
 	a->limit_s = limit_s;
-	a->sock = (struct own_fd){.fd = -1};
+	a->sock = (struct host_fd){.fd = -1};
 	a->lacking = n <= 0 || (size_t)n >= sizeof(a->path);
 	pthread_mutex_init(&a->lock, NULL);
 	pthread_mutex_init(&a->turn, NULL);
@@ -52,7 +52,7 @@ void assembler_init(
 void assembler_limit(struct assembler *a, unsigned limit_s)
 {
 	if (a->limit_s != limit_s)
-		own_close(&a->sock); /* that one was started with the other */
+		host_fd_close(&a->sock); /* that one was started with the other */
 	a->limit_s = limit_s;
 }
 
@@ -60,7 +60,7 @@ void assembler_finish(struct assembler *a)
 {
 	if (!a->cu)
 		return;
-	own_close(&a->sock);
+	host_fd_close(&a->sock);
 	pthread_mutex_destroy(&a->lock);
 	pthread_mutex_destroy(&a->turn);
 	a->cu = NULL;
@@ -259,7 +259,7 @@ static bool start_assembler(struct assembler *a, CUdevice dev)
 		ok = s->env && spawn_assembler(s);
 		close(pair[1]);
 		if (ok)
-			own_take(&a->sock, pair[0]);
+			host_fd_take(&a->sock, pair[0]);
 		else
 			close(pair[0]);
 		free(s->env);
@@ -271,20 +271,20 @@ static bool start_assembler(struct assembler *a, CUdevice dev)
 
 /* ---- requests ---- */
 
-static bool file_of(const char *text, size_t len, struct own_fd *ret)
+static bool file_of(const char *text, size_t len, struct host_fd *ret)
 {
 	int fd = memfd_create("heddle-ptx", MFD_CLOEXEC);
 
 	if (fd < 0)
 		return false;
-	own_take(ret, fd);
+	host_fd_take(ret, fd);
 	for (size_t at = 0; at < len;) {
-		ssize_t n = own_is(ret) ? write(ret->fd, text + at, len - at) : 0;
+		ssize_t n = host_fd_is(ret) ? write(ret->fd, text + at, len - at) : 0;
 
 		if (n < 0 && errno == EINTR)
 			continue;
 		if (n <= 0) {
-			own_close(ret);
+			host_fd_close(ret);
 			return false;
 		}
 		at += (size_t)n;
@@ -332,10 +332,10 @@ static bool send_request(struct assembler *a, CUdevice dev, const struct request
 	bool sent = false;
 
 	pthread_mutex_lock(&a->lock);
-	if (own_is(&a->sock))
+	if (host_fd_is(&a->sock))
 		sent = send_to(a->sock.fd, r);
 	if (!sent && !a->lacking) {
-		own_close(&a->sock);
+		host_fd_close(&a->sock);
 		sent = start_assembler(a, dev) && send_to(a->sock.fd, r);
 	}
 	pthread_mutex_unlock(&a->lock);
@@ -359,15 +359,15 @@ static bool await_input(int fd, double until)
 }
 
 /* 0: the other end is closed, or this one. */
-static char read_byte(const struct own_fd *o, double until)
+static char read_byte(const struct host_fd *o, double until)
 {
 	char byte;
 	ssize_t n;
 
-	if (own_is(o) && !await_input(o->fd, until))
+	if (host_fd_is(o) && !await_input(o->fd, until))
 		return ASSEMBLER_LATE;
 	do
-		n = own_is(o) ? read(o->fd, &byte, 1) : 0;
+		n = host_fd_is(o) ? read(o->fd, &byte, 1) : 0;
 	while (n < 0 && errno == EINTR);
 	return n == 1 ? byte : 0;
 }
@@ -381,7 +381,7 @@ static double limit_of(const struct assembler *a)
 static void leave_it(struct assembler *a)
 {
 	pthread_mutex_lock(&a->lock);
-	own_close(&a->sock);
+	host_fd_close(&a->sock);
 	pthread_mutex_unlock(&a->lock);
 }
 
@@ -389,7 +389,7 @@ static void leave_it(struct assembler *a)
  * one of these reasons: another text crashed the assembler, the assembler cannot start on this
  * system, or it was busy for too long. */
 static enum assembled answer_of(
-	struct assembler *a, const struct own_fd *pipe, double *ret_ms, bool *ret_unbegun)
+	struct assembler *a, const struct host_fd *pipe, double *ret_ms, bool *ret_unbegun)
 {
 	double from;
 	char byte;
@@ -419,20 +419,20 @@ static enum assembled request_answer(struct assembler *a, CUdevice dev, struct r
 	double *ret_ms, bool *ret_unbegun)
 {
 	enum assembled r = ASSEMBLED_NOT;
-	struct own_fd from, to;
+	struct host_fd from, to;
 	int answer[2];
 	bool sent;
 
 	if (pipe2(answer, O_CLOEXEC) < 0)
 		return r;
-	own_take(&from, answer[0]);
-	own_take(&to, answer[1]);
+	host_fd_take(&from, answer[0]);
+	host_fd_take(&to, answer[1]);
 	request->answer = to.fd;
-	sent = own_is(&to) && send_request(a, dev, request);
-	own_close(&to);
+	sent = host_fd_is(&to) && send_request(a, dev, request);
+	host_fd_close(&to);
 	if (sent)
 		r = answer_of(a, &from, ret_ms, ret_unbegun);
-	own_close(&from);
+	host_fd_close(&from);
 	return r;
 }
 
@@ -466,17 +466,17 @@ enum assembled assemble(struct assembler *a, CUdevice dev, const char *text, siz
 {
 	struct request request = {.staged = s};
 	enum assembled r = ASSEMBLED_NOT;
-	struct own_fd file;
+	struct host_fd file;
 
 	if (!file_of(text, len, &file))
 		return r;
 	request.text = file.fd;
 	if (a->limit_s)
 		pthread_mutex_lock(&a->turn);
-	if (own_is(&file))
+	if (host_fd_is(&file))
 		r = ask_on(a, dev, &request, ret_ms);
 	if (a->limit_s)
 		pthread_mutex_unlock(&a->turn);
-	own_close(&file);
+	host_fd_close(&file);
 	return r;
 }

@@ -15,7 +15,7 @@
 #include <pthread.h>
 
 #include "dev/dev.h"
-#include "host/own.h"
+#include "host/fd.h"
 
 #define ASSEMBLER_FILE "heddle-assembler"
 #define ASSEMBLER_PART "shim/" ASSEMBLER_FILE /* among the parts; and src/ in a build folder */
@@ -54,7 +54,7 @@ struct assembler {
 	char path[4096];         /* of the program */
 	unsigned limit_s;        /* 0: none, and several requests at a time */
 	pthread_mutex_t lock;    /* guards the fields below */
-	struct own_fd sock;
+	struct host_fd sock;
 	bool lacking; /* it does not start here */
 	bool starts;  /* it has started before */
 	/* held during each request if there is a time limit, so that a crash can be attributed to

@@ -131,12 +131,12 @@ int host_greet(
 		return -EPERM;
 	if (sock < 0)
 		return sock;
-	own_take(&ret->sock, sock);
+	host_fd_take(&ret->sock, sock);
 	r = wire_send(ret->sock.fd, h, NULL, 0);
 	if (r >= 0 || r == -EPIPE) /* that: refused already */
 		r = await_answer(ret->sock.fd, ret);
 	if (r < 0)
-		own_close(&ret->sock);
+		host_fd_close(&ret->sock);
 	return r;
 }
 
@@ -144,20 +144,20 @@ void host_greeting_drop(struct host_greeting *g)
 {
 	for (unsigned i = 0; i < 3; i++)
 		close(g->fds[i]);
-	own_close(&g->sock);
+	host_fd_close(&g->sock);
 }
 
 /* Takes the connection and the descriptors except the page's. */
 static void take_connection(struct host_client *c, const struct host_greeting *g)
 {
-	own_take(&c->sock, g->sock.fd);
-	own_take(&c->kick, g->fds[1]);
-	own_take(&c->wake, g->fds[2]);
+	host_fd_take(&c->sock, g->sock.fd);
+	host_fd_take(&c->kick, g->fds[1]);
+	host_fd_take(&c->wake, g->fds[2]);
 }
 
 int host_client_accept(struct host_client *c, struct host_greeting *g)
 {
-	int r = own_is(&g->sock) ? 0 : -EBADF; /* the program may have closed it */
+	int r = host_fd_is(&g->sock) ? 0 : -EBADF; /* the program may have closed it */
 
 	if (r == 0 && wire_page_map(g->fds[0], &c->page) < 0)
 		r = -EPROTO;
@@ -167,15 +167,15 @@ int host_client_accept(struct host_client *c, struct host_greeting *g)
 	}
 	c->welcome = g->m.welcome;
 	take_connection(c, g);
-	own_take(&c->page_fd, g->fds[0]);
+	host_fd_take(&c->page_fd, g->fds[0]);
 	return 0;
 }
 
-bool host_client_ring(const struct host_client *c, const struct own_fd *eventfd)
+bool host_client_ring(const struct host_client *c, const struct host_fd *eventfd)
 {
 	uint64_t one = 1;
 
-	if (!own_is(&c->sock) || !own_is(eventfd))
+	if (!host_fd_is(&c->sock) || !host_fd_is(eventfd))
 		return false;
 	if (write(eventfd->fd, &one, sizeof(one)) < 0)
 		return true; /* full is as good as rung */
@@ -193,7 +193,7 @@ bool host_client_is_over(const struct host_client *c, bool *ret_woken)
 	 * file. */
 	do {
 		n = recv(c->sock.fd, &byte, 1, MSG_DONTWAIT | MSG_PEEK);
-		if (!own_is(&c->sock))
+		if (!host_fd_is(&c->sock))
 			return true;
 		if (n > 0)
 			n = recv(c->sock.fd, &byte, 1, MSG_DONTWAIT);
@@ -210,20 +210,20 @@ bool host_client_is_silent(struct host_client *c, uint64_t now_ns, bool waited_f
 
 /* ---- the next daemon ---- */
 
-int host_client_reconnect(const struct host_client *c, struct own_fd *ret)
+int host_client_reconnect(const struct host_client *c, struct host_fd *ret)
 {
 	int sock;
 
-	if (!own_is(&c->page_fd))
+	if (!host_fd_is(&c->page_fd))
 		return -EBADF;
 	sock = wire_connect(c->where, -1);
 	if (sock < 0)
 		return sock;
-	own_take(ret, sock);
+	host_fd_take(ret, sock);
 	return 0;
 }
 
-int host_client_bring_page(const struct host_client *c, const struct own_fd *sock)
+int host_client_bring_page(const struct host_client *c, const struct host_fd *sock)
 {
 	struct wire_hello h = c->hello;
 	int r;
@@ -237,19 +237,19 @@ int host_client_bring_page(const struct host_client *c, const struct own_fd *soc
 }
 
 int host_client_answered(
-	const struct host_client *c, const struct own_fd *sock, struct host_greeting *ret)
+	const struct host_client *c, const struct host_fd *sock, struct host_greeting *ret)
 {
 	uint64_t ours = 0, theirs = 0;
 	int r;
 
-	if (!own_is(sock))
+	if (!host_fd_is(sock))
 		return -EBADF;
 	r = await_answer(sock->fd, ret);
 	if (r < 0)
 		return r;
 	/* If the page in the reply is not the page that this tenant brought, the daemon has not
 	 * adopted the tenant, and does not know it. */
-	if (!own_is(&c->page_fd) || wire_page_number(ret->fds[0], &theirs) < 0 ||
+	if (!host_fd_is(&c->page_fd) || wire_page_number(ret->fds[0], &theirs) < 0 ||
 		wire_page_number(c->page_fd.fd, &ours) < 0 || ours != theirs) {
 		for (unsigned i = 0; i < 3; i++)
 			close(ret->fds[i]);
@@ -259,7 +259,7 @@ int host_client_answered(
 	return 0;
 }
 
-void host_client_replace(struct host_client *c, struct host_greeting *g, struct own_fd ret_old[3])
+void host_client_replace(struct host_client *c, struct host_greeting *g, struct host_fd ret_old[3])
 {
 	ret_old[0] = c->sock;
 	ret_old[1] = c->kick;

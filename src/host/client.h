@@ -8,7 +8,7 @@
 #define HEDDLE_HOST_CLIENT_H
 
 #include "dev/dev.h"
-#include "host/own.h"
+#include "host/fd.h"
 #include "host/silence.h"
 #include "wire/wire.h"
 
@@ -26,7 +26,7 @@ struct host_client {
 	char refusal[sizeof(((struct wire_refused *)0)->why)]; /* heddled's reason, for -EACCES */
 	/* The client owns all four: the connection, the eventfd that wakes heddled, the one that
 	 * wakes the tenant, and the page's descriptor, for the next daemon. */
-	struct own_fd sock, kick, wake, page_fd;
+	struct host_fd sock, kick, wake, page_fd;
 	struct wire_page *page; /* mapped; NULL: no daemon has answered yet */
 	struct wire_welcome welcome;
 	struct silence silence;
@@ -35,7 +35,7 @@ struct host_client {
 /* An answer to a HELLO. After a WELCOME it owns the connection and three descriptors. */
 struct host_greeting {
 	union host_answer m;
-	struct own_fd sock;
+	struct host_fd sock;
 	int fds[3];
 };
 
@@ -68,7 +68,7 @@ const char *host_client_why(const struct host_client *c, int error, char buf[HOS
 
 /* Wakes heddled: writes to `kick`, if the program has closed neither it nor the socket. Returns
  * false if it has. */
-bool host_client_ring(const struct host_client *c, const struct own_fd *eventfd);
+bool host_client_ring(const struct host_client *c, const struct host_fd *eventfd);
 /* Reads the messages of heddled, which are all WIRE_WAKE. Never waits. Returns true if the
  * connection is over, or the program has closed the socket. *ret_woken: there was a message. */
 bool host_client_is_over(const struct host_client *c, bool *ret_woken);
@@ -79,16 +79,16 @@ bool host_client_is_silent(struct host_client *c, uint64_t now_ns, bool waited_f
 /* Connects to the first daemon's address without waiting. Returns 0 and the socket in *ret, which
  * the caller closes; -EBADF if the program has closed the page's descriptor; or another negative
  * errno. */
-int host_client_reconnect(const struct host_client *c, struct own_fd *ret);
+int host_client_reconnect(const struct host_client *c, struct host_fd *ret);
 /* Sends HELLO together with the page. Returns 0 or a negative errno. */
-int host_client_bring_page(const struct host_client *c, const struct own_fd *sock);
+int host_client_bring_page(const struct host_client *c, const struct host_fd *sock);
 /* Reads the reply when the socket is readable or the peer has closed it. Returns 0 if heddled
  * accepts the tenant with this page; then pass *ret to host_client_replace. Otherwise -EAGAIN if
  * the reply is not complete yet, an error as of host_greet, or -EPROTO also for another page. */
 int host_client_answered(
-	const struct host_client *c, const struct own_fd *sock, struct host_greeting *ret);
+	const struct host_client *c, const struct host_fd *sock, struct host_greeting *ret);
 /* Takes the connection and the descriptors of the greeting, in place of the last daemon's, which
  * move to ret_old: the caller closes them. */
-void host_client_replace(struct host_client *c, struct host_greeting *g, struct own_fd ret_old[3]);
+void host_client_replace(struct host_client *c, struct host_greeting *g, struct host_fd ret_old[3]);
 
 #endif

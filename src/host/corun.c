@@ -7,8 +7,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-struct host_split { /* green contexts */
-	struct host_split *next;
+struct host_split {              /* green contexts */
+	struct host_split *next; /* in host_device.splits, which owns it */
 	unsigned n;
 	uint32_t share[HOST_MAX];
 	struct host_green green;

@@ -48,7 +48,7 @@ void host_device_close(struct host_device *d);
  * host_load. Fails with CRASHED if the compiler crashed twice on the text, and with LATE if it took
  * too long; host_load reports all other errors. `what` names the text in faults; if it is NULL, its
  * kernels' names are used. Stores the compile time in *ret_ms, unless ret_ms is NULL. */
-int host_compile_apart(struct host_device *d, const struct strbuf *text, const char *what,
+int host_assemble(struct host_device *d, const struct strbuf *text, const char *what,
 	double *ret_ms, struct host_fault *f);
 /* Loads the text, which ends with a NUL, and finds a kernel entry in it. */
 int host_load(const struct host_device *d, const char *what, const char *text, const char *entry,
@@ -108,7 +108,7 @@ struct host_set {
 
 /* One launch of all kernels of a set, for these block shapes. */
 struct host_form {
-	struct host_form *next;
+	struct host_form *next; /* in *host_set.forms; host_forms_free frees it */
 	/* The key: kernels, block shapes and way. */
 	struct host_set set;
 	enum host_way way;

@@ -126,7 +126,7 @@ static int load_form(struct host_device *d, struct host_form *form, const struct
 	struct host_fault *f)
 {
 	double apart = 0, from;
-	int r = host_compile_apart(d, text, NULL, &apart, f);
+	int r = host_assemble(d, text, NULL, &apart, f);
 
 	if (r < 0) {
 		f->way = form->way;

@@ -42,7 +42,7 @@ int host_device_open(struct host_device *d, const char *assembler, struct host_f
 
 /* ---- PTX on the device ---- */
 
-int host_compile_apart(struct host_device *d, const struct strbuf *text, const char *what,
+int host_assemble(struct host_device *d, const struct strbuf *text, const char *what,
 	double *ret_ms, struct host_fault *f)
 {
 	enum assembled r = ASSEMBLED_DIED;

@@ -24,11 +24,11 @@ static uint32_t gcd(uint32_t a, uint32_t b)
 	return a;
 }
 
-/* Divides slots among kernels in proportion to their shares. Each kernel gets at least one slot, if
- * there are enough. Slots that are left after rounding go to the kernel that is furthest below its
- * share. Kernels that are raised to one slot can make the sum larger than the number of slots; then
- * the kernel that is furthest above its share gives slots back. */
-static void apportion_slots(const uint32_t *share, unsigned n, uint32_t slots, uint32_t *ret)
+/* Divides places among kernels in proportion to their shares. Each kernel gets at least one place,
+ * if there are enough. Places that are left after rounding go to the kernel that is furthest below
+ * its share. Kernels that are raised to one place can make the sum larger than the number of
+ * places; then the kernel that is furthest above its share gives places back. */
+static void apportion_places(const uint32_t *share, unsigned n, uint32_t places, uint32_t *ret)
 {
 	uint64_t sum = 0;
 	uint32_t given = 0;
@@ -36,21 +36,21 @@ static void apportion_slots(const uint32_t *share, unsigned n, uint32_t slots, u
 	for (unsigned k = 0; k < n; k++)
 		sum += share[k];
 	for (unsigned k = 0; k < n; k++) {
-		ret[k] = (uint32_t)(slots * (uint64_t)share[k] / sum);
-		if (slots >= n && ret[k] == 0)
+		ret[k] = (uint32_t)(places * (uint64_t)share[k] / sum);
+		if (places >= n && ret[k] == 0)
 			ret[k] = 1;
 		given += ret[k];
 	}
-	while (given != slots) {
-		bool more = given < slots;
+	while (given != places) {
+		bool more = given < places;
 		unsigned best = n;
 		double best_lack = 0;
 
 		for (unsigned k = 0; k < n; k++) {
-			double due = (double)slots * share[k] / (double)sum;
+			double due = (double)places * share[k] / (double)sum;
 			double lack = more ? due - ret[k] : ret[k] - due;
 
-			if (!more && ret[k] <= (slots >= n))
+			if (!more && ret[k] <= (places >= n))
 				continue;
 			if (best == n || lack > best_lack) {
 				best = k;
@@ -62,10 +62,10 @@ static void apportion_slots(const uint32_t *share, unsigned n, uint32_t slots, u
 	}
 }
 
-/* Reduces the shares to lowest terms, for example 4:2 to 2:1, if there are at least as many slots
+/* Reduces the shares to lowest terms, for example 4:2 to 2:1, if there are at least as many places
  * as the sum. The pattern of kernels then repeats after as few workers as possible, so that late
  * workers get the same mixture of kernels as early ones. */
-static void mix_shares(const uint32_t *share, unsigned n, uint32_t slots, uint32_t *ret)
+static void mix_shares(const uint32_t *share, unsigned n, uint32_t places, uint32_t *ret)
 {
 	uint32_t common = share[0];
 	uint64_t sum = 0;
@@ -76,8 +76,8 @@ static void mix_shares(const uint32_t *share, unsigned n, uint32_t slots, uint32
 		ret[k] = share[k] / common;
 		sum += ret[k];
 	}
-	if (sum > slots)
-		apportion_slots(share, n, slots, ret);
+	if (sum > places)
+		apportion_places(share, n, places, ret);
 }
 
 /* Returns a stride that is coprime to n, the number of workers, and close to 0.618 n (the golden
@@ -130,11 +130,11 @@ static void divide_workers(const struct host_merging *merging, unsigned n, uint3
 		if (merging->order == CTL_APART || !has_own(merging, k))
 			share[m++] = merging->share[k];
 	if (merging->order == CTL_PARTITION)
-		apportion_slots(share, m, p->workers, count);
+		apportion_places(share, m, p->workers, count);
 	else if (merging->order == CTL_MIXED)
 		mix_shares(share, m, (p->workers + n_sms - 1) / n_sms, count);
 	else if (merging->order == CTL_APART)
-		apportion_slots(share, m, n_sms, count);
+		apportion_places(share, m, n_sms, count);
 	m = 0;
 	for (unsigned k = 0; k < n; k++)
 		ret_count[k] = merging->order == CTL_APART || !has_own(merging, k) ? count[m++] : 0;

@@ -31,7 +31,7 @@ struct pass_kernel {
 };
 
 /* How far weaving went. */
-struct pass_apart { /* something of a kernel that runs alone */
+struct pass_unwoven { /* something of a kernel that runs alone */
 	uint8_t kernel;
 	uint32_t line, col; /* in the kernel's file */
 	const char *why;    /* static */
@@ -45,8 +45,8 @@ struct pass_woven {
 	/* enum weave_reach: how much of the weaving was given up because the code that combines all
 	 * states of the two kernels was too large */
 	uint32_t reach;
-	struct pass_apart apart[24]; /* the first ones */
-	unsigned n_apart;
+	struct pass_unwoven unwoven[24]; /* the first ones */
+	unsigned n_unwoven;
 	/* why.reason is NULL if the kernels are woven. Otherwise they are fused vertically because
 	 * of kernel number `which`, and why.reason says why */
 	struct pass_verdict why;

@@ -75,19 +75,7 @@ struct pass_wait {
 void pass_classify(struct ptx_module *m, const struct ptx_func *f, struct pass_verdict *ret,
 	struct pass_wait *ret_wait);
 
-/* Rewrites entry `name` of m into its preemptible form, in place and under the same name. The
- * rewritten kernel has struct ctl_args as an additional last parameter (FLEP, section 4.1, figure 4
- * (c), with heddle's control block). A managed kernel becomes a worker, a loop that claims and runs
- * blocks; a guard kernel checks the quota on entry. Returns:
- * - 0
- * - -ENOTSUP with verdict->reason if the kernel must run unchanged
- * - -ENOENT if m has no such entry with a body
- * - -EINVAL with diags (a bug); -ENOMEM */
-int pass_preempt(struct ptx_module *m, const char *name, struct diag_list *diags,
-	struct pass_verdict *ret_verdict, struct pass_kernel_info *ret_info);
-
-/* Does the same as pass_preempt, with options that a host can choose well only after it has
- * compiled the original kernel. */
+/* Options that a host can choose well only after it has compiled the original kernel. */
 struct pass_record;
 struct pass_options {
 	bool no_pull_ahead; /* CTL_PULL_AHEAD gets no effect; saves one register */
@@ -99,7 +87,16 @@ struct pass_options {
 	enum pass_order order;
 	struct pass_record *record; /* filled for the verifier (verify.h); NULL: not wanted */
 };
-int pass_preempt_with(struct ptx_module *m, const char *name, const struct pass_options *options,
+
+/* Rewrites entry `name` of m into its preemptible form, in place and under the same name. The
+ * rewritten kernel has struct ctl_args as an additional last parameter (FLEP, section 4.1, figure 4
+ * (c), with heddle's control block). A managed kernel becomes a worker, a loop that claims and runs
+ * blocks; a guard kernel checks the quota on entry. Returns:
+ * - 0
+ * - -ENOTSUP with verdict->reason if the kernel must run unchanged
+ * - -ENOENT if m has no such entry with a body
+ * - -EINVAL with diags (a bug); -ENOMEM */
+int pass_preempt(struct ptx_module *m, const char *name, const struct pass_options *options,
 	struct diag_list *diags, struct pass_verdict *ret_verdict,
 	struct pass_kernel_info *ret_info);
 

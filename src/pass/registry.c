@@ -19,8 +19,7 @@ static int run_preempt(const struct pass_request *rq, struct diag_list *diags,
 	(void)record; /* a caller that wants a record sets it in the options */
 	ret->m = rq->in;
 	ret->entry = rq->kernels[0].name;
-	return pass_preempt_with(
-		rq->in, ret->entry, &rq->options, diags, &ret->verdict, &ret->info);
+	return pass_preempt(rq->in, ret->entry, &rq->options, diags, &ret->verdict, &ret->info);
 }
 
 static int run_merge(const struct pass_request *rq, struct diag_list *diags, struct pass_form *ret,
@@ -150,7 +149,7 @@ static int verify(const struct pass_row *row, const struct pass_request *rq,
 	const struct pass_form *form, const struct ptx_func *f, const struct pass_record *record,
 	struct diag_list *diags)
 {
-	bool apart = false;
+	bool diverged = false;
 	struct pass_result result = {
 		.m = form->m,
 		.f = f,
@@ -158,7 +157,7 @@ static int verify(const struct pass_row *row, const struct pass_request *rq,
 		.kernels = rq->kernels,
 		.record = record,
 		.form = &form->merged,
-		.apart = &apart,
+		.diverged = &diverged,
 	};
 
 	if (!(row->wants & PASS_IS_VERIFIED)) {
@@ -171,7 +170,7 @@ static int verify(const struct pass_row *row, const struct pass_request *rq,
 	}
 	if (!pass_verify(&result, diags))
 		return -EINVAL;
-	return apart ? -EAGAIN : 0;
+	return diverged ? -EAGAIN : 0;
 }
 
 static int look_at_form(const struct pass_row *row, const struct pass_request *rq,

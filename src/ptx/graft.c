@@ -19,7 +19,6 @@ struct ptx_graft {
 	struct hash_map syms;
 	struct hash_map texts; /* from a statement's text or operands to their translation */
 	struct ptx_copy copy;
-	VEC(struct ptx_sym *) undeclared; /* what .reg parameters have become */
 	uint32_t tag;
 	bool names_param; /* a text does */
 	int error;
@@ -50,7 +49,7 @@ static struct ptx_sym *own_sym(struct ptx_graft *g, const struct ptx_sym *from)
 	return hash_map_put_at(&g->syms, from, to) ? to : NULL;
 }
 
-static int take_regs(struct ptx_graft *g)
+static int take_regs(struct ptx_graft *g, struct diag_list *diags)
 {
 	uint32_t n = (uint32_t)g->source->regs.len;
 	int r;
@@ -59,15 +58,15 @@ static int take_regs(struct ptx_graft *g)
 	g->copy.first_reg = (uint32_t)g->target->regs.len;
 	for (uint32_t i = 0; i < n;) {
 		const struct ptx_sym *from = g->source->regs.at[i].sym;
-		struct ptx_sym *to = own_sym(g, from);
+		struct ptx_sym *to;
 
+		if (from->kind == PTX_SYM_PARAM) {
+			refuse(g, diags, NULL, "a register is a parameter: ", from->name);
+			return -ENOTSUP;
+		}
+		to = own_sym(g, from);
 		if (!to)
 			return -ENOMEM;
-		if (to->kind == PTX_SYM_PARAM) {
-			to->kind = PTX_SYM_REG;
-			if (!VEC_PUSH(&g->undeclared, to))
-				return -ENOMEM;
-		}
 		/* ptx_declare_regs can move the target's array of registers in memory. If source
 		 * and target are the same function, this is also the array that the loop reads. So
 		 * the loop keeps no pointer into the array. */
@@ -205,7 +204,7 @@ int ptx_graft_new(struct ptx_module *m, struct ptx_func *target, const struct pt
 	g->copy.m = m;
 	g->copy.syms = &g->syms;
 	g->tag = ptx_new_tag(m);
-	r = take_regs(g);
+	r = take_regs(g, diags);
 	if (r == 0)
 		r = take_symbols(g, diags);
 	if (r == 0)
@@ -223,7 +222,6 @@ void ptx_graft_free(struct ptx_graft *g)
 		return;
 	hash_map_free(&g->syms);
 	hash_map_free(&g->texts);
-	VEC_FREE(&g->undeclared);
 	free(g);
 }
 
@@ -264,15 +262,6 @@ struct ptx_stmt ptx_graft_stmt(struct ptx_graft *g, const struct ptx_stmt *s)
 	return to;
 }
 
-struct ptx_sym *ptx_graft_sym(struct ptx_graft *g, const struct ptx_sym *source_sym)
-{
-	struct ptx_sym *to = hash_map_at(&g->syms, source_sym);
-
-	if (!to && (source_sym->kind != PTX_SYM_PARAM || g->source == g->target))
-		to = (struct ptx_sym *)source_sym;
-	return to;
-}
-
 void ptx_graft_map(
 	struct ptx_graft *g, const struct ptx_sym *source_sym, struct ptx_sym *target_sym)
 {
@@ -289,18 +278,6 @@ int ptx_graft_map_reg(struct ptx_graft *g, uint32_t source_reg, uint32_t target_
 	same[0] = source_reg;
 	same[1] = target_reg;
 	g->copy.n_same++;
-	return 0;
-}
-
-int ptx_graft_head(struct ptx_graft *g, ptx_body *body)
-{
-	for (size_t i = 0; i < g->undeclared.len; i++) {
-		struct ptx_stmt s = {
-			.kind = PTX_DECL, .guard = PTX_NO_REG, .sym = g->undeclared.at[i]};
-
-		if (!VEC_PUSH(body, s))
-			return g->error = -ENOMEM;
-	}
 	return 0;
 }
 

@@ -77,6 +77,7 @@ struct ptx_graft;
  * explained in diags, if the source's code cannot be copied:
  * - Its body declares a .global or .extern variable, which must not be duplicated.
  * - It declares a variable of unknown type.
+ * - It is a device function with a .reg parameter.
  * - One of its unknown instructions names a parameter of the source, and target is another
  *   function.
  *
@@ -94,11 +95,6 @@ void ptx_graft_free(struct ptx_graft *g);
 struct ptx_stmt ptx_graft_stmt(struct ptx_graft *g, const struct ptx_stmt *s);
 /* PTX_NO_REG stays so. */
 uint32_t ptx_graft_reg(const struct ptx_graft *g, uint32_t source_reg);
-/* Returns the symbol that replaces source_sym (a label, variable or register of the copied
- * function) in the receiving function. A module symbol is returned unchanged. For a parameter,
- * returns the symbol that it was mapped to, or NULL; if both functions are the same, returns the
- * parameter itself. */
-struct ptx_sym *ptx_graft_sym(struct ptx_graft *g, const struct ptx_sym *source_sym);
 /* From now on copied statements use target_sym in place of source_sym (usually a parameter). Call
  * this before copying the first statement. */
 void ptx_graft_map(
@@ -107,9 +103,6 @@ void ptx_graft_map(
  * No instruction stored as text may name source_reg. Returns -E2BIG if more than PTX_COPY_SAME (4)
  * registers are mapped. */
 int ptx_graft_map_reg(struct ptx_graft *g, uint32_t source_reg, uint32_t target_reg);
-/* Appends declarations of the copied function's .reg parameters to body, because no statement
- * declares these. */
-int ptx_graft_head(struct ptx_graft *g, ptx_body *body);
 /* Returns -ENOMEM if any copy or map of this graft failed, else 0. After a failure the copies are
  * incomplete. */
 int ptx_graft_error(const struct ptx_graft *g);
@@ -118,11 +111,6 @@ int ptx_graft_error(const struct ptx_graft *g);
  * names resolve in m. For example, "`.visible .entry both(.param .u64 p)\n{\n}`" creates an empty
  * kernel, which can receive code. On -EINVAL the message is in diags and m is unchanged. */
 int ptx_add_text(struct ptx_module *m, struct diag_list *diags, const char *text, size_t len);
-/* Prints the head of a function up to its parameters, under another name: "`.visible .entry
- * va(…)`". The directives after the parameters are left out; ptx_bounds_get reads the launch
- * bounds. */
-void ptx_print_head(const struct ptx_func *f, const char *name, struct strbuf *out);
-
 /* ---- .maxntid, .reqntid, .minnctapersm, .maxnreg ---- */
 struct ptx_bounds {                      /* 0: not given */
 	uint32_t maxntid[3], reqntid[3]; /* dimensions that were left out are 1 */

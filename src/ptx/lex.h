@@ -96,7 +96,7 @@ static inline bool ptx_word_is(const char *s, const char *word)
 static inline const char *ptx_family_reg(
 	const struct ptx_scope *sc, const char *s, uint32_t *ret_reg)
 {
-	const struct ptx_prefix_slot *slot;
+	const struct ptx_prefix_entry *entry;
 	const struct ptx_sym *sym;
 	uint64_t w = ptx_eight(s), other;
 	uint32_t number;
@@ -107,8 +107,8 @@ static inline const char *ptx_family_reg(
 	other = (~w & 0x4040404040404000u) | (uint64_t)1 << 62;
 	s += PTX_FIRST(other);
 	w &= ((uint64_t)1 << 8 * PTX_FIRST(other)) - 1;
-	slot = &sc->prefixes[ptx_prefix_slot(w)];
-	if (slot->key != w)
+	entry = &sc->prefixes[ptx_prefix_entry(w)];
+	if (entry->key != w)
 		return NULL;
 	w = ptx_eight(s);
 	other = ptx_eight_nondigits(w);
@@ -118,15 +118,15 @@ static inline const char *ptx_family_reg(
 	if (ch_is(s[digits], CH_ID))
 		return NULL;
 	if (!digits) {
-		sym = slot->name->local;
+		sym = entry->name->local;
 		if (!sym || sym->kind != PTX_SYM_REG || sym->count)
 			return NULL;
 		*ret_reg = sym->first_reg;
 		return s;
 	}
 	number = ptx_eight_value(w, digits);
-	sym = slot->name->family;
-	if (!sym || number >= sym->count || (*s == '0' && digits > 1) || slot->name->has_singles ||
+	sym = entry->name->family;
+	if (!sym || number >= sym->count || (*s == '0' && digits > 1) || entry->name->has_singles ||
 		sc->digit_families)
 		return NULL;
 	*ret_reg = sym->first_reg + number;

@@ -21,8 +21,8 @@ int ptx_names_init(struct ptx_module *m)
 	m->globals = sc;
 	ptx_ops_init(sc);
 	sc->cap = 1024;
-	sc->slots = calloc(sc->cap, sizeof(*sc->slots));
-	return sc->slots ? 0 : -ENOMEM;
+	sc->entries = calloc(sc->cap, sizeof(*sc->entries));
+	return sc->entries ? 0 : -ENOMEM;
 }
 
 void ptx_names_free(struct ptx_module *m)
@@ -34,29 +34,29 @@ void ptx_names_free(struct ptx_module *m)
 		VEC_FREE(&sc->marks);
 		VEC_FREE(&sc->ids);
 		VEC_FREE(&sc->fixups);
-		free(sc->slots);
+		free(sc->entries);
 	}
 }
 
 static int names_grow(struct ptx_scope *sc)
 {
 	size_t cap = sc->cap * 2;
-	struct ptx_name **slots = calloc(cap, sizeof(*slots));
+	struct ptx_name **entries = calloc(cap, sizeof(*entries));
 
-	if (!slots)
+	if (!entries)
 		return -ENOMEM;
 	for (size_t i = 0; i < sc->cap; i++) {
-		struct ptx_name *n = sc->slots[i];
+		struct ptx_name *n = sc->entries[i];
 		size_t at;
 
 		if (!n)
 			continue;
-		for (at = n->hash & (cap - 1); slots[at]; at = (at + 1) & (cap - 1))
+		for (at = n->hash & (cap - 1); entries[at]; at = (at + 1) & (cap - 1))
 			;
-		slots[at] = n;
+		entries[at] = n;
 	}
-	free(sc->slots);
-	sc->slots = slots;
+	free(sc->entries);
+	sc->entries = entries;
 	sc->cap = cap;
 	return 0;
 }
@@ -67,13 +67,13 @@ struct ptx_name *ptx_name_hashed(struct ptx_module *m, const char *s, size_t len
 	struct ptx_name *n;
 	size_t at;
 
-	for (at = hash & (sc->cap - 1); (n = sc->slots[at]); at = (at + 1) & (sc->cap - 1))
+	for (at = hash & (sc->cap - 1); (n = sc->entries[at]); at = (at + 1) & (sc->cap - 1))
 		if (n->hash == hash && n->len == len && ptx_same_text(n->text, s, len))
 			return n;
 	if (sc->len * 2 >= sc->cap) {
 		if (names_grow(sc) < 0)
 			return NULL;
-		for (at = hash & (sc->cap - 1); sc->slots[at]; at = (at + 1) & (sc->cap - 1))
+		for (at = hash & (sc->cap - 1); sc->entries[at]; at = (at + 1) & (sc->cap - 1))
 			;
 	}
 	n = arena_alloc(&m->arena, sizeof(*n) + len + 1);
@@ -84,7 +84,7 @@ struct ptx_name *ptx_name_hashed(struct ptx_module *m, const char *s, size_t len
 	n->text[len] = 0;
 	n->len = (uint32_t)len;
 	n->hash = hash;
-	sc->slots[at] = n;
+	sc->entries[at] = n;
 	sc->len++;
 	return n;
 }
@@ -95,7 +95,7 @@ struct ptx_name *ptx_name_if_known(const struct ptx_module *m, const char *s, si
 	uint32_t hash = ptx_hash(s, len);
 	struct ptx_name *n;
 
-	for (size_t at = hash & (sc->cap - 1); (n = sc->slots[at]); at = (at + 1) & (sc->cap - 1))
+	for (size_t at = hash & (sc->cap - 1); (n = sc->entries[at]); at = (at + 1) & (sc->cap - 1))
 		if (n->hash == hash && n->len == len && ptx_same_text(n->text, s, len))
 			return n;
 	return NULL;
@@ -249,20 +249,20 @@ static size_t stem_len(const char *s, size_t len)
 static struct ptx_name *prefix_name(struct ptx_module *m, const char *s, size_t len)
 {
 	struct ptx_scope *sc = m->globals;
-	struct ptx_prefix_slot *slot;
+	struct ptx_prefix_entry *entry;
 	uint64_t key = 0;
 
 	if (len > PTX_PREFIX_MAX)
 		return ptx_name_get(m, s, len);
 	memcpy(&key, s, len);
-	slot = &sc->prefixes[ptx_prefix_slot(key)];
-	if (slot->key != key) {
-		slot->key = key;
-		slot->name = ptx_name_get(m, s, len);
-		if (!slot->name)
-			slot->key = 0;
+	entry = &sc->prefixes[ptx_prefix_entry(key)];
+	if (entry->key != key) {
+		entry->key = key;
+		entry->name = ptx_name_get(m, s, len);
+		if (!entry->name)
+			entry->key = 0;
 	}
-	return slot->name;
+	return entry->name;
 }
 
 int ptx_bind_reg(struct ptx_module *m, struct ptx_name *n, struct ptx_sym *sym)

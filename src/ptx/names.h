@@ -35,26 +35,26 @@ struct ptx_undo {
 	bool family;
 };
 
-/* One slot of a small hash table of register prefixes ("%rd") and of single registers without
+/* One entry of a small hash table of register prefixes ("%rd") and of single registers without
  * digits ("%SP"). Nearly all such names have at most PTX_PREFIX_MAX characters, so the characters
- * themselves are the 64-bit key of the slot. */
-struct ptx_prefix_slot {
+ * themselves are the 64-bit key of the entry. */
+struct ptx_prefix_entry {
 	uint64_t key;
 	struct ptx_name *name;
 };
 #define PTX_PREFIX_MAX 7
-static inline unsigned ptx_prefix_slot(uint64_t key)
+static inline unsigned ptx_prefix_entry(uint64_t key)
 {
 	return (unsigned)(key * 0x9e3779b97f4a7c15u >> 58);
 }
 
-/* One slot of a small hash table of the mnemonics seen so far, keyed by their characters. It holds
+/* One entry of a small hash table of the mnemonics seen so far, keyed by their characters. It holds
  * only mnemonics of known operations. */
-struct ptx_mnem_slot {
+struct ptx_mnem_entry {
 	uint64_t key[2];
 	const struct ptx_mnem *mnem;
 };
-static inline unsigned ptx_mnem_slot(const uint64_t key[2])
+static inline unsigned ptx_mnem_entry(const uint64_t key[2])
 {
 	return (unsigned)((key[0] ^ key[1] * 0xff51afd7ed558ccdu) * 0x9e3779b97f4a7c15u >> 56);
 }
@@ -62,7 +62,7 @@ static inline unsigned ptx_mnem_slot(const uint64_t key[2])
 #define PTX_OP_BUCKETS 64
 
 struct ptx_scope {
-	struct ptx_name **slots;
+	struct ptx_name **entries;
 	size_t len, cap;
 	VEC(struct ptx_undo) undo;
 	VEC(size_t) marks; /* undo.len at each open scope */
@@ -70,8 +70,8 @@ struct ptx_scope {
 	uint32_t last_id;
 	VEC(struct ptx_opd *) fixups; /* operands that name labels not placed yet */
 	struct ptx_func *bound;       /* whose outermost scope is open */
-	struct ptx_prefix_slot prefixes[64];
-	struct ptx_mnem_slot mnems[256];
+	struct ptx_prefix_entry prefixes[64];
+	struct ptx_mnem_entry mnems[256];
 	/* first operation in each bucket (a hash of how names begin) */
 	uint8_t op_first[PTX_OP_BUCKETS];
 	uint8_t op_next[PTX_OP_COUNT]; /* next operation in the same bucket; 0: none */

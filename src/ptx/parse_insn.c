@@ -104,7 +104,7 @@ static void remember(struct ptx_scope *sc, const struct ptx_mnem *mn)
 	if (mn->text_len > sizeof(key))
 		return;
 	memcpy(key, mn->text, mn->text_len);
-	sc->mnems[ptx_mnem_slot(key)] = (struct ptx_mnem_slot){{key[0], key[1]}, mn};
+	sc->mnems[ptx_mnem_entry(key)] = (struct ptx_mnem_entry){{key[0], key[1]}, mn};
 }
 
 /* Returns the mnemonic at p->s if the module has used it before (this is so for nearly all) and a
@@ -115,15 +115,15 @@ static inline const struct ptx_mnem *known_mnem(struct ptx_parser *p)
 	const char *s = p->s;
 	uint64_t key[2] = {ptx_eight(s), ptx_eight(s + 8)};
 	uint64_t gap = ptx_eight_gaps(key[0]), second = ptx_eight_gaps(key[1]);
-	const struct ptx_mnem_slot *slot;
+	const struct ptx_mnem_entry *entry;
 
 	if (!(gap | second))
 		return NULL;
 	s += gap ? PTX_FIRST(gap) : 8 + PTX_FIRST(second);
 	key[0] &= PTX_BELOW(gap);
 	key[1] &= gap ? 0 : PTX_BELOW(second);
-	slot = &p->names->mnems[ptx_mnem_slot(key)];
-	if (slot->key[0] != key[0] || slot->key[1] != key[1])
+	entry = &p->names->mnems[ptx_mnem_entry(key)];
+	if (entry->key[0] != key[0] || entry->key[1] != key[1])
 		return NULL;
 	while (*s == ' ' || *s == '\t')
 		s++;
@@ -131,7 +131,7 @@ static inline const struct ptx_mnem *known_mnem(struct ptx_parser *p)
 	if (*s == ':' || *s == '.' || ch_is(*s, CH_GAP))
 		return NULL;
 	p->s = s;
-	return slot->mnem;
+	return entry->mnem;
 }
 
 /* Parses an instruction whose mnemonic is new or that the fast path cannot handle. */

@@ -569,8 +569,7 @@ static bool has_lines(const struct ptx_func *f)
 	return true;
 }
 
-static void put_func_name(
-	struct out *o, const struct ptx_func *f, const char *name, size_t name_len)
+static void put_func_name(struct out *o, const struct ptx_func *f)
 {
 	put_linkage(o, f->linkage);
 	put_str(o, f->is_entry ? ".entry " : ".func ");
@@ -583,7 +582,7 @@ static void put_func_name(
 		room(o);
 		put_char(o, ' ');
 	}
-	put(o, name, name_len);
+	put(o, f->sym->name, f->sym->name_len);
 	room(o);
 	if (f->params.len || !f->no_param_list)
 		put_params(o, f->params.at, f->params.len);
@@ -591,7 +590,7 @@ static void put_func_name(
 
 static void put_func(struct out *o, const struct ptx_func *f)
 {
-	put_func_name(o, f, f->sym->name, f->sym->name_len);
+	put_func_name(o, f);
 	put_head_end(o, f);
 	if (!f->has_body)
 		return;
@@ -631,15 +630,6 @@ void ptx_print_func_lines(const struct ptx_module *m, const struct ptx_func *f, 
 	o.from = ret_lines;
 	put_func(&o, f);
 	newline(&o);
-	flush(&o);
-}
-
-void ptx_print_head(const struct ptx_func *f, const char *name, struct strbuf *out)
-{
-	struct out o;
-
-	out_init(&o, out);
-	put_func_name(&o, f, name, strlen(name));
 	flush(&o);
 }
 

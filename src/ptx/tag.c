@@ -45,8 +45,8 @@ uint32_t ptx_new_tag(struct ptx_module *m)
 	uint64_t tag;
 
 	for (size_t i = 0; !sc->knows_tags && i < sc->cap; i++)
-		if (sc->slots[i] && past_tag(sc->slots[i]->text, &tag) && tag < UINT32_MAX / 2 &&
-			tag >= m->fresh)
+		if (sc->entries[i] && past_tag(sc->entries[i]->text, &tag) &&
+			tag < UINT32_MAX / 2 && tag >= m->fresh)
 			m->fresh = (unsigned)tag + 1;
 	sc->knows_tags = true;
 	return m->fresh++;

@@ -344,7 +344,7 @@ static void note_form(
 }
 
 /* The last form is the new one. */
-static int compile_apart(struct heddle_tasks *t, const struct strbuf *text, unsigned n)
+static int assemble_pool(struct heddle_tasks *t, const struct strbuf *text, unsigned n)
 {
 	char what[200];
 	struct host_fault f;
@@ -352,7 +352,7 @@ static int compile_apart(struct heddle_tasks *t, const struct strbuf *text, unsi
 	snprintf(what, sizeof(what), "kernel '%.100s' as a task%s",
 		t->kernel[t->form[n - 1].kernel].kernel->name,
 		n > 1 ? ", with those that the pool has" : "");
-	return host_compile_apart(&t->h->d, text, what, NULL, &f) < 0
+	return host_assemble(&t->h->d, text, what, NULL, &f) < 0
 		       ? rt_host_failed(t->h, &f, NULL, ANY_KERNEL)
 		       : 0;
 }
@@ -456,7 +456,7 @@ static int build_module(struct heddle_tasks *t, unsigned n, bool wide)
 		ptx_print_lines(m, &text, &lines);
 		ptx_module_free(m);
 		dev_tell_lines(&t->h->d.cu, text.at, text.len, lines.at, lines.len);
-		r = text.failed ? rt_out_of_memory(t->h) : compile_apart(t, &text, n);
+		r = text.failed ? rt_out_of_memory(t->h) : assemble_pool(t, &text, n);
 		if (r == 0)
 			r = rt_pools_hold(t->h);
 		if (r == 0) { /* no pool is there from here on */

@@ -2,10 +2,9 @@
  * Copyright 2026 The heddle authors */
 
 /* Inside a pool of tasks (heddle/task.h). A pool's kernel stays on the GPU, and executes small
- * kernels as tasks. Each of its blocks has a column, an array of task slots (rows) that the host
- * fills. Files: pool.c creates pools, pool_run.c launches and stops them, pool_launch.c assigns
- * columns to launches, pool_place.c assigns rows to threads, and pool_spawn.c adds tasks and waits
- * for them.
+ * kernels as tasks. Each of its blocks has a column, an array of rows that the host fills. Files:
+ * pool.c creates pools, pool_run.c launches and stops them, pool_launch.c assigns columns to
+ * launches, pool_place.c assigns rows to threads, and pool_spawn.c adds tasks and waits for them.
  *
  * A pool's state is RUNNING, LEAVING, AWAY (not on the GPU) or FAILED. It changes only under
  * `lock`. A thread that adds a task first marks the row as filled, and then reads the state. The
@@ -26,7 +25,7 @@
 #include "base/map.h"
 #include "base/measure.h"
 #include "heddle/task.h"
-#include "pass/task/task.h"
+#include "pass/task/tasks.h"
 #include "rt/pool_launch.h"
 #include "rt/rt.h"
 
@@ -65,8 +64,8 @@ struct pool_form {
 };
 
 struct heddle_tasks {
-	struct heddle_tasks *next;        /* of the handle's */
-	struct heddle_tasks *next_of_all; /* pool_all.h */
+	struct heddle_tasks *next;        /* in heddle.pools; heddle_tasks_destroy frees it */
+	struct heddle_tasks *next_of_all; /* in the list of all handles' pools (pool_all.c) */
 	unsigned process;                 /* the one that made it (pool_all.c) */
 	struct heddle *h;
 	struct heddle_tasks_options o;

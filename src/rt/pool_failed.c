@@ -2,7 +2,7 @@
  * Copyright 2026 The heddle authors */
 
 /* Records which tasks failed, how and where, if only the task failed and not the whole pool. A
- * failure is first stored in the `why` of the task's row (slot). Before a thread reuses the row, it
+ * failure is first stored in the `why` of the task's row. Before a thread reuses the row, it
  * copies the failure to a table, where later queries find it. */
 #include "base/number.h"
 #include "base/text.h"

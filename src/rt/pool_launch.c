@@ -2,7 +2,7 @@
  * Copyright 2026 The heddle authors */
 
 /* The launches of a pool that are on the GPU, and the columns of each. A column is an array of task
- * slots, and a hardware block serves it.
+ * rows, and a hardware block serves it.
  *
  * Each launch gets a list of columns, and each of its blocks takes one column from the list.
  * Several launches can run at once. When a block is done with its column, its last store records

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  * Copyright 2026 The heddle authors */
 
-/* Assigns free task slots (rows of columns) to threads that add tasks.
+/* Assigns free rows of columns to threads that add tasks.
  *
  * A thread normally takes a column by an atomic exchange on the column's `taken` flag. The exchange
  * waits until earlier stores (the cache lines of the previous task) are complete. So if only one
@@ -36,7 +36,7 @@
  * that `mine` of the ended thread had (`place`). So there are about as many records as there were
  * threads at one time. */
 struct pool_hand {
-	struct pool_hand *next;
+	struct pool_hand *next; /* in `hands` */
 	const void *place;
 	/* the thread may be using columns of a pool that it owns */
 	_Alignas(128) _Atomic bool inside;

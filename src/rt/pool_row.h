@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  * Copyright 2026 The heddle authors */
 
-/* The rows (task slots) of a pool's columns (pool.h), and the ids of the tasks in them. */
+/* The rows of a pool's columns (pool.h), and the ids of the tasks in them. */
 #ifndef HEDDLE_RT_POOL_ROW_H
 #define HEDDLE_RT_POOL_ROW_H
 

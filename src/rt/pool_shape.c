@@ -12,7 +12,7 @@
 struct asked {
 	uint32_t threads; /* of a block */
 	uint32_t need;    /* TASK_NEED_* */
-	/* number of rows (task slots) that the task needs; if several, usually in different
+	/* number of rows that the task needs; if several, usually in different
 	 * columns */
 	uint32_t parts;
 	unsigned form;

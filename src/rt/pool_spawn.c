@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  * Copyright 2026 The heddle authors */
 
-/* Adds tasks to a pool, and waits until they end. A task's id identifies one use of a row (task
- * slot): gen << 17 | column << 5 | row. If the row's generation is greater, the task has ended. */
+/* Adds tasks to a pool, and waits until they end. A task's id identifies one use of a row: gen <<
+ * 17 | column << 5 | row. If the row's generation is greater, the task has ended. */
 #include "rt/pool_all.h"
 #include "rt/pool_row.h"
 

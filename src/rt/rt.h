@@ -21,7 +21,7 @@
 _Static_assert(RT_MAX == HOST_MAX && RT_MAX <= HOST_GREEN_MAX, "one number");
 
 struct rt_kernel {
-	struct rt_kernel *next;
+	struct rt_kernel *next; /* in heddle.kernels, which owns it until heddle_close */
 	struct arena arena;
 	struct diag_list diags;
 	char *name, *entry, *text;

@@ -93,8 +93,8 @@ static void set_all(struct heddle_share *s, uint32_t blocks)
 static void share_lose(struct heddle_share *s, const char *why)
 {
 	snprintf(s->alone, sizeof(s->alone), "%s", why);
-	own_close(&s->client.sock);
-	own_close(&s->client.kick);
+	host_fd_close(&s->client.sock);
+	host_fd_close(&s->client.kick);
 	s->slot = NULL;
 	if (s->obtained)
 		set_all(s, s->fit);
@@ -114,7 +114,7 @@ static void share_check(struct heddle_share *s)
 
 	if (!s->client.page || s->alone[0])
 		return;
-	if (!own_is(&s->client.sock))
+	if (!host_fd_is(&s->client.sock))
 		share_lose(s, "the program has closed its connection to heddled");
 	else if (host_client_is_over(&s->client, &woken))
 		share_lose(s, "heddled is gone, so nothing is shared");
@@ -212,8 +212,8 @@ static void share_join(struct heddle_share *s)
 		r = host_client_accept(c, &g);
 	/* A program that steers itself needs neither: it polls the page, and takes a new one from
 	 * the next daemon. */
-	own_close(&c->wake);
-	own_close(&c->page_fd);
+	host_fd_close(&c->wake);
+	host_fd_close(&c->page_fd);
 	s->tried_ns = share_now_ns();
 	if (r < 0)
 		share_lose(s, host_client_why(c, r, buf));
@@ -592,8 +592,8 @@ RT_API void heddle_share_close(struct heddle_share *s)
 		if (s->client.page)
 			__atomic_store_n(&s->client.page->ends, 1, __ATOMIC_RELEASE);
 	}
-	own_close(&s->client.sock);
-	own_close(&s->client.kick);
+	host_fd_close(&s->client.sock);
+	host_fd_close(&s->client.kick);
 	wire_page_unmap(s->client.page);
 	pthread_mutex_destroy(&s->lock);
 	free(s);

@@ -101,22 +101,6 @@ static void bounded(void **state)
 	assert_non_null(strstr(render(), "x: note: 7 more not shown\n"));
 }
 
-static void remember(void *user, enum diag_level level, const char *message)
-{
-	strbuf_printf(user, "%d %s", (int)level, message);
-}
-
-static void logging(void **state)
-{
-	strbuf_finish(&out);
-	log_printf(DIAG_ERROR, "nobody listens");
-	log_set(remember, &out);
-	log_printf(DIAG_WARNING, "disk %s", "full");
-	log_set(NULL, NULL);
-	log_printf(DIAG_ERROR, "nobody listens");
-	assert_string_equal(out.at, "1 disk full");
-}
-
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -124,7 +108,6 @@ int main(void)
 		cmocka_unit_test_setup_teardown(odd_places, setup, teardown),
 		cmocka_unit_test_setup_teardown(long_line, setup, teardown),
 		cmocka_unit_test_setup_teardown(bounded, setup, teardown),
-		cmocka_unit_test_setup_teardown(logging, setup, teardown),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

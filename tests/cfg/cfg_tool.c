@@ -3,10 +3,10 @@
 
 /* cfg_tool write FILE            every function taken apart into a graph and written from that
  * cfg_tool shuffle FILE [SEED]   the same with the statements of each block in another order, as
- * far as registers and cfg_must_order allow: what effects leave out shows Prints the module, which
+ * far as registers and must_order allow: what effects leave out shows Prints the module, which
  * has been validated. */
-#include "cfg/effects.h"
-#include "cfg/write.h"
+#include "draft_from.h"
+#include "must_order.h"
 #include "ptx/graft.h"
 #include "tool.h"
 
@@ -83,7 +83,7 @@ static bool must_stay(const struct shuffle *s, const struct unit *a, const struc
 		for (uint32_t k = b->first; k < b->first + b->n; k++) {
 			struct cfg_effects y = cfg_effects_of(&s->old->at[k]);
 
-			if ((is_fixed(&s->old->at[k]) && b->n == 1) || cfg_must_order(&x, &y))
+			if ((is_fixed(&s->old->at[k]) && b->n == 1) || must_order(&x, &y))
 				return true;
 		}
 	}
@@ -189,11 +189,11 @@ static int rewrite(struct ptx_module *m, struct ptx_func *f, bool shuffle)
 	if (r == 0)
 		r = cfg_build(&a, f, &g);
 	if (r == 0)
-		r = cfg_draft_from(g, &d);
+		r = draft_from(g, &d);
 	for (size_t i = 0; r == 0 && shuffle && i < d.parts.len; i++)
 		r = shuffle_part(f, &d.parts.at[i].stmts);
 	if (r == 0)
-		r = cfg_write(m, f, &d, &body);
+		r = cfg_write(m, f, &d, &body, NULL);
 	if (r == 0) {
 		VEC_FREE(&f->body);
 		f->body = body;

@@ -3,7 +3,7 @@
 
 /* dump FILE.ptx: the graph of each function; the lines must be those of the file's comments
  * "// expect LINE" in order. BLESS=1 prints what the comments ought to be. */
-#include "cfg/cfg.h"
+#include "print_graph.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -40,7 +40,7 @@ static int dump_func(const struct ptx_module *m, const struct ptx_func *f, struc
 		r = cfg_liveness(&a, g, &l);
 	if (r == 0) {
 		strbuf_printf(out, "%s\n", f->sym->name);
-		cfg_dump(g, u, l, out);
+		print_graph(g, u, l, out);
 		cfg_demand(m, f, &d);
 		strbuf_printf(out, "shared %llu%s\n", (unsigned long long)d.static_shared_bytes,
 			d.dynamic_shared ? " dynamic" : "");

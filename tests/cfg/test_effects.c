@@ -7,7 +7,7 @@
 
 #include "../ptx/fixture.h"
 
-#include "cfg/effects.h"
+#include "must_order.h"
 
 static struct cfg_effects effects(struct module *t, const char *code)
 {
@@ -178,8 +178,8 @@ static void pairs(void **state)
 	for (size_t i = 0; i < ARRAY_LEN(cases); i++) {
 		struct cfg_effects a = effects(&t, cases[i].a), b = effects(&t, cases[i].b);
 
-		if (cfg_must_order(&a, &b) != cases[i].ordered ||
-			cfg_must_order(&b, &a) != cases[i].ordered)
+		if (must_order(&a, &b) != cases[i].ordered ||
+			must_order(&b, &a) != cases[i].ordered)
 			fail_msg("%s %s", cases[i].a, cases[i].b);
 	}
 	finish(&t);

@@ -7,7 +7,7 @@
 #include "../ptx/fixture.h"
 
 #include "cfg/chains.h"
-#include "cfg/write.h"
+#include "draft_from.h"
 
 #include <errno.h>
 
@@ -265,7 +265,7 @@ static void expect(struct module *t, const struct cfg_draft *d, const char *text
 	struct strbuf out = {0};
 	ptx_body body;
 
-	assert_int_equal(cfg_write(t->m, t->f, d, &body), 0);
+	assert_int_equal(cfg_write(t->m, t->f, d, &body, NULL), 0);
 	f.body = body;
 	for (size_t i = 0; i < body.len; i++)
 		ptx_print_stmt(&f, &body.at[i], &out);
@@ -316,10 +316,10 @@ static void written(void **state)
 	assert_int_equal(ptx_append(t.m, t.f, &d.parts.at[b].stmts, t.diags, "@%%p3 ret;"), 0);
 	assert_int_equal(
 		ptx_append(t.m, t.f, &d.parts.at[b].stmts, t.diags, "mov.u32 %%r5, 2;"), 0);
-	assert_int_equal(cfg_write(t.m, t.f, &d, &body), -EINVAL);
+	assert_int_equal(cfg_write(t.m, t.f, &d, &body, NULL), -EINVAL);
 	d.parts.at[b].stmts.len = 0;
 	d.parts.at[b].next = 77;
-	assert_int_equal(cfg_write(t.m, t.f, &d, &body), -EINVAL);
+	assert_int_equal(cfg_write(t.m, t.f, &d, &body, NULL), -EINVAL);
 	cfg_draft_finish(&d);
 	finish(&t);
 }
@@ -347,11 +347,11 @@ static void drafts(void **state)
 
 		arena_init(&a, 0);
 		assert_int_equal(cfg_build(&a, t.f, &g), 0);
-		if (cfg_draft_from(g, &d) != cases[i].error)
+		if (draft_from(g, &d) != cases[i].error)
 			fail_msg("%s", cases[i].code);
 		if (!cases[i].error) {
 			assert_int_equal(d.parts.len, g->exit);
-			assert_int_equal(cfg_write(t.m, t.f, &d, &body), 0);
+			assert_int_equal(cfg_write(t.m, t.f, &d, &body, NULL), 0);
 			VEC_FREE(&t.f->body);
 			t.f->body = body;
 			if (ptx_validate(t.m, t.diags))

@@ -3,6 +3,7 @@
 
 /* Tenants that outlive their daemon, in the core: what the next one makes of a page that has been
  * written by the one before, by the tenant alone, and by the device, up to any moment. */
+#include "daemon/pages.h"
 #include "fake.h"
 
 #include <string.h>

@@ -5,6 +5,7 @@
  * knows the progress of others by then. */
 #include "unit.h"
 
+#include "daemon/pages.h"
 #include "fake.h"
 
 #include <string.h>

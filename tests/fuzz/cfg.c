@@ -5,7 +5,7 @@
  * follow each other without gaps, edges are known at both ends, dominators dominate, as far as the
  * definition says, what a branch influences nests, and what is live behind a block is what its
  * successors want, however that is asked. */
-#include "cfg/cfg.h"
+#include "print_graph.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -168,7 +168,7 @@ static void look_at(const struct ptx_func *f)
 			check_liveness(g, l);
 			if (g->n <= FEW_BLOCKS && f->regs.len <= FEW_REGS)
 				check_spans(g, l);
-			cfg_dump(g, u, l, &out);
+			print_graph(g, u, l, &out);
 		}
 	}
 	strbuf_finish(&out);

@@ -6,7 +6,7 @@
  * into a graph and written from that. A valid module stays valid, and its text parses again. */
 #include "ptx/graft.h"
 #include "cfg/effects.h"
-#include "cfg/write.h"
+#include "draft_from.h"
 
 #include <errno.h>
 #include <stdint.h>
@@ -75,9 +75,9 @@ static void write_graph(struct ptx_module *m, struct ptx_func *f)
 		cfg_effects_of(&f->body.at[i]);
 	r = cfg_build(&a, f, &g);
 	if (r == 0)
-		r = cfg_draft_from(g, &d);
+		r = draft_from(g, &d);
 	if (r == 0) {
-		r = cfg_write(m, f, &d, &body);
+		r = cfg_write(m, f, &d, &body, NULL);
 		if (r == -EINVAL)
 			stop("a graph is not written as it was drafted", NULL, m);
 		cfg_draft_finish(&d);
@@ -111,15 +111,14 @@ static void graft(
 					    : source->rets.at[i - source->params.len];
 		char decl[64];
 
-		if (p->space == PTX_REG || (p->name_len == 1 && *p->name == '_'))
+		if (p->name_len == 1 && *p->name == '_')
 			continue;
 		snprintf(decl, sizeof(decl), ".param .b64 fuzz_p%zu", i);
 		ptx_graft_map(g, p, ptx_add_param(m, host, d, decl));
 	}
-	if (ptx_graft_head(g, &host->body) == 0)
-		for (size_t i = 0; i < source->body.len; i++)
-			if (!VEC_PUSH(&host->body, ptx_graft_stmt(g, &source->body.at[i])))
-				abort();
+	for (size_t i = 0; i < source->body.len; i++)
+		if (!VEC_PUSH(&host->body, ptx_graft_stmt(g, &source->body.at[i])))
+			abort();
 	if (ptx_graft_error(g))
 		host->body.len = 0;
 	ptx_graft_free(g);

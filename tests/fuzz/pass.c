@@ -57,7 +57,7 @@ static bool rewrite(struct ptx_module *m, struct diag_list *d)
 		const struct pass_options options = {.no_pull_ahead = i & 1};
 		struct pass_kernel_info info;
 		struct pass_verdict v = {0};
-		int r = names[i] ? pass_preempt_with(m, names[i], &options, d, &v, &info) : -ENOMEM;
+		int r = names[i] ? pass_preempt(m, names[i], &options, d, &v, &info) : -ENOMEM;
 
 		if (r == 0 && info.arg_offset + sizeof(struct ctl_args) > info.param_bytes)
 			stop("no room for the arguments", d, NULL);

@@ -347,7 +347,7 @@ static int make_forms(const struct gen_program *p, unsigned n, const struct strb
 		char name[GEN_NAME_BYTES];
 
 		gen_kernel_name(&p[i], name);
-		r = pass_preempt(m, name, &diags, &verdict[i], &info[i]);
+		r = pass_preempt(m, name, &(struct pass_options){0}, &diags, &verdict[i], &info[i]);
 		verdict[i].reason = NULL;
 		r = r == -ENOTSUP ? 0 : r;
 	}

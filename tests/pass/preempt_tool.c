@@ -48,7 +48,7 @@ static int transform(struct ptx_module *m, bool verbose)
 		if (it.kind != PTX_ITEM_FUNC || !it.func->is_entry || !it.func->has_body)
 			continue;
 		pass_classify(m, it.func, &before, NULL);
-		r = pass_preempt_with(m, it.func->sym->name, &options, &diags, &v, &info);
+		r = pass_preempt(m, it.func->sym->name, &options, &diags, &v, &info);
 		if (r < 0 && r != -ENOTSUP) {
 			fprintf(stderr, "%s: %s\n", it.func->sym->name, strerror(-r));
 			failed = 1;

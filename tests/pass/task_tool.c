@@ -5,7 +5,7 @@
  * Prints the master kernel for tasks of these kernels, of blocks of so many threads with so many
  * registers at most (0: as it comes).
  * task_tool list FILE...: for every kernel whether it can be a task, in both forms, or why not. */
-#include "pass/task/task.h"
+#include "pass/task/tasks.h"
 #include "tool.h"
 
 #include <errno.h>

@@ -45,7 +45,7 @@ static void rewrite(struct strbuf *ret)
 	arena_init(&a, 0);
 	diag_init(diags, &a, "mix", text, sizeof(text) - 1);
 	assert_int_equal(ptx_parse(text, sizeof(text) - 1, 0, diags, &m), 0);
-	assert_int_equal(pass_preempt_with(m, "mix", &t.options, diags, &v, &t.info), 0);
+	assert_int_equal(pass_preempt(m, "mix", &t.options, diags, &v, &t.info), 0);
 	assert_int_equal(t.info.tier, PASS_MANAGED);
 	ptx_print(m, ret);
 	ptx_module_free(m);

@@ -45,7 +45,7 @@ static void rewrite(struct strbuf *ret)
 	arena_init(&a, 0);
 	diag_init(diags, &a, "mix", guarded.at, guarded.len);
 	assert_int_equal(ptx_parse(guarded.at, guarded.len, 0, diags, &m), 0);
-	assert_int_equal(pass_preempt(m, "mix", diags, &v, &t.info), 0);
+	assert_int_equal(pass_preempt(m, "mix", &(struct pass_options){0}, diags, &v, &t.info), 0);
 	assert_int_equal(t.info.tier, PASS_GUARD);
 	ptx_print(m, ret);
 	ptx_module_free(m);

@@ -85,7 +85,7 @@ static void make_preempt(void)
 	struct pass_verdict verdict;
 
 	t.m = read_module();
-	assert_int_equal(pass_preempt_with(t.m, "one", &options, &t.diags, &verdict, NULL), 0);
+	assert_int_equal(pass_preempt(t.m, "one", &options, &t.diags, &verdict, NULL), 0);
 	assert_int_equal(verdict.tier, PASS_MANAGED);
 	t.f = ptx_find_func(t.m, "one");
 	t.result.n = 1;

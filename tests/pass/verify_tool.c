@@ -176,7 +176,7 @@ static void alone(const struct pass_kernel *of, enum pass_order order)
 	struct pass_verdict verdict;
 	struct pass_kernel_info info;
 	double ms = now_ms();
-	int r = pass_preempt_with(m, of->name, &options, &diags, &verdict, &info);
+	int r = pass_preempt(m, of->name, &options, &diags, &verdict, &info);
 
 	if (r == -ENOTSUP) {
 		refused++;

@@ -26,25 +26,26 @@ static struct ptx_module *parse(const char *text, size_t len)
 	return m;
 }
 
-/* An entry with the parameters and bounds of `like`, without statements. */
+/* An entry with the parameters and directives of `like`, without statements. */
 static struct ptx_func *new_host(
 	struct ptx_module *m, const struct ptx_func *like, const char *name, bool one_more)
 {
+	struct ptx_func head = *like;
+	struct ptx_sym sym = *like->sym;
 	struct strbuf text = {0};
-	struct ptx_bounds bounds;
 	struct ptx_func *host;
 	int r;
 
-	ptx_print_head(like, name, &text);
-	strbuf_puts(&text, "\n{\n}\n");
+	head.sym = &sym;
+	sym.name = name;
+	sym.name_len = (uint32_t)strlen(name);
+	head.body.len = 0;
+	ptx_print_func(m, &head, &text);
 	r = text.failed ? -ENOMEM : ptx_add_text(m, diags, text.at, text.len);
 	strbuf_finish(&text);
 	if (r < 0)
 		return NULL;
 	host = ptx_find_func(m, name);
-	ptx_bounds_get(like, &bounds);
-	if (ptx_bounds_set(m, host, &bounds) < 0)
-		return NULL;
 	if (one_more && !ptx_add_param(m, host, diags, ".param .u32 which"))
 		return NULL;
 	return host;
@@ -60,7 +61,6 @@ static int put_source(
 		return r;
 	for (size_t i = 0; i < source->params.len; i++)
 		ptx_graft_map(g, source->params.at[i], host->params.at[i]);
-	r = ptx_graft_head(g, body);
 	for (size_t i = 0; r == 0 && i < source->body.len; i++)
 		if (!VEC_PUSH(body, ptx_graft_stmt(g, &source->body.at[i])))
 			r = -ENOMEM;

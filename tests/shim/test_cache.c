@@ -5,8 +5,8 @@
  * this user's alone; and all of them take what they may, those used longest ago being removed. */
 #include "unit.h"
 
-#include "host/apart.h"
 #include "host/folder.h"
+#include "host/unseen.h"
 #include "shim/core/cache.h"
 #include "shim/core/say.h"
 
@@ -306,7 +306,7 @@ static void opens(void *arg)
 
 static void *works(void *arg)
 {
-	apart(opens, arg);
+	host_run_unseen(opens, arg);
 	return NULL;
 }
 

@@ -138,8 +138,10 @@ built() { # STATUS WHAT
 fresh
 mkdir -p "$tmp/t/tests" "$tmp/t/bench"
 built 1 "what nothing names"
-echo 'a v' >"$tmp/t/tests/a.c"
-built 0 "what a test names"
+echo 'a b v' >"$tmp/t/tests/a.c"
+built 1 "what only a test calls"
+echo 'int b(void) { return a(); }' >>"$tmp/t/src/ptx/b.c"
+built 0 "what its own file calls, and a test"
 
 # Of a build's list of tests and of the list of faults.
 faults() { # STATUS WHAT TESTS

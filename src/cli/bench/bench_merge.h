@@ -55,7 +55,7 @@ struct merge_pair {
 struct merge_note {
 	const char *why;
 	uint32_t columns, pairs;
-	struct merge_note *next;
+	struct merge_note *next; /* in merge_bench.notes; the arena owns it */
 };
 
 struct merge_bench {

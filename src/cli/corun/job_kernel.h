@@ -2,8 +2,8 @@
  * Copyright 2026 The heddle authors */
 
 /* A kernel specification prepared on a device: a parsed module, a parameter buffer, and buffers in
- * device memory. job.c and corun.c launch the kernel. A function that can fail returns CLI_OK, or
- * CLI_FAILED after it reports the failure through c, with the words of the specification. */
+ * device memory. job.c and run_specs.c launch the kernel. A function that can fail returns CLI_OK,
+ * or CLI_FAILED after it reports the failure through c, with the words of the specification. */
 #ifndef HEDDLE_JOB_KERNEL_H
 #define HEDDLE_JOB_KERNEL_H
 

@@ -9,7 +9,7 @@
 #define HEDDLE_WAYS_H
 
 #include "base/measure.h"
-#include "cli/corun/corun.h"
+#include "cli/corun/run_specs.h"
 
 struct way {
 	enum host_way way;

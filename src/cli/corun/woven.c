@@ -23,9 +23,9 @@ void woven_print(const struct spec specs[2], const struct pass_woven *w, const c
 		strbuf_printf(out, "%s%" PRIu32 " of %s of '%s' %s woven\n", prefix, w->of[k].woven,
 			COUNTED(w->of[k].instructions, "instruction"), specs[k].kernel,
 			w->of[k].instructions == 1 ? "is" : "are");
-	for (unsigned i = 0; i < w->n_apart; i++)
+	for (unsigned i = 0; i < w->n_unwoven; i++)
 		strbuf_printf(out, "%skernel '%s', line %" PRIu32 ": %s\n", prefix,
-			specs[w->apart[i].kernel].kernel, w->apart[i].line, w->apart[i].why);
+			specs[w->unwoven[i].kernel].kernel, w->unwoven[i].line, w->unwoven[i].why);
 }
 
 void woven_json(struct json *j, const struct spec specs[2], const struct pass_woven *w)
@@ -42,11 +42,11 @@ void woven_json(struct json *j, const struct spec specs[2], const struct pass_wo
 	}
 	json_end(j, ']');
 	json_begin_array(j, "apart");
-	for (unsigned i = 0; i < w->n_apart; i++) {
+	for (unsigned i = 0; i < w->n_unwoven; i++) {
 		json_begin_object(j, NULL);
-		json_uint(j, "number", w->apart[i].kernel + 1u);
-		json_uint(j, "line", w->apart[i].line);
-		json_str(j, "why", w->apart[i].why);
+		json_uint(j, "number", w->unwoven[i].kernel + 1u);
+		json_uint(j, "line", w->unwoven[i].line);
+		json_str(j, "why", w->unwoven[i].why);
 		json_end(j, '}');
 	}
 	json_end(j, ']');

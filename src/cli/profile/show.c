@@ -4,7 +4,7 @@
 /* Prints the output of heddle profile -- PROG: a table for each kernel and launch shape, or
  * JSON. */
 #include "base/text.h"
-#include "cli/profile/program.h"
+#include "cli/profile/measure_program.h"
 
 #include "base/demangle.h"
 #include "base/measure.h"

@@ -151,8 +151,8 @@ struct vgpu_module {
 int vgpu_program_of(const struct vgpu_kernel *k, struct vprogram **ret);
 int vgpu_decode(struct vgpu_kernel *k, struct vprogram **ret);
 void vgpu_program_free(struct vprogram *p);
-/* Fuses those multiplications and additions in these functions that ptxas would fuse (in fuse.c).
- * The caller holds the lock mod->fusing. */
+/* Fuses those multiplications and additions in these functions that ptxas would fuse (in
+ * fuse_fma.c). The caller holds the lock mod->fusing. */
 int vgpu_fuse(struct vgpu_module *mod, const ptx_func_list *funcs);
 struct vglobal *vgpu_global_of(struct vgpu_module *mod, const struct ptx_sym *sym);
 uint64_t vgpu_func_addr(const struct vgpu_module *mod, const struct ptx_func *f);

@@ -44,7 +44,7 @@ enum pass_barriers {
 };
 
 /* An exit path: a path from code that may still reach a barrier of kind PASS_BAR_ACTIVE to code
- * that cannot (tails.c). */
+ * that cannot (emit_tails.c). */
 struct pass_tail {
 	size_t at; /* the branch, or exit */
 	/* first basic block of the path; the path is empty if this is the exit of the graph */
@@ -76,7 +76,7 @@ enum pass_trait {
 	PASS_BARRIER_REGISTER, /* holds a barrier number in a register */
 	PASS_BARRIER_HALF,     /* may leave a barrier half full at the block's end */
 	PASS_BARRIER_APART,    /* exited threads may miss it, and it is not a round */
-	PASS_NO_TAILS,         /* its exit paths cannot be duplicated (tails.c) */
+	PASS_NO_TAILS,         /* its exit paths cannot be duplicated (emit_tails.c) */
 	PASS_LANES_LEFT,       /* lanes may have exited before an operation of their warp */
 	PASS_SPINS_DEEP,       /* a callee spins, and the kernel has warp operations */
 	PASS_READS_TOTAL,      /* reads the size of all shared memory */

@@ -95,7 +95,7 @@ size_t pass_find_parting(const struct pass_facts *facts)
 	unsigned depth = 0;
 
 	/* In a kernel with barriers, the code is not copied if one of these is true:
-	 * - Exited threads execute or skip barriers (rounds.c, tails.c).
+	 * - Exited threads execute or skip barriers (rounds.c, emit_tails.c).
 	 * - The kernel spins.
 	 * - Lanes of a warp wait for each other at a block's end.
 	 * - Lanes are removed from member masks. */

@@ -2,7 +2,7 @@
  * Copyright 2026 The heddle authors */
 
 /* Finds exit paths: paths from code that may still reach a barrier implemented as a round
- * (rounds.c) to code that cannot. virtual/tails.c says how they are emitted and why. */
+ * (rounds.c) to code that cannot. virtual/emit_tails.c says how they are emitted and why. */
 #include "pass/analysis/callees.h"
 #include "pass/analysis/find.h"
 #include "pass/analysis/parting.h"

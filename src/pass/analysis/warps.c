@@ -51,7 +51,7 @@ struct sync_check {
 	uint8_t *out, *holds;
 	uint16_t ids;        /* barriers named by a constant */
 	bool counted_0, red; /* barrier 0 with a count; a reduction on plain barrier 0 */
-	bool apart;          /* a plain barrier 0 that not all threads reach together */
+	bool is_parted;      /* a plain barrier 0 that not all threads reach together */
 };
 
 static bool is_barrier(const struct ptx_stmt *s)
@@ -120,7 +120,7 @@ static void check_barrier(struct sync_check *c, const struct ptx_stmt *s, uint8_
 		pass_note(c->facts, PASS_BARRIER_APART, s,
 			"some threads may have exited before barrier %u", (unsigned)b.id);
 	else if (!together)
-		c->apart = true;
+		c->is_parted = true;
 }
 
 /* Returns whether the PTX ISA requires all threads of the warp to execute s. The behaviour of such
@@ -382,7 +382,7 @@ static void choose_barriers(struct sync_check *c)
 	struct pass_facts *facts = c->facts;
 
 	facts->barrier_ids = c->ids;
-	if (c->apart) {
+	if (c->is_parted) {
 		facts->barriers = c->red ? PASS_BAR_ACTIVE_RED : PASS_BAR_ACTIVE;
 		if (c->counted_0)
 			pass_note(facts, PASS_BARRIER_APART, NULL,

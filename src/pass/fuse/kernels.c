@@ -11,7 +11,7 @@
  * - If the entry's block has more warps than a kernel's block, the caller keeps the surplus warps
  *   out of that kernel, and the kernel's barriers count only its own warps.
  * - If a kernel's block fills its last warp only in part, extra threads fill the rest and return at
- *   once. The passes handle such early returns as in any kernel (rounds.c, tails.c). */
+ *   once. The passes handle such early returns as in any kernel (rounds.c, emit_tails.c). */
 #include "pass/fuse/kernels.h"
 #include "cfg/contract.h"
 #include "pass/virtual/emit.h"

@@ -138,12 +138,12 @@ static int weave_with(struct kernels *x, struct pass_writer *w, struct weave_flo
 	enum weave_reach reach, uint64_t threshold)
 {
 	const struct weaving *how = x->user;
-	bool apart = weave_has_sync(&f[0]) && weave_has_sync(&f[1]);
+	bool sync_alone = weave_has_sync(&f[0]) && weave_has_sync(&f[1]);
 	int r = 0;
 
 	how->ret->reach = reach;
 	for (unsigned k = 0; k < 2 && r == 0; k++)
-		r = weave_flow_nodes(&f[k], reach, threshold, apart);
+		r = weave_flow_nodes(&f[k], reach, threshold, sync_alone);
 	return r == 0 ? weave_product(x, w, f, how->o, how->ret) : r;
 }
 

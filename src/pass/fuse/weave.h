@@ -92,8 +92,9 @@ int weave_flow_find(struct arena *a, struct kernels *x, unsigned k, const struct
 /* Builds the nodes. Each basic block is cut into runs:
  * - threshold: a run ends before the unit with which it would exceed this many cycles. A unit
  *   counts at most SLICE_UNIT cycles here. A run has at least one unit. 0: no limit
- * - apart: a run also ends between a unit that waits for other warps and one that does not */
-int weave_flow_nodes(struct weave_flow *f, enum weave_reach reach, uint64_t threshold, bool apart);
+ * - sync_alone: a run also ends between a unit that waits for other warps and one that does not */
+int weave_flow_nodes(
+	struct weave_flow *f, enum weave_reach reach, uint64_t threshold, bool sync_alone);
 void weave_flow_finish(struct weave_flow *f);
 /* Returns the average number of cycles per basic block over both kernels (equation 1 of GoPTX),
  * rounded up. */

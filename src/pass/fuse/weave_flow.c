@@ -343,10 +343,10 @@ static uint32_t add_node(struct weave_flow *f, struct weave_node n)
 }
 
 /* Cuts a basic block's units into runs. A run ends before the unit with which it would exceed
- * `threshold` cycles; a unit counts at most SLICE_UNIT cycles, and 0 means no limit. With `apart`,
+ * `threshold` cycles; a unit counts at most SLICE_UNIT cycles, and 0 means no limit. With `sync_alone`,
  * a run also ends between a unit that waits for other warps and one that does not. Returns the last
  * run. */
-static uint32_t add_runs(struct weave_flow *f, uint32_t b, uint64_t threshold, bool apart)
+static uint32_t add_runs(struct weave_flow *f, uint32_t b, uint64_t threshold, bool sync_alone)
 {
 	struct weave_node n = {.kind = WEAVE_RUN, .from = f->run[b], .block = b};
 	uint64_t cycles = 0;
@@ -355,7 +355,7 @@ static uint32_t add_runs(struct weave_flow *f, uint32_t b, uint64_t threshold, b
 		const struct weave_unit *u = &f->units.at[i];
 		bool longer = threshold && cycles + MIN(u->latency, SLICE_UNIT) > threshold;
 
-		if (i > n.from && (longer || (apart && u->sync != n.sync))) {
+		if (i > n.from && (longer || (sync_alone && u->sync != n.sync))) {
 			n.end = i;
 			n.next[0] = (uint32_t)f->nodes.len + 1;
 			if (add_node(f, n) == CFG_NONE)
@@ -497,7 +497,7 @@ static void sum_up_sides(
 }
 
 static int add_block(
-	struct flowing *x, uint32_t b, uint64_t threshold, bool apart, enum weave_reach reach)
+	struct flowing *x, uint32_t b, uint64_t threshold, bool sync_alone, enum weave_reach reach)
 {
 	struct weave_flow *f = x->f;
 	struct weave_node end;
@@ -507,7 +507,7 @@ static int add_block(
 	if (!has_end)
 		f->tail[b] = f->run[b + 1]; /* an unconditional jump needs no units of its own */
 	f->node[b] = (uint32_t)f->nodes.len;
-	last = add_runs(f, b, threshold, apart);
+	last = add_runs(f, b, threshold, sync_alone);
 	if (last == CFG_NONE)
 		return -ENOMEM;
 	f->nodes.at[last].next[0] = has_end ? last + 1 : next;
@@ -566,7 +566,8 @@ static void find_sync_ahead(struct weave_flow *f)
 	}
 }
 
-int weave_flow_nodes(struct weave_flow *f, enum weave_reach reach, uint64_t threshold, bool apart)
+int weave_flow_nodes(
+	struct weave_flow *f, enum weave_reach reach, uint64_t threshold, bool sync_alone)
 {
 	struct flowing x = {.f = f, .body = &f->g->f->body};
 	struct arena a;
@@ -579,7 +580,7 @@ int weave_flow_nodes(struct weave_flow *f, enum weave_reach reach, uint64_t thre
 	if (!x.list || !x.seen)
 		r = -ENOMEM;
 	for (uint32_t b = 0; r == 0 && b < f->cfg->exit; b++)
-		r = add_block(&x, b, threshold, apart, reach);
+		r = add_block(&x, b, threshold, sync_alone, reach);
 	arena_finish(&a);
 	if (r < 0)
 		return r;

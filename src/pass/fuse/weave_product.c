@@ -494,21 +494,21 @@ static uint32_t step_alone(struct product *p, uint32_t part, unsigned k, const s
 static void put_step(
 	struct product *p, uint32_t part, const struct weave_node *const n[2], uint32_t to)
 {
-	uint32_t apart = CFG_NONE, last;
+	uint32_t otherwise = CFG_NONE, last;
 
 	for (unsigned k = 0; k < 2 && !p->error; k++) {
 		if (!n[k] || n[k]->kind != WEAVE_IF)
 			continue;
-		if (apart == CFG_NONE)
-			apart = new_part(p, true);
-		part = unless_into(p, part, k, n[k], true, apart);
+		if (otherwise == CFG_NONE)
+			otherwise = new_part(p, true);
+		part = unless_into(p, part, k, n[k], true, otherwise);
 	}
 	if (weave_runs(p, part, n) && !is_end(p, to))
 		put_gather(p, part);
 	set_next(p, part, to);
-	if (apart == CFG_NONE)
+	if (otherwise == CFG_NONE)
 		return;
-	last = apart;
+	last = otherwise;
 	for (unsigned k = 0; k < 2 && !p->error; k++)
 		if (n[k])
 			last = step_alone(p, last, k, n[k]);
@@ -696,7 +696,7 @@ static void write_out(struct product *p)
 
 	fail(p, first ? 0 : -ENOMEM);
 	if (!p->error)
-		fail(p, cfg_write_parts(p->x->m, p->x->host, &p->d, &body, first));
+		fail(p, cfg_write(p->x->m, p->x->host, &p->d, &body, first));
 	for (uint32_t i = 0; i < p->d.parts.len && !p->error; i++) {
 		const struct about *a = &p->about.at[i];
 		uint32_t from = first[i];
@@ -736,14 +736,14 @@ static void count_woven(const struct weave_flow *f, struct pass_woven *ret)
 	}
 }
 
-static void note_apart(
+static void note_unwoven(
 	struct pass_woven *ret, const struct weave_flow *f, uint32_t at, const char *why)
 {
 	const struct ptx_stmt *s = weave_plain(f, at);
 
-	if (s && ret->n_apart < ARRAY_LEN(ret->apart))
-		ret->apart[ret->n_apart++] =
-			(struct pass_apart){(uint8_t)f->k, s->line, s->col, why};
+	if (s && ret->n_unwoven < ARRAY_LEN(ret->unwoven))
+		ret->unwoven[ret->n_unwoven++] =
+			(struct pass_unwoven){(uint8_t)f->k, s->line, s->col, why};
 }
 
 static uint32_t first_sync(const struct weave_flow *f, const struct weave_node *n)
@@ -756,7 +756,7 @@ static uint32_t first_sync(const struct weave_flow *f, const struct weave_node *
 }
 
 /* Reports where a kernel runs alone, and why. */
-static void find_apart(const struct weave_flow f[2], unsigned k, struct pass_woven *ret)
+static void find_unwoven(const struct weave_flow f[2], unsigned k, struct pass_woven *ret)
 {
 	bool waits = k == 1 && weave_has_sync(&f[0]);
 
@@ -765,7 +765,7 @@ static void find_apart(const struct weave_flow f[2], unsigned k, struct pass_wov
 		uint32_t at;
 
 		if (n->kind == WEAVE_RUN && n->sync && waits) {
-			note_apart(ret, &f[k], first_sync(&f[k], n),
+			note_unwoven(ret, &f[k], first_sync(&f[k], n),
 				"the second kernel's barriers wait until the first kernel has no "
 				"more");
 			waits = false; /* this also covers all later barriers */
@@ -774,20 +774,20 @@ static void find_apart(const struct weave_flow f[2], unsigned k, struct pass_wov
 			continue;
 		find_terminator(&f[k], n->block, &at);
 		if (n->kind == WEAVE_TABLE)
-			note_apart(ret, &f[k], at,
+			note_unwoven(ret, &f[k], at,
 				"an indexed branch: the code of its targets is not woven");
 		else if (n->alone && n->uniform)
-			note_apart(ret, &f[k], at,
+			note_unwoven(ret, &f[k], at,
 				"the code after this branch is not woven: it would be too large");
 		else if (n->alone)
-			note_apart(ret, &f[k], at,
+			note_unwoven(ret, &f[k], at,
 				ret->reach >= WEAVE_STRAIGHT
 					? "this branch may diverge, and the woven code would be "
 					  "too large: the code of its two sides is not woven"
 					: "this branch may diverge: its two sides are short and "
 					  "not woven");
 		else if (!n->uniform)
-			note_apart(ret, &f[k], at,
+			note_unwoven(ret, &f[k], at,
 				"this branch may diverge: warps that diverge here run its two "
 				"sides without weaving");
 	}
@@ -843,7 +843,7 @@ int weave_product(struct kernels *x, struct pass_writer *w, struct weave_flow f[
 	for (unsigned k = 0; k < 2 && !p.error; k++)
 		count_woven(&f[k], ret);
 	for (unsigned k = 0; k < 2 && !p.error; k++)
-		find_apart(f, k, ret);
+		find_unwoven(f, k, ret);
 	finish_product(&p);
 	arena_finish(&a);
 	return p.error;

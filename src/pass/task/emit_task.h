@@ -6,8 +6,8 @@
 #define HEDDLE_EMIT_TASK_H
 
 #include "pass/fuse/kernels.h"
-#include "pass/task/task.h"
 #include "pass/task/task_shared.h"
+#include "pass/task/tasks.h"
 
 #define TASK_PARAM "hd_task" /* struct task_args */
 #define TASK_OWN   "hd_own"  /* struct task_shared */

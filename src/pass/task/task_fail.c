@@ -256,7 +256,7 @@ int pass_fail_alone(struct kernels *x, unsigned k, struct ptx_sym *own)
 
 	if (r == 0 && any) {
 		r = rewrite_all(&c, own);
-		c.g->at.fate = "%hd_fate";
+		c.g->at.failure = "%hd_fate";
 	}
 	free(c.looks);
 	VEC_FREE(&c.dropped);

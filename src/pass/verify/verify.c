@@ -309,7 +309,7 @@ static void run_checks(struct verify *v)
 	verify_threads(v);
 	verify_places(v);
 	verify_id_registers(v);
-	verify_apart(v);
+	verify_disjoint(v);
 	if (v->r->form)
 		verify_order(v);
 	verify_convergence(v);

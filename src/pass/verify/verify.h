@@ -18,7 +18,7 @@
 #define HEDDLE_VERIFY_H
 
 #include "pass/analysis/body.h"
-#include "pass/analysis/record.h"
+#include "pass/analysis/origins.h"
 #include "pass/merge.h"
 
 /* The property that a finding violates. The message begins with the name of the property. */
@@ -50,10 +50,10 @@ struct pass_result {
 	const struct pass_kernel *kernels; /* the original kernels, each in its own module */
 	const struct pass_record *record;
 	const struct pass_merged *form; /* NULL: one kernel, under its own name (pass_preempt) */
-	/* If not NULL, *apart becomes true if lanes of a woven form may still be diverged at a
+	/* If not NULL, *diverged becomes true if lanes of a woven form may still be diverged at a
 	 * barrier or warp operation (verify_meet.c), and the verifier does not report it. If NULL,
 	 * the verifier reports it as a finding. */
-	bool *apart;
+	bool *diverged;
 };
 
 /* Returns true if there are no findings. Findings are errors in diags, with the line in the

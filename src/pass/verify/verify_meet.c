@@ -158,8 +158,8 @@ static void check_block(struct meeting *m, uint32_t block)
 		if (s->kind != PTX_INSN || s->guard == PTX_NO_REG || can_meet(m, block, at) ||
 			!may_part(m, block, at))
 			continue;
-		if (m->v->r->apart) {
-			*m->v->r->apart = true;
+		if (m->v->r->diverged) {
+			*m->v->r->diverged = true;
 			return;
 		}
 		p = verify_owner(m->v, at);

@@ -107,7 +107,7 @@ void verify_id_registers(struct verify *v);
 void verify_barrier(struct verify_pair *p, uint32_t from, uint32_t end);
 void verify_forms(struct verify_pair *p);
 void verify_threads(struct verify *v);     /* who comes to which code */
-void verify_apart(struct verify *v);       /* kernels that share a resource */
+void verify_disjoint(struct verify *v);    /* kernels that share a resource */
 void verify_convergence(struct verify *v); /* ways that were not there */
 void verify_order(struct verify *v);       /* verify_order.c: barriers of two kernels */
 void verify_meetings(struct verify *v);    /* verify_meet.c: lanes of woven forms */

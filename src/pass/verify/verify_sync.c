@@ -504,7 +504,7 @@ static bool shares(const struct verify_kernel *g)
 }
 
 /* Side by side. */
-static bool apart(const struct verify_kernel *a, const struct verify_kernel *b)
+static bool are_disjoint(const struct verify_kernel *a, const struct verify_kernel *b)
 {
 	return a->end <= b->first || b->end <= a->first;
 }
@@ -560,7 +560,7 @@ static bool share_numbers(const struct verify_kernel *a, const struct verify_ker
  * barrier number. */
 static bool shares_with(const struct verify_kernel *a, const struct verify_kernel *b)
 {
-	return a != b && !apart(a, b) && (verify_share_places(a, b) || share_numbers(a, b));
+	return a != b && !are_disjoint(a, b) && (verify_share_places(a, b) || share_numbers(a, b));
 }
 
 /* Handles a kernel's statement that the search reaches without a barrier in between. Reports the
@@ -660,11 +660,11 @@ static void look_for_pool(struct verify *v)
 	}
 }
 
-void verify_apart(struct verify *v)
+void verify_disjoint(struct verify *v)
 {
 	for (unsigned k = 0; k < v->r->n && !v->failed; k++) {
 		for (unsigned j = 0; v->r->form && j < k; j++)
-			if (apart(&v->kernel[k], &v->kernel[j]) && v->kernel[k].has_code &&
+			if (are_disjoint(&v->kernel[k], &v->kernel[j]) && v->kernel[k].has_code &&
 				v->kernel[j].has_code)
 				compare_numbers(v, k, j);
 		if (shares(&v->kernel[k]))

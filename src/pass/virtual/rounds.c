@@ -20,7 +20,7 @@
  * Reductions are computed in one of four words of shared memory; each round clears the word of the
  * previous round. So the emitted barriers have no result. A barrier with a result would be wrong
  * when lanes of a warp stand at different barriers: the hardware runs one barrier for all lanes and
- * writes its result in every lane. tails.c has the exits. */
+ * writes its result in every lane. emit_tails.c has the exits. */
 #include "pass/virtual/rounds.h"
 #include "pass/virtual/emit.h"
 #include "pass/virtual/virtual.h"
@@ -149,7 +149,7 @@ void pass_round_barrier(
  * threads read the same word of shared memory, so all of them end or none does (task_fail.c). */
 void pass_round_failed(struct pass_writer *w, const struct pass_place *at)
 {
-	if (at->fate)
+	if (at->failure)
 		pass_emit(w,
 			"ld.volatile.shared.u32 %%hd_n, [%s" R_FAILED ";\n"
 			"setp.lt.u32 %%hd_pv, %%hd_n, %%hd_w;\n"
@@ -214,11 +214,11 @@ void pass_round_answer(struct pass_writer *w, const struct pass_place *at)
 
 	if (at->facts->cp_async)
 		pass_put(w, "cp.async.wait_all;\n");
-	if (at->fate)
+	if (at->failure)
 		pass_emit(w,
 			"setp.ne.u32 %%hd_p1, %s, 0;\n"
 			"@%%hd_p1 red.shared.min.u32 [%s" R_FAILED ", %%hd_w;\n",
-			at->fate, at->slot);
+			at->failure, at->slot);
 	expect_all(w, at);
 	pass_put(w, find_count);
 	add_slot(w, at, "%hd_r0", "%hd_r1");

@@ -2,7 +2,7 @@
  * Copyright 2026 The heddle authors */
 
 /* Barriers that not all threads of a block reach (rounds.c), and exit paths that skip them
- * (tails.c). */
+ * (emit_tails.c). */
 #ifndef HEDDLE_PASS_ROUNDS_H
 #define HEDDLE_PASS_ROUNDS_H
 
@@ -30,7 +30,7 @@ void pass_round_barrier(
 void pass_round_failed(struct pass_writer *w, const struct pass_place *at);
 void pass_round_answer(struct pass_writer *w, const struct pass_place *at);
 
-/* tails.c: copies of the exit paths, for branches from code that may still reach a barrier. */
+/* emit_tails.c: copies of the exit paths, for branches from code that may still reach a barrier. */
 struct pass_tails_put {
 	const struct pass_place *at;
 	/* label of each path, set when its branch is written */

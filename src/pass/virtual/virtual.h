@@ -36,7 +36,7 @@ struct pass_place {
 	uint8_t barrier_first, own_barrier, among_barrier;
 	bool filled_up; /* extra threads fill up the last warp and return at once */
 
-	/* Operands that are known only at run time (task.h), in 32-bit registers:
+	/* Operands that are known only at run time (ctl/task.h), in 32-bit registers:
 	 * - barrier: the number that replaces barrier 0, which is then the body's only barrier
 	 * - count: the thread count of that barrier
 	 * - slot: the address to which the offsets of rounds.c are added
@@ -46,7 +46,7 @@ struct pass_place {
 	const char *barrier, *count, *slot, *base;
 	/* a register that is not 0 if the thread, and hence its block, has failed (task_fail.c);
 	 * NULL: threads do not fail */
-	const char *fate;
+	const char *failure;
 	/* true if ptxas cannot prove that warps are whole, so that lanes must reconverge before
 	 * barriers */
 	bool whole_warps;

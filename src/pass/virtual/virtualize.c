@@ -225,7 +225,7 @@ static void whole_barrier(struct virt *x, const struct ptx_stmt *s)
 static void virtual_barrier(struct virt *x, const struct ptx_stmt *s)
 {
 	size_t from = x->w->out.len;
-	bool apart = x->is_entry && pass_has_rounds(x->v);
+	bool by_rounds = x->is_entry && pass_has_rounds(x->v);
 
 	/* The barrier keeps its form, because control flow is unchanged or a partial warp may reach
 	 * it. */
@@ -234,7 +234,7 @@ static void virtual_barrier(struct virt *x, const struct ptx_stmt *s)
 
 		place_barrier(x, &copy);
 		pass_copy(x->w, &copy);
-	} else if (!apart || !pass_is_plain_barrier(s)) {
+	} else if (!by_rounds || !pass_is_plain_barrier(s)) {
 		whole_barrier(x, s);
 	} else {
 		pass_round_barrier(x->w, x->v, s);

@@ -5,7 +5,7 @@
 #ifndef HEDDLE_PASS_WRITER_H
 #define HEDDLE_PASS_WRITER_H
 
-#include "pass/analysis/record.h"
+#include "pass/analysis/origins.h"
 #include "ptx/ptx.h"
 
 /* After the first error all further calls do nothing. */

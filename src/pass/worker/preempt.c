@@ -246,15 +246,7 @@ static int rewrite_entry(struct ptx_module *m, struct ptx_func *f, struct diag_l
 	return pass_writer_into(&w);
 }
 
-int pass_preempt(struct ptx_module *m, const char *name, struct diag_list *diags,
-	struct pass_verdict *ret_verdict, struct pass_kernel_info *ret_info)
-{
-	static const struct pass_options none;
-
-	return pass_preempt_with(m, name, &none, diags, ret_verdict, ret_info);
-}
-
-int pass_preempt_with(struct ptx_module *m, const char *name, const struct pass_options *options,
+int pass_preempt(struct ptx_module *m, const char *name, const struct pass_options *options,
 	struct diag_list *diags, struct pass_verdict *ret_verdict,
 	struct pass_kernel_info *ret_info)
 {

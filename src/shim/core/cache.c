@@ -10,11 +10,11 @@
  * file under another name and then renames it, so that no reader sees half a file. Reading an entry
  * updates its file's time, at most once a minute, so that trimming removes the least recently used
  * files. An error in the cache only costs time. The program does not see the files that the shim
- * opens here (apart.h). */
+ * opens here (unseen.h). */
 #include "shim/core/cache.h"
 #include "base/environment.h"
-#include "host/apart.h"
 #include "host/folder.h"
+#include "host/unseen.h"
 
 #include "shim/core/say.h"
 
@@ -185,7 +185,7 @@ bool cache_get(const uint8_t key[32], struct strbuf *ret)
 	struct reading r = {.dir = dir, .key = key, .ret = ret};
 
 	if (cache_dir(dir, sizeof(dir)) && all_bytes())
-		apart(do_read, &r);
+		host_run_unseen(do_read, &r);
 	say_refused(dir, r.refused);
 	return r.ok;
 }
@@ -264,7 +264,7 @@ bool cache_stage(const uint8_t key[32], const void *data, size_t len, struct sta
 	digest_of(key, data, len, h.digest);
 	snprintf(ret->tmp, sizeof(ret->tmp), "%s.%d.%llx", ret->path, (int)getpid(),
 		(unsigned long long)shim_now_ns());
-	apart(do_write, &w);
+	host_run_unseen(do_write, &w);
 	return w.ok;
 }
 
@@ -282,7 +282,7 @@ static void do_commit(void *arg)
 
 void cache_commit(const struct staged *s)
 {
-	apart(do_commit, (void *)s);
+	host_run_unseen(do_commit, (void *)s);
 }
 
 void cache_put(const uint8_t key[32], const void *data, size_t len)

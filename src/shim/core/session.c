@@ -102,13 +102,14 @@ void session_start(struct session *session, bool is_launch)
 /* ---- the descriptors ---- */
 
 /* Under the lock. */
-static bool has_fd(struct session *session, const struct own_fd *o)
+static bool has_fd(struct session *session, const struct host_fd *o)
 {
-	session->fds_lost = session->fds_lost || !own_is(&session->client.sock) || !own_is(o);
+	session->fds_lost =
+		session->fds_lost || !host_fd_is(&session->client.sock) || !host_fd_is(o);
 	return !session->fds_lost;
 }
 
-bool shim_ring(struct session *session, const struct own_fd *o)
+bool shim_ring(struct session *session, const struct host_fd *o)
 {
 	bool has;
 
@@ -124,7 +125,7 @@ void shim_kick(struct session *session)
 	shim_ring(session, &session->client.kick); /* else the agent takes over */
 }
 
-bool shim_has_fd(struct session *session, const struct own_fd *o)
+bool shim_has_fd(struct session *session, const struct host_fd *o)
 {
 	bool has;
 
@@ -139,12 +140,12 @@ void shim_poke(struct session *session)
 	shim_ring(session, &session->client.wake); /* else it looks every while */
 }
 
-bool session_socket(struct session *session, struct own_fd *ret)
+bool session_socket(struct session *session, struct host_fd *ret)
 {
 	lock_take(&session->fd_lock);
 	*ret = session->client.sock;
 	lock_drop(&session->fd_lock);
-	return own_is(ret);
+	return host_fd_is(ret);
 }
 
 bool session_open_gate(struct session *session, unsigned joins)

@@ -169,13 +169,13 @@ void shim_kick(struct session *session); /* tells the daemon to read the page */
 /* Writes 1 to the eventfd session->client.kick (wakes heddled) or session->client.wake (wakes the agent). Returns false
  * if the program has closed this descriptor or the socket. After that, the shim never again uses
  * session->client.sock, session->client.kick or session->client.wake. */
-bool shim_ring(struct session *session, const struct own_fd *o);
+bool shim_ring(struct session *session, const struct host_fd *o);
 /* Checks, like shim_ring but without writing, that the program has not closed the descriptor. The
  * agent calls this before each use of session->client.wake or session->client.sock. */
-bool shim_has_fd(struct session *session, const struct own_fd *o);
+bool shim_has_fd(struct session *session, const struct host_fd *o);
 void shim_poke(struct session *session); /* wakes the agent */
 /* The present socket; false: there is none. */
-bool session_socket(struct session *session, struct own_fd *ret);
+bool session_socket(struct session *session, struct host_fd *ret);
 /* Opens the gate (gate.c) for all launches that wait in streams. Does nothing and returns false if
  * a later HELLO than number `joins` was sent. */
 bool session_open_gate(struct session *session, unsigned joins);

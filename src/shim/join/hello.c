@@ -32,7 +32,7 @@ int hello_welcome(struct session *session, struct host_greeting *g)
 	return 0;
 }
 
-int hello_again(struct session *session, struct own_fd *ret)
+int hello_again(struct session *session, struct host_fd *ret)
 {
 	int r = host_client_reconnect(&session->client, ret);
 
@@ -44,7 +44,7 @@ int hello_again(struct session *session, struct own_fd *ret)
 	lock_drop(&session->fd_lock);
 	r = host_client_bring_page(&session->client, ret);
 	if (r < 0)
-		own_close(ret);
+		host_fd_close(ret);
 	return r;
 }
 
@@ -57,10 +57,10 @@ static void store_welcome(struct session *session, const struct wire_welcome *m)
 	__atomic_store_n(&to->latency_ns, m->latency_ns, __ATOMIC_RELAXED);
 }
 
-int hello_answered(struct session *session, struct own_fd *sock)
+int hello_answered(struct session *session, struct host_fd *sock)
 {
 	struct host_greeting g;
-	struct own_fd old[3];
+	struct host_fd old[3];
 	int r = host_client_answered(&session->client, sock, &g);
 
 	if (r < 0)
@@ -70,13 +70,13 @@ int hello_answered(struct session *session, struct own_fd *sock)
 	lock_drop(&session->fd_lock);
 	sock->fd = -1;
 	for (unsigned i = 0; i < 3; i++)
-		own_close(&old[i]);
+		host_fd_close(&old[i]);
 	store_welcome(session, &g.m.welcome);
 	return 0;
 }
 
 void hello_ends(struct session *session)
 {
-	if (own_is(&session->client.sock)) /* a child may have it open, too */
+	if (host_fd_is(&session->client.sock)) /* a child may have it open, too */
 		shutdown(session->client.sock.fd, SHUT_RDWR);
 }

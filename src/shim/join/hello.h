@@ -27,7 +27,7 @@ int hello_welcome(struct session *session, struct host_greeting *g);
  * - Returns 0 on success. Then poll *ret for the reply, and close *ret when it is no longer needed.
  * - Returns -EBADF if the program has closed the page's descriptor, or another negative errno.
  *   session->alone may be false after an error, too, because it is cleared before HELLO is sent. */
-int hello_again(struct session *session, struct own_fd *ret);
+int hello_again(struct session *session, struct host_fd *ret);
 /* Reads the daemon's reply. Call it when the socket is readable or the peer has closed it. Returns:
  * - 0: heddled accepts the tenant; the session now owns the socket and everything that came with the
  *   reply
@@ -35,7 +35,7 @@ int hello_again(struct session *session, struct own_fd *ret);
  * - -EACCES: heddled refuses the tenant
  * - -EPROTO: the protocol does not match
  * - another negative errno */
-int hello_answered(struct session *session, struct own_fd *sock);
+int hello_answered(struct session *session, struct host_fd *sock);
 void hello_ends(struct session *session); /* makes the daemon see this tenant as gone */
 
 #endif

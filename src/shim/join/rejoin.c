@@ -31,7 +31,7 @@
 
 struct rejoin {
 	enum { JOINED, ALONE, JOINING, LOST } state;
-	struct own_fd sock;                          /* of JOINING */
+	struct host_fd sock;                         /* of JOINING */
 	uint64_t since_ns, lost_ns, try_ns, wait_ns; /* since: of JOINED */
 	const char *why;
 	bool warned;
@@ -80,7 +80,7 @@ static void retry_in(struct session *session, uint64_t ns)
 	uint64_t now = shim_now_ns();
 
 	session->rejoin->state = ALONE;
-	own_close(&session->rejoin->sock);
+	host_fd_close(&session->rejoin->sock);
 	session->rejoin->try_ns = now + ns;
 	atomic_store(&session->alone, true);
 	release_tenant(session);
@@ -185,7 +185,7 @@ int rejoin_fd(struct session *session)
 {
 	if (session->rejoin->state == JOINED)
 		return shim_has_fd(session, &session->client.sock) ? session->client.sock.fd : -1;
-	return session->rejoin->state == JOINING && own_is(&session->rejoin->sock)
+	return session->rejoin->state == JOINING && host_fd_is(&session->rejoin->sock)
 		       ? session->rejoin->sock.fd
 		       : -1;
 }

@@ -42,7 +42,7 @@
 /* Returns true if the daemon that received HELLO number `joins` has ended or does not respond. */
 static bool is_gone(struct session *session, unsigned joins, struct silence *silence)
 {
-	struct own_fd sock;
+	struct host_fd sock;
 	struct pollfd fd = {.events = POLLRDHUP};
 	bool ours = session_socket(session, &sock);
 
@@ -51,7 +51,7 @@ static bool is_gone(struct session *session, unsigned joins, struct silence *sil
 	poll(&fd, 1, KEEPER_MS);
 	if (!ours || atomic_load(&session->alone))
 		return true;
-	if (!own_is(&sock) || atomic_load(&session->joins) != joins)
+	if (!host_fd_is(&sock) || atomic_load(&session->joins) != joins)
 		return false; /* it has changed meanwhile */
 	return (fd.revents & (POLLRDHUP | POLLHUP | POLLERR | POLLNVAL)) ||
 	       silence_too_long(silence, page_load(&session->page->alive_ms),

@@ -19,7 +19,7 @@
 #include <sys/resource.h>
 #include <sys/wait.h>
 
-#include "dev/cpu/sm/sm_table.h"
+#include "resident.h"
 
 #define LIMIT_S  60
 #define ROUNDS_S 0.25 /* a few hundred launches */

@@ -17,8 +17,8 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "dev/cpu/sm/sm_table.h"
 #include "dev/cpu/vgpu.h"
+#include "resident.h"
 
 static struct sm_config config_of(const char *what)
 {

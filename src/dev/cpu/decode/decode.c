@@ -68,7 +68,7 @@ uint32_t dec_block_of(struct dec *d, const struct ptx_sym *label)
 {
 	uint64_t at;
 
-	return label && vslot_get(&d->labels, label, &at) ? (uint32_t)at : VX_NONE;
+	return label && vplace_get(&d->labels, label, &at) ? (uint32_t)at : VX_NONE;
 }
 
 /* ---- which functions ---- */
@@ -133,18 +133,18 @@ static void place_shared(struct dec *d, const struct ptx_sym *sym)
 	uint64_t known;
 	uint32_t at;
 
-	if (vslot_get(&d->shared, sym, &known))
+	if (vplace_get(&d->shared, sym, &known))
 		return;
 	if (sym->linkage & PTX_EXTERN && !sym->bytes) {
 		/* Dynamic shared memory starts after all static shared memory, whose size is not
 		 * known yet. */
-		vslot_put(d, &d->shared, sym, UINT64_MAX);
+		vplace_put(d, &d->shared, sym, UINT64_MAX);
 		return;
 	}
 	at = place_variable(&d->p->static_shared_bytes, sym, sym->bytes);
 	if (at == VX_NONE)
 		d->error = -E2BIG;
-	vslot_put(d, &d->shared, sym, at);
+	vplace_put(d, &d->shared, sym, at);
 }
 
 static void place_used(struct dec *d, const struct ptx_opd *o)
@@ -196,8 +196,8 @@ static void layout_shared(struct dec *d)
 				place_used(d, &s->opd[o]);
 		}
 	}
-	for (unsigned b = 0; b < SLOT_BUCKETS; b++)
-		for (struct vslot *s = d->shared.bucket[b]; s; s = s->next)
+	for (unsigned b = 0; b < PLACE_BUCKETS; b++)
+		for (struct vplace *s = d->shared.bucket[b]; s; s = s->next)
 			if (s->at == UINT64_MAX)
 				s->at = round_up(d->p->static_shared_bytes, 16);
 	d->p->static_shared_bytes -= first;
@@ -224,7 +224,7 @@ static void layout_formals(
 		}
 		v->bytes = (uint32_t)MIN(syms[i]->bytes, 65536u);
 		v->at = place_variable(&d->local_bytes, syms[i], v->bytes);
-		vslot_put(d, &d->local, syms[i], v->at);
+		vplace_put(d, &d->local, syms[i], v->at);
 	}
 }
 
@@ -261,12 +261,12 @@ static void layout_function(struct dec *d)
 
 			if (at == VX_NONE || d->local_bytes > MAX_STACK)
 				d->error = -E2BIG;
-			vslot_put(d, &d->local, s->sym, at);
+			vplace_put(d, &d->local, s->sym, at);
 		}
 	}
 	if (d->is_entry) {
 		for (size_t i = 0; i < f->params.len; i++)
-			vslot_put(d, &d->local, f->params.at[i], d->k->info.param_offset[i]);
+			vplace_put(d, &d->local, f->params.at[i], d->k->info.param_offset[i]);
 	} else {
 		d->fn->n_params = (uint32_t)f->params.len;
 		d->fn->n_rets = (uint32_t)f->rets.len;
@@ -314,7 +314,7 @@ static struct block *find_blocks(struct dec *d, uint32_t *ret_n)
 				b[n++].end = i;
 				b[n].first = i;
 			}
-			vslot_put(d, &d->labels, s->sym, n);
+			vplace_put(d, &d->labels, s->sym, n);
 		} else if (ends_block(s)) {
 			b[n++].end = i + 1;
 			b[n].first = i + 1;

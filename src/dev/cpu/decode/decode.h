@@ -10,14 +10,16 @@
 #include "dev/cpu/exec/converge.h"
 #include "dev/cpu/exec/exec_ctl.h"
 
-struct vslot { /* the location of a variable of the program */
+/* The place of a variable of the program. Not base/map.h: the functions of a program begin with a
+ * copy of the tables of all (decode_functions), which each then extends on its own. */
+struct vplace {
 	const struct ptx_sym *sym;
 	uint64_t at;
-	struct vslot *next;
+	struct vplace *next; /* in its bucket; the arena owns it */
 };
-#define SLOT_BUCKETS 256
-struct vslots {
-	struct vslot *bucket[SLOT_BUCKETS];
+#define PLACE_BUCKETS 256
+struct vplaces {
+	struct vplace *bucket[PLACE_BUCKETS];
 };
 
 struct dec {
@@ -29,11 +31,11 @@ struct dec {
 	const struct ptx_func *f;
 	const struct ptx_stmt *s;
 	bool is_entry;
-	uint32_t *reg_at;     /* offset of each PTX register */
-	struct vslots shared; /* of the whole program */
-	struct vslots local;  /* frame variables and formals; kernel: parameters too */
-	struct vslots labels; /* label -> block */
-	struct vslots consts; /* by value: sym holds the value's low bits */
+	uint32_t *reg_at;      /* offset of each PTX register */
+	struct vplaces shared; /* of the whole program */
+	struct vplaces local;  /* frame variables and formals; kernel: parameters too */
+	struct vplaces labels; /* label -> block */
+	struct vplaces consts; /* by value: sym holds the value's low bits */
 	VEC(struct vinsn) code;
 	VEC(uint32_t) ext;
 	VEC(struct vcall) calls;
@@ -51,8 +53,8 @@ struct dec {
 };
 
 /* ---- decode_opd.c ---- */
-bool vslot_put(struct dec *d, struct vslots *t, const void *key, uint64_t at);
-bool vslot_get(const struct vslots *t, const void *key, uint64_t *ret);
+bool vplace_put(struct dec *d, struct vplaces *t, const void *key, uint64_t at);
+bool vplace_get(const struct vplaces *t, const void *key, uint64_t *ret);
 uint32_t dec_new_reg(struct dec *d, unsigned bytes); /* a lane's bytes, 4 or 8 (16: two) */
 uint32_t dec_const(struct dec *d, uint64_t value, unsigned bytes);
 unsigned dec_lane_bytes(uint8_t type); /* 4, 8 or 16 */

@@ -15,7 +15,7 @@ static bool dec_copy(struct dec *d, const struct ptx_opd *o, uint8_t type, uint3
 	uint64_t at;
 
 	if (o->kind == PTX_OPD_SYM && o->sym && o->sym->space == PTX_PARAM) {
-		if (!vslot_get(&d->local, o->sym, &at))
+		if (!vplace_get(&d->local, o->sym, &at))
 			return false;
 		*ret_at = (uint32_t)at;
 		*ret_reg = false;

@@ -12,12 +12,12 @@ static unsigned bucket(const void *key)
 {
 	uint64_t v = (uint64_t)(uintptr_t)key;
 
-	return (unsigned)((v * 0x9e3779b97f4a7c15ull) >> 56) % SLOT_BUCKETS;
+	return (unsigned)((v * 0x9e3779b97f4a7c15ull) >> 56) % PLACE_BUCKETS;
 }
 
-bool vslot_put(struct dec *d, struct vslots *t, const void *key, uint64_t at)
+bool vplace_put(struct dec *d, struct vplaces *t, const void *key, uint64_t at)
 {
-	struct vslot *s = arena_zalloc(d->a, sizeof(*s)), **b = &t->bucket[bucket(key)];
+	struct vplace *s = arena_zalloc(d->a, sizeof(*s)), **b = &t->bucket[bucket(key)];
 
 	if (!s) {
 		d->error = -ENOMEM;
@@ -30,9 +30,9 @@ bool vslot_put(struct dec *d, struct vslots *t, const void *key, uint64_t at)
 	return true;
 }
 
-bool vslot_get(const struct vslots *t, const void *key, uint64_t *ret)
+bool vplace_get(const struct vplaces *t, const void *key, uint64_t *ret)
 {
-	for (const struct vslot *s = t->bucket[bucket(key)]; s; s = s->next) {
+	for (const struct vplace *s = t->bucket[bucket(key)]; s; s = s->next) {
 		if (s->sym == key) {
 			*ret = s->at;
 			return true;
@@ -70,7 +70,7 @@ uint32_t dec_const(struct dec *d, uint64_t value, unsigned bytes)
 	if (bytes <= 4)
 		key = (const void *)(uintptr_t)((uint64_t)v32 * 2);
 	/* Another large 64-bit value can have the same key, so the value is compared. */
-	if (vslot_get(&d->consts, key, &known)) {
+	if (vplace_get(&d->consts, key, &known)) {
 		uint64_t there = 0;
 
 		memcpy(&there, d->const_data.at + known, bytes > 4 ? 8 : 4);
@@ -85,7 +85,7 @@ uint32_t dec_const(struct dec *d, uint64_t value, unsigned bytes)
 	}
 	if (d->const_data.failed)
 		d->error = -ENOMEM;
-	vslot_put(d, &d->consts, key, at);
+	vplace_put(d, &d->consts, key, at);
 	return at | 1;
 }
 
@@ -102,11 +102,11 @@ bool dec_sym_addr(struct dec *d, const struct ptx_sym *sym, uint64_t *ret, bool 
 		return false;
 	switch (sym->space) {
 	case PTX_SHARED:
-		return vslot_get(&d->shared, sym, ret);
+		return vplace_get(&d->shared, sym, ret);
 	case PTX_LOCAL:
 	case PTX_PARAM:
 		*ret_frame = !(d->is_entry && sym->kind == PTX_SYM_PARAM);
-		return vslot_get(&d->local, sym, ret);
+		return vplace_get(&d->local, sym, ret);
 	default:
 		g = vgpu_global_of(d->k->mod, sym);
 		*ret = g ? g->addr : 0;

@@ -5,7 +5,7 @@
  * Mipmap levels and gradients are parsed and ignored, because no object has mipmaps (the driver
  * refuses them). */
 #include "decode.h"
-#include "dev/cpu/image.h"
+#include "dev/cpu/texture.h"
 
 /* Decodes the shape of a texture, and whether it is layered. */
 static bool dec_shape(const struct ptx_mnem *mn, struct vinsn *to)

@@ -36,7 +36,9 @@ enum obj_kind {
 struct obj {
 	enum obj_kind kind;
 	struct drv_ctx *ctx;
-	struct obj *prev, *next; /* the context's objects */
+	/* in drv_ctx.all of its context; freed by the call that destroys the object, or with the
+	 * context */
+	struct obj *prev, *next;
 };
 
 struct drv_ctx {
@@ -93,7 +95,7 @@ struct drv_library {
 	char *ptx;
 	size_t ptx_len;
 	VEC(uint64_t) placed;     /* ids of the contexts that have its code */
-	struct drv_library *next; /* of all */
+	struct drv_library *next; /* in `libraries` (drv_module.c); library_destroy frees it */
 };
 
 struct drv_array {

@@ -47,7 +47,7 @@ struct graph_run {
 	unsigned left, *waiting_for;
 	VEC(struct drv_op *) held; /* nodes whose own condition is not met yet */
 	VEC(struct drv_op *) running;
-	struct graph_run *next;
+	struct graph_run *next; /* in `runs` (drv_graph.c); run_end frees it */
 };
 
 struct capture {
@@ -59,7 +59,7 @@ struct capture {
 	uint64_t id;
 	bool invalidated;
 	VEC(struct drv_stream *) streams;
-	struct capture *next;
+	struct capture *next; /* in `captures` (drv_capture.c); capture_free frees it */
 };
 
 struct drv_graph *graph_new(struct drv_ctx *c);

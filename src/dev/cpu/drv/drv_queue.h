@@ -73,6 +73,8 @@ struct drv_op {
 	enum op_kind kind;
 	struct drv_ctx *ctx;
 	struct drv_stream *stream; /* NULL: a graph's node */
+	/* next: in drv_stream.head. engine_next: in one list of drv_engine.c (copies, hosts, timed)
+	 * while it runs there. drv_op_free frees it after it is done. */
 	struct drv_op *next, *engine_next;
 	uint64_t seq, due_ns; /* due: serial mode, the virtual time when it ends */
 	bool started, done;
@@ -109,8 +111,8 @@ struct drv_stream {
 	uint64_t id;
 	bool legacy, destroyed, is_active;
 	struct drv_op *head, *tail;
-	struct drv_stream *next_active;
-	uint64_t last_ns; /* end of the last op */
+	struct drv_stream *next_active; /* in drv_ctx.active while it has ops */
+	uint64_t last_ns;               /* end of the last op */
 	struct capture *capture;
 	struct graph_node **deps; /* while captured: nodes on which the next node depends */
 	unsigned n_deps;

@@ -16,7 +16,7 @@ _Thread_local int drv_per_thread;
 struct own_stream {
 	uint64_t ctx_id;
 	struct drv_stream *stream;
-	struct own_stream *next;
+	struct own_stream *next; /* in the thread's list (own_key); thread_ends frees it */
 };
 static pthread_key_t own_key;
 static pthread_once_t own_once = PTHREAD_ONCE_INIT;

@@ -1,15 +1,15 @@
 /* SPDX-License-Identifier: Apache-2.0
  * Copyright 2026 The heddle authors */
 
-/* Texture and surface objects. The driver checks them here and writes a descriptor (image.h) to the
- * device's constant memory; the descriptor's address is the handle. Mipmaps, resource views and
+/* Texture and surface objects. The driver checks them here and writes a descriptor (texture.h) to
+ * the device's constant memory; the descriptor's address is the handle. Mipmaps, resource views and
  * sRGB are refused. */
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "dev/cpu/image.h"
 #include "dev/cpu/mem.h"
+#include "dev/cpu/texture.h"
 #include "drv_func.h"
 
 #define KNOWN_TEXTURE_FLAGS       (CU_TRSF_READ_AS_INTEGER | CU_TRSF_NORMALIZED_COORDINATES)

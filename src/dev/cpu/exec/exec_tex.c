@@ -17,7 +17,7 @@
 #include <math.h>
 #include <string.h>
 
-#include "dev/cpu/image.h"
+#include "dev/cpu/texture.h"
 #include "half.h"
 #include "vec.h"
 

@@ -299,17 +299,3 @@ void sm_sleep(struct sm *s, uint32_t word, uint64_t timeout_ns)
 		sm_unlock(s);
 	}
 }
-
-void sm_resident(struct sm *s, uint32_t *ret_mine, uint32_t *ret_all)
-{
-	uint32_t mine = 0, all = 0;
-
-	sm_lock(s);
-	for (uint32_t i = 0; i < s->t->config.n_sms * SM_MAX_SLOTS; i++) {
-		all += s->t->slot[i].proc != SM_NONE;
-		mine += s->t->slot[i].proc == s->me;
-	}
-	sm_unlock(s);
-	*ret_mine = mine;
-	*ret_all = all;
-}

@@ -121,7 +121,4 @@ void sm_sleep(struct sm *s, uint32_t word, uint64_t timeout_ns);
 void sm_wake(struct sm *s, int threads);
 bool sm_has_grants(struct sm *s);
 
-/* Counts the resident blocks of this process and of all processes, for tests. */
-void sm_resident(struct sm *s, uint32_t *ret_mine, uint32_t *ret_all);
-
 #endif

@@ -36,8 +36,9 @@ struct vgpu_run {
 	enum { RUN_NEW, RUN_PENDING, RUN_QUEUED, RUN_ENDED } state;
 	bool cancelled;
 	struct vgpu_task *cached; /* tasks that keep a block object of this run */
-	struct vgpu_run *next;
-	struct vgpu_run *live_next; /* of all that have not ended */
+	/* The caller owns the run. next: in vgpu_pool.pending, and later in vgpu_pool.ended.
+	 * live_next: in vgpu_pool.live until it ends. */
+	struct vgpu_run *next, *live_next;
 };
 void vgpu_run_finish(struct vgpu_run *r);
 

@@ -12,8 +12,8 @@
 struct vgpu_task {
 	struct vgpu_run *run; /* whose block it is, or was */
 	struct vgpu_block *block;
-	struct vgpu_task *next;   /* in a list of tasks */
-	struct vgpu_task *cached; /* in the run's list */
+	struct vgpu_task *next;   /* in one task_list of the pool, whose array `tasks` owns it */
+	struct vgpu_task *cached; /* in vgpu_run.cached while it keeps a block of that run */
 	uint64_t index;           /* of the block */
 	uint64_t due_ns;          /* idle: look again then */
 	uint32_t backoff_ns;

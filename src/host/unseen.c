@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  * Copyright 2026 The heddle authors */
 
-/* See apart.h. */
-#include "host/apart.h"
+/* See unseen.h. */
+#include "host/unseen.h"
 
 #include <pthread.h>
 #include <signal.h>
@@ -19,7 +19,7 @@ struct work {
 	void *arg;
 };
 
-static void *run_apart(void *arg)
+static void *run_unseen(void *arg)
 {
 	const struct work *w = arg;
 
@@ -33,7 +33,7 @@ static void *run_apart(void *arg)
 	return NULL;
 }
 
-void apart(void (*fn)(void *arg), void *arg)
+void host_run_unseen(void (*fn)(void *arg), void *arg)
 {
 	struct work w = {fn, arg};
 	sigset_t all, old;
@@ -42,7 +42,7 @@ void apart(void (*fn)(void *arg), void *arg)
 
 	sigfillset(&all);
 	pthread_sigmask(SIG_SETMASK, &all, &old);
-	r = pthread_create(&t, NULL, run_apart, &w);
+	r = pthread_create(&t, NULL, run_unseen, &w);
 	pthread_sigmask(SIG_SETMASK, &old, NULL);
 	if (r == 0)
 		pthread_join(t, NULL);

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  * Copyright 2026 The heddle authors */
 
-/* Records which instruction each statement comes from (record.h). */
-#include "pass/analysis/record.h"
+/* Records which instruction each statement comes from (origins.h). */
+#include "pass/analysis/origins.h"
 
 #include <errno.h>
 #include <stdlib.h>

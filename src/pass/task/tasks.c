@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  * Copyright 2026 The heddle authors */
 
-/* Kernels' bodies as tasks in one entry (task.h; emit_task.c has the code around the bodies). A
+/* Kernels' bodies as tasks in one entry (tasks.h; emit_task.c has the code around the bodies). A
  * warp finds the ids, barrier, shared memory and parameters of its block in the block's record and
  * row. If a body reads some of these values, code before the body loads them into registers.
  *
@@ -190,11 +190,11 @@ static int put_body(struct kernels *x, unsigned k)
 	if (r < 0)
 		return r;
 	pass_emit_regs(&w);
-	put_ready(&w, g->at.fate != NULL);
+	put_ready(&w, g->at.failure != NULL);
 	pass_rounds_declare(&w, &g->at);
 	kernels_put_body(x, k, &w);
 	pass_emit_block_end(&w, &g->at);
-	if (g->at.fate)
+	if (g->at.failure)
 		pass_put_failed(&w, find_record);
 	g->from[1] = w.out.len;
 	g->args = x->of[0].args;

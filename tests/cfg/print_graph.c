@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0
  * Copyright 2026 The heddle authors */
 
-/* Prints a graph as text, for tests and for people. The format is stable: one line per block, then
+/* Prints a graph as text. The format is stable: one line per block, then
  * lines for registers and for the whole graph. A block's name is its number, followed by the source
  * line of its first statement. */
-#include "cfg/cfg.h"
+#include "print_graph.h"
 
 static const char *const level_names[] = {"divergent", "warp", "block"};
 
@@ -40,7 +40,7 @@ static void dump_block(
 	strbuf_puts(out, "\n");
 }
 
-void cfg_dump(const struct cfg *g, const struct cfg_uniformity *u, const struct cfg_liveness *l,
+void print_graph(const struct cfg *g, const struct cfg_uniformity *u, const struct cfg_liveness *l,
 	struct strbuf *out)
 {
 	char name[128];

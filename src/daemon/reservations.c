@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  * Copyright 2026 The heddle authors */
 
-/* The GPUs that this heddled has claimed: those of its tenants. */
-#include "claim.h"
+/* The GPUs that this heddled has reserved: those of its tenants. */
+#include "reserve.h"
 #include "server.h"
 
 #include <errno.h>
@@ -12,30 +12,30 @@
 #include <sys/epoll.h>
 #include <unistd.h>
 
-struct claim {
-	struct claim *next;
-	struct watch asked; /* fd -1: no socket listens */
+struct reservation {
+	struct reservation *next; /* in server.reservations; freed when its GPU has no tenants */
+	struct watch asked;       /* fd -1: no socket listens */
 	char gpu[64];
 };
 
-static struct claim *find_claim(const struct server *s, const char *gpu)
+static struct reservation *find_reservation(const struct server *s, const char *gpu)
 {
-	struct claim *c = s->claims;
+	struct reservation *c = s->reservations;
 
 	while (c && strcmp(c->gpu, gpu) != 0)
 		c = c->next;
 	return c;
 }
 
-int claims_add(struct server *s, const struct wire_hello *h, char *ret_why, size_t max)
+int reservations_add(struct server *s, const struct wire_hello *h, char *ret_why, size_t max)
 {
 	struct ucred holder = {0};
-	struct claim *c;
+	struct reservation *c;
 	int fd, r;
 
-	if (h->is_cpu_device || find_claim(s, h->device))
+	if (h->is_cpu_device || find_reservation(s, h->device))
 		return 0;
-	r = claim_take(h->device, &fd, &holder);
+	r = gpu_reserve(h->device, &fd, &holder);
 	if (r == -EBUSY)
 		snprintf(ret_why, max, "heddled %d of uid %u serves this GPU", (int)holder.pid,
 			(unsigned)holder.uid);
@@ -51,12 +51,12 @@ int claims_add(struct server *s, const struct wire_hello *h, char *ret_why, size
 	if (fd < 0)
 		c->asked.fd = -1;
 	memcpy(c->gpu, h->device, sizeof(c->gpu));
-	c->next = s->claims;
-	s->claims = c;
+	c->next = s->reservations;
+	s->reservations = c;
 	return 0;
 }
 
-void claims_asked(struct server *s, const struct watch *w)
+void reservations_asked(struct server *s, const struct watch *w)
 {
 	int fd = accept4(w->fd, NULL, NULL, SOCK_CLOEXEC | SOCK_NONBLOCK);
 
@@ -64,7 +64,7 @@ void claims_asked(struct server *s, const struct watch *w)
 		porter_close(s, fd, 0);
 }
 
-static bool has_tenants(const struct server *s, const struct claim *c)
+static bool has_tenants(const struct server *s, const struct reservation *c)
 {
 	for (const struct hd_device *d = s->hd->devices; d; d = d->next) {
 		if (!d->is_cpu && strcmp(d->name, c->gpu) == 0)
@@ -73,9 +73,9 @@ static bool has_tenants(const struct server *s, const struct claim *c)
 	return false;
 }
 
-void claims_reap(struct server *s)
+void reservations_reap(struct server *s)
 {
-	for (struct claim **at = &s->claims, *c = *at; c; c = *at) {
+	for (struct reservation **at = &s->reservations, *c = *at; c; c = *at) {
 		if (has_tenants(s, c)) {
 			at = &c->next;
 			continue;

@@ -3,8 +3,8 @@
 
 /* Makes kernels tasks of a persistent kernel (Pagoda). ctl/task.h is the interface between the
  * persistent kernel and hosts. */
-#ifndef HEDDLE_TASK_H
-#define HEDDLE_TASK_H
+#ifndef HEDDLE_PASS_TASKS_H
+#define HEDDLE_PASS_TASKS_H
 
 #include "ctl/task.h"
 #include "pass/pass.h"

@@ -5,7 +5,7 @@
  * it. */
 #include "unit.h"
 
-#include "daemon/claim.h"
+#include "daemon/reserve.h"
 #include "harness.h"
 
 #include <errno.h>
@@ -88,21 +88,21 @@ static void names(void **state)
 	char gpu[64];
 
 	for (size_t i = 0; i < ARRAY_LEN(none); i++) {
-		assert_int_equal(claim_take(none[i], &fd, &holder), 0);
+		assert_int_equal(gpu_reserve(none[i], &fd, &holder), 0);
 		assert_int_equal(fd, -1);
 	}
 	new_gpu(gpu);
-	assert_int_equal(claim_take(gpu, &fd, &holder), 0);
+	assert_int_equal(gpu_reserve(gpu, &fd, &holder), 0);
 	assert_true(fd >= 0);
-	assert_int_equal(claim_take(gpu, &other, &holder), -EBUSY);
+	assert_int_equal(gpu_reserve(gpu, &other, &holder), -EBUSY);
 	assert_int_equal(holder.pid, getpid());
 	assert_int_equal(holder.uid, geteuid());
 	close(fd);
-	assert_int_equal(claim_take(gpu, &other, &holder), 0);
+	assert_int_equal(gpu_reserve(gpu, &other, &holder), 0);
 	close(other);
 }
 
-/* As that user, in a child that stays until it is killed: what claim_take said, and whose it is.
+/* As that user, in a child that stays until it is killed: what gpu_reserve said, and whose it is.
  * scope: binds that name by hand instead, and listens or not. */
 static pid_t as_user(
 	uid_t user, const char *gpu, const char *scope, bool listens, int *ret, uid_t *ret_uid)
@@ -133,7 +133,7 @@ static pid_t as_user(
 			if (listens && said.r == 0)
 				said.r = listen(fd, 1);
 		} else {
-			said.r = claim_take(gpu, &fd, &holder);
+			said.r = gpu_reserve(gpu, &fd, &holder);
 			said.uid = holder.uid;
 		}
 		if (write(ends[1], &said, sizeof(said)) < 0)
@@ -176,7 +176,7 @@ static void other_users(void **state)
 	new_gpu(gpu);
 	first = as_user(SOMEBODY, gpu, NULL, false, &r, &uid);
 	assert_int_equal(r, 0);
-	assert_int_equal(claim_take(gpu, &fd, &holder), 0);
+	assert_int_equal(gpu_reserve(gpu, &fd, &holder), 0);
 	assert_true(fd >= 0);
 	second = as_user(SOMEBODY, gpu, NULL, false, &r, &uid);
 	assert_int_equal(r, -EBUSY);
@@ -184,13 +184,13 @@ static void other_users(void **state)
 	end(second);
 	end(first);
 	close(fd);
-	/* A user that takes root's name claims nothing by that, however it does it. */
+	/* A user that takes root's name reserves nothing by that, however it does it. */
 	for (int listens = 0; listens < 2; listens++) {
 		new_gpu(gpu);
 		first = as_user(SOMEBODY, gpu, "system", listens, &r, &uid);
 		assert_int_equal(r, 0);
 		for (int i = 0; i < 4; i++) /* more than it lets wait */
-			assert_int_equal(claim_take(gpu, &fd, &holder), 0);
+			assert_int_equal(gpu_reserve(gpu, &fd, &holder), 0);
 		second = as_user(SOMEBODY, gpu, NULL, false, &r, &uid);
 		assert_int_equal(r, 0);
 		end(second);
@@ -234,7 +234,7 @@ static void between_users(void **state)
 			end(first);
 		}
 	}
-	/* A claim of that name does count if root, or this user, made it. */
+	/* A reservation of that name does count if root, or this user, made it. */
 	new_gpu(gpu);
 	first = as_user(SOMEBODY, gpu, name, true, &r, &uid);
 	assert_int_equal(r, 0);
@@ -253,7 +253,7 @@ static void between_users(void **state)
 	end(first);
 	/* Which is not in the way of root's own. */
 	first = as_user(SOMEBODY, gpu, NULL, false, &r, &uid);
-	assert_int_equal(claim_take(gpu, &fd, &holder), 0);
+	assert_int_equal(gpu_reserve(gpu, &fd, &holder), 0);
 	assert_true(fd >= 0);
 	close(fd);
 	end(first);

@@ -4,8 +4,8 @@
 /* A kernel's view of a texture or surface object. The handle is the address of this descriptor in
  * the device's constant memory, so a stale or invalid handle is detected before its use. Texels are
  * stored in rows, and rows in slices; an array has the same layout. */
-#ifndef HEDDLE_VGPU_IMAGE_H
-#define HEDDLE_VGPU_IMAGE_H
+#ifndef HEDDLE_VGPU_TEXTURE_H
+#define HEDDLE_VGPU_TEXTURE_H
 
 #include <stdbool.h>
 #include <stdint.h>

@@ -3,8 +3,8 @@
 
 /* heddle profile -- PROG ARG... measures a program's kernels with every possible number of blocks
  * on an SM (Adaptive simultaneous multi-tenancy, section 3.5). */
-#ifndef HEDDLE_CLI_PROFILE_PROGRAM_H
-#define HEDDLE_CLI_PROFILE_PROGRAM_H
+#ifndef HEDDLE_CLI_MEASURE_PROGRAM_H
+#define HEDDLE_CLI_MEASURE_PROGRAM_H
 
 #include "cli/cli.h"
 #include "cli/profile/measured.h"

@@ -7,13 +7,13 @@
  * thread may still close it, because no system call does both. fstat cannot tell two eventfds
  * apart, so heddle uses its eventfds only if the socket that belongs to them is unchanged as
  * well. */
-#ifndef HEDDLE_HOST_OWN_H
-#define HEDDLE_HOST_OWN_H
+#ifndef HEDDLE_HOST_FD_H
+#define HEDDLE_HOST_FD_H
 
 #include <stdbool.h>
 #include <sys/types.h>
 
-struct own_fd {
+struct host_fd {
 	int fd; /* -1: none */
 	dev_t dev;
 	ino_t ino;
@@ -21,8 +21,8 @@ struct own_fd {
 
 /* Gives the ownership of fd to *ret. Sets close-on-exec, and moves fd to a higher number if
  * possible, because programs expect low numbers to be free. */
-void own_take(struct own_fd *ret, int fd);
-bool own_is(const struct own_fd *o); /* still the taken file */
-void own_close(struct own_fd *o);    /* if it is */
+void host_fd_take(struct host_fd *ret, int fd);
+bool host_fd_is(const struct host_fd *o); /* still the taken file */
+void host_fd_close(struct host_fd *o);    /* if it is */
 
 #endif

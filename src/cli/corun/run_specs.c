@@ -5,7 +5,7 @@
  * meanwhile. Every run starts with the same contents of the kernels' buffers. The variables of a
  * module start with their initial values only in the first run. The exception is a recorded launch,
  * whose module variables are among its buffers. */
-#include "cli/corun/corun.h"
+#include "cli/corun/run_specs.h"
 
 #include <errno.h>
 #include <stdio.h>

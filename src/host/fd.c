@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  * Copyright 2026 The heddle authors */
 
-/* See own.h. */
-#include "host/own.h"
+/* See fd.h. */
+#include "host/fd.h"
 
 #include <fcntl.h>
 #include <sys/resource.h>
@@ -23,30 +23,30 @@ static int high_number(void)
 	return most.rlim_cur > ABOVE + ENOUGH ? ABOVE : (int)most.rlim_cur - BELOW;
 }
 
-void own_take(struct own_fd *ret, int fd)
+void host_fd_take(struct host_fd *ret, int fd)
 {
 	int up = fcntl(fd, F_DUPFD_CLOEXEC, high_number());
 	struct stat st;
 
 	if (up >= 0)
 		close(fd);
-	*ret = (struct own_fd){.fd = up >= 0 ? up : fd};
+	*ret = (struct host_fd){.fd = up >= 0 ? up : fd};
 	if (fstat(ret->fd, &st) == 0) {
 		ret->dev = st.st_dev;
 		ret->ino = st.st_ino;
 	}
 }
 
-bool own_is(const struct own_fd *o)
+bool host_fd_is(const struct host_fd *o)
 {
 	struct stat st;
 
 	return o->fd >= 0 && fstat(o->fd, &st) == 0 && st.st_dev == o->dev && st.st_ino == o->ino;
 }
 
-void own_close(struct own_fd *o)
+void host_fd_close(struct host_fd *o)
 {
-	if (own_is(o))
+	if (host_fd_is(o))
 		close(o->fd);
 	o->fd = -1;
 }

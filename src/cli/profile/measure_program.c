@@ -9,7 +9,7 @@
  * - --runs or --budget-s is used up.
  *
  * After each run the medians are stored. The user's own heddled reads them at its next start. */
-#include "cli/profile/program.h"
+#include "cli/profile/measure_program.h"
 #include "base/text.h"
 
 #include "base/measure.h"

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0
  * Copyright 2026 The heddle authors */
 
-/* Prepares one kernel on a device (corun.h), and runs it once alone. The buffer contents after that
- * run are the expected result, and stay in device memory. After later runs, buffers of more than 64
- * KiB are compared with the expected result on the device, and copied to the host only if they
- * differ. Smaller buffers are copied to the host and compared on the host. */
-#include "cli/corun/corun.h"
+/* Prepares one kernel on a device (run_specs.h), and runs it once alone. The buffer contents after
+ * that run are the expected result, and stay in device memory. After later runs, buffers of more
+ * than 64 KiB are compared with the expected result on the device, and copied to the host only if
+ * they differ. Smaller buffers are copied to the host and compared on the host. */
+#include "cli/corun/run_specs.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -3,8 +3,8 @@
 
 /* Runs several kernel specifications on one device in any way (KernelMerge, section 2): load,
  * fill, run, time, compare with the plain kernels, write back. */
-#ifndef HEDDLE_CORUN_H
-#define HEDDLE_CORUN_H
+#ifndef HEDDLE_CLI_RUN_SPECS_H
+#define HEDDLE_CLI_RUN_SPECS_H
 
 #include "cli/corun/gauge.h"
 #include "cli/corun/job_kernel.h"
@@ -97,10 +97,10 @@ int corun_open_specs(struct cli *c, struct arena *arena, const struct spec *spec
 	enum dev_kind device, bool check, struct corun **ret);
 void corun_limit(struct corun *x, unsigned compile_s); /* else ASSEMBLER_LIMIT_S */
 void corun_close(struct corun *x);
-/* Prepares a way of running the kernels; needed once for each way and its options. m has the
- * way's options: the shares for HOST_WAY_GREEN, the options for HOST_WAY_WEAVE, and for
- * HOST_WAY_MERGE the kernels that are launched separately. If the way is impossible for these
- * kernels, the function writes the reason to why; if why is NULL, it reports the reason as an error. */
+/* Prepares a way of running the kernels; needed once for each way and its options. m has the way's
+ * options: the shares for HOST_WAY_GREEN, the options for HOST_WAY_WEAVE, and for HOST_WAY_MERGE
+ * the kernels that are launched separately. If the way is impossible for these kernels, the
+ * function writes the reason to why; if why is NULL, it reports the reason as an error. */
 int corun_prepare(
 	struct corun *x, enum host_way way, const struct host_merging *m, struct strbuf *why);
 /* Computes the launch parameters of a way (HOST_WAY_MERGE and fused ways). */

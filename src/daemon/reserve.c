@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  * Copyright 2026 The heddle authors */
 
-/* See claim.h. */
-#include "claim.h"
+/* See reserve.h. */
+#include "reserve.h"
 
 #include <errno.h>
 #include <stdbool.h>
@@ -38,9 +38,9 @@ static bool is_system(uid_t uid)
 	return uid == 0 || (lstat(SYSTEM_DIR, &st) == 0 && S_ISDIR(st.st_mode) && st.st_uid == uid);
 }
 
-/* Writes the socket name of the claim. A user's name contains the uid, so claims of different users
- * do not conflict. */
-static socklen_t fill_claim_name(struct sockaddr_un *ret, bool system, const char *gpu)
+/* Writes the socket name of the reservation. A user's name contains the uid, so reservations of
+ * different users do not conflict. */
+static socklen_t fill_socket_name(struct sockaddr_un *ret, bool system, const char *gpu)
 {
 	size_t max = sizeof(ret->sun_path) - 1;
 	int n;
@@ -58,12 +58,12 @@ static int new_socket(void)
 	return socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
 }
 
-/* Finds the process that listens on the claim's socket. Returns false if there is none or it cannot
- * be identified. */
+/* Finds the process that listens on the reservation's socket. Returns false if there is none or it
+ * cannot be identified. */
 static bool find_holder(bool system, const char *gpu, struct ucred *ret)
 {
 	struct sockaddr_un a;
-	socklen_t size = fill_claim_name(&a, system, gpu), len = sizeof(*ret);
+	socklen_t size = fill_socket_name(&a, system, gpu), len = sizeof(*ret);
 	int fd = new_socket();
 	/* The listener may be a process of any user. After shutdown it cannot send: to close a socket
 	 * that has descriptors in it can block. */
@@ -76,10 +76,10 @@ static bool find_holder(bool system, const char *gpu, struct ucred *ret)
 	return is;
 }
 
-static int listen_on_claim(bool system, const char *gpu, int *ret_fd)
+static int listen_for_gpu(bool system, const char *gpu, int *ret_fd)
 {
 	struct sockaddr_un a;
-	socklen_t size = fill_claim_name(&a, system, gpu);
+	socklen_t size = fill_socket_name(&a, system, gpu);
 	int fd = new_socket(), r = 0;
 
 	if (fd < 0)
@@ -93,14 +93,14 @@ static int listen_on_claim(bool system, const char *gpu, int *ret_fd)
 	return 0;
 }
 
-/* Returns true if this user has the right to claim the GPU under this socket name. Any user can
+/* Returns true if this user has the right to reserve the GPU under this socket name. Any user can
  * bind any abstract socket name, so a bound name alone proves nothing. */
 static bool is_entitled(bool system, uid_t uid)
 {
 	return system ? is_system(uid) : uid == geteuid() || uid == 0;
 }
 
-int claim_take(const char *gpu, int *ret_fd, struct ucred *ret_holder)
+int gpu_reserve(const char *gpu, int *ret_fd, struct ucred *ret_holder)
 {
 	bool system = is_system(geteuid());
 	struct ucred holder;
@@ -113,11 +113,11 @@ int claim_take(const char *gpu, int *ret_fd, struct ucred *ret_holder)
 		*ret_holder = holder;
 		return -EBUSY;
 	}
-	r = listen_on_claim(system, gpu, ret_fd);
+	r = listen_for_gpu(system, gpu, ret_fd);
 	if (r != -EADDRINUSE)
 		return r;
-	/* A socket claims nothing if no process listens on it, or if its user has no right to the
-	 * claim. */
+	/* A socket reserves nothing if no process listens on it, or if its user has no right to the
+	 * reservation. */
 	if (!find_holder(system, gpu, &holder) || !is_entitled(system, holder.uid))
 		return 0;
 	*ret_holder = holder;

@@ -4,8 +4,8 @@
 /* Maps each statement of the rewritten code to the instruction of the kernel that it comes from. A
  * pass fills the record while it writes; the verifier reads it (verify.h). Recording does not
  * change the emitted code. */
-#ifndef HEDDLE_RECORD_H
-#define HEDDLE_RECORD_H
+#ifndef HEDDLE_PASS_ORIGINS_H
+#define HEDDLE_PASS_ORIGINS_H
 
 #include "ptx/ptx.h"
 
