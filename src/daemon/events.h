@@ -1,11 +1,17 @@
 /* SPDX-License-Identifier: Apache-2.0
  * Copyright 2026 The heddle authors */
 
-/* The log in JSON lines (events.c, doc/events.md). */
+/* The event log in JSON lines (doc/events.md). It is NULL if heddled keeps none. */
 #ifndef HEDDLE_DAEMON_EVENTS_H
 #define HEDDLE_DAEMON_EVENTS_H
 
-#include "daemon.h"
+#include <stdint.h>
+
+struct hd;
+struct hd_events;
+struct hd_slot;
+struct hd_tenant;
+struct sched_journal;
 
 int hd_events_open(const char *path, struct hd_events **ret);
 void hd_events_close(struct hd_events *e);
