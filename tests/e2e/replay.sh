@@ -11,6 +11,7 @@
 #   greedy     two programs share each SM
 #   none       two programs without control
 #   shared     a policy from a shared object halves each SM; its log is refused without the file
+#   split      a policy of heddle's that is a shared object, with options
 #   opaque     a program whose launches heddled cannot steer, of high priority
 #   killed     a program is killed while it is suspended, another one while it runs
 #   again      heddled is killed and comes again under two programs: both logs, the first cut off
@@ -134,6 +135,14 @@ case_shared() {
 	replays shared --policy "$dir/halves.so"
 }
 
+case_split() {
+	start_daemon --policy split --set policy_options=whole=25 --set min_managed_us=1
+	beside normal program high va va --size small --repeat 2
+	stop_daemon
+	grep -q '"input": "create", .*"policy_options": "whole=25"' "$dir/events" || fail "split: no options"
+	replays split
+}
+
 case_opaque() {
 	start_daemon --set opaque_us=1000
 	# A graph that was captured is launched as it is.
@@ -241,7 +250,7 @@ case_planted() {
 	echo "planted: named with its line"
 }
 
-[ $# -gt 0 ] || set -- hpf planted temporal ffs greedy none shared opaque killed again reloaded records
+[ $# -gt 0 ] || set -- hpf planted temporal ffs greedy none shared split opaque killed again reloaded records
 for case; do
 	"case_$case"
 	last=$case
