@@ -5,8 +5,8 @@
  * ends, because a command runs its kernels and exits. */
 #include "cli/corun/job_kernel.h"
 #include "base/text.h"
-#include "host/record.h"
 #include "host/client.h"
+#include "host/record.h"
 
 #include <errno.h>
 #include <inttypes.h>
