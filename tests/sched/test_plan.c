@@ -17,8 +17,8 @@
 static struct {
 	uint32_t asked, launch_seen, tenant_seen; /* earlier calls, by the memory of each */
 	uint8_t begin[N_SMS];
-	bool begins;
-	uint64_t wake_in_ns; /* 0: none */
+	bool begins, expects; /* expects: it has seen expected work */
+	uint64_t wake_in_ns;  /* 0: none */
 } with;
 
 static char said[160];
@@ -31,6 +31,7 @@ static void decide(void *state, const struct heddle_policy_view *in, struct hedd
 	for (uint32_t i = 0; i < in->n_kernels; i++) {
 		const struct heddle_policy_kernel *k = heddle_policy_kernel_at(in, i);
 
+		with.expects |= k->kind == HEDDLE_POLICY_EXPECTED;
 		assert_int_equal(k->own == NULL, k->kind != HEDDLE_POLICY_MANAGED);
 		if (!k->own)
 			continue;
@@ -52,7 +53,7 @@ static void on_say(void *user, const char *what)
 	snprintf(said, sizeof(said), "%s", what);
 }
 
-static const struct heddle_policy table = {
+static struct heddle_policy table = {
 	.size = sizeof(table), .abi = HEDDLE_POLICY_ABI, .name = "with", .decide = decide};
 
 struct fixture {
@@ -85,7 +86,7 @@ static void begin(struct fixture *f)
 	tell(f);
 }
 
-static struct sched_launch *launch(struct fixture *f)
+static struct sched_launch *launch(struct fixture *f, struct sched_tenant *t)
 {
 	struct sched_launch_info i = {.id = f->next_id++,
 		.kernel = 77,
@@ -94,7 +95,7 @@ static struct sched_launch *launch(struct fixture *f)
 		.workers_per_sm = 8};
 	struct sched_launch *l = NULL;
 
-	assert_int_equal(sched_submit(f->s, f->now, f->t, &i, &l), 0);
+	assert_int_equal(sched_submit(f->s, f->now, t, &i, &l), 0);
 	sched_arrive(f->s, f->now, l, SCHED_BEGAN_TOLD);
 	tell(f);
 	return l;
@@ -116,7 +117,7 @@ static void memory_is_kept(void **state)
 
 	(void)state;
 	begin(&f);
-	l = launch(&f);
+	l = launch(&f, f.t);
 	assert_int_equal(with.launch_seen, 0);
 	assert_int_equal(with.tenant_seen, 1);
 	ask(&f);
@@ -124,7 +125,7 @@ static void memory_is_kept(void **state)
 	assert_int_equal(with.tenant_seen, 2);
 	/* Each launch has its own. */
 	sched_end(f.s, f.now, l, true, MS);
-	l = launch(&f);
+	l = launch(&f, f.t);
 	assert_int_equal(with.launch_seen, 0);
 	assert_true(with.tenant_seen > 2);
 	/* Another policy has used the memory meanwhile. */
@@ -158,7 +159,7 @@ static void begins_as_chosen(void **state)
 	memcpy(with.begin, chosen, N_SMS);
 	ask(&f);
 	expect_begin(&f, chosen);
-	launch(&f); /* its kernel has the whole device, new launches have not */
+	launch(&f, f.t); /* its kernel has the whole device, new launches have not */
 	expect_begin(&f, chosen);
 	sched_pin(f.s, f.t, true);
 	tell(&f);
@@ -180,7 +181,7 @@ static void wakes_soon_at_times(void **state)
 
 	(void)state;
 	begin(&f);
-	launch(&f);
+	launch(&f, f.t);
 	with.wake_in_ns = 10000;
 	ask(&f);
 	assert_int_equal(sched_deadline(f.s), f.now + 10000);
@@ -193,12 +194,45 @@ static void wakes_soon_at_times(void **state)
 	sched_destroy(f.s);
 }
 
+/* Whether work of a tenant that pauses for 10 us is expected, while another one has work. */
+static bool is_expected(uint32_t flags, int priority)
+{
+	struct sched_tenant *other;
+	struct fixture f;
+
+	table.flags = flags;
+	begin(&f);
+	assert_int_equal(sched_join(f.s, f.now, 2, priority, 1, NULL, &other), 0);
+	launch(&f, other);
+	for (unsigned i = 0; i < 4; i++) {
+		struct sched_launch *l = launch(&f, f.t);
+
+		sched_end(f.s, f.now, l, true, MS);
+		tell(&f);
+		f.now += 10000;
+	}
+	sched_destroy(f.s);
+	table.flags = 0;
+	return with.expects;
+}
+
+static void expects_by_priority(void **state)
+{
+	(void)state;
+	assert_true(is_expected(0, 0));
+	assert_true(is_expected(0, 1));
+	assert_false(is_expected(HEDDLE_POLICY_BY_PRIORITY, 0));
+	assert_false(is_expected(HEDDLE_POLICY_BY_PRIORITY, 1));
+	assert_true(is_expected(HEDDLE_POLICY_BY_PRIORITY, -1));
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(memory_is_kept),
 		cmocka_unit_test(begins_as_chosen),
 		cmocka_unit_test(wakes_soon_at_times),
+		cmocka_unit_test(expects_by_priority),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
