@@ -257,6 +257,10 @@ done <<-'EOF'
 	They run one behind the other.
 	This is the door to all passes.
 	A pause — a short one.
+	The fastest strategy is kept.
+	A task slot is free again.
+	It claims a GPU for one program.
+	The hash slot is free again.
 EOF
 [ "$n" = "$(grep -c . "$tmp/words")" ] || { echo "words: $n phrases tried of $(grep -c . "$tmp/words")" && status=1; }
 fresh
