@@ -5,7 +5,7 @@
 # usage: bench/digest.sh [ROOT [TABLE]]
 # Prints a digest of the code that the passes emit, 12 hexadecimal digits: of the golden forms
 # (tests/pass/forms, which the test pass-forms compares with the passes' output) and of FORM_VERSION
-# (src/shim/rewrite.c). The forms of tasks count for the tables of tasks alone (TABLE: tasks, as-tasks), those
+# (src/shim/form/rewrite.c). The forms of tasks count for the tables of tasks alone (TABLE: tasks, as-tasks), those
 # that take blocks in another order than by rows for the table orders alone, and sliced ones, which only the
 # table slicing has beside heddle's, for none.
 # ROOT is the source tree (default: the one of this script); in what ./run dist makes, the digests are
@@ -21,9 +21,9 @@ if [ -f "$root/tests/pass/forms/digests" ]; then
 	sed -n "s/^$kind: //p" "$root/tests/pass/forms/digests"
 	exit
 fi
-version=$(sed -n 's/^#define FORM_VERSION \([0-9]*\)u.*/\1/p' "$root/src/shim/rewrite.c")
+version=$(sed -n 's/^#define FORM_VERSION \([0-9]*\)u.*/\1/p' "$root/src/shim/form/rewrite.c")
 [ -n "$version" ] || {
-	echo "bench/digest.sh: no FORM_VERSION in $root/src/shim/rewrite.c" >&2
+	echo "bench/digest.sh: no FORM_VERSION in $root/src/shim/form/rewrite.c" >&2
 	exit 1
 }
 export LC_ALL=C

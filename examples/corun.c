@@ -3,7 +3,7 @@
 
 /* Two kernels as one launch: each worker executes a block of one kernel, then a block of the other.
  *     cc corun.c $(pkg-config --cflags --libs heddle)
- *     ./a.out auto corun.ptx "merge steal chunk=4"    (a device, a PTX file, a method) */
+ *     ./a.out auto corun.ptx "merge steal chunk=4"    (a device, a PTX file, a way) */
 #include <heddle/heddle.h>
 #include <stdio.h>
 #include <stdlib.h>

@@ -7,8 +7,8 @@
  *
  * In a loop a block is reached before the nodes of all its predecessors are known. So the first
  * decision is provisional, and is checked again later (M. Braun et al., "Simple and Efficient
- * Construction of Static Single Assignment Form", 2013). With this method the time is linear in the
- * length of the live ranges. */
+ * Construction of Static Single Assignment Form", 2013). With this construction the time is linear
+ * in the length of the live ranges. */
 #include "cfg/chains.h"
 
 #include <errno.h>

@@ -2,7 +2,7 @@
  * Copyright 2026 The heddle authors */
 
 /* heddle ptx check reports errors in PTX files. For each kernel it also prints how heddle can
- * schedule it, and what prevents a better method. */
+ * schedule it, and what prevents a better tier. */
 #include "base/demangle.h"
 #include "cli/ptx_file.h"
 #include "pass/pass.h"

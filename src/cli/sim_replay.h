@@ -11,8 +11,8 @@
 #include "cli/sim_policies.h"
 
 /* Replays an event log of heddled, and prints the actions that come out. Returns CLI_OK if all are
- * equal to those in the log; else reports the first difference, or an error of the log, and returns
- * CLI_FAILED. policy: replaces that of the log; NULL: it does not. */
+ * equal to those in the log (policy: replaces the policy; NULL: it does not); else reports the
+ * first difference, or an error of the log, and returns CLI_FAILED. */
 int sim_replay(struct cli *c, struct json *j, const char *file, struct sim_policies *policies,
 	const struct sched_policy *policy);
 /* Reports the errors found in the file. Returns CLI_FAILED. (cmd_sim.c) */

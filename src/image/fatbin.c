@@ -11,7 +11,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define WRAPPER_MAGIC   0x466243b1u
 #define CONTAINER_MAGIC 0xba55ed50u
 #define ENTRY_BYTES     64
 #define MAX_PRELINKED   4096

@@ -3,8 +3,8 @@
 
 /* Compares the preemptible form of each kernel with kernel slicing (FLEP, section 6.5, figure 17).
  * Each runs alone on the device. The slices are sized to take as long as heddle needs to preempt
- * the same kernel (the median drain time in a pair), so other work can start equally soon with both
- * methods. A slice has at least one full wave of blocks, because a shorter slice would leave SMs
+ * the same kernel (the median drain time in a pair), so other work can start equally soon in both
+ * ways. A slice has at least one full wave of blocks, because a shorter slice would leave SMs
  * empty. */
 #include "cli/bench/bench.h"
 #include "cli/bench/figures.h"

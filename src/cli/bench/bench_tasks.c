@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  * Copyright 2026 The heddle authors */
 
-/* Runs the programs of heddle bench tasks on the device (bench_tasks.h). Before each method starts,
- * the tasks' outputs are erased. Each method has the whole device to itself and ends when the host
+/* Runs the programs of heddle bench tasks on the device (bench_tasks.h). Before each way starts,
+ * the tasks' outputs are erased. Each way has the whole device to itself and ends when the host
  * knows that all tasks have ended. */
 #include "cli/bench/bench_tasks.h"
 #include "cli/corun/ways.h"
@@ -217,7 +217,7 @@ int tasks_measure(struct tasks_bench *b, struct tasks_program *p, struct tasks_t
 		ret->n++;
 	if (r == CLI_OK && heddle_tasks_suspend(b->pool) < 0)
 		r = pool_failed(b, p->of->name);
-	/* The methods run alternately, so that a change during the measurement affects all of
+	/* The ways run alternately, so that a change during the measurement affects all of
 	 * them. */
 	for (unsigned i = 0; r == CLI_OK && i < ret->n * b->rounds; i++) {
 		unsigned way = i % ret->n;

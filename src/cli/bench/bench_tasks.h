@@ -54,7 +54,7 @@ struct tasks_times {
  * error. Call tasks_close even after a failure. */
 int tasks_open(struct tasks_bench *b, struct tasks_program *p, const struct narrow_program *of);
 void tasks_close(struct tasks_bench *b, struct tasks_program *p);
-/* Runs every method b->rounds times and checks each output. */
+/* Runs the tasks in every way b->rounds times and checks each output. */
 int tasks_measure(struct tasks_bench *b, struct tasks_program *p, struct tasks_times *ret);
 #define TASKS_PRODUCERS 4u /* 1, 2, 4 and 8 threads */
 struct tasks_rate {

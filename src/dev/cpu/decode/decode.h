@@ -48,7 +48,6 @@ struct dec {
 	uint32_t guard, guard_xor, cc;
 	uint32_t *block_at; /* instruction index of each block */
 	uint32_t *meet_at;  /* of its vop_meet */
-	uint32_t extra_shared;
 	int error;
 };
 

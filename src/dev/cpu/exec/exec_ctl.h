@@ -44,7 +44,6 @@ enum vsync_op {
 	VS_REDUX_XOR,
 	VS_ELECT,
 	VS_WARP_BAR,
-	VS_MATRIX, /* ldmatrix, mma …: in->c says which */
 };
 vop_fn vop_sync, vop_activemask;
 /* Computes the source lane of each lane of a shuffle, followed by the mask of lanes whose source is
@@ -52,7 +51,7 @@ vop_fn vop_sync, vop_activemask;
 void vx_shfl_table(unsigned op, uint32_t b, uint32_t c, uint32_t ret[LANES + 1]);
 /* Handlers in exec_misc.c: special registers (op: enum ptx_special), packing, time, fences. */
 vop_fn vop_special, vop_nanosleep, vop_fence, vop_nop, vop_pack, vop_unpack, vop_isspacep, vop_cvta,
-	vop_fns, vop_pmevent;
+	vop_fns;
 /* exec_atom.c: op: enum vatom_op */
 enum vatom_op {
 	VA_ADD,

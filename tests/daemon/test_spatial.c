@@ -1,0 +1,188 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * Copyright 2026 The heddle authors */
+
+/* The core with launches beside each other: the SMs that one takes from another and gives back,
+ * and the workers that it asks for. Virtual time, as in test_core.c. */
+#include "unit.h"
+
+#include "fake.h"
+
+static void spatial_gives_back(void **state)
+{
+	struct hd *d = make(NULL);
+	struct fake low = join(d, 0, true), high = join(d, 2, true);
+	struct wire_slot *l = submit(d, &low, 0, 800), *h;
+	uint32_t grow;
+
+	hd_run(d);
+	arrive(low.page, l);
+	hd_run(d);
+	h = submit(d, &high, 1, 2); /* and two relays, 2 an SM: 2 SMs */
+	hd_run(d);
+	assert_int_equal(allowed(l), 2);
+	assert_int_equal(l->granted, 1);
+	assert_int_equal(allowed(h), 4);
+	grow = l->grow;
+	run_through(d, &high, h);
+	assert_int_equal(allowed(l), 4);
+	assert_int_equal(l->grow, grow + 1);
+	leave(d, &high);
+	leave(d, &low);
+	hd_destroy(d);
+}
+
+/* What the relay says of workers that are there tells when those of the SMs given up have left, and
+ * that is a preemption's cost, too. */
+static void spatial_cost(void **state)
+{
+	struct hd *d = make(NULL);
+	struct fake low = join(d, 0, true), high = join(d, 2, true);
+	struct wire_slot *l = submit(d, &low, 0, 800), *h;
+	uint64_t expected[] = {40000 + 20000, (40000 + 20000 + 90000 + 20000) / 2};
+	struct sched_info info;
+
+	hd_run(d);
+	arrive(low.page, l);
+	hd_run(d);
+	for (int i = 0; i < 3; i++) {
+		l->host.present = i < 2 ? 8 : 4; /* at the end: fewer than there is room for */
+		now += 10 * MS;
+		h = submit(d, &high, 1, 2);
+		assert_int_equal(allowed(l), 2); /* before all else is looked at */
+		arrive(high.page, h);
+		hd_run(d);
+		now += i ? 80000 : 30000;
+		l->host.present = 6;
+		assert_true(hd_run(d) <= 200000 || i == 2); /* awaited closely */
+		now += 10000;
+		l->host.present = 5; /* two an SM, and the relay */
+		hd_run(d);
+		now += MS;
+		l->host.present = 4;
+		hd_run(d);
+		sched_launch_state(low.t->device->sched, now, low.t->slots[0].launch, &info);
+		assert_int_equal(info.cost_ns, expected[MIN(i, 1)]);
+		finish(h);
+		close_slot(d, &high, h);
+		now += 50 * MS;
+		hd_run(d);
+		assert_int_equal(allowed(l), 4);
+	}
+	leave(d, &high);
+	leave(d, &low);
+	hd_destroy(d);
+}
+
+/* Runs the daemon for so long, a tick at a time; how often more workers were asked for. */
+static uint32_t asked_within(struct hd *d, const struct wire_slot *w, uint64_t ns)
+{
+	uint32_t grow = w->grow;
+
+	for (uint64_t end = now + ns; now < end; now += MS / 10)
+		hd_run(d);
+	return w->grow - grow;
+}
+
+/* Of a launch that keeps some SMs too few workers came: more are asked for, rarer each time. */
+static void spatial_short(void **state)
+{
+	struct hd *d = make(NULL);
+	struct fake low = join(d, 0, true), high = join(d, 2, true);
+	struct wire_slot *l = submit(d, &low, 0, 800), *h;
+	unsigned woken;
+
+	hd_run(d);
+	arrive(low.page, l);
+	l->host.present = 1;
+	assert_int_equal(asked_within(d, l, 100 * MS), 0); /* it has all SMs */
+	h = submit(d, &high, 1, 2);
+	hd_run(d);
+	arrive(high.page, h);
+	assert_int_equal(allowed(l), 2);
+	assert_int_equal(asked_within(d, l, MS * 9 / 10), 0);
+	woken = wakes;
+	assert_int_equal(asked_within(d, l, 2 * MS / 10), 1);
+	assert_int_equal(wakes, woken + 1);
+	assert_int_equal(asked_within(d, l, MS * 18 / 10), 0);
+	l->host.present = 3;
+	assert_int_equal(asked_within(d, l, 100 * MS), 0); /* nearly all */
+	l->host.present = 1;
+	assert_int_equal(asked_within(d, l, MS), 1);
+	l->host.ticket = 799; /* and nothing is left to do for more */
+	assert_int_equal(asked_within(d, l, 100 * MS), 0);
+	l->host.ticket = 700;
+	assert_int_equal(asked_within(d, l, 100 * MS), 4);
+	/* Then each 64 ms: its SMs may be full of another launch's blocks for long. */
+	assert_int_equal(asked_within(d, l, 640 * MS), 10);
+	leave(d, &high);
+	leave(d, &low);
+	hd_destroy(d);
+}
+
+/* Too few workers came, and another launch leaves: now there may be room for them. */
+static void another_has_left(void **state)
+{
+	struct hd *d = make(NULL);
+	struct fake low = join(d, 1, true), high = join(d, 2, true), other = join(d, 0, true);
+	struct wire_slot *l = submit(d, &low, 0, 800), *h, *o;
+
+	hd_run(d);
+	arrive(low.page, l);
+	h = submit(d, &high, 1, 2);
+	o = submit(d, &other, 2, 800);
+	hd_run(d);
+	arrive(high.page, h);
+	arrive(other.page, o);
+	l->host.present = 1;
+	asked_within(d, l, 200 * MS); /* until it is asked each 64 ms */
+	while (!asked_within(d, l, MS))
+		continue;
+	drain(o);
+	assert_int_equal(asked_within(d, l, MS * 9 / 10), 0);
+	assert_int_equal(asked_within(d, l, 2 * MS / 10), 1);
+	assert_int_equal(asked_within(d, l, 60 * MS), 0);
+	leave(d, &other);
+	leave(d, &high);
+	leave(d, &low);
+	hd_destroy(d);
+}
+
+/* One that was there before anybody looked takes no more of the device than others would. */
+static void spatial_seen_late(void **state)
+{
+	struct hd *d = make(NULL);
+	struct fake low = join(d, 0, true), high = join(d, 2, true);
+	struct wire_slot *l = submit(d, &low, 0, 800), *h;
+
+	hd_run(d);
+	arrive(low.page, l);
+	hd_run(d);
+	high.page->watch = 0; /* no kick yet */
+	h = submit(d, &high, 1, 2);
+	high.page->watch = 1;
+	arrive(high.page, h);
+	hd_kicked(d, high.t);
+	hd_run(d);
+	assert_int_equal(allowed(h), 4);
+	assert_int_equal(allowed(l), 2);
+	assert_int_equal(l->preemptions, 1);
+	finish(h);
+	hd_run(d);
+	assert_int_equal(allowed(l), 4);
+	leave(d, &high);
+	leave(d, &low);
+	hd_destroy(d);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(spatial_gives_back),
+		cmocka_unit_test(spatial_cost),
+		cmocka_unit_test(spatial_short),
+		cmocka_unit_test(another_has_left),
+		cmocka_unit_test(spatial_seen_late),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
