@@ -11,7 +11,6 @@
 #include "again.h"
 #include "bounce.h"
 #include "config.h"
-#include "events.h"
 #include "limits.h"
 #include "log.h"
 #include "ranks.h"

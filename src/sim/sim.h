@@ -6,7 +6,7 @@
  * worker stays on its SM until its quota excludes it or no tickets are left. New quotas reach the
  * workers after the relay's delay. When a launch gets SMs, its tenant launches new workers after
  * another delay. The launches of a stream run in order. With numbering=own each tenant numbers the
- * SMs itself, as under MPS (sched/engine/engine.h, renumbered). Events write lines of a trace,
+ * SMs itself, as under MPS (sched/engine/tenant.h, renumbered). Events write lines of a trace,
  * unless `quiet` is set. There are no threads: a simulation has one caller. */
 #ifndef HEDDLE_SIM_SIM_H
 #define HEDDLE_SIM_SIM_H

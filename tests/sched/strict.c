@@ -26,7 +26,16 @@ static void hear(enum launch_state from, enum launch_state to, bool legal)
 	abort();
 }
 
+static void hear_tenant(const char *from, const char *to, bool legal)
+{
+	if (legal || allowed)
+		return;
+	fprintf(stderr, "illegal transition of a tenant: from %s to %s\n", from, to);
+	abort();
+}
+
 __attribute__((constructor)) static void begin(void)
 {
 	launch_on_transition = hear;
+	tenant_on_transition = hear_tenant;
 }

@@ -187,7 +187,7 @@ static void through_the_queue(struct fixture *f)
 	sched_arrive(f->s, f->now, l, SCHED_BEGAN_TOLD);
 	expect(f, l, LAUNCH_HELD);
 	end(f, l);
-	end(f, f->high->arrived.first);
+	end(f, f->high->launches.arrived.first);
 }
 
 static void through_preemptions(struct fixture *f)
@@ -221,8 +221,8 @@ static void through_preemptions(struct fixture *f)
 	sched_drained(f->s, f->now, l);
 	expect(f, l, LAUNCH_WAITING);
 	tell(f);
-	while (f->high->arrived.first)
-		end(f, f->high->arrived.first);
+	while (f->high->launches.arrived.first)
+		end(f, f->high->launches.arrived.first);
 	expect(f, l, LAUNCH_RUNNING);
 	h = launch(f, f->high, 800, SCHED_BEGAN_TOLD, LAUNCH_RUNNING);
 	tell(f);
@@ -312,10 +312,10 @@ static void stray_is_native(void **state)
 		f.s->n_in[LAUNCH_NEXT]--;
 		f.s->n_in[from]++;
 		if (!launch_is(from, LAUNCH_SUBMITTED)) {
-			f.low->arrived = f.low->submitted;
-			f.low->submitted = (struct sched_launches){0};
-			f.low->n_submitted_of[0] = 0;
-			f.low->head = NULL;
+			f.low->launches.arrived = f.low->launches.submitted;
+			f.low->launches.submitted = (struct sched_launches){0};
+			f.low->launches.n_submitted_of[0] = 0;
+			f.low->launches.head = NULL;
 		}
 		plant(&f, l, LAUNCH_NATIVE);
 		sched_refused(l, &was, &to);

@@ -14,7 +14,7 @@ trap 'rm -rf "$tmp"' EXIT
 rows=$root/src/shim/join/lifecycle.def
 sed -n 's/^\(PROCESS\|STAYS\)(\([a-z_]*\).*/\2/p' "$rows" | sort >"$tmp/files"
 sed -n 's/^SESSION(\([a-z_]*\),.*/\1/p' "$rows" | sort >"$tmp/parts"
-sed -n '/the modules keep/,/the modules keep no more/s/.*[ *]\([a-z_]*\);.*/\1/p' \
+sed -n '/Parts of the modules:/,/^$/s/.*[ *]\([a-z_]*\);.*/\1/p' \
 	"$root/src/shim/core/session.h" | sort >"$tmp/members"
 
 cd "$build"

@@ -15,13 +15,13 @@
 static uint64_t compute_service(
 	const struct sched *s, const struct sched_tenant *t, uint64_t now_ns)
 {
-	bool opaque = t->opaque_active && !t->opaque_waits;
+	bool opaque = t->opaque_state == OPAQUE_RUNS;
 	uint64_t from = s->served_ns;
 
-	if (!t->n_there && !opaque)
+	if (!t->launches.n_there && !opaque)
 		return 0;
-	if (t->n_there && t->n_coming == t->n_there && !opaque)
-		from = MAX(from, t->coming_until_ns);
+	if (t->launches.n_there && t->launches.n_coming == t->launches.n_there && !opaque)
+		from = MAX(from, t->launches.coming_until_ns);
 	return now_ns > from ? now_ns - from : 0;
 }
 
@@ -31,10 +31,15 @@ void sched_serve(struct sched *s, uint64_t now_ns)
 	bool leaving = s->n_in[LAUNCH_HELD] || s->n_in[LAUNCH_DRAINING];
 
 	for (struct sched_tenant *t = s->tenants; t && passed; t = t->next) {
-		uint64_t ns = !leaving ? compute_service(s, t, now_ns) : t->n_leave ? passed : 0;
+		uint64_t ns = !leaving              ? compute_service(s, t, now_ns)
+			      : t->launches.n_leave ? passed
+						    : 0;
 
-		t->service_ns += ns;
-		t->work_ns += t->n_unpredicted || !(t->n_there + t->n_leave) ? ns : 0;
+		t->account.service_ns += ns;
+		t->account.work_ns +=
+			t->launches.n_unpredicted || !(t->launches.n_there + t->launches.n_leave)
+				? ns
+				: 0;
 	}
 	s->served_ns = MAX(s->served_ns, now_ns);
 }
@@ -47,7 +52,7 @@ void sched_work(struct sched_launch *l)
 		return;
 	ns = (uint64_t)((double)l->k.predicted_ns * (double)l->k.finished / (double)l->k.total);
 	if (ns > l->work_ns) {
-		l->tenant->work_ns += ns - l->work_ns;
+		l->tenant->account.work_ns += ns - l->work_ns;
 		l->work_ns = ns;
 	}
 }

@@ -15,7 +15,7 @@ void sched_find_late_tenants(struct sched *s)
 {
 	s->late[0] = s->late[1] = NULL;
 	for (struct sched_tenant *t = s->tenants; t; t = t->next) {
-		if (!t->late || (!t->arrived.first && !t->submitted.first))
+		if (!t->begin.late || (!t->launches.arrived.first && !t->launches.submitted.first))
 			continue;
 		if (!s->late[0] || t->priority > s->late[0]->priority) {
 			s->late[1] = s->late[0];
@@ -34,9 +34,9 @@ void sched_leave_arrival_sm(
 	/* True if the launch must leave an SM for the first worker of another launch that its own
 	 * tenant has submitted: a launch in a stream of higher priority, or, with within_srt, any
 	 * submitted launch if this one has arrived. */
-	bool for_own = l->tenant->submitted_priority > (int64_t)l->stream_priority ||
+	bool for_own = l->tenant->begin.submitted_priority > (int64_t)l->stream_priority ||
 		       (s->o.within_srt && launch_is(l->state, LAUNCH_ARRIVED) &&
-			       l->tenant->submitted_priority >= 0);
+			       l->tenant->begin.submitted_priority >= 0);
 
 	if ((for_other || for_own) && s->o.n_sms > 1)
 		io_allowed->at[ARRIVAL_SM] = 0;
@@ -45,11 +45,11 @@ void sched_leave_arrival_sm(
 void sched_begin_place(struct sched *s, struct sched_tenant *t, const struct quota *row)
 {
 	const struct sched_tenant *late = s->late[s->late[0] == t];
-	bool competes = t->arrived.first || t->head;
+	bool competes = t->launches.arrived.first || t->launches.head;
 
-	t->next_begin = row ? *row : t->best ? t->best_avail : (struct quota){0};
+	t->begin.next = row ? *row : t->begin.best ? t->begin.best_quota : (struct quota){0};
 	if (t->pinned || (!row && !competes && !t->next_held))
-		t->next_begin = s->everywhere;
+		t->begin.next = s->everywhere;
 	if (late && late->priority >= t->priority && s->o.simultaneous && s->o.n_sms > 1)
-		t->next_begin.at[ARRIVAL_SM] = 0;
+		t->begin.next.at[ARRIVAL_SM] = 0;
 }

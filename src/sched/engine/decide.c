@@ -21,7 +21,7 @@ static void check_grace(struct sched *s, uint64_t now_ns)
 			continue;
 		l->grace_ns = l->grace_ns ? l->grace_ns : now_ns + s->o.grace_ns;
 		if (now_ns >= l->grace_ns) {
-			t->late = true;
+			t->begin.late = true;
 			s->stats.late++;
 		} else {
 			s->deadline_ns = MIN(s->deadline_ns, l->grace_ns);
@@ -34,10 +34,11 @@ static void check_grace(struct sched *s, uint64_t now_ns)
 static bool is_contended(const struct sched *s)
 {
 	for (const struct sched_tenant *t = s->tenants; t; t = t->next) {
-		if (t->held || !quota_same(&t->begin, &s->everywhere) ||
-			(t->head && !quota_same(&t->head->allowed, &s->everywhere)))
+		if (t->held || !quota_same(&t->begin.now, &s->everywhere) ||
+			(t->launches.head &&
+				!quota_same(&t->launches.head->allowed, &s->everywhere)))
 			return true;
-		for (const struct sched_launch *l = t->arrived.first; l; l = l->next) {
+		for (const struct sched_launch *l = t->launches.arrived.first; l; l = l->next) {
 			if (!quota_same(&l->allowed, &s->everywhere))
 				return true;
 		}
@@ -61,12 +62,12 @@ static void keep_pinned(struct sched *s)
 	for (struct sched_tenant *t = s->tenants; t; t = t->next) {
 		if (!t->pinned && !t->kept)
 			continue;
-		for (struct sched_launch *l = t->arrived.first; l; l = l->next)
+		for (struct sched_launch *l = t->launches.arrived.first; l; l = l->next)
 			keep_launch(s, l);
-		if (t->head)
-			keep_launch(s, t->head);
-		if (t->kept && quota_any(&t->begin))
-			t->next_begin = t->begin;
+		if (t->launches.head)
+			keep_launch(s, t->launches.head);
+		if (t->kept && quota_any(&t->begin.now))
+			t->begin.next = t->begin.now;
 	}
 }
 

@@ -77,8 +77,8 @@ static void change_policy(struct sched *s, const struct sched_policy *p)
 	for (struct sched_tenant *t = s->tenants; t; t = t->next) {
 		t->next_held = false;
 		t->own = (struct sched_own){0};
-		clear_own(&t->arrived);
-		clear_own(&t->submitted);
+		clear_own(&t->launches.arrived);
+		clear_own(&t->launches.submitted);
 	}
 }
 
@@ -212,16 +212,17 @@ int engine_join(struct sched *s, uint64_t now_ns, uint32_t tenant, int priority,
 	t->priority = priority;
 	t->weight = weight;
 	t->user = user;
-	t->idle_since_ns = now_ns;
-	t->opaque = t->linger = (struct sched_kernel){
+	t->pauses.idle_since_ns = now_ns;
+	t->opaque = t->expected = (struct sched_kernel){
 		.tenant = tenant,
 		.remaining_ns = SCHED_UNKNOWN,
 		.predicted_ns = SCHED_UNKNOWN,
 	};
-	t->begin = s->everywhere;
+	t->begin.now = s->everywhere;
+	tenant_to(&t->state, s->n_tenants_in, TENANT_NEW);
 	level_enter(s, t);
 	t->opaque.kind = HEDDLE_POLICY_OPAQUE;
-	t->linger.kind = HEDDLE_POLICY_EXPECTED;
+	t->expected.kind = HEDDLE_POLICY_EXPECTED;
 	t->next = s->tenants;
 	if (t->next)
 		t->next->prev = t;
@@ -235,9 +236,9 @@ int engine_join(struct sched *s, uint64_t now_ns, uint32_t tenant, int priority,
 void engine_leave(struct sched *s, uint64_t now_ns, struct sched_tenant *t)
 {
 	sched_serve(s, now_ns);
-	sched_drop_all(s, &t->arrived);
-	sched_drop_all(s, &t->submitted);
-	sched_drop_all(s, &t->native);
+	sched_drop_all(s, &t->launches.arrived);
+	sched_drop_all(s, &t->launches.submitted);
+	sched_drop_all(s, &t->launches.native);
 	for (size_t i = s->next_action; i < s->actions.len; i++) {
 		if (s->actions.at[i].tenant == t)
 			s->actions.at[i].tenant = NULL;
@@ -245,7 +246,7 @@ void engine_leave(struct sched *s, uint64_t now_ns, struct sched_tenant *t)
 	*(t->prev ? &t->prev->next : &s->tenants) = t->next;
 	if (t->next)
 		t->next->prev = t->prev;
-	s->n_busy -= t->busy;
+	tenant_to(&t->state, s->n_tenants_in, TENANT_NONE);
 	level_leave(s, t);
 	free(pop_level(&s->free_levels));
 	s->stats.tenants--;
@@ -284,19 +285,20 @@ void engine_keep(struct sched *s, struct sched_tenant *t, bool kept)
 void engine_opaque(
 	struct sched *s, uint64_t now_ns, struct sched_tenant *t, bool active, bool waited)
 {
-	if (t->opaque_active == active)
+	if ((t->opaque_state != OPAQUE_NONE) == active)
 		return;
 	sched_serve(s, now_ns);
-	t->opaque_active = active;
-	t->opaque_waits = active && t->held;
+	tenant_opaque_to(&t->opaque_state, !active   ? OPAQUE_NONE
+					   : t->held ? OPAQUE_WAITS
+						     : OPAQUE_RUNS);
 	if (!active)
-		t->continues = !waited;
+		t->pauses.continues = !waited;
 	s->dirty = true;
 }
 
 void engine_copied(struct sched *s, struct sched_tenant *t, uint64_t first_ns, uint64_t last_ns)
 {
 	(void)s;
-	t->copied_ns = first_ns;
-	t->last_copy_ns = last_ns;
+	t->pauses.copied_ns = first_ns;
+	t->pauses.last_copy_ns = last_ns;
 }

@@ -26,7 +26,7 @@ static bool stays_away(const struct sched *s, const struct sched_launch *l, uint
 
 struct sched_launch *sched_arriving(const struct sched_tenant *t)
 {
-	return t->arrived.first || t->late ? NULL : t->submitted.first;
+	return t->launches.arrived.first || t->begin.late ? NULL : t->launches.submitted.first;
 }
 
 bool sched_is_new(const struct sched *s, const struct sched_launch *l)
@@ -34,21 +34,21 @@ bool sched_is_new(const struct sched *s, const struct sched_launch *l)
 	return l->k.order >= s->decided;
 }
 
-/* Makes another submitted launch of the tenant the one that competes for the device (t->head). The
+/* Makes another submitted launch of the tenant the one that competes for the device (its head). The
  * new head's waiting time counts from now on; the old head no longer waits. */
 static void change_head(struct sched *s, struct sched_tenant *t, uint64_t now_ns)
 {
 	struct sched_launch *head = sched_arriving(t);
 
-	if (t->head == head)
+	if (t->launches.head == head)
 		return;
-	if (t->head) {
-		sched_account(t->head, now_ns);
-		sched_to(s, t->head, LAUNCH_QUEUED);
+	if (t->launches.head) {
+		sched_account(t->launches.head, now_ns);
+		sched_to(s, t->launches.head, LAUNCH_QUEUED);
 	}
 	if (head) {
 		head->since_ns = MAX(head->since_ns, now_ns);
-		head->allowed = sched_is_new(s, head) ? (struct quota){0} : t->begin;
+		head->allowed = sched_is_new(s, head) ? (struct quota){0} : t->begin.now;
 		head->grace_ns = 0;
 		sched_to(s, head, LAUNCH_NEXT);
 	}
@@ -82,7 +82,7 @@ static int64_t submitted_priority(const struct sched_tenant *t)
 {
 	int64_t p = SCHED_STREAM_RANKS - 1;
 
-	while (p >= 0 && !t->n_submitted_of[p])
+	while (p >= 0 && !t->launches.n_submitted_of[p])
 		p--;
 	return p;
 }
@@ -93,29 +93,21 @@ static bool gather_tenant(struct sched *s, struct sched_tenant *t, uint64_t now_
 	bool busy;
 
 	change_head(s, t, now_ns);
-	busy = t->opaque_active || t->head || t->arrived.first || t->native.first;
-	t->best = NULL;
-	t->submitted_priority = submitted_priority(t);
-	for (struct sched_launch *l = t->arrived.first; l; l = l->next)
+	busy = t->opaque_state != OPAQUE_NONE || t->launches.head || t->launches.arrived.first ||
+	       t->launches.native.first;
+	t->begin.best = NULL;
+	t->begin.submitted_priority = submitted_priority(t);
+	for (struct sched_launch *l = t->launches.arrived.first; l; l = l->next)
 		top = MAX(top, l->stream_priority);
-	for (struct sched_launch *l = t->arrived.first; l; l = l->next) {
+	for (struct sched_launch *l = t->launches.arrived.first; l; l = l->next) {
 		if (!gather_launch(s, l, top - l->stream_priority, now_ns))
 			return false;
 	}
-	if (t->head && !gather_launch(s, t->head, 0, now_ns))
+	if (t->launches.head && !gather_launch(s, t->launches.head, 0, now_ns))
 		return false;
-	if (t->opaque_active && !VEC_PUSH(&s->view, &t->opaque))
+	if (t->opaque_state != OPAQUE_NONE && !VEC_PUSH(&s->view, &t->opaque))
 		return false;
-	if (busy && !t->busy)
-		sched_came_back(s, t, now_ns);
-	else if (!busy && t->busy)
-		t->idle_since_ns = now_ns;
-	if (busy && !t->busy)
-		t->busy_since_ns = now_ns;
-	s->n_busy += busy;
-	s->n_busy -= t->busy;
-	t->busy = busy;
-	t->worked |= busy;
+	sched_set_busy(s, t, busy, now_ns);
 	return true;
 }
 

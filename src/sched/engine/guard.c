@@ -92,11 +92,11 @@ void sched_guard_told(struct sched_launch *l)
 		l->guard.resized_at = l->k.finished;
 }
 
-void sched_guard_drained(struct sched *s, uint64_t now_ns, struct sched_launch *l)
+bool sched_guard_drained(struct sched *s, struct sched_launch *l)
 {
-	if (!l->guard.resizing)
-		return;
+	bool resized = l->guard.resizing;
+
 	l->guard.resizing = false;
-	s->dirty = true;
-	sched_shrunk(s, now_ns, l);
+	s->dirty |= resized;
+	return resized;
 }

@@ -30,8 +30,9 @@ bool sched_guard_is_even(const struct quota *q); /* all SMs with a quota have th
  * before the last change are still there. */
 void sched_guard_place(struct sched *s, struct sched_launch *l, uint64_t now_ns);
 /* sched_guard_told must be called just before next_allowed becomes allowed. sched_guard_drained
- * must be called when all blocks of the launch have left. */
+ * must be called when all blocks of the launch have left; it returns true if they have left because
+ * the count changed. */
 void sched_guard_told(struct sched_launch *l);
-void sched_guard_drained(struct sched *s, uint64_t now_ns, struct sched_launch *l);
+bool sched_guard_drained(struct sched *s, struct sched_launch *l);
 
 #endif

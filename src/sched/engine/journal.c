@@ -197,9 +197,10 @@ static bool tenant_is_news(const struct sched_input *in, const struct sched_tena
 {
 	switch (in->type) {
 	case SCHED_INPUT_opaque:
-		return t->opaque_active != in->value[0];
+		return (t->opaque_state != OPAQUE_NONE) != in->value[0];
 	case SCHED_INPUT_copied:
-		return t->copied_ns != in->value[0] || t->last_copy_ns != in->value[1];
+		return t->pauses.copied_ns != in->value[0] ||
+		       t->pauses.last_copy_ns != in->value[1];
 	case SCHED_INPUT_pin:
 		return t->pinned != in->value[0];
 	case SCHED_INPUT_keep:

@@ -10,9 +10,9 @@
 
 static struct sched_launches *list_of(struct sched_launch *l)
 {
-	return launch_is(l->state, LAUNCH_SUBMITTED) ? &l->tenant->submitted
-	       : launch_is(l->state, LAUNCH_ARRIVED) ? &l->tenant->arrived
-	       : launch_is(l->state, LAUNCH_ASTRAY)  ? &l->tenant->native
+	return launch_is(l->state, LAUNCH_SUBMITTED) ? &l->tenant->launches.submitted
+	       : launch_is(l->state, LAUNCH_ARRIVED) ? &l->tenant->launches.arrived
+	       : launch_is(l->state, LAUNCH_ASTRAY)  ? &l->tenant->launches.native
 						     : NULL;
 }
 
@@ -49,13 +49,13 @@ void sched_comes(struct sched *s, struct sched_launch *l, uint64_t now_ns)
 	if (!s->o.tells_started || l->coming_ns)
 		return;
 	l->coming_ns = now_ns;
-	l->tenant->n_coming++;
-	l->tenant->coming_until_ns = now_ns + SCHED_CHANGE_MAX_NS;
+	l->tenant->launches.n_coming++;
+	l->tenant->launches.coming_until_ns = now_ns + SCHED_CHANGE_MAX_NS;
 }
 
 static void clear_coming(struct sched_launch *l)
 {
-	l->tenant->n_coming -= l->coming_ns > 0;
+	l->tenant->launches.n_coming -= l->coming_ns > 0;
 	l->coming_ns = 0;
 }
 
@@ -71,22 +71,22 @@ bool sched_to(struct sched *s, struct sched_launch *l, enum launch_state to)
 		list_remove(was, l);
 	if (was != list && list)
 		list_add(list, l);
-	t->n_submitted_of[l->stream_priority] += list == &t->submitted;
-	t->n_submitted_of[l->stream_priority] -= was == &t->submitted;
-	t->n_there += launch_is(l->state, LAUNCH_THERE);
-	t->n_there -= launch_is(from, LAUNCH_THERE);
-	t->n_leave += launch_is(l->state, LAUNCH_LEAVES);
-	t->n_leave -= launch_is(from, LAUNCH_LEAVES);
+	t->launches.n_submitted_of[l->stream_priority] += list == &t->launches.submitted;
+	t->launches.n_submitted_of[l->stream_priority] -= was == &t->launches.submitted;
+	t->launches.n_there += launch_is(l->state, LAUNCH_THERE);
+	t->launches.n_there -= launch_is(from, LAUNCH_THERE);
+	t->launches.n_leave += launch_is(l->state, LAUNCH_LEAVES);
+	t->launches.n_leave -= launch_is(from, LAUNCH_LEAVES);
 	if (l->k.predicted_ns == SCHED_UNKNOWN) {
-		t->n_unpredicted += launch_is(l->state, LAUNCH_THERE | LAUNCH_LEAVES);
-		t->n_unpredicted -= launch_is(from, LAUNCH_THERE | LAUNCH_LEAVES);
+		t->launches.n_unpredicted += launch_is(l->state, LAUNCH_THERE | LAUNCH_LEAVES);
+		t->launches.n_unpredicted -= launch_is(from, LAUNCH_THERE | LAUNCH_LEAVES);
 	}
 	if (!launch_is(l->state, LAUNCH_THERE))
 		clear_coming(l);
 	if (l->state == LAUNCH_NEXT)
-		t->head = l;
-	else if (t->head == l)
-		t->head = NULL;
+		t->launches.head = l;
+	else if (t->launches.head == l)
+		t->launches.head = NULL;
 	if (!legal) {
 		l->refused_from = from;
 		l->refused_to = to;
@@ -99,8 +99,8 @@ bool sched_to(struct sched *s, struct sched_launch *l, enum launch_state to)
 static void drop_launch(struct sched *s, struct sched_launch *l)
 {
 	sched_to(s, l, LAUNCH_NONE);
-	l->tenant->sm_ns += l->sm_ns;
-	l->tenant->n_launches--;
+	l->tenant->account.sm_ns += l->sm_ns;
+	l->tenant->launches.n--;
 	s->stats.launches--;
 	withdraw_actions(s, l);
 	free(l);
@@ -110,26 +110,6 @@ void sched_drop_all(struct sched *s, struct sched_launches *list)
 {
 	while (list->first)
 		drop_launch(s, list->first);
-}
-
-static uint32_t clamp_workers(uint64_t n)
-{
-	return (uint32_t)(n < 1 ? 1 : n > 32 ? 32 : n);
-}
-
-uint32_t sched_workers(const struct sched_options *o, const struct sched_launch_info *i)
-{
-	uint64_t n = o->blocks_per_sm, regs = (uint64_t)i->regs * i->threads;
-
-	if (i->workers_per_sm)
-		return clamp_workers(i->workers_per_sm);
-	if (i->threads)
-		n = MIN(n, o->threads_per_sm / i->threads);
-	if (regs)
-		n = MIN(n, o->regs_per_sm / regs);
-	if (i->shared_bytes)
-		n = MIN(n, o->shared_per_sm / i->shared_bytes);
-	return clamp_workers(n);
 }
 
 static bool is_known(const struct sched_launches *list, uint64_t id)
@@ -148,10 +128,11 @@ int engine_submit(struct sched *s, uint64_t now_ns, struct sched_tenant *t,
 
 	if (info->total == 0)
 		return -EINVAL;
-	if (t->n_launches >= s->o.max_launches)
+	if (t->launches.n >= s->o.max_launches)
 		return -ENOSPC;
-	if (is_known(&t->arrived, info->id) || is_known(&t->submitted, info->id) ||
-		is_known(&t->native, info->id))
+	if (is_known(&t->launches.arrived, info->id) ||
+		is_known(&t->launches.submitted, info->id) ||
+		is_known(&t->launches.native, info->id))
 		return -EEXIST;
 	l = calloc(1, sizeof(*l));
 	if (!l)
@@ -179,7 +160,7 @@ int engine_submit(struct sched *s, uint64_t now_ns, struct sched_tenant *t,
 	};
 	l->k.remaining_ns = l->k.predicted_ns;
 	sched_to(s, l, LAUNCH_QUEUED);
-	t->n_launches++;
+	t->launches.n++;
 	s->stats.launches++;
 	s->dirty = true;
 	*ret = l;
@@ -188,11 +169,11 @@ int engine_submit(struct sched *s, uint64_t now_ns, struct sched_tenant *t,
 
 static bool has_work_on_device(const struct sched_tenant *t)
 {
-	for (const struct sched_launch *l = t->arrived.first; l; l = l->next) {
+	for (const struct sched_launch *l = t->launches.arrived.first; l; l = l->next) {
 		if (l->state != LAUNCH_WAITING)
 			return true;
 	}
-	return t->opaque_active || t->native.first;
+	return t->opaque_state != OPAQUE_NONE || t->launches.native.first;
 }
 
 void sched_number(const struct sched *s, struct sched_tenant *t)
@@ -216,12 +197,12 @@ void engine_arrive(struct sched *s, uint64_t now_ns, struct sched_launch *l, enu
 	/* A launch of the guard form needs the same quota on all its SMs. If it begins with
 	 * different quotas, it may run on only some of these SMs, so the next decision must send
 	 * quotas in any case. */
-	if (began == SCHED_BEGAN_TOLD && l->guard.is && !sched_guard_is_even(&l->tenant->begin))
+	if (began == SCHED_BEGAN_TOLD && l->guard.is && !sched_guard_is_even(&l->tenant->begin.now))
 		began = SCHED_BEGAN_UNKNOWN;
 	/* l->allowed gets the quotas that the launch began with. Later decisions may want other
 	 * quotas; the next decision sends the difference. */
 	l->allowed = began == SCHED_BEGAN_FREE   ? s->everywhere
-		     : began == SCHED_BEGAN_TOLD ? l->tenant->begin
+		     : began == SCHED_BEGAN_TOLD ? l->tenant->begin.now
 						 : (struct quota){0};
 	l->partial |= !quota_any(&l->allowed);
 	if (l->guard.is)
@@ -231,7 +212,7 @@ void engine_arrive(struct sched *s, uint64_t now_ns, struct sched_launch *l, enu
 		: quota_any(&l->allowed)     ? LAUNCH_RUNNING
 					     : LAUNCH_HELD);
 	l->granted_ns = now_ns;
-	l->tenant->late = false;
+	l->tenant->begin.late = false;
 	s->dirty = true;
 }
 
@@ -269,7 +250,7 @@ void engine_started(struct sched *s, uint64_t now_ns, struct sched_launch *l, ui
 		end_change(s, now_ns, l);
 
 	if (started > before && launch_is(l->state, LAUNCH_HAS_SMS))
-		l->tenant->began_ns = now_ns;
+		l->tenant->launches.began_ns = now_ns;
 	l->started = MAX(before, MIN(started, l->k.total));
 	s->dirty |= !sched_policy_is(s->policy, HEDDLE_POLICY_WHOLE_SMS) && before < l->k.total &&
 		    l->started == l->k.total;
@@ -284,11 +265,20 @@ void engine_idle(struct sched *s, uint64_t now_ns, struct sched_launch *l, bool 
 	s->dirty = true;
 }
 
+void engine_shrunk(struct sched *s, uint64_t now_ns, struct sched_launch *l)
+{
+	if (l->state != LAUNCH_SHRINKING)
+		return;
+	sched_to(s, l, LAUNCH_RUNNING);
+	sched_learn_way_out(s, now_ns, l);
+}
+
 void engine_drained(struct sched *s, uint64_t now_ns, struct sched_launch *l)
 {
 	sched_serve(s, now_ns);
 	sched_account(l, now_ns);
-	sched_guard_drained(s, now_ns, l);
+	if (sched_guard_drained(s, l))
+		engine_shrunk(s, now_ns, l);
 	if (!launch_is(l->state, LAUNCH_LEAVES))
 		return;
 	sched_to(s, l, LAUNCH_WAITING);
@@ -296,14 +286,6 @@ void engine_drained(struct sched *s, uint64_t now_ns, struct sched_launch *l)
 	s->dirty = true;
 	sched_learn_way_out(s, now_ns, l);
 	sched_learn_spell(s, l);
-}
-
-void engine_shrunk(struct sched *s, uint64_t now_ns, struct sched_launch *l)
-{
-	if (l->state != LAUNCH_SHRINKING)
-		return;
-	sched_to(s, l, LAUNCH_RUNNING);
-	sched_learn_way_out(s, now_ns, l);
 }
 
 void engine_absent(struct sched *s, struct sched_launch *l)
@@ -335,7 +317,7 @@ void engine_end(
 		engine_progress(s, l, l->k.total);
 		sched_learn_end(s, l, l->preemptions || l->partial ? 0 : ran_ns);
 		/* A launch that has completed proves that its tenant's streams make progress. */
-		l->tenant->late = false;
+		l->tenant->begin.late = false;
 	}
 	drop_launch(s, l);
 	s->dirty = true;

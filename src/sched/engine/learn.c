@@ -8,6 +8,26 @@
 
 #include <string.h>
 
+static uint32_t clamp_workers(uint64_t n)
+{
+	return (uint32_t)(n < 1 ? 1 : n > 32 ? 32 : n);
+}
+
+uint32_t sched_workers(const struct sched_options *o, const struct sched_launch_info *i)
+{
+	uint64_t n = o->blocks_per_sm, regs = (uint64_t)i->regs * i->threads;
+
+	if (i->workers_per_sm)
+		return clamp_workers(i->workers_per_sm);
+	if (i->threads)
+		n = MIN(n, o->threads_per_sm / i->threads);
+	if (regs)
+		n = MIN(n, o->regs_per_sm / regs);
+	if (i->shared_bytes)
+		n = MIN(n, o->shared_per_sm / i->shared_bytes);
+	return clamp_workers(n);
+}
+
 struct sched_shape sched_shape_of(const struct sched *s, const struct sched_launch_info *i)
 {
 	struct sched_shape shape = {
@@ -72,9 +92,9 @@ static struct company find_company(const struct sched *s)
 	struct company c = {0};
 
 	for (const struct sched_tenant *t = s->tenants; t; t = t->next) {
-		c.unmanaged |= t->native.first || (t->opaque_active && !t->opaque_waits);
-		for (const struct sched_launch *o = t->arrived.first; o && c.len < ARRAY_LEN(c.at);
-			o = o->next) {
+		c.unmanaged |= t->launches.native.first || t->opaque_state == OPAQUE_RUNS;
+		for (const struct sched_launch *o = t->launches.arrived.first;
+			o && c.len < ARRAY_LEN(c.at); o = o->next) {
 			if (!o->idle && launch_is(o->state, LAUNCH_HAS_SMS | LAUNCH_LEAVES))
 				c.at[c.len++] = o;
 		}
@@ -110,7 +130,7 @@ void sched_learn_beside(struct sched *s)
 	struct company company = s->pairs ? find_company(s) : (struct company){0};
 
 	for (struct sched_tenant *t = s->tenants; t && s->pairs; t = t->next) {
-		for (struct sched_launch *l = t->arrived.first; l; l = l->next) {
+		for (struct sched_launch *l = t->launches.arrived.first; l; l = l->next) {
 			struct sched_beside b;
 
 			if (!launch_is(l->state, LAUNCH_HAS_SMS))

@@ -13,7 +13,7 @@ void *sched_tenant_user(const struct sched_tenant *t)
 
 uint64_t sched_service(const struct sched_tenant *t)
 {
-	return t->service_ns;
+	return t->account.service_ns;
 }
 
 void *sched_launch_user(const struct sched_launch *l)
@@ -42,7 +42,7 @@ static void copy_quotas(const struct sched *s, const struct quota *q, bool renum
  * with. */
 static const struct quota *sched_allowed(const struct sched_launch *l)
 {
-	return l->state == LAUNCH_QUEUED ? &l->tenant->begin : &l->allowed;
+	return l->state == LAUNCH_QUEUED ? &l->tenant->begin.now : &l->allowed;
 }
 
 void sched_quotas(
@@ -58,7 +58,7 @@ void sched_begin_quotas(
 	 * device: the next launch after that gets new numbers (renumbered). A tenant's new launch
 	 * usually begins when the tenant's earlier work has ended, so its quotas cannot refer to
 	 * the old numbers. Concurrent streams are an exception. */
-	copy_quotas(s, &t->begin, s->o.renumbers, ret_quota);
+	copy_quotas(s, &t->begin.now, s->o.renumbers, ret_quota);
 }
 
 enum launch_state sched_state(const struct sched_launch *l)
@@ -120,10 +120,10 @@ uint64_t sched_soonest(const struct sched *s, uint64_t now_ns)
 	uint64_t least = SCHED_UNKNOWN;
 
 	for (const struct sched_tenant *t = s->tenants; t; t = t->next) {
-		for (const struct sched_launch *l = t->arrived.first; l; l = l->next)
+		for (const struct sched_launch *l = t->launches.arrived.first; l; l = l->next)
 			least = launch_soonest(least, now_ns, l);
-		if (t->head)
-			least = launch_soonest(least, now_ns, t->head);
+		if (t->launches.head)
+			least = launch_soonest(least, now_ns, t->launches.head);
 	}
 	return least;
 }

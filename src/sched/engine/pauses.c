@@ -22,21 +22,22 @@ static bool is_by_priority(const struct sched *s)
 
 static void learn_copies(struct sched_tenant *t)
 {
-	if (t->copied_ns > t->busy_since_ns && t->copied_ns < t->idle_since_ns + COPY_NS)
-		t->copies = MIN(t->copies + 1, COPIES_MAX);
-	else if (t->copies)
-		t->copies--;
+	if (t->pauses.copied_ns > t->pauses.busy_since_ns &&
+		t->pauses.copied_ns < t->pauses.idle_since_ns + COPY_NS)
+		t->pauses.copies = MIN(t->pauses.copies + 1, COPIES_MAX);
+	else if (t->pauses.copies)
+		t->pauses.copies--;
 }
 
-/* Learns from the pauses between bursts of work, and ignores pauses within a burst. */
-void sched_came_back(const struct sched *s, struct sched_tenant *t, uint64_t now_ns)
+/* Learns from the pauses between bursts of the tenant's work, and ignores pauses within a burst. */
+static void learn_pause(const struct sched *s, struct sched_tenant *t, uint64_t now_ns)
 {
-	uint64_t gap = now_ns - t->idle_since_ns;
+	uint64_t gap = now_ns - t->pauses.idle_since_ns;
 
-	if (t->continues && gap <= s->o.linger_max_ns)
+	if (t->pauses.continues && gap <= s->o.linger_max_ns)
 		return;
-	t->burst_ns = now_ns;
-	if (!t->idle_since_ns || !t->worked)
+	t->pauses.burst_ns = now_ns;
+	if (!t->pauses.idle_since_ns || t->state == TENANT_NEW)
 		return;
 	learn_copies(t);
 	/* Update the moving mean of the tenant's pauses. A sample moves the mean by a quarter, and
@@ -47,11 +48,24 @@ void sched_came_back(const struct sched *s, struct sched_tenant *t, uint64_t now
 	 * otherwise heddled would never keep the device for this tenant again. So here it lowers
 	 * the mean. Under a policy by priority, every sample counts in full. */
 	gap = MIN(gap, 4 * s->o.linger_max_ns);
-	if (!is_by_priority(s) && t->gaps && t->linger_until_ns <= t->idle_since_ns &&
-		s->n_busy > t->busy)
-		gap = MIN(gap, t->gap_ns / 2);
-	t->gap_ns = t->gaps ? (3 * t->gap_ns + gap) / 4 : gap;
-	t->gaps += t->gaps < 1000;
+	if (!is_by_priority(s) && t->pauses.n && t->pauses.until_ns <= t->pauses.idle_since_ns &&
+		s->n_tenants_in[TENANT_BUSY] > 0)
+		gap = MIN(gap, t->pauses.mean_ns / 2);
+	t->pauses.mean_ns = t->pauses.n ? (3 * t->pauses.mean_ns + gap) / 4 : gap;
+	t->pauses.n += t->pauses.n < 1000;
+}
+
+void sched_set_busy(struct sched *s, struct sched_tenant *t, bool busy, uint64_t now_ns)
+{
+	if (busy == (t->state == TENANT_BUSY))
+		return;
+	if (busy) {
+		learn_pause(s, t, now_ns);
+		t->pauses.busy_since_ns = now_ns;
+	} else {
+		t->pauses.idle_since_ns = now_ns;
+	}
+	tenant_to(&t->state, s->n_tenants_in, busy ? TENANT_BUSY : TENANT_IDLE);
 }
 
 /* Returns the cost of a switch to this kernel of the view. */
@@ -123,42 +137,46 @@ static uint64_t comes_back_until(const struct sched *s, const struct sched_tenan
 {
 	uint64_t bounce = switch_cost(s, t), twice;
 
-	if (!t->continues && (t->gaps < 2 || t->gap_ns > s->o.linger_max_ns))
+	if (!t->pauses.continues && (t->pauses.n < 2 || t->pauses.mean_ns > s->o.linger_max_ns))
 		return 0;
 	bounce = MIN(bounce, s->o.linger_max_ns);
-	if (t->continues)
-		return t->idle_since_ns + bounce;
-	if (t->gap_ns > bounce)
+	if (t->pauses.continues)
+		return t->pauses.idle_since_ns + bounce;
+	if (t->pauses.mean_ns > bounce)
 		return 0;
 	/* Policies by priority wait for a tenant that comes back within the same microsecond, too. */
-	twice = is_by_priority(s) ? MAX(2 * t->gap_ns, 1000) : 2 * t->gap_ns;
-	return t->idle_since_ns + MIN(twice, bounce);
+	twice = is_by_priority(s) ? MAX(2 * t->pauses.mean_ns, 1000) : 2 * t->pauses.mean_ns;
+	return t->pauses.idle_since_ns + MIN(twice, bounce);
 }
 
 static uint64_t copies_until(const struct sched *s, const struct sched_tenant *t)
 {
-	uint64_t from = MAX(t->idle_since_ns, t->last_copy_ns);
+	uint64_t from = MAX(t->pauses.idle_since_ns, t->pauses.last_copy_ns);
 
-	if (!t->level->works_below || s->o.simultaneous || t->copies < COPIES_ENOUGH)
+	if (!t->level->works_below || s->o.simultaneous || t->pauses.copies < COPIES_ENOUGH)
 		return 0;
-	return MIN(from + COPY_NS, t->idle_since_ns + ALL_COPIES_NS);
+	return MIN(from + COPY_NS, t->pauses.idle_since_ns + ALL_COPIES_NS);
 }
 
 static bool linger(struct sched *s, struct sched_tenant *t, uint64_t now_ns)
 {
 	uint64_t until;
 
-	if (t->busy || !t->worked)
+	if (t->state != TENANT_IDLE && t->state != TENANT_EXPECTED)
 		return true;
 	until = MAX(comes_back_until(s, t), copies_until(s, t));
-	if (now_ns >= until)
+	if (now_ns >= until) {
+		if (t->state == TENANT_EXPECTED)
+			tenant_to(&t->state, s->n_tenants_in, TENANT_IDLE);
 		return true;
-	if (t->linger_until_ns != until) {
-		t->linger_until_ns = until;
+	}
+	tenant_to(&t->state, s->n_tenants_in, TENANT_EXPECTED);
+	if (t->pauses.until_ns != until) {
+		t->pauses.until_ns = until;
 		s->stats.lingers++;
 	}
 	s->deadline_ns = MIN(s->deadline_ns, until);
-	return VEC_PUSH(&s->view, &t->linger);
+	return VEC_PUSH(&s->view, &t->expected);
 }
 
 bool sched_linger(struct sched *s, uint64_t now_ns)

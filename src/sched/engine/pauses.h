@@ -31,8 +31,8 @@ struct sched_costs {
 	uint32_t tenant;
 };
 
-/* The tenant has work again. */
-void sched_came_back(const struct sched *s, struct sched_tenant *t, uint64_t now_ns);
+/* Notes whether the tenant has work. Learns from the pause that ends. */
+void sched_set_busy(struct sched *s, struct sched_tenant *t, bool busy, uint64_t now_ns);
 /* Appends a pseudo launch for each idle tenant to s->view, if waiting for its next work costs less
  * than switching to other tenants. Returns false if out of memory. */
 bool sched_linger(struct sched *s, uint64_t now_ns);

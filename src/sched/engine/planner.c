@@ -187,20 +187,20 @@ static void describe_kernel(
 
 static uint64_t sm_time(const struct sched_tenant *t)
 {
-	uint64_t ns = t->sm_ns;
+	uint64_t ns = t->account.sm_ns;
 
-	for (const struct sched_launch *l = t->arrived.first; l; l = l->next)
+	for (const struct sched_launch *l = t->launches.arrived.first; l; l = l->next)
 		ns += l->sm_ns;
-	for (const struct sched_launch *l = t->native.first; l; l = l->next)
+	for (const struct sched_launch *l = t->launches.native.first; l; l = l->next)
 		ns += l->sm_ns;
 	return ns;
 }
 
 static uint32_t count_launches(const struct sched_tenant *t)
 {
-	uint32_t n = t->head != NULL;
+	uint32_t n = t->launches.head != NULL;
 
-	for (const struct sched_launch *l = t->arrived.first; l; l = l->next)
+	for (const struct sched_launch *l = t->launches.arrived.first; l; l = l->next)
 		n++;
 	return n;
 }
@@ -212,16 +212,16 @@ static struct heddle_policy_tenant describe_tenant(struct sched_tenant *t)
 		.priority = t->priority,
 		.weight = t->weight,
 		.held = t->held,
-		.opaque = t->opaque_active,
-		.busy = t->busy,
-		.service_ns = t->service_ns,
+		.opaque = t->opaque_state != OPAQUE_NONE,
+		.busy = t->state == TENANT_BUSY,
+		.service_ns = t->account.service_ns,
 		.sm_ns = sm_time(t),
-		.idle_since_ns = t->idle_since_ns,
-		.pause_ns = t->gaps < 2 ? HEDDLE_POLICY_UNKNOWN : t->gap_ns,
-		.work_ns = t->work_ns,
+		.idle_since_ns = t->pauses.idle_since_ns,
+		.pause_ns = t->pauses.n < 2 ? HEDDLE_POLICY_UNKNOWN : t->pauses.mean_ns,
+		.work_ns = t->account.work_ns,
 		.launches = count_launches(t),
-		.began_ns = t->began_ns,
-		.burst_ns = t->burst_ns,
+		.began_ns = t->launches.began_ns,
+		.burst_ns = t->pauses.burst_ns,
 		.own = t->own.at,
 	};
 }
@@ -607,7 +607,7 @@ static void set_held(struct sched *s, struct planning *p, const uint8_t *held)
 
 	for (struct sched_tenant *t = s->tenants; t; t = t->next, i++) {
 		t->next_held = held && held[i];
-		p->any |= t->opaque_active && !t->next_held;
+		p->any |= t->opaque_state != OPAQUE_NONE && !t->next_held;
 		p->waits |= t->next_held;
 	}
 }
@@ -721,9 +721,9 @@ static void place_new_launches(
 
 		if (!l || !quota_any(&l->next_allowed))
 			continue;
-		if (!l->tenant->best && !l->tenant->next_held) {
-			l->tenant->best = l;
-			l->tenant->best_avail = l->next_allowed;
+		if (!l->tenant->begin.best && !l->tenant->next_held) {
+			l->tenant->begin.best = l;
+			l->tenant->begin.best_quota = l->next_allowed;
 		}
 		sched_leave_arrival_sm(s, l, &l->next_allowed);
 		/* That SM may have been its only one. */

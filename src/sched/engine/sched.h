@@ -27,8 +27,8 @@ struct sched_options {
 	uint32_t n_sms; /* 1 to CTL_MAX_SMS */
 	/* defaults: 2048, 32, 65536, 228 KiB */
 	uint32_t threads_per_sm, blocks_per_sm, regs_per_sm, shared_per_sm;
-	bool simultaneous, spatial, within_srt; /* see struct sched_view */
-	/* true if each program has its own numbers for SMs (engine.h: sched_tenant.renumbered) */
+	bool simultaneous, spatial, within_srt; /* as in struct heddle_policy_device */
+	/* true if each program has its own numbers for SMs (tenant.h: renumbered) */
 	bool renumbers;
 	/* True if the caller calls sched_started. Then a tenant whose launch was granted SMs is
 	 * charged for the device only from the launch's next block on, or after

@@ -52,7 +52,7 @@ static bool tell_launch(struct sched *s, struct sched_launch *l)
  * launch can run as it would without heddle, whatever state it is in. */
 static bool tell_strays(struct sched *s, struct sched_tenant *t)
 {
-	for (struct sched_launch *l = t->native.first; l; l = l->next) {
+	for (struct sched_launch *l = t->launches.native.first; l; l = l->next) {
 		l->next_allowed = s->everywhere;
 		if (l->state == LAUNCH_STRAY && !add_action(s, SCHED_NATIVE, true, t, l))
 			return false;
@@ -109,9 +109,9 @@ static bool tell_begin(struct sched *s, struct sched_tenant *t)
 {
 	struct sched_action a = {.type = SCHED_BEGIN, .tenant = t};
 
-	if (quota_same(&t->begin, &t->next_begin))
+	if (quota_same(&t->begin.now, &t->begin.next))
 		return true;
-	a.n_sms = quota_count(&t->next_begin);
+	a.n_sms = quota_count(&t->begin.next);
 	return VEC_PUSH(&s->actions, a);
 }
 
@@ -124,7 +124,7 @@ int sched_tell(struct sched *s, uint64_t now_ns)
 
 		if (!tell_begin(s, t))
 			goto nomem;
-		for (struct sched_launch *l = t->arrived.first; l; l = l->next) {
+		for (struct sched_launch *l = t->launches.arrived.first; l; l = l->next) {
 			sched_guard_place(s, l, now_ns);
 			if (!tell_launch(s, l))
 				goto nomem;
@@ -144,16 +144,17 @@ int sched_tell(struct sched *s, uint64_t now_ns)
 		if (a->launch) {
 			commit_launch(s, a->launch, a, now_ns);
 		} else if (a->type == SCHED_BEGIN) {
-			a->tenant->begin = a->tenant->next_begin;
+			a->tenant->begin.now = a->tenant->begin.next;
 		} else {
 			a->tenant->held = a->type == SCHED_HOLD;
-			a->tenant->opaque_waits &= a->tenant->held;
+			if (!a->tenant->held && a->tenant->opaque_state == OPAQUE_WAITS)
+				tenant_opaque_to(&a->tenant->opaque_state, OPAQUE_RUNS);
 			s->stats.holds += a->tenant->held;
 		}
 	}
 	for (struct sched_tenant *t = s->tenants; t; t = t->next) {
-		if (t->head)
-			commit_head(t->head);
+		if (t->launches.head)
+			commit_head(t->launches.head);
 	}
 	s->decided = s->order;
 	return 0;

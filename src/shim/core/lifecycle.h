@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  * Copyright 2026 The heddle authors */
 
-/* What happens to the modules' parts of a session when a context of the program ends. The rows of
- * join/lifecycle.def name the functions of each module. */
+/* The end of a context, as the modules' functions get it. The rows of join/lifecycle.def name these
+ * functions. */
 #ifndef HEDDLE_SHIM_LIFECYCLE_H
 #define HEDDLE_SHIM_LIFECYCLE_H
 

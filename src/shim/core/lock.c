@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  * Copyright 2026 The heddle authors */
 
+/* Locks, and the check of their order in builds with a sanitizer: each thread notes which locks it
+ * holds. */
 #include "shim/core/lock.h"
 
 #if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  * Copyright 2026 The heddle authors */
 
+/* Prints lines on standard error, and sends the reason of a failure to `heddle run -v`. */
 #include "shim/core/say.h"
 
 #include "host/client.h"

@@ -109,7 +109,7 @@ static bool has_fd(struct session *session, const struct host_fd *o)
 	return !session->fds_lost;
 }
 
-bool shim_ring(struct session *session, const struct host_fd *o)
+static bool ring(struct session *session, const struct host_fd *o)
 {
 	bool has;
 
@@ -122,7 +122,7 @@ bool shim_ring(struct session *session, const struct host_fd *o)
 void shim_kick(struct session *session)
 {
 	__atomic_store_n(&session->page->kick_ns, shim_now_ns(), __ATOMIC_RELAXED);
-	shim_ring(session, &session->client.kick); /* else the agent takes over */
+	ring(session, &session->client.kick); /* else the agent takes over */
 }
 
 bool shim_has_fd(struct session *session, const struct host_fd *o)
@@ -137,7 +137,7 @@ bool shim_has_fd(struct session *session, const struct host_fd *o)
 
 void shim_poke(struct session *session)
 {
-	shim_ring(session, &session->client.wake); /* else it looks every while */
+	ring(session, &session->client.wake); /* else it looks every while */
 }
 
 bool session_socket(struct session *session, struct host_fd *ret)

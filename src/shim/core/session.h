@@ -30,7 +30,7 @@ struct session {
 	unsigned index;      /* in `sessions` */
 	struct lock fd_lock; /* of the descriptors below, */
 	bool fds_lost;       /* which the program has closed */
-	/* What the modules keep for each session: join/lifecycle.def has a row for each. */
+	/* Parts of the modules: join/lifecycle.def has a row for each. */
 	struct fence *fence;
 	struct following *following;
 	struct joining *joining;
@@ -102,7 +102,7 @@ static inline struct session *session_now(void)
 }
 struct session *session_of_device(CUdevice dev);
 
-/* What the sessions need from the storeys above them. */
+/* Calls into the storeys above. */
 struct session_calls {
 	/* Makes the modules' parts of the session. Returns false if memory is exhausted. */
 	bool (*open)(struct session *session);
@@ -166,12 +166,8 @@ static inline int shim_stream_priority(const struct session *session, int priori
 		       : __atomic_load_n(&session->low_priority, __ATOMIC_RELAXED);
 }
 void shim_kick(struct session *session); /* tells the daemon to read the page */
-/* Writes 1 to the eventfd session->client.kick (wakes heddled) or session->client.wake (wakes the agent). Returns false
- * if the program has closed this descriptor or the socket. After that, the shim never again uses
- * session->client.sock, session->client.kick or session->client.wake. */
-bool shim_ring(struct session *session, const struct host_fd *o);
-/* Checks, like shim_ring but without writing, that the program has not closed the descriptor. The
- * agent calls this before each use of session->client.wake or session->client.sock. */
+/* Returns false if the program has closed this descriptor or the socket. After that, the shim never
+ * again uses the client's socket and eventfds. The agent calls this before each use. */
 bool shim_has_fd(struct session *session, const struct host_fd *o);
 void shim_poke(struct session *session); /* wakes the agent */
 /* The present socket; false: there is none. */

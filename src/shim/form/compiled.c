@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  * Copyright 2026 The heddle authors */
 
+/* Loads a kernel of compiled code on the device, and unloads the code. */
 #include "shim/form/compiled.h"
 
 bool has_libraries(void)

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  * Copyright 2026 The heddle authors */
 
+/* Unloads and frees forms. */
 #include "shim/form/form.h"
 
 #include <stdlib.h>

@@ -191,7 +191,9 @@ static bool enqueue(struct session *session, struct kernel *k)
 	return true;
 }
 
-bool kernel_remember(struct session *session, struct kernel *k)
+/* Makes one of the form-making threads call remember_write for the kernel. Returns false if the
+ * kernel has no form now, or if there is no such thread. */
+static bool kernel_remember(struct session *session, struct kernel *k)
 {
 	bool ok;
 

@@ -11,9 +11,6 @@
  * form, and may wait until it is made. All launches of a program together wait for at most 20 ms
  * (or HEDDLE_FORM_WAIT_MS), which is enough to load forms from the cache. */
 struct form *kernel_form(struct session *session, struct kernel *k);
-/* Makes one of the form-making threads call remember_write for the kernel. Returns false if the
- * kernel has no form now, or if there is no such thread. */
-bool kernel_remember(struct session *session, struct kernel *k);
 /* Records that a launch with `threads` threads ran without the kernel's preemptible form. Kernels
  * with the largest total get their forms first. */
 void kernel_missed(struct kernel *k, uint64_t threads);

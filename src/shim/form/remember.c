@@ -136,7 +136,7 @@ void remember_recall(struct form *f)
 	}
 }
 
-void remember_write_all(void)
+static void remember_write_all(void)
 {
 	while (write_next(NULL))
 		;

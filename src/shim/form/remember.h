@@ -15,7 +15,6 @@ void remember_taught(struct kernel *k); /* under any lock: waits for nobody */
 /* Takes a kernel that has been taught and that nobody was asked to write yet. NULL: there is none. */
 struct kernel *remember_unasked(void);
 void remember_write(const struct kernel *k); /* now, if nobody has */
-void remember_write_all(void);               /* what has been taught so far, now */
 void remember_at_exit(void);                 /* from now on; once */
 struct session_ends;
 void remember_pause(struct session *session, const struct session_ends *ends); /* writes all */

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  * Copyright 2026 The heddle authors */
 
+/* A semaphore counts the threads that may make forms at once. */
 #include "shim/form/turns.h"
 
 #include "shim/core/lock.h"

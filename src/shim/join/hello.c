@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  * Copyright 2026 The heddle authors */
 
+/* Stores the results of the conversation with heddled (host/client.h) in the session. */
 #include "shim/join/hello.h"
 #include "shim/core/lock.h"
 

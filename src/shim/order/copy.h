@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  * Copyright 2026 The heddle authors */
 
-/* What heddled learns of the program's copies (copy.c). */
+/* Reports the program's copies to heddled (copy.c). */
 #ifndef HEDDLE_SHIM_COPY_H
 #define HEDDLE_SHIM_COPY_H
 

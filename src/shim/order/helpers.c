@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  * Copyright 2026 The heddle authors */
 
+/* Makes the streams of rounds, and borrows hardware channels for further ones. */
 #include "shim/order/helpers.h"
 
 #include "shim/core/connections.h"

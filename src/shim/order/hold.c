@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  * Copyright 2026 The heddle authors */
 
+/* Holds back launches, and calls that can stop a stream, while the shim loads code. */
 #include "shim/order/hold.h"
 
 #include "shim/core/lock.h"

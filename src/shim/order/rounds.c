@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  * Copyright 2026 The heddle authors */
 
+/* Decides from the reports of a launch whether it needs one more grid of workers. */
 #include "shim/order/rounds.h"
 #include "shim/core/lock.h"
 

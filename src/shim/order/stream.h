@@ -36,7 +36,7 @@ struct stream {
 	CUevent passed;
 	_Atomic unsigned waits; /* sync_count() at its last launch, while there are gates */
 };
-/* What the shim keeps of the streams of a session. channels.c changes the counts. */
+/* The streams of a session. channels.c changes the counts. */
 struct streams {
 	struct map map;
 	_Atomic unsigned n_used; /* channels: of streams in use, of lingering ones, lent */
