@@ -385,7 +385,7 @@ const struct cli_verb cli_verb_sim = {
 		"decision returns, and compares it with the one in the log. The exit status is 1 "
 		"at the first difference, which heddle prints with its line. The policy and its "
 		"options are those of the log. --policy replaces the policy, to see what it would "
-		"decide instead; a policy that heddled loaded from a file must be named with "
+		"decide instead; a policy of your own must be named with "
 		"--policy ./FILE.\n\nSHARE is the "
 		"tenant's part of the SM-time of all finished blocks, ENTITLED its weight over the "
 		"sum of all weights. WAITING is the time from a launch's submission to its end in "

@@ -63,9 +63,9 @@ mkdir -p "$tmp/t/src/sched/engine"
 printf 'EVENT_0(tenant, leave, TIMED)\nINPUT(create)\n' >"$tmp/t/src/sched/engine/events.def"
 printf 'int sched_create(int o);\nvoid sched_leave(\n\tstruct sched *s, struct sched_tenant *t);\nint sched_n(const struct sched *s);\n' \
 	>"$tmp/t/src/sched/engine/sched.h"
-expect 0 inputs "an event with a row"
+expect 0 journaled "an event with a row"
 echo 'void sched_end(const struct sched *s, struct sched_launch *l);' >>"$tmp/t/src/sched/engine/sched.h"
-expect 1 inputs "a function that changes a launch and has no row"
+expect 1 journaled "a function that changes a launch and has no row"
 fresh
 echo '#include "base/none.h"' >>"$tmp/t/src/ptx/b.c"
 expect 1 layers "a header that does not exist"
@@ -257,6 +257,10 @@ done <<-'EOF'
 	They run one behind the other.
 	This is the door to all passes.
 	A pause — a short one.
+	The fastest strategy is kept.
+	A task slot is free again.
+	It claims a GPU for one program.
+	The hash slot is free again.
 EOF
 [ "$n" = "$(grep -c . "$tmp/words")" ] || { echo "words: $n phrases tried of $(grep -c . "$tmp/words")" && status=1; }
 fresh
