@@ -98,6 +98,9 @@ enum heddle_policy_flags {
 	/* It gives kernels whole SMs. heddled then does not ask it when the last block of a launch
 	 * has begun, because that makes no room for blocks of other kernels. */
 	HEDDLE_POLICY_WHOLE_SMS = 1 << 6,
+	/* It takes no SM from a kernel and holds no tenant. heddled then never polls to be quick at
+	 * a preemption, and does not bound opaque work. */
+	HEDDLE_POLICY_TAKES_NOTHING = 1 << 7,
 };
 
 struct heddle_policy {

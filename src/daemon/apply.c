@@ -386,7 +386,8 @@ static uint64_t bound_until(const struct hd_tenant *t)
 
 uint64_t hd_set_bounds(struct hd *d, struct hd_device *dev)
 {
-	bool bounds = d->config.opaque_ns && d->config.policy != &sched_policy_none;
+	bool bounds = d->config.opaque_ns &&
+		      !sched_policy_is(d->config.policy, HEDDLE_POLICY_TAKES_NOTHING);
 	uint64_t next = UINT64_MAX;
 
 	bounds &= dev->lowest < dev->highest;

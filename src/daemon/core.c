@@ -554,7 +554,7 @@ bool hd_in_handover(const struct hd *d)
 
 bool hd_may_preempt(const struct hd *d)
 {
-	if (d->config.policy == &sched_policy_none)
+	if (sched_policy_is(d->config.policy, HEDDLE_POLICY_TAKES_NOTHING))
 		return false;
 	for (const struct hd_device *dev = d->devices; dev; dev = dev->next) {
 		unsigned active = 0;

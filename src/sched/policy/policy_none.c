@@ -18,4 +18,4 @@ const struct heddle_policy policy_none = {.size = sizeof(policy_none),
 	.abi = HEDDLE_POLICY_ABI,
 	.name = "none",
 	.decide = none_decide,
-	.flags = HEDDLE_POLICY_ANY_SPLIT | HEDDLE_POLICY_OVERCOMMITS};
+	.flags = HEDDLE_POLICY_ANY_SPLIT | HEDDLE_POLICY_OVERCOMMITS | HEDDLE_POLICY_TAKES_NOTHING};
