@@ -3,7 +3,7 @@
 
 /* The preemption pass and what hosts need to know of its result. A pass takes a PTX module and
  * returns a PTX module. The pass either transforms a kernel, or leaves the module unchanged and
- * says why. registry.h has all passes. */
+ * says why. passes.h has all passes. */
 #ifndef HEDDLE_PASS_H
 #define HEDDLE_PASS_H
 
@@ -100,14 +100,10 @@ int pass_preempt(struct ptx_module *m, const char *name, const struct pass_optio
 	struct diag_list *diags, struct pass_verdict *ret_verdict,
 	struct pass_kernel_info *ret_info);
 
-/* Rewrites entry `name` of m into its sliced form, in place and under the same name. The rewritten
- * kernel has an additional parameter of four 32-bit words: the number of the launch's first block
- * in the whole grid, and the grid's x, y and z. A host launches slices with blocks in x only.
- * Returns 0; -ENOTSUP with ret_verdict->reason; -EINVAL with diags (a bug); -ENOENT; -ENOMEM. */
+/* The parameter that slicing adds (worker/slice.c): four 32-bit words, which are the number of the
+ * launch's first block in the whole grid, and the grid's x, y and z. */
 #define PASS_SLICE_PARAM "hd_slice"
 #define PASS_SLICE_BYTES 16u
-int pass_slice(struct ptx_module *m, const char *name, struct diag_list *diags,
-	struct pass_verdict *ret_verdict, struct pass_kernel_info *ret_info);
 
 /* Returns a module with the entry CTL_CLOSER, which a host launches after each grid of a guard form
  * (control.h). */

@@ -12,66 +12,7 @@
 #include <stdarg.h>
 #include <string.h>
 
-/* ---- adapters for the passes ---- */
-static int run_preempt(const struct pass_request *rq, struct diag_list *diags,
-	struct pass_form *ret, struct pass_record *record)
-{
-	(void)record; /* a caller that wants a record sets it in the options */
-	ret->m = rq->in;
-	ret->entry = rq->kernels[0].name;
-	return pass_preempt(rq->in, ret->entry, &rq->options, diags, &ret->verdict, &ret->info);
-}
-
-static int run_merge(const struct pass_request *rq, struct diag_list *diags, struct pass_form *ret,
-	struct pass_record *record)
-{
-	ret->entry = CTL_MERGE_ENTRY;
-	return pass_merge(rq->kernels, rq->n, diags, &ret->m, &ret->merged, &ret->verdict,
-		&ret->which, record);
-}
-
-static int run_fuse_vertical(const struct pass_request *rq, struct diag_list *diags,
-	struct pass_form *ret, struct pass_record *record)
-{
-	ret->entry = CTL_MERGE_ENTRY;
-	return pass_fuse_vertical(rq->kernels, rq->n, diags, &ret->m, &ret->merged, &ret->verdict,
-		&ret->which, record);
-}
-
-static int run_fuse_horizontal(const struct pass_request *rq, struct diag_list *diags,
-	struct pass_form *ret, struct pass_record *record)
-{
-	ret->entry = CTL_MERGE_ENTRY;
-	return pass_fuse_horizontal(rq->kernels, rq->n, diags, &ret->m, &ret->merged, &ret->verdict,
-		&ret->which, record);
-}
-
-static int run_weave(const struct pass_request *rq, struct diag_list *diags, struct pass_form *ret,
-	struct pass_record *record)
-{
-	ret->entry = CTL_MERGE_ENTRY;
-	return pass_weave(rq->kernels, rq->n, &rq->weave, diags, &ret->m, &ret->merged,
-		&ret->verdict, &ret->which, record);
-}
-
-static int run_slice(const struct pass_request *rq, struct diag_list *diags, struct pass_form *ret,
-	struct pass_record *record)
-{
-	(void)record;
-	ret->m = rq->in;
-	ret->entry = rq->kernels[0].name;
-	return pass_slice(rq->in, ret->entry, diags, &ret->verdict, &ret->info);
-}
-
-static int run_virtual(const struct pass_request *rq, struct diag_list *diags,
-	struct pass_form *ret, struct pass_record *record)
-{
-	(void)record;
-	ret->entry = PASS_HARNESS_ENTRY;
-	return pass_virtual(rq->kernels, rq->fields, diags, &ret->m, &ret->harness, &ret->verdict);
-}
-
-#define PASS(id, name, min, max, wants, summary) {name, min, max, wants, summary, run_##id},
+#define PASS(id, name, min, max, wants, summary) {name, min, max, wants, summary, pass_run_##id},
 static const struct pass_row rows[] = {
 #include "pass/passes.def"
 };

@@ -5,6 +5,7 @@
  * part of shared memory, and its own barrier numbers. So a kernel's threads may really exit, as in
  * the original kernel, unless a later barrier counts the threads that exited. */
 #include "pass/fuse/fuse.h"
+#include "pass/passes.h"
 #include "pass/virtual/emit.h"
 
 #include <errno.h>
@@ -67,4 +68,12 @@ int pass_fuse_horizontal(const struct pass_kernel *kernels, unsigned n, struct d
 	for (unsigned k = 0; k < n && k < CTL_MAX_MERGED; k++)
 		call.threads += (uint32_t)round_up(pass_threads(kernels[k].block), 32);
 	return pass_fuse(&call, kernels, n, diags, ret_m, ret, ret_verdict, ret_which, record);
+}
+
+int pass_run_fuse_horizontal(const struct pass_request *rq, struct diag_list *diags,
+	struct pass_form *ret, struct pass_record *record)
+{
+	ret->entry = CTL_MERGE_ENTRY;
+	return pass_fuse_horizontal(rq->kernels, rq->n, diags, &ret->m, &ret->merged, &ret->verdict,
+		&ret->which, record);
 }

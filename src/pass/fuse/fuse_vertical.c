@@ -5,6 +5,7 @@
  * kernels' shared memory overlaps, so a barrier of all threads separates two kernels. The kernels
  * are independent, so any of them may run last. */
 #include "pass/fuse/fuse.h"
+#include "pass/passes.h"
 #include "pass/virtual/emit.h"
 
 #include <errno.h>
@@ -85,4 +86,12 @@ int pass_fuse_vertical(const struct pass_kernel *kernels, unsigned n, struct dia
 		call.threads =
 			MAX(call.threads, (uint32_t)round_up(pass_threads(kernels[k].block), 32));
 	return pass_fuse(&call, kernels, n, diags, ret_m, ret, ret_verdict, ret_which, record);
+}
+
+int pass_run_fuse_vertical(const struct pass_request *rq, struct diag_list *diags,
+	struct pass_form *ret, struct pass_record *record)
+{
+	ret->entry = CTL_MERGE_ENTRY;
+	return pass_fuse_vertical(rq->kernels, rq->n, diags, &ret->m, &ret->merged, &ret->verdict,
+		&ret->which, record);
 }

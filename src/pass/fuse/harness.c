@@ -11,10 +11,9 @@
  * - The body runs.
  * - All exits of the body lead to code that counts its threads.
  * - All threads meet at a barrier, and each checks the count. A missing thread is an error. */
-#include "pass/fuse/harness.h"
-#include "pass/virtual/emit.h"
-
 #include "pass/fuse/kernels.h"
+#include "pass/passes.h"
+#include "pass/virtual/emit.h"
 
 #include <errno.h>
 #include <stdio.h>
@@ -345,23 +344,26 @@ static uint32_t add_needed_fields(uint32_t fields)
 	return fields;
 }
 
-int pass_virtual(const struct pass_kernel *kernel, uint32_t fields, struct diag_list *diags,
-	struct ptx_module **ret_m, struct pass_harness *ret, struct pass_verdict *ret_verdict)
+int pass_run_virtual(const struct pass_request *rq, struct diag_list *diags, struct pass_form *ret,
+	struct pass_record *record)
 {
+	const struct pass_kernel *kernel = rq->kernels;
 	struct kernels *x = calloc(1, sizeof(*x));
-	struct harness h = {x, x ? &x->of[0] : NULL, kernel, add_needed_fields(fields), ret};
+	struct harness h = {
+		x, x ? &x->of[0] : NULL, kernel, add_needed_fields(rq->fields), &ret->harness};
 	int r;
 
+	(void)record;
 	if (!x)
 		return -ENOMEM;
-	*ret = (struct pass_harness){0};
+	ret->entry = PASS_HARNESS_ENTRY;
 	x->n = 1;
 	x->diags = diags;
 	x->as_is = !(h.fields & PASS_FIELD_THREADS);
 	x->threads = (uint32_t)round_up(pass_threads(kernel->block), 32) + (x->as_is ? 0 : FIRST);
 	r = make_harness(&h);
-	kernels_finish(x, r, ret_verdict);
-	*ret_m = x->m;
+	kernels_finish(x, r, &ret->verdict);
+	ret->m = x->m;
 	free(x);
 	return r;
 }

@@ -7,6 +7,7 @@
  * sum. Only the slot, the worker's own array in shared memory (emit.h), exists once for each
  * kernel. */
 #include "pass/fuse/emit_merge.h"
+#include "pass/passes.h"
 
 #include <errno.h>
 #include <stdlib.h>
@@ -204,4 +205,12 @@ int pass_merge(const struct pass_kernel *kernels, unsigned n, struct diag_list *
 	*ret_m = x->m;
 	free(x);
 	return r;
+}
+
+int pass_run_merge(const struct pass_request *rq, struct diag_list *diags, struct pass_form *ret,
+	struct pass_record *record)
+{
+	ret->entry = CTL_MERGE_ENTRY;
+	return pass_merge(rq->kernels, rq->n, diags, &ret->m, &ret->merged, &ret->verdict,
+		&ret->which, record);
 }

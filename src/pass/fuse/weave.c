@@ -7,6 +7,7 @@
  * cannot be woven are fused vertically, and struct pass_woven says why. */
 #include "pass/fuse/weave.h"
 #include "pass/fuse/fuse.h"
+#include "pass/passes.h"
 #include "pass/virtual/emit.h"
 
 #include <errno.h>
@@ -221,4 +222,12 @@ int pass_weave(const struct pass_kernel *kernels, unsigned n, const struct pass_
 	r = pass_fuse_vertical(kernels, n, diags, ret_m, ret, ret_verdict, ret_which, record);
 	ret->woven = woven;
 	return r;
+}
+
+int pass_run_weave(const struct pass_request *rq, struct diag_list *diags, struct pass_form *ret,
+	struct pass_record *record)
+{
+	ret->entry = CTL_MERGE_ENTRY;
+	return pass_weave(rq->kernels, rq->n, &rq->weave, diags, &ret->m, &ret->merged,
+		&ret->verdict, &ret->which, record);
 }

@@ -4,6 +4,7 @@
 /* Makes the preemptible form of a kernel: virtualizes the body and puts it into a worker or a guard
  * (FLEP, section 4.1, figure 4 (c); control.h has the protocol). Requires an entry with a body. The
  * rewritten kernel has the kernel's name and one more parameter. */
+#include "pass/passes.h"
 #include "pass/worker/worker.h"
 #include "ptx/graft.h"
 
@@ -291,4 +292,13 @@ int pass_preempt(struct ptx_module *m, const char *name, const struct pass_optio
 out:
 	pass_facts_finish(&facts);
 	return r;
+}
+
+int pass_run_preempt(const struct pass_request *rq, struct diag_list *diags, struct pass_form *ret,
+	struct pass_record *record)
+{
+	(void)record; /* a caller that wants a record sets it in the options */
+	ret->m = rq->in;
+	ret->entry = rq->kernels[0].name;
+	return pass_preempt(rq->in, ret->entry, &rq->options, diags, &ret->verdict, &ret->info);
 }

@@ -6,6 +6,7 @@
  * Other programs get the device between two slices. The rewritten kernel is launched with
  * one-dimensional grids; an added parameter has the number of the slice's first block, and the size
  * of the whole grid. Requires an entry with a body. The rewritten kernel has the kernel's name. */
+#include "pass/passes.h"
 #include "pass/worker/worker.h"
 #include "ptx/graft.h"
 
@@ -53,10 +54,11 @@ static int rewrite_entry(struct ptx_module *m, struct ptx_func *f, struct diag_l
 	return pass_writer_into(&w);
 }
 
-int pass_slice(struct ptx_module *m, const char *name, struct diag_list *diags,
-	struct pass_verdict *ret_verdict, struct pass_kernel_info *ret_info)
+int pass_run_slice(const struct pass_request *rq, struct diag_list *diags, struct pass_form *ret,
+	struct pass_record *record)
 {
-	struct ptx_func *f = ptx_find_func(m, name);
+	struct ptx_module *m = rq->in;
+	struct ptx_func *f = ptx_find_func(m, rq->kernels[0].name);
 	struct pass_wait wait;
 	struct pass_facts facts;
 	struct pass_place at = {.facts = &facts,
@@ -65,19 +67,22 @@ int pass_slice(struct ptx_module *m, const char *name, struct diag_list *diags,
 	uint32_t bytes = 0;
 	int r;
 
+	(void)record;
+	ret->m = m;
+	ret->entry = rq->kernels[0].name;
 	if (!f || !f->is_entry || !f->has_body)
 		return -ENOENT;
-	pass_classify(m, f, ret_verdict, &wait);
-	if (ret_verdict->tier == PASS_HELD)
+	pass_classify(m, f, &ret->verdict, &wait);
+	if (ret->verdict.tier == PASS_HELD)
 		return -ENOTSUP;
 	if (wait.may) {
-		*ret_verdict = (struct pass_verdict){PASS_HELD,
+		ret->verdict = (struct pass_verdict){PASS_HELD,
 			"a block may wait for another block, which may be in a later slice",
 			wait.line, wait.col};
 		return -ENOTSUP;
 	}
 	pass_param_layout(f, &bytes, NULL, NULL, 0);
-	*ret_info = (struct pass_kernel_info){.tier = ret_verdict->tier,
+	ret->info = (struct pass_kernel_info){.tier = ret->verdict.tier,
 		.n_params = (uint32_t)f->params.len,
 		.arg_offset = (uint32_t)round_up(bytes, 4),
 		.param_bytes = (uint32_t)round_up(bytes, 4) + PASS_SLICE_BYTES};

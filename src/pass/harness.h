@@ -3,7 +3,8 @@
 
 /* Moves a kernel's body into another kernel, for tests. The caller selects what the move changes
  * for the body: block ids, threads, barrier numbers and so on (PASS_FIELDS). The moved body must
- * compute the same as the original kernel, so tests can check each of these changes alone. */
+ * compute the same as the original kernel, so tests can check each of these changes alone.
+ * fuse/harness.c has the pass. */
 #ifndef HEDDLE_HARNESS_H
 #define HEDDLE_HARNESS_H
 
@@ -46,12 +47,5 @@ struct pass_harness {
 	uint32_t grid[3], block[3], shared_bytes;
 	uint32_t fields; /* with those that the requested fields need */
 };
-
-/* Makes a new module with the entry PASS_HARNESS_ENTRY, for the kernel's grid. Returns 0; -ENOTSUP
- * with ret_verdict->reason (in the arena of diags) if the body does not work with these changes;
- * -EINVAL with diags (a bug); -ENOMEM. */
-struct pass_kernel;
-int pass_virtual(const struct pass_kernel *kernel, uint32_t fields, struct diag_list *diags,
-	struct ptx_module **ret_m, struct pass_harness *ret, struct pass_verdict *ret_verdict);
 
 #endif
