@@ -60,8 +60,7 @@ static int rewrite_kernel(struct cli *c, struct output *o, struct cli_ptx *f, co
 
 		if (cli_has(c, "kernel"))
 			return cli_error(c, NULL, "%s: kernel '%s' cannot be %s: %s", f->name, name,
-				strcmp(row->name, "slice") ? "preempted" : "sliced",
-				v->reason ? v->reason : "no reason known");
+				row->done, v->reason ? v->reason : "no reason known");
 		diag_add(&f->diags, DIAG_WARNING, v->line, v->col, 1,
 			"kernel '%s' is left as it was: %s",
 			demangle_name(name, (char[300]){0}, 300),
@@ -175,26 +174,23 @@ static const struct cli_option of_grids[] = {
 	{0},
 };
 
-static const char in_place_details[] =
-	"Kernels keep their names and parameters, and get one more parameter. preempt appends "
-	"hd_args, whose layout is struct ctl_args of src/ctl/args.h. slice appends hd_slice, four "
-	"32-bit words: the number of the launch's first block in the whole grid, and the grid's x, "
-	"y and z (launches have blocks in x only). A kernel that cannot be transformed stays as it "
-	"was, with a warning. FILE may be a program, library or fatbin with PTX: each PTX is "
-	"printed after a comment that names it.";
-static const char of_shapes_details[] =
-	"A kernel is FILE KERNEL --block X[,Y[,Z]] [--shared BYTES]; other words of a "
-	"specification of heddle corun are accepted and ignored. The form, entry hd_merged, is for "
-	"blocks of these shapes; its first lines say how to launch it. heddle corun runs it.";
-static const char of_grids_details[] =
-	"The kernel, FILE KERNEL --grid X[,Y[,Z]] --block X[,Y[,Z]] [--shared BYTES], is put into "
-	"another one, hd_virtual, which computes the same. Its first line says how to launch it; "
-	"its parameters are the kernel's, and 80 bytes more, all 0. The fields that can be "
-	"replaced: " PASS_FIELDS(PTX_FIELD_LINE) ".";
-static const char in_place_json[] =
-	"kernels, an array of name, tier (managed, guard, held), reason (null for managed), "
-	"transformed, and for those arguments_offset, parameter_bytes, added_shared_bytes, "
-	"rising_order, and for preempt order (row, column, hilbert); text.";
+/* The text of a row, and the sentences that hold for every pass of its kind. */
+#define IN_PLACE_DETAILS(text)                                                                 \
+	text " A kernel that cannot be transformed stays as it was, with a warning. FILE may " \
+	     "be a program, library or fatbin with PTX: each PTX is printed after a comment "  \
+	     "that names it."
+#define OF_SHAPES_DETAILS(text)                                                         \
+	"A kernel is FILE KERNEL --block X[,Y[,Z]] [--shared BYTES]; other words of a " \
+	"specification of heddle corun are accepted and ignored. " text
+#define OF_GRIDS_DETAILS(text)                                                               \
+	"A kernel is FILE KERNEL --grid X[,Y[,Z]] --block X[,Y[,Z]] [--shared BYTES]. " text \
+	" The fields that can be replaced: " PASS_FIELDS(PTX_FIELD_LINE) "."
+#define IN_PLACE_JSON(order)                                                                  \
+	"kernels, an array of name, tier (managed, guard, held), reason (null for managed), " \
+	"transformed, and for those arguments_offset, parameter_bytes, added_shared_bytes, "  \
+	"rising_order" order "; text."
+static const char in_place_json[] = IN_PLACE_JSON("");
+static const char of_workers_json[] = IN_PLACE_JSON(", order (row, column, hilbert)");
 static const char of_shapes_json[] =
 	"entry; block, an array, and shared_bytes of a launch; parameter_bytes, of all; kernels, "
 	"an array of file, name, parameters_offset, own_bytes (the kernel's own parameters), "
@@ -206,18 +202,22 @@ static const char of_grids_json[] = "entry; grid and block, arrays, and shared_b
 
 #define PICK(wants, a, b, c) ((wants)&PASS_WANTS_GRID ? (c) : (wants)&PASS_WANTS_BLOCK ? (b) : (a))
 #define OF_SHAPES(wants)     ((wants) & (PASS_WANTS_BLOCK | PASS_WANTS_GRID))
-#define PASS(id, pass, min, max, wants, line)                                                  \
-	const struct cli_verb cli_verb_ptx_##id = {                                            \
-		.name = "ptx " pass,                                                           \
-		.operands = PICK(wants, "FILE", "-- KERNEL [+ KERNEL...]", "-- KERNEL"),       \
-		.summary = line,                                                               \
-		.details = PICK(wants, in_place_details, of_shapes_details, of_grids_details), \
-		.json = PICK(wants, in_place_json, of_shapes_json, of_grids_json),             \
-		.options = PICK(wants, (wants)&PASS_TAKES_ORDER ? of_workers : in_place,       \
-			of_shapes, of_grids),                                                  \
-		.min_operands = 1,                                                             \
-		.max_operands = OF_SHAPES(wants) ? -1 : 1,                                     \
-		.flags = OF_SHAPES(wants) ? CLI_OPERANDS_LAST : 0,                             \
-		.run = OF_SHAPES(wants) ? ptx_form_run : run_in_place,                         \
+#define PASS(id, pass, min, max, wants, line, done, text)                                       \
+	const struct cli_verb cli_verb_ptx_##id = {                                             \
+		.name = "ptx " pass,                                                            \
+		.operands = OF_SHAPES(wants)                                                    \
+				    ? ((max) > 1 ? "-- KERNEL [+ KERNEL...]" : "-- KERNEL")     \
+				    : "FILE",                                                   \
+		.summary = line,                                                                \
+		.details = PICK(wants, IN_PLACE_DETAILS(text), OF_SHAPES_DETAILS(text),         \
+			OF_GRIDS_DETAILS(text)),                                                \
+		.json = PICK(wants, (wants)&PASS_TAKES_ORDER ? of_workers_json : in_place_json, \
+			of_shapes_json, of_grids_json),                                         \
+		.options = PICK(wants, (wants)&PASS_TAKES_ORDER ? of_workers : in_place,        \
+			of_shapes, of_grids),                                                   \
+		.min_operands = 1,                                                              \
+		.max_operands = OF_SHAPES(wants) ? -1 : 1,                                      \
+		.flags = OF_SHAPES(wants) ? CLI_OPERANDS_LAST : 0,                              \
+		.run = OF_SHAPES(wants) ? ptx_form_run : run_in_place,                          \
 	};
 #include "pass/passes.def"

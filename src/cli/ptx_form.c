@@ -119,10 +119,7 @@ static int report_refusal(struct forming *x, int err)
 		return cli_error(x->c, NULL, "out of memory");
 	if (err == -ENOTSUP && v->reason) {
 		diag_add(in->diags, DIAG_ERROR, v->line, v->col, 1, "kernel '%s' cannot be %s: %s",
-			name,
-			ptx_form_row(x->c)->wants & PASS_WANTS_GRID ? "moved into another kernel"
-								    : "merged",
-			v->reason);
+			name, ptx_form_row(x->c)->done, v->reason);
 		cli_show_diags(in->diags);
 		return CLI_FAILED;
 	}

@@ -21,7 +21,7 @@ struct pass_kernel {
 	const char *name;
 	uint32_t block[3];      /* of its launch: part of the form */
 	uint32_t dynamic_bytes; /* dynamic shared memory of its launch; part of the form */
-	uint32_t grid[3];       /* harness.h; else not looked at */
+	uint32_t grid[3];       /* harness.h; otherwise ignored */
 	/* number of the kernel's blocks that fit on an SM when it runs alone; 0: unknown. If the
 	 * number is known for all kernels, the pass limits the registers of a worker. The limit is
 	 * such that an SM holds as many threads of workers as threads of the kernel that alone has

@@ -45,7 +45,7 @@ struct pass_form {
 	struct ptx_module *m;         /* the caller frees it, unless it is request.in */
 	const char *entry;            /* in m */
 	struct pass_kernel_info info; /* of a pass without PASS_WANTS_BLOCK */
-	struct pass_merged merged;    /* with PASS_WANTS_BLOCK alone */
+	struct pass_merged merged;    /* with PASS_WANTS_BLOCK, not PASS_WANTS_GRID */
 	struct pass_harness harness;  /* with PASS_WANTS_GRID */
 	struct pass_verdict verdict;  /* -ENOTSUP: why, in the arena of diags. preempt: always */
 	unsigned which;               /* and of which kernel */
@@ -57,6 +57,12 @@ struct pass_form {
  * (registry.h) calls it: the function does not verify its result. */
 typedef int pass_fn(const struct pass_request *rq, struct diag_list *diags, struct pass_form *ret,
 	struct pass_record *record);
+
+/* For the rows of passes whose form heddle corun runs. */
+#define PASS_MERGED_HELP                                                                       \
+	"The form, entry " CTL_MERGE_ENTRY                                                     \
+	", is for blocks of these shapes; its first lines say how to launch it. heddle corun " \
+	"runs it."
 
 /* pass_run_ID for each row of passes.def. The pass's own file defines it. */
 #define PASS(id, ...) pass_fn pass_run_##id;

@@ -12,7 +12,8 @@
 #include <stdarg.h>
 #include <string.h>
 
-#define PASS(id, name, min, max, wants, summary) {name, min, max, wants, summary, pass_run_##id},
+#define PASS(id, name, min, max, wants, summary, done, details) \
+	{name, min, max, wants, summary, done, details, pass_run_##id},
 static const struct pass_row rows[] = {
 #include "pass/passes.def"
 };

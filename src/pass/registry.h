@@ -11,8 +11,10 @@
 struct pass_row {
 	const char *name;
 	unsigned min_kernels, max_kernels;
-	unsigned wants; /* enum pass_wants */
-	const char *summary;
+	unsigned wants;      /* enum pass_wants */
+	const char *summary; /* one line for help */
+	const char *done;    /* past participle: "kernel 'k' cannot be ..." */
+	const char *details; /* sentences for help: what becomes of the kernels */
 	pass_fn *run;
 };
 const struct pass_row *pass_find(const char *name); /* NULL: no such pass */

@@ -356,6 +356,16 @@ A kernel that must be held is left alone, and refused when it is asked for by na
   held.ptx:9: warning: kernel 'k' is left as it was
   $ heddle ptx preempt -k k held.ptx 2>&1 | cut -d: -f 1-4
   heddle ptx preempt: error: held.ptx: kernel 'k' cannot be preempted
+  $ heddle ptx slice -k k held.ptx 2>&1 | cut -d: -f 1-4
+  heddle ptx slice: error: held.ptx: kernel 'k' cannot be sliced
+
+Help says of each pass what that pass adds, and nothing of another one.
+
+  $ for pass in preempt merge slice virtual; do heddle ptx $pass -h | grep -o 'hd_[a-z]*' | sort -u; done
+  hd_args
+  hd_merged
+  hd_slice
+  hd_virtual
 
 A kernel with no room for the slot lends a variable of its own, which is then aligned as the slot is.
 
