@@ -130,7 +130,7 @@ expect 1 environment "what a set-uid program would believe"
 built() { # STATUS WHAT
 	if command -v ninja >/dev/null && command -v cc >/dev/null; then
 		printf 'rule c\n command = cc -c $in -o $out\nbuild src/ptx/b.o: c src/ptx/b.c\n' >"$tmp/t/build.ninja"
-		sed -i '/^#include/d' "$tmp/t/src/ptx/b.c"
+		sed -i '/^#include "base/d' "$tmp/t/src/ptx/b.c"
 		ninja -C "$tmp/t" >"$tmp/out" 2>&1 && sh "$here/unused.sh" "$tmp/t" "$tmp/t" >"$tmp/out" 2>&1
 		[ $? = "$1" ] || { echo "unused: $2:" && cat "$tmp/out" && status=1; }
 	fi
@@ -142,6 +142,25 @@ echo 'a b v' >"$tmp/t/tests/a.c"
 built 1 "what only a test calls"
 echo 'int b(void) { return a(); }' >>"$tmp/t/src/ptx/b.c"
 built 0 "what its own file calls, and a test"
+fresh
+mkdir -p "$tmp/t/tests" "$tmp/t/bench"
+printf '%s\n' 'ROW(x, "text")' >"$tmp/t/src/ptx/rows.def"
+cat >"$tmp/t/src/ptx/b.c" <<-'EOF'
+	#define ROW(id, text) int of_##id(void) { return 1; }
+	#include "rows.def"
+	#undef ROW
+EOF
+built 1 "a function that a row defines, and nothing names"
+cat >>"$tmp/t/src/ptx/b.c" <<-'EOF'
+	#define ROW(id, text) &of_##id,
+	static int (*const table[])(void) = {
+	#include "rows.def"
+	};
+	int main(void) { return table[0](); }
+EOF
+built 0 "a function that a row puts into a table"
+echo 'int y(void) { return 1; }' >>"$tmp/t/src/ptx/b.c"
+built 1 "a function that no row names"
 
 # Of a build's list of tests and of the list of faults.
 faults() { # STATUS WHAT TESTS

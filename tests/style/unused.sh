@@ -5,7 +5,8 @@
 # usage: unused.sh ROOT BUILD. Functions and variables of src/ that other files can see and none
 # names: they are dead, or want to be static. By the object files of a whole build; what a library
 # exports is named from outside, and so is what the sources of tests and benchmarks name. A function that only
-# tests call is dead, too, but for what makes a test possible (`hooks`).
+# tests call is dead, too, but for what makes a test possible (`hooks`). A row of a .def that puts the address of a
+# symbol into a table, as policies.def does with sched_policy_ID, uses the symbol.
 set -eu
 # The virtual GPU as a library, what resets or shows a module's state, and libc's that heddled replaces.
 hooks='_Exit vgpu_mem_destroy vgpu_module_kernel vgpu_vec_plain launch_on_transition cost_forget durations_find'
@@ -21,6 +22,16 @@ find "$root/tests" "$root/bench" \( -name "*.[ch]" -o -name "*.def" \) -exec cat
 	tr -cs "A-Za-z0-9_" "\n" >"$tmp/outside"
 find "$root/src" \( -name "*.[chS]" -o -name "*.def" \) -exec cat {} + |
 	tr -cs "A-Za-z0-9_" "\n" | sort | uniq -c >"$tmp/words"
+# With "&of_##id" in a file that includes a .def, each row ROW(x, ...) of the .def uses of_x. A declaration or a
+# definition has no "&".
+grep -rl --include="*.[ch]" "&[a-z_]*##" "$root/src" | while read -r file; do
+	sed -n 's/^#include "\(.*\/\)*\(.*\.def\)"/\2/p' "$file" | sort -u | while read -r def; do
+		ids=$(find "$root/src" -name "$def" -exec sed -n 's/^[A-Z_]*(\([A-Za-z0-9_]*\),.*/\1/p' {} +)
+		for of in $(grep -o "&[a-z_]*##" "$file" | tr -d "&#" | sort -u); do
+			echo "$ids" | sed "s/^/$of/"
+		done
+	done
+done >"$tmp/tables"
 cd "$build"
 find . -name '*.so*' -type f ! -name '*.symbols' -exec nm -D --defined-only {} + |
 	sed 's/.* //; s/@.*//' >"$tmp/exported"
@@ -30,11 +41,13 @@ while read -r o; do
 	[ -f "$o" ] || { echo "skipped: not all is built: $o"; exit 77; }
 done <"$tmp/objects"
 xargs nm -A -g <"$tmp/objects" >"$tmp/names"
-awk -v outside="$tmp/outside" -v exported="$tmp/exported" -v words="$tmp/words" -v hooks="$hooks" '
+awk -v outside="$tmp/outside" -v exported="$tmp/exported" -v words="$tmp/words" -v tables="$tmp/tables" -v hooks="$hooks" '
 BEGIN {
 	while ((getline name < outside) > 0)
 		named[name] = 1
 	while ((getline name < exported) > 0)
+		used[name] = 1
+	while ((getline name < tables) > 0)
 		used[name] = 1
 	while ((getline line < words) > 0) {
 		split(line, field, " ")
