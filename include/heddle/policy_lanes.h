@@ -79,9 +79,28 @@ HEDDLE_LANES_API struct heddle_lane_kernel *heddle_lanes_list(
  * not preempted in vain, too. */
 HEDDLE_LANES_API void heddle_lanes_enter(
 	struct heddle_lanes *lanes, struct heddle_lane_kernel *k, uint32_t lane, uint32_t want_sms);
-/* Ends the decision: fills the plan, `wake_ns` included. Tenants with a priority lower than
- * hold_below start no opaque work (HEDDLE_HOLD_NONE: all may); heddled's settings can lower it. If
- * memory is exhausted, every kernel gets the whole device. */
+/* Ends the decision: fills the whole plan, that is quotas, `held`, `begin` and `wake_ns`. The policy
+ * may change `held` and `begin` afterwards; the arrays of `begin` belong to the library, and are
+ * valid until the next heddle_lanes_plan. If memory is exhausted, every kernel gets the whole
+ * device, and `held` and `begin` stay as they were.
+ *
+ * hold_below is a priority, usually that of the first kernel with work (HEDDLE_HOLD_NONE: there is
+ * none). It decides for each tenant
+ * - `held`: tenants with a lower priority start no opaque work. heddled's settings can lower the
+ *   priority;
+ * - `begin`, with which SMs new launches begin. A tenant that has launches: with the SMs of the
+ *   one in its first lane; with none if no launch has a lane. A tenant that has no launch: with
+ *   all SMs; at a lower priority than hold_below with the SMs that no lane has reserved, or with
+ *   none if the device runs one program at a time (time slices).
+ * A policy that holds tenants whatever their priority passes INT32_MAX, and then changes `held` and
+ * `begin` for the others.
+ *
+ * Expected work (HEDDLE_POLICY_EXPECTED) reserves SMs like a launch until its tenant submits one,
+ * or else until heddled gives up: after twice the tenant's usual pause, but not later than the time
+ * that it takes to give the device to other work and take it back, nor than linger_max_us of
+ * heddled's configuration. A tenant that did not wait for the end of its work is expected for that
+ * whole time, and one that usually copies its results for the time of the copies, at most 150 us.
+ * The launch that then comes is a kernel of its own, with its own order of arrival. */
 HEDDLE_LANES_API void heddle_lanes_plan(struct heddle_lanes *lanes,
 	const struct heddle_policy_view *in, struct heddle_policy_plan *out, int32_t hold_below);
 
