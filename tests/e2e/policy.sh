@@ -7,7 +7,7 @@
 # Policies as shared objects, with programs on the virtual GPU:
 #   halves  examples/policy/halves.c, built as its head says: of two programs side by side each has half
 #           of every SM, by the blocks' own word
-#   greedy  heddled's own: the same, and then all for the one that is left
+#   greedy  heddled's own: each has blocks by its share of the work, and then all for the one that is left
 #   split_whole  heddled's own: the program of high priority has a quarter of the SMs, the other one the rest
 #   split_mixed  likewise three quarters of the blocks on even SMs, and a quarter on odd ones
 #   moved   two programs change places, from half of the SMs to the other half, every 20 ms: each block
@@ -65,12 +65,35 @@ halves() {
 	are_split "$(quotas 8 8)" "$(quotas 8 8)" halves
 }
 
-# Of two programs of which nothing is known yet each has half, too, until one is through.
+# Of two programs of which nothing is known yet each has blocks by its share of the work that is left, which is
+# half at first, until one is through. The first one works on while the second one starts, so its share is
+# computed from the event. Each ends when the test has seen enough, however slow the machine is.
 greedy() {
-	two_programs greedy
-	are_halved
-	grep '"event": "grow"' "$dir/events" | grep -q "\"workers\": $((sms * 16))," ||
-		fail "the last one did not get all"
+	start_daemon --policy greedy --set min_managed_us=1
+	for name in one two; do
+		where_begins normal $name --threads 128 --blocks 20000 --loops 1 --us 20000 --until "$dir/$name.end"
+		pids="$pids $started"
+	done
+	sms=$(sed -n 's/ready, \([0-9]*\) SMs/\1/p' "$dir/one.out")
+	await 60 grep -q '"event": "shrink"' "$dir/events" || fail "no launch was told to keep fewer blocks"
+	grep -m 1 '"event": "shrink"' "$dir/events" |
+		sed 's/.*"total": \([0-9]*\), "finished": \([0-9]*\), "sms": \([0-9]*\), "workers": \([0-9]*\),.*/\1 \2 \3 \4/' |
+		awk -v sms="$sms" '{
+			want = 16 * ($1 - $2) / (2 * $1 - $2)
+			off = $4 / sms - want
+			printf "%d of %d blocks finished: %g blocks on each SM, by its share %.1f\n", $2, $1, $4 / sms, want
+			exit !($3 == sms && off >= -1 && off <= 1)
+		}' || fail "the first one was not told to keep its share"
+	: >"$dir/one.end"
+	await 60 all_for_one || fail "the last one did not get all"
+	: >"$dir/two.end"
+	for pid in $pids; do wait "$pid" || fail "a program: $?"; done
+	pids=
+	! grep -q warning "$dir/daemon.log" || fail "heddled found something wrong with it"
+}
+
+all_for_one() {
+	grep '"event": "grow"' "$dir/events" | grep -q "\"workers\": $((sms * 16)),"
 }
 
 are_halved() {
