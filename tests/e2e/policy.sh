@@ -67,14 +67,9 @@ halves() {
 
 # Of two programs of which nothing is known yet each has blocks by its share of the work that is left, which is
 # half at first, until one is through. The first one works on while the second one starts, so its share is
-# computed from the event. Each ends when the test has seen enough, however slow the machine is.
+# computed from the event.
 greedy() {
-	start_daemon --policy greedy --set min_managed_us=1
-	for name in one two; do
-		where_begins normal $name --threads 128 --blocks 20000 --loops 1 --us 20000 --until "$dir/$name.end"
-		pids="$pids $started"
-	done
-	sms=$(sed -n 's/ready, \([0-9]*\) SMs/\1/p' "$dir/one.out")
+	begin_two greedy
 	await 60 grep -q '"event": "shrink"' "$dir/events" || fail "no launch was told to keep fewer blocks"
 	grep -m 1 '"event": "shrink"' "$dir/events" |
 		sed 's/.*"total": \([0-9]*\), "finished": \([0-9]*\), "sms": \([0-9]*\), "workers": \([0-9]*\),.*/\1 \2 \3 \4/' |
@@ -86,10 +81,7 @@ greedy() {
 		}' || fail "the first one was not told to keep its share"
 	: >"$dir/one.end"
 	await 60 all_for_one || fail "the last one did not get all"
-	: >"$dir/two.end"
-	for pid in $pids; do wait "$pid" || fail "a program: $?"; done
-	pids=
-	! grep -q warning "$dir/daemon.log" || fail "heddled found something wrong with it"
+	end_two
 }
 
 all_for_one() {
@@ -129,21 +121,38 @@ split_mixed() {
 	are_split "$(quotas 12 4)" "$(quotas 4 12)" mixed=75
 }
 
-# two_programs POLICY [PRIORITY OPTION...]: side by side, until both are through; the priority is of the first.
-two_programs() {
+# begin_two POLICY [PRIORITY OPTION...]: two programs side by side, until $dir/one.end and two.end are there; the
+# priority is of the first.
+begin_two() {
 	policy=$1 first=${2:-normal}
 	[ $# -lt 2 ] || shift
 	shift
 	start_daemon --policy "$policy" --set min_managed_us=1 "$@"
-	# 128 threads a block: an SM of 2048 threads holds 16.
-	where_begins "$first" one --threads 128 --blocks 2000 --loops 1 --us 20000
+	# 128 threads a block: an SM of 2048 threads holds 16. Alone the first one would run for 3 s.
+	where_begins "$first" one --threads 128 --blocks 20000 --loops 1 --us 20000 --until "$dir/one.end"
 	pids=$started
 	sms=$(sed -n 's/ready, \([0-9]*\) SMs/\1/p' "$dir/one.out")
-	where_begins normal two --threads 128 --blocks 2000 --loops 1 --us 20000
+	where_begins normal two --threads 128 --blocks 20000 --loops 1 --us 20000 --until "$dir/two.end"
 	pids="$pids $started"
+}
+
+end_two() {
+	: >"$dir/one.end"
+	: >"$dir/two.end"
 	for pid in $pids; do wait "$pid" || fail "a program: $?"; done
 	pids=
 	! grep -q warning "$dir/daemon.log" || fail "heddled found something wrong with it"
+}
+
+# two_programs POLICY [PRIORITY OPTION...]: likewise, until each has ended 800 blocks beside the other.
+two_programs() {
+	begin_two "$@"
+	await 60 have_ended 1 two || fail "the second one does not begin"
+	for name in one two; do
+		before=$(ended $name)
+		await 60 have_ended $((${before:-0} + 800)) $name || fail "program $name does not go on"
+	done
+	end_two
 }
 
 # cells NAME: SMs and times of 5 ms in which blocks of the program began there.
