@@ -154,10 +154,12 @@ mkdir -p "$tmp/t/tests" "$tmp/t/meson-info"
 echo 'static void opens(void **state)' >"$tmp/t/tests/a.c"
 printf '[{"cmd": ["a"], "name": "base", "suite": ["p:unit"]}, {"cmd": ["b"], "name": "slow", "suite": ["p:exec", "p:full"]}]\n' \
 	>"$tmp/t/meson-info/intro-tests.json"
-printf 'base\ta.c\ta fault\nnone?\ta.c\ta fault\n' >"$tmp/t/tests/planted.txt"
+printf 'base\ttests/a.c\ta fault\nnone?\ttests/a.c, src/ptx/b.c\ta fault\n' >"$tmp/t/tests/planted.txt"
 faults 0 "tests that are there" base
-printf 'slow\ta.c\ta fault\n' >"$tmp/t/tests/planted.txt"
+printf 'slow\ttests/a.c\ta fault\n' >"$tmp/t/tests/planted.txt"
 faults 1 "a planted fault of a test that is not quick" base
+printf 'base\ttests/a.c, src/ptx/gone.c\ta fault\n' >"$tmp/t/tests/planted.txt"
+faults 1 "a planted fault of a file that is gone" base
 : >"$tmp/t/tests/planted.txt"
 faults 0 "a test that some machines lack" 'other?'
 faults 1 "a test that is gone" other
