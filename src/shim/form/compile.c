@@ -13,6 +13,7 @@
 #include <string.h>
 #include <time.h>
 
+#include "base/number.h"
 #include "shim/core/cache.h"
 #include "shim/core/inside.h"
 #include "shim/form/placing.h"
@@ -48,7 +49,8 @@ static void find_assembler(void)
 
 	/* The assembler (the separate compiler process) passes its results through the driver's
 	 * cache, so it is useless if that cache is disabled. */
-	if (!(uncached && atoi(uncached)) && dladdr((void *)find_assembler, &own)) {
+	if (!(uncached && number_digits(uncached, SIZE_MAX, 10).value) &&
+		dladdr((void *)find_assembler, &own)) {
 		slash = strrchr(own.dli_fname, '/');
 		snprintf(path, sizeof(path), "%.*s" ASSEMBLER_FILE,
 			slash ? (int)(slash - own.dli_fname) + 1 : 0, own.dli_fname);
