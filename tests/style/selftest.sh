@@ -142,6 +142,10 @@ echo 'a b v' >"$tmp/t/tests/a.c"
 built 1 "what only a test calls"
 echo 'int b(void) { return a(); }' >>"$tmp/t/src/ptx/b.c"
 built 0 "what its own file calls, and a test"
+printf 'static inline int one(void)\n{\n\treturn 1;\n}\n' >>"$tmp/t/src/base/a.h"
+built 1 "a function in a header that nothing calls"
+sed -i 's/^int b(void).*/int one(void);\nint b(void) { return a() + one(); }/' "$tmp/t/src/ptx/b.c"
+built 0 "a function in a header that a source calls"
 
 # Of a build's list of tests and of the list of faults.
 faults() { # STATUS WHAT TESTS
