@@ -58,7 +58,7 @@ static void find_assembler(void)
 	assembler_init(&assembler, &cu, path, 0);
 }
 
-static enum assembled compile_apart(
+static enum assembled compile_in_assembler(
 	struct session *session, const char *text, size_t len, const struct staged *s)
 {
 	static pthread_once_t once = PTHREAD_ONCE_INIT;
@@ -123,7 +123,7 @@ bool compile(struct session *session, const char *text, size_t len, const struct
 	pthread_once(&once, before_first);
 	if (s && has_libraries()) {
 		turn_end();
-		r = compile_apart(session, text, len, s);
+		r = compile_in_assembler(session, text, len, s);
 		turn_begin();
 		if (r == ASSEMBLED_NOT)
 			pthread_once(&once_here, before_first_here);

@@ -6,7 +6,7 @@
  * thread, or when a thread waits. */
 #include "shim/order/launches.h"
 
-#include "shim/core/lifecycle.h"
+#include "shim/core/ends.h"
 #include "shim/core/lock.h"
 #include "shim/order/ctlpool.h"
 
