@@ -4,8 +4,8 @@
 /* Any text replayed as an event log is refused with a diagnostic, differs at a line, or is equal; never
  * does it crash. An input that begins with '{' is a log. Others are edits of a log of a simulation,
  * four bytes each: lines that go, come twice or change places, digits, and any byte. */
-#include "sched/engine/input.h"
 #include "sched/engine/journal.h"
+#include "sched/engine/input.h"
 #include "sim/replay.h"
 #include "sim/trace.h"
 

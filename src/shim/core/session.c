@@ -67,7 +67,8 @@ void sessions_after_fork(bool passes_on)
 		/* The parent's parts stay allocated: another of its threads may have been changing
 		 * them. */
 		sessions[i] = (struct session){0};
-		open_session(i, passes_on);
+		if (!open_session(i, passes_on))
+			shim_give_up();
 	}
 }
 
