@@ -2,9 +2,9 @@
  * Copyright 2026 The heddle authors */
 
 /* A hash table from numbers, addresses or texts to pointers. An empty one is all zeros. Not thread
- * safe; without a writer, several threads may read. Tables with other demands are apart: the names of
- * a PTX module (ptx/names.c), which the lexer finds by a hash that it computes as it reads, and the
- * shim's handles (shim/map.c), which launches read while another thread writes. */
+ * safe; without a writer, several threads may read. Tables with other demands are apart: the names
+ * of a PTX module (ptx/names.c), which the lexer finds by a hash that it computes as it reads, and
+ * the shim's handles (shim/core/map.c), which launches read while another thread writes. */
 #ifndef HEDDLE_MAP_H
 #define HEDDLE_MAP_H
 

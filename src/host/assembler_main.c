@@ -9,6 +9,7 @@
  * program's next start can use their results. With SECONDS the process compiles one request at a
  * time, and the whole process ends if a request takes longer than that, because there is no other
  * way to leave the driver. */
+#include "base/number.h"
 #include "dev/symbol.h"
 #include "host/assembler.h"
 #include "host/folder.h"
@@ -314,12 +315,13 @@ static unsigned n_turns(void)
 int main(int argc, char **argv)
 {
 	CUresult (*init)(unsigned int flags);
+	uint64_t limit;
 	void *driver;
 
 	signal(SIGPIPE, SIG_IGN);
 	signal(SIGALRM, too_long);
-	if (argc == 3)
-		limit_s = (unsigned)atoi(argv[2]);
+	if (argc == 3 && number_parse(argv[2], 1, UINT32_MAX, &limit) == 0)
+		limit_s = (unsigned)limit;
 	driver = argc == 2 || limit_s ? dlopen(argv[1], RTLD_NOW) : NULL;
 	if (!driver)
 		return 1;

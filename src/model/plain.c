@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  * Copyright 2026 The heddle authors */
 
-/* STORE.ways/HASH is the file of one set of kernels, with one line for the strategy. HASH is the
+/* STORE.ways/HASH is the file of one set of kernels, with one line for the way. HASH is the
  * SHA-256 of the text that model_describe writes. The file is first written as
  * STORE.ways/HASH.XXXXXX, and then renamed. */
 #include "model/plain.h"

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  * Copyright 2026 The heddle authors */
 
-/* Stores the chosen strategy ("way") for each set of kernels as a small file beside the store, for
+/* Stores the chosen way of running each set of kernels as a small file beside the store, for
  * programs that may not link a database. A file is always replaced as a whole, so a reader gets
  * either the old or the new choice. */
 #ifndef HEDDLE_MODEL_PLAIN_H

@@ -3,7 +3,7 @@
 
 /* The store is one file with four tables:
  * - sets of kernels, by the digest of their description
- * - the strategies with which each set was run
+ * - the ways in which each set was run
  * - kernels, by user and device
  * - the shapes of these kernels' launches (kept.c)
  *

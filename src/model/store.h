@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  * Copyright 2026 The heddle authors */
 
-/* Measurements that outlive the process: the times of sets of kernels with each strategy that was
+/* Measurements that outlive the process: the times of sets of kernels in each way that was
  * tried, and heddled's records of kernels (kept.h). The store is an SQLite file, which stays intact
  * if a writer is killed or the disk is full. Any number of processes can read. Only one process can
  * write at a time; other writers wait up to five seconds. A store is not thread safe. */

@@ -6,6 +6,8 @@
  * the next event. */
 #include "inside.h"
 
+#include "base/number.h"
+
 #include <errno.h>
 #include <stdarg.h>
 #include <stdio.h>
@@ -319,12 +321,15 @@ static void repeat_launch(struct sim *s, struct sim_launch *l)
 {
 	struct sim_event e = {.fn = sim_submit, .line = l->line};
 	char name[sizeof(l->name)];
-	const char *hash = strchr(l->name, '#');
+	size_t stem = strcspn(l->name, "#");
+	struct number n = {0};
 
 	if (l->count <= 1)
 		return;
-	snprintf(name, sizeof(name), "%.*s#%d", (int)strcspn(l->name, "#"), l->name,
-		hash ? atoi(hash + 1) + 1 : 1);
+	if (l->name[stem])
+		n = number_digits(l->name + stem + 1, SIZE_MAX, 10);
+	snprintf(name, sizeof(name), "%.*s#%llu", (int)stem, l->name,
+		(unsigned long long)n.value + 1);
 	e.l = l->again = sim_new_launch(s, l->tenant, name);
 	if (!e.l) {
 		sim_fail(s, -ENOMEM);

@@ -6,13 +6,14 @@
  * does not silently get its default. */
 #include "sim/trace.h"
 
+#include "base/number.h"
+
 #include <errno.h>
-#include <math.h>
 #include <stdarg.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
+#define NUMBER_MAX 63u    /* characters of the number of a time */
 #define MAX_BURSTS 10000u /* limit for one line, because all are created in advance */
 
 #define reader_error(r, ...) diag_line_error((r)->diags, (r)->line, __VA_ARGS__)
@@ -23,13 +24,19 @@ int sim_parse_time(const char *text, uint64_t *ret_ns)
 		const char *unit;
 		double ns;
 	} units[] = {{"ns", 1}, {"us", 1e3}, {"ms", 1e6}, {"s", 1e9}};
-	char *end;
-	double v = strtod(text, &end);
+	size_t len = strspn(text, "+-.0123456789eE");
+	const char *unit = text + len;
+	char number[NUMBER_MAX + 1];
+	double v;
 
-	if (end == text || !isfinite(v) || v < 0)
+	if (len > NUMBER_MAX)
+		return -EINVAL;
+	memcpy(number, text, len);
+	number[len] = 0;
+	if (number_parse_real(number, &v) < 0 || v < 0)
 		return -EINVAL;
 	for (size_t i = 0; i < ARRAY_LEN(units); i++) {
-		if (strcmp(end, units[i].unit) != 0)
+		if (strcmp(unit, units[i].unit) != 0)
 			continue;
 		if (v * units[i].ns > (double)SIM_TIME_MAX_NS)
 			return -ERANGE;
@@ -92,17 +99,13 @@ static const char *value_of(struct sim_words *w, const char *key)
 static int read_number(struct sim_reader *r, const char *what, const char *text, uint64_t min,
 	uint64_t max, uint64_t *ret)
 {
-	unsigned long long v;
-	char *end;
+	int status = number_parse(text, min, max, ret);
 
-	errno = 0;
-	v = strtoull(text, &end, 10);
-	if (*text < '0' || *text > '9' || *end)
+	if (status == -EINVAL)
 		return reader_error(r, "%s: '%.40s' is not a whole number", what, text);
-	if (errno || v < min || v > max)
+	if (status == -ERANGE)
 		return reader_error(r, "%s: %.40s is not between %llu and %llu", what, text,
 			(unsigned long long)min, (unsigned long long)max);
-	*ret = v;
 	return 0;
 }
 

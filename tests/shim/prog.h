@@ -26,6 +26,15 @@ void do_mix(CUfunction fn, CUdeviceptr in, CUdeviceptr out, CUstream s);
 CUfunction kernel_of(
 	const char *ptx, const char *name); /* of code of its own, which stays loaded */
 
+void events(void); /* prog_streams.c */
+void defaults(void);
+void many_streams(void);
+void many_blocking(void);
+void brief(void);
+void threads(void);
+void capture(void);
+void own(void);
+
 void symbols(void); /* prog_calls.c */
 void waits(void);
 void lasting(void);

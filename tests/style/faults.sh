@@ -2,10 +2,10 @@
 # SPDX-License-Identifier: Apache-2.0
 # Copyright 2026 The heddle authors
 #
-# usage: faults.sh ROOT BUILD. Each test of tests/planted.txt is a quick one. No fault of tests/faults.txt may lose
-# its tests: each of them is a test of BUILD, one at least of each row is not in the suite `full`, and each case is a
-# word of some file in tests/. Rows without a test that surely finds the fault begin with "-" and are counted. A
-# test with "?" may be missing.
+# usage: faults.sh ROOT BUILD. Each test of tests/planted.txt is a quick one, and each file there exists. No fault of
+# tests/faults.txt may lose its tests: each of them is a test of BUILD, one at least of each row is not in the suite
+# `full`, and each case is a word of some file in tests/. Rows without a test that surely finds the fault begin with
+# "-" and are counted. A test with "?" may be missing.
 build=$(cd "${2:?usage: faults.sh ROOT BUILD}" && pwd) || exit 1
 . "$(dirname "$0")/lib.sh"
 list=tests/faults.txt
@@ -81,5 +81,13 @@ END {
 awk -F '\t' 'NR == FNR { split($0, t, " "); quick[t[1]] = t[2] == "quick"; next }
 	/^#/ { next }
 	NF != 3 { print FILENAME ":" FNR ": not a test, a file and a fault, with tabs between" }
+	{
+		n = split($2, file, ", ")
+		for (i = 1; i <= n; i++)
+			if ((getline line <file[i]) < 0)
+				print FILENAME ":" FNR ": no such file: " file[i]
+			else
+				close(file[i])
+	}
 	!sub(/\?$/, "", $1) && !quick[$1] { print FILENAME ":" FNR ": no test of the quick matrix: " $1 }' "$tmp/tests" tests/planted.txt
 } | verdict

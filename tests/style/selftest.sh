@@ -142,6 +142,10 @@ echo 'a b v' >"$tmp/t/tests/a.c"
 built 1 "what only a test calls"
 echo 'int b(void) { return a(); }' >>"$tmp/t/src/ptx/b.c"
 built 0 "what its own file calls, and a test"
+printf 'static inline int one(void)\n{\n\treturn 1;\n}\n' >>"$tmp/t/src/base/a.h"
+built 1 "a function in a header that nothing calls"
+sed -i 's/^int b(void).*/int one(void);\nint b(void) { return a() + one(); }/' "$tmp/t/src/ptx/b.c"
+built 0 "a function in a header that a source calls"
 fresh
 mkdir -p "$tmp/t/tests" "$tmp/t/bench"
 printf '%s\n' 'ROW(x, "text")' >"$tmp/t/src/ptx/rows.def"
@@ -173,10 +177,12 @@ mkdir -p "$tmp/t/tests" "$tmp/t/meson-info"
 echo 'static void opens(void **state)' >"$tmp/t/tests/a.c"
 printf '[{"cmd": ["a"], "name": "base", "suite": ["p:unit"]}, {"cmd": ["b"], "name": "slow", "suite": ["p:exec", "p:full"]}]\n' \
 	>"$tmp/t/meson-info/intro-tests.json"
-printf 'base\ta.c\ta fault\nnone?\ta.c\ta fault\n' >"$tmp/t/tests/planted.txt"
+printf 'base\ttests/a.c\ta fault\nnone?\ttests/a.c, src/ptx/b.c\ta fault\n' >"$tmp/t/tests/planted.txt"
 faults 0 "tests that are there" base
-printf 'slow\ta.c\ta fault\n' >"$tmp/t/tests/planted.txt"
+printf 'slow\ttests/a.c\ta fault\n' >"$tmp/t/tests/planted.txt"
 faults 1 "a planted fault of a test that is not quick" base
+printf 'base\ttests/a.c, src/ptx/gone.c\ta fault\n' >"$tmp/t/tests/planted.txt"
+faults 1 "a planted fault of a file that is gone" base
 : >"$tmp/t/tests/planted.txt"
 faults 0 "a test that some machines lack" 'other?'
 faults 1 "a test that is gone" other

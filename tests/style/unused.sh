@@ -5,8 +5,9 @@
 # usage: unused.sh ROOT BUILD. Functions and variables of src/ that other files can see and none
 # names: they are dead, or want to be static. By the object files of a whole build; what a library
 # exports is named from outside, and so is what the sources of tests and benchmarks name. A function that only
-# tests call is dead, too, but for what makes a test possible (`hooks`). A row of a .def that puts the address of a
-# symbol into a table, as policies.def does with sched_policy_ID, uses the symbol.
+# tests call is dead, too, but for what makes a test possible (`hooks`), and so is a function in a header that no
+# source of src/ names. A row of a .def that puts the address of a symbol into a table, as policies.def does with
+# sched_policy_ID, uses the symbol.
 set -eu
 # The virtual GPU as a library, what resets or shows a module's state, and libc's that heddled replaces.
 hooks='_Exit vgpu_mem_destroy vgpu_module_kernel vgpu_vec_plain launch_on_transition cost_forget durations_find'
@@ -32,6 +33,16 @@ grep -rl --include="*.[ch]" "&[a-z_]*##" "$root/src" | while read -r file; do
 		done
 	done
 done >"$tmp/tables"
+# Functions in headers that no source of src/ calls.
+find "$root/src" -name "*.h" -exec grep -Ho "^static inline [^(]*(" {} + | sed 's/($//; s|.*/\(.*\):.*[ *]|\1 |' |
+	awk -v words="$tmp/words" '
+	BEGIN {
+		while ((getline line < words) > 0) {
+			split(line, field, " ")
+			times[field[2]] = field[1]
+		}
+	}
+	times[$2] == 1 { print $1 ": no source of src/ calls " $2 }' | sort >"$tmp/inline"
 cd "$build"
 find . -name '*.so*' -type f ! -name '*.symbols' -exec nm -D --defined-only {} + |
 	sed 's/.* //; s/@.*//' >"$tmp/exported"
@@ -74,6 +85,6 @@ END {
 		else if (times[name] == 2)
 			print defined[name] ": only tests call " name
 	}
-}' "$tmp/names" | sort >"$tmp/bad"
+}' "$tmp/names" | sort | cat - "$tmp/inline" >"$tmp/bad"
 cat "$tmp/bad"
 [ ! -s "$tmp/bad" ] || { echo "$(wc -l <"$tmp/bad") violations"; exit 1; }

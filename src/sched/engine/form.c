@@ -4,10 +4,11 @@
 /* See form.h. */
 #include "form.h"
 
+#include "base/number.h"
+
 #include <math.h>
 #include <stdarg.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
 void form_write(struct form *f, struct strbuf *out)
@@ -366,7 +367,6 @@ static double take_real(struct form *f, const char *key, double limit)
 {
 	char text[40];
 	size_t n = 0;
-	char *end;
 	double v;
 
 	skip_blanks(f);
@@ -374,8 +374,7 @@ static double take_real(struct form *f, const char *key, double limit)
 		*f->at)
 		text[n++] = *f->at++;
 	text[n] = 0;
-	v = strtod(text, &end);
-	if (!n || *end || !(fabs(v) <= limit)) {
+	if (number_parse_real(text, &v) < 0 || !(fabs(v) <= limit)) {
 		form_fail(f, "%s: a number expected", key);
 		return 0;
 	}

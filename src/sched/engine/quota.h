@@ -63,20 +63,6 @@ static inline uint64_t quota_used(uint64_t word)
 	return (low | word) >> 7 & QUOTA_ONES;
 }
 
-/* The SMs with a quota other than 0. */
-static inline struct sms quota_sms(const struct quota *q)
-{
-	struct sms set = {0};
-
-	for (uint32_t i = 0; i < QUOTA_WORDS; i++) {
-		uint64_t any = quota_used(quota_word(q, i));
-
-		/* Collects the lowest bits of the eight bytes. */
-		set.w[i / 8] |= any * 0x0102040810204080ull >> 56 << i % 8 * 8;
-	}
-	return set;
-}
-
 static inline bool quota_any(const struct quota *q)
 {
 	uint64_t any = 0;

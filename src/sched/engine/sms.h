@@ -13,15 +13,6 @@ struct sms {
 	uint64_t w[SM_WORDS];
 };
 
-static inline bool sms_any(const struct sms *s)
-{
-	for (unsigned i = 0; i < SM_WORDS; i++) {
-		if (s->w[i])
-			return true;
-	}
-	return false;
-}
-
 static inline uint32_t sms_count(const struct sms *s)
 {
 	uint32_t n = 0;
@@ -39,26 +30,6 @@ static inline bool sms_has(const struct sms *s, uint32_t sm)
 static inline void sms_add(struct sms *s, uint32_t sm)
 {
 	s->w[sm / 64] |= 1ull << sm % 64;
-}
-
-static inline void sms_remove(struct sms *s, uint32_t sm)
-{
-	s->w[sm / 64] &= ~(1ull << sm % 64);
-}
-
-/* The SMs of a without those of b. */
-static inline struct sms sms_minus(struct sms a, const struct sms *b)
-{
-	for (unsigned i = 0; i < SM_WORDS; i++)
-		a.w[i] &= ~b->w[i];
-	return a;
-}
-
-static inline struct sms sms_plus(struct sms a, const struct sms *b)
-{
-	for (unsigned i = 0; i < SM_WORDS; i++)
-		a.w[i] |= b->w[i];
-	return a;
 }
 
 #endif

@@ -19,6 +19,7 @@
  * guess. After five launches the error was 17 %; it was 25 % with a penalty that pulls towards
  * times proportional to all blocks. */
 #include "durations.h"
+#include "base/map.h"
 #include "pair.h"
 
 #include <errno.h>
@@ -26,7 +27,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define BUCKETS      1024u
 #define MOVING       8u /* approximate number of launches in a moving mean */
 #define CURVE_MOVING 32u
 #define SLACK_NS     1000u /* smallest margin of the limit in learned_duration */
@@ -36,7 +36,6 @@
 #define MOST           (UINT64_MAX / 4) /* limit of counters */
 
 struct entry {
-	struct entry *chain;       /* in the same bucket */
 	struct entry *prev, *next; /* prev was used later */
 	uint64_t number;
 	bool changed;
@@ -45,8 +44,9 @@ struct entry {
 };
 
 struct durations {
-	struct entry *bucket[BUCKETS], *newest, *oldest;
-	unsigned n, n_changed;
+	struct hash_map entries; /* by their numbers */
+	struct entry *newest, *oldest;
+	unsigned n_changed;
 	uint64_t clock; /* number of learned launches */
 	/* durations_watch; NULL: none */
 	void (*record)(void *user, uint64_t number, const struct duration_kernel *k);
@@ -74,6 +74,8 @@ void durations_destroy(struct durations *d)
 		next = e->next;
 		free(e);
 	}
+	if (d)
+		hash_map_free(&d->entries);
 	free(d);
 }
 
@@ -101,23 +103,14 @@ static void entry_link_last(struct durations *d, struct entry *e)
 
 static struct entry *entry_of(const struct durations *d, uint64_t number)
 {
-	struct entry *e = d->bucket[number % BUCKETS];
-
-	while (e && e->number != number)
-		e = e->chain;
-	return e;
+	return hash_map_get(&d->entries, number);
 }
 
 static void entry_free(struct durations *d, struct entry *e)
 {
-	struct entry **at = &d->bucket[e->number % BUCKETS];
-
-	while (*at != e)
-		at = &(*at)->chain;
-	*at = e->chain;
+	hash_map_put(&d->entries, e->number, NULL);
 	entry_unlink(d, e);
 	d->n_changed -= e->changed;
-	d->n--;
 	free(e);
 }
 
@@ -137,25 +130,24 @@ static struct entry *entry_to_leave(const struct durations *d, uint32_t uid)
 	return n >= DURATION_KERNELS / 4 ? own : d->oldest;
 }
 
-/* Makes an entry and adds it to its hash bucket. The caller puts it into the list that orders
+/* Makes an entry and adds it to the hash table. The caller puts it into the list that orders
  * entries by their last use. Returns NULL if memory is exhausted. */
 static struct entry *entry_make(struct durations *d, uint64_t number, uint32_t uid)
 {
 	struct entry *e;
 
-	if (d->n >= DURATION_KERNELS) {
+	if (d->entries.len >= DURATION_KERNELS) {
 		e = entry_to_leave(d, uid);
 		if (e->numbered && d->forgot)
 			d->forgot(d->watch_user, e->number);
 		entry_free(d, e);
 	}
 	e = calloc(1, sizeof(*e));
-	if (!e)
+	if (!e || !hash_map_put(&d->entries, number, e)) {
+		free(e);
 		return NULL;
+	}
 	e->number = number;
-	e->chain = d->bucket[number % BUCKETS];
-	d->bucket[number % BUCKETS] = e;
-	d->n++;
 	return e;
 }
 
@@ -566,7 +558,7 @@ int durations_restore(struct durations *d, const struct duration_kernel *k)
 	if (!duration_is_sane(k))
 		return -EINVAL;
 	e = entry_of(d, number);
-	if (e ? e->k.launches >= k->launches : d->n >= DURATION_KERNELS)
+	if (e ? e->k.launches >= k->launches : d->entries.len >= DURATION_KERNELS)
 		return 0;
 	if (!e) {
 		e = entry_make(d, number, k->owner.uid);

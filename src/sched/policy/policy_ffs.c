@@ -20,6 +20,7 @@
  * all tenants always have work, this gives the paper's rounds. A tenant that returns from a longer
  * absence is at most one epoch behind, because an idle tenant must not save up time. */
 #include "base/base.h"
+#include "base/map.h"
 #include "heddle/policy.h"
 
 #include <stdlib.h>
@@ -55,55 +56,34 @@ struct entry {
 
 struct ffs {
 	VEC(struct entry) row;
-	VEC(uint32_t) slots; /* make_table */
-	uint32_t current;    /* the tenant whose turn it is; meaningful if it is in the row */
+	struct hash_map places; /* of tenants: the index of the entry in `row`, plus one */
+	uint32_t current;       /* the tenant whose turn it is; meaningful if it is in the row */
 	bool waits;          /* `current` had no work at the last decision, and kept the device */
 	uint64_t decided_ns; /* time of the last decision */
 };
 
-static struct entry *find_entry(struct ffs *f, uint32_t tenant)
+static struct entry *find_entry(const struct ffs *f, uint32_t tenant)
 {
-	for (size_t i = 0; i < f->row.len; i++) {
-		if (f->row.at[i].tenant == tenant)
-			return &f->row.at[i];
-	}
-	return NULL;
+	uintptr_t place = (uintptr_t)hash_map_get(&f->places, tenant);
+
+	return place ? &f->row.at[place - 1] : NULL;
 }
 
-static size_t hash_slot(const struct ffs *f, uint32_t tenant)
+static bool set_place(struct ffs *f, uint32_t tenant, size_t place)
 {
-	return (tenant * 2654435769u) & (f->slots.len - 1);
+	return hash_map_put(&f->places, tenant, (void *)(uintptr_t)place);
 }
 
-/* Fills the table that finds an entry by its tenant: its number plus one; 0: free. */
-static bool make_table(struct ffs *f)
+/* Returns the entry that is appended, or NULL if memory is exhausted. */
+static struct entry *append_entry(struct ffs *f, const struct entry *fresh)
 {
-	size_t n = 16;
-
-	while (n < 2 * f->row.len)
-		n *= 2;
-	f->slots.len = 0;
-	while (f->slots.len < n) {
-		if (!VEC_PUSH(&f->slots, 0))
-			return false;
+	if (!VEC_PUSH(&f->row, *fresh))
+		return NULL;
+	if (!set_place(f, fresh->tenant, f->row.len)) {
+		f->row.len--;
+		return NULL;
 	}
-	for (size_t i = 0; i < f->row.len; i++) {
-		size_t at = hash_slot(f, f->row.at[i].tenant);
-
-		while (f->slots.at[at])
-			at = (at + 1) & (n - 1);
-		f->slots.at[at] = (uint32_t)i + 1;
-	}
-	return true;
-}
-
-static struct entry *look_up(const struct ffs *f, uint32_t tenant)
-{
-	size_t at = hash_slot(f, tenant);
-
-	while (f->slots.at[at] && f->row.at[f->slots.at[at] - 1].tenant != tenant)
-		at = (at + 1) & (f->slots.len - 1);
-	return f->slots.at[at] ? &f->row.at[f->slots.at[at] - 1] : NULL;
+	return &f->row.at[f->row.len - 1];
 }
 
 /* Appends new tenants to the array, and removes tenants that are gone. */
@@ -113,19 +93,17 @@ static bool update_tenants(struct ffs *f, const struct heddle_policy_view *v)
 
 	for (size_t i = 0; i < f->row.len; i++)
 		f->row.at[i].here = false;
-	if (!make_table(f))
-		return false;
 	for (uint32_t i = 0; i < v->n_tenants; i++) {
 		const struct heddle_policy_tenant *t = heddle_policy_tenant_at(v, i);
-		struct entry *e = look_up(f, t->id);
+		struct entry *e = find_entry(f, t->id);
 		struct entry fresh = {.tenant = t->id,
 			.served_ns = t->service_ns,
 			.worked_ns = t->work_ns,
 			.away_ns = 1};
 
-		if (!e && !VEC_PUSH(&f->row, fresh))
+		e = e ? e : append_entry(f, &fresh);
+		if (!e)
 			return false;
-		e = e ? e : &f->row.at[f->row.len - 1];
 		e->here = true;
 		e->wants = e->expected = false;
 		e->cost_ns = MAX(COST_MIN_NS, v->change_ns);
@@ -134,11 +112,15 @@ static bool update_tenants(struct ffs *f, const struct heddle_policy_view *v)
 		e->work_ns = t->work_ns;
 	}
 	for (size_t i = 0; i < f->row.len; i++) {
-		if (f->row.at[i].here)
+		bool here = f->row.at[i].here;
+
+		if (here)
 			f->row.at[kept++] = f->row.at[i];
+		if (!here || kept != i + 1) /* cannot fail: it has a place */
+			set_place(f, f->row.at[i].tenant, here ? kept : 0);
 	}
 	f->row.len = kept;
-	return make_table(f);
+	return true;
 }
 
 static uint32_t owner_of(const struct heddle_policy_view *v, uint32_t i)
@@ -150,7 +132,7 @@ static void update_wants(struct ffs *f, const struct heddle_policy_view *v)
 {
 	for (uint32_t i = 0; i < v->n_kernels; i++) {
 		const struct heddle_policy_kernel *k = heddle_policy_kernel_at(v, i);
-		struct entry *e = look_up(f, owner_of(v, i));
+		struct entry *e = find_entry(f, owner_of(v, i));
 
 		if (!e || k->idle)
 			continue;
@@ -382,7 +364,7 @@ static void ffs_destroy(void *state)
 	struct ffs *f = state;
 
 	VEC_FREE(&f->row);
-	VEC_FREE(&f->slots);
+	hash_map_free(&f->places);
 	free(f);
 }
 

@@ -13,6 +13,7 @@
  * more channels. If the user sets the variable, the shim does not change it and records nothing. */
 #include "shim/core/connections.h"
 #include "base/environment.h"
+#include "base/number.h"
 #include "shim/core/cache.h"
 #include "shim/core/say.h"
 
@@ -112,9 +113,9 @@ static unsigned read_note(const uint8_t key[32])
 
 static unsigned parse_count(const char *s)
 {
-	int n = atoi(s);
+	uint64_t n = number_digits(s, SIZE_MAX, 10).value;
 
-	return (unsigned)(n < 1 ? DRIVERS_CONNECTIONS : MIN(n, CONNECTIONS_MAX));
+	return n ? (unsigned)MIN(n, CONNECTIONS_MAX) : DRIVERS_CONNECTIONS;
 }
 
 void connections_init(void)

@@ -13,6 +13,7 @@
 #include <string.h>
 #include <time.h>
 
+#include "base/number.h"
 #include "shim/core/cache.h"
 #include "shim/core/inside.h"
 #include "shim/form/placing.h"
@@ -48,7 +49,8 @@ static void find_assembler(void)
 
 	/* The assembler (the separate compiler process) passes its results through the driver's
 	 * cache, so it is useless if that cache is disabled. */
-	if (!(uncached && atoi(uncached)) && dladdr((void *)find_assembler, &own)) {
+	if (!(uncached && number_digits(uncached, SIZE_MAX, 10).value) &&
+		dladdr((void *)find_assembler, &own)) {
 		slash = strrchr(own.dli_fname, '/');
 		snprintf(path, sizeof(path), "%.*s" ASSEMBLER_FILE,
 			slash ? (int)(slash - own.dli_fname) + 1 : 0, own.dli_fname);
@@ -56,7 +58,7 @@ static void find_assembler(void)
 	assembler_init(&assembler, &cu, path, 0);
 }
 
-static enum assembled compile_apart(
+static enum assembled compile_in_assembler(
 	struct session *session, const char *text, size_t len, const struct staged *s)
 {
 	static pthread_once_t once = PTHREAD_ONCE_INIT;
@@ -121,7 +123,7 @@ bool compile(struct session *session, const char *text, size_t len, const struct
 	pthread_once(&once, before_first);
 	if (s && has_libraries()) {
 		turn_end();
-		r = compile_apart(session, text, len, s);
+		r = compile_in_assembler(session, text, len, s);
 		turn_begin();
 		if (r == ASSEMBLED_NOT)
 			pthread_once(&once_here, before_first_here);

@@ -5,8 +5,8 @@
  * attributes it has set. Other threads make the kernels' forms (making.c). */
 #include "shim/form/kernel.h"
 
+#include "shim/core/ends.h"
 #include "shim/core/inside.h"
-#include "shim/core/lifecycle.h"
 #include "shim/core/lock.h"
 #include "shim/form/symbols.h"
 #include "shim/order/fence.h"

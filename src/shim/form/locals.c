@@ -11,7 +11,7 @@
  * afterwards. */
 #include "shim/form/locals.h"
 
-#include "shim/core/lifecycle.h"
+#include "shim/core/ends.h"
 #include "shim/form/compile.h"
 
 #include <stdatomic.h>

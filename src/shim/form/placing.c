@@ -13,8 +13,8 @@
  * attempts grow to a minute. */
 #include "shim/form/placing.h"
 
+#include "shim/core/ends.h"
 #include "shim/core/inside.h"
-#include "shim/core/lifecycle.h"
 #include "shim/core/lock.h"
 #include "shim/form/turns.h"
 #include "shim/order/follow.h"

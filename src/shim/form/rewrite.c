@@ -10,7 +10,7 @@
  * variables are filled in after loading (globals.c). */
 #include "shim/form/rewrite.h"
 #include "shim/core/cache.h"
-#include "shim/core/lifecycle.h"
+#include "shim/core/ends.h"
 #include "shim/core/lock.h"
 #include "shim/form/compile.h"
 #include "shim/form/globals.h"

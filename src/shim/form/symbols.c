@@ -7,7 +7,7 @@
  * context exist. So the shim asks the driver only once for each variable in the shim's context. */
 #include "shim/form/symbols.h"
 
-#include "shim/core/lifecycle.h"
+#include "shim/core/ends.h"
 #include "shim/core/lock.h"
 #include "shim/order/fence.h"
 

@@ -2,10 +2,10 @@
  * Copyright 2026 The heddle authors */
 
 /* The end of a context, for all modules (lifecycle.def). */
-#ifndef HEDDLE_SHIM_LIFECYCLE_TABLE_H
-#define HEDDLE_SHIM_LIFECYCLE_TABLE_H
+#ifndef HEDDLE_SHIM_LIFECYCLE_H
+#define HEDDLE_SHIM_LIFECYCLE_H
 
-#include "shim/core/lifecycle.h"
+#include "shim/core/ends.h"
 
 /* Call these around a driver call that may end a context of the program. is_ours: it may be the
  * session's context. From lifecycle_pause until lifecycle_resume, no thread of the shim calls the

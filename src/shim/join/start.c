@@ -13,7 +13,7 @@
 #include "base/environment.h"
 #include "host/client.h"
 #include "pass/pass.h"
-#include "shim/core/lifecycle.h"
+#include "shim/core/ends.h"
 #include "shim/core/lock.h"
 #include "shim/join/agent.h"
 #include "shim/join/hello.h"

@@ -34,10 +34,6 @@ struct session_ends;
 void admissions_pause(struct session *session, const struct session_ends *ends);
 void admissions_after_fork(void);
 
-static inline enum wire_outcome admission_outcome(const struct admission *a)
-{
-	return wire_reason_rows[a->why].outcome;
-}
 static inline bool admission_is_managed(const struct admission *a)
 {
 	return a->why == WIRE_WHY_WORKERS || a->why == WIRE_WHY_GUARD_FORM;

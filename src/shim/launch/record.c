@@ -12,6 +12,7 @@
 #include "shim/launch/record.h"
 
 #include "base/demangle.h"
+#include "base/number.h"
 #include "host/folder.h"
 #include "host/record.h"
 #include "shim/core/lock.h"
@@ -53,7 +54,8 @@ static struct lock lock = LOCK_INIT(record); /* one launch at a time */
  * the launch's number and the kernel's name. Returns false if the folder has no such file. */
 static bool read_wanted(const char *folder)
 {
-	char text[4096], *kernel, *end;
+	char text[4096], *kernel;
+	struct number launch;
 	int dir = folder_open(folder), fd = -1;
 	ssize_t n = -1;
 
@@ -68,8 +70,10 @@ static bool read_wanted(const char *folder)
 	if (n <= 0)
 		return false;
 	text[n] = 0;
-	wanted.launch = strtoull(text, &end, 10);
-	kernel = end + (*end == '\n');
+	launch = number_digits(text, (size_t)n, 10);
+	wanted.launch = launch.value;
+	kernel = text + launch.len;
+	kernel += *kernel == '\n';
 	kernel[strcspn(kernel, "\n")] = 0;
 	wanted.kernel = *kernel ? strdup(kernel) : NULL;
 	return wanted.launch;

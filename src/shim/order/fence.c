@@ -7,7 +7,7 @@
  * launches until such a call has returned. */
 #include "shim/order/fence.h"
 #include "hooks_gen.h"
-#include "shim/core/lifecycle.h"
+#include "shim/core/ends.h"
 #include "shim/core/lock.h"
 #include "shim/order/launches.h"
 #include "shim/order/patience.h"

@@ -11,7 +11,7 @@
  *   of the limit. The time between two events gives an estimate for the launches between them. */
 #include "shim/order/follow.h"
 
-#include "shim/core/lifecycle.h"
+#include "shim/core/ends.h"
 #include "shim/core/lock.h"
 
 #include <stdatomic.h>

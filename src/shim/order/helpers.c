@@ -5,7 +5,7 @@
 #include "shim/order/helpers.h"
 
 #include "shim/core/connections.h"
-#include "shim/core/lifecycle.h"
+#include "shim/core/ends.h"
 #include "shim/core/lock.h"
 #include "shim/order/stream.h"
 

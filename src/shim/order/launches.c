@@ -3,10 +3,10 @@
 
 /* The list of outstanding managed launches. A launch takes a slot of the shared page. The shim
  * releases the slot when it notices that the launch has ended: at the next launch, in the agent
- * thread, or when a thread waits.XXL */
+ * thread, or when a thread waits. */
 #include "shim/order/launches.h"
 
-#include "shim/core/lifecycle.h"
+#include "shim/core/ends.h"
 #include "shim/core/lock.h"
 #include "shim/order/ctlpool.h"
 

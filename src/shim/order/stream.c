@@ -4,7 +4,7 @@
 /* The registry of streams: one record for each stream that the program uses. */
 #include "shim/order/stream.h"
 
-#include "shim/core/lifecycle.h"
+#include "shim/core/ends.h"
 #include "shim/core/lock.h"
 #include "shim/order/launches.h"
 

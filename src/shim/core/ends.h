@@ -3,8 +3,8 @@
 
 /* The end of a context, as the modules' functions get it. The rows of join/lifecycle.def name these
  * functions. */
-#ifndef HEDDLE_SHIM_LIFECYCLE_H
-#define HEDDLE_SHIM_LIFECYCLE_H
+#ifndef HEDDLE_SHIM_ENDS_H
+#define HEDDLE_SHIM_ENDS_H
 
 #include "shim/core/session.h"
 
