@@ -93,7 +93,7 @@ struct heddle_policy_kernel {
 	uint64_t finished; /* blocks that have ended */
 	/* predicted duration of the whole launch alone on the device, or UNKNOWN */
 	uint64_t predicted_ns;
-	uint64_t waited_ns; /* time since submission without an SM */
+	uint64_t waited_ns; /* all time since submission without an SM */
 	/* remaining time alone on the device, from the finished blocks; or UNKNOWN */
 	uint64_t remaining_ns;
 	uint64_t cost_ns; /* of preempting it and of bringing it back */
