@@ -7,6 +7,7 @@
 #include "unit.h"
 
 #include "sched/engine/sched.h"
+#include "sched/policy/policy.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -226,9 +227,31 @@ static void expects_by_priority(void **state)
 	assert_true(is_expected(HEDDLE_POLICY_BY_PRIORITY, -1));
 }
 
+/* Weights, the split of an SM's memory, and programs that are steered alone: `heddle ps`, `heddle run
+ * -w` and heddled go by these flags. */
+static void policies_state_facts(void **state)
+{
+	static const struct {
+		const char *name;
+		bool by_shares, any_split, steers_one;
+	} rows[] = {{"none", false, true, false}, {"hpf", false, true, false},
+		{"ffs", true, true, false}, {"greedy", false, true, false}};
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+		const struct sched_policy *p = sched_policy_find(rows[i].name);
+
+		assert_non_null(p);
+		assert_int_equal(sched_policy_is(p, HEDDLE_POLICY_BY_SHARES), rows[i].by_shares);
+		assert_int_equal(sched_policy_is(p, HEDDLE_POLICY_ANY_SPLIT), rows[i].any_split);
+		assert_int_equal(sched_policy_is(p, HEDDLE_POLICY_STEERS_ONE), rows[i].steers_one);
+	}
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(policies_state_facts),
 		cmocka_unit_test(memory_is_kept),
 		cmocka_unit_test(begins_as_chosen),
 		cmocka_unit_test(wakes_soon_at_times),

@@ -372,6 +372,7 @@ const struct heddle_policy policy_ffs = {
 	.size = sizeof(policy_ffs),
 	.abi = HEDDLE_POLICY_ABI,
 	.name = "ffs",
+	.flags = HEDDLE_POLICY_BY_SHARES | HEDDLE_POLICY_ANY_SPLIT,
 	.create = ffs_create,
 	.destroy = ffs_destroy,
 	.decide = ffs_decide,
