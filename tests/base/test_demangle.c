@@ -164,7 +164,7 @@ static void matches(void **state)
 	assert_true(demangle_matches("_ZN12_GLOBAL__N_14kernEPA4_f", "kern(float (*) [4])"));
 }
 
-/* What is found without libstdc++. */
+/* The names that can be read without libstdc++. */
 static void matches_beginning(void **state)
 {
 	static const char *const cut = "_ZN2ns5scaleIfLi4E";

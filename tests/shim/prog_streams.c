@@ -188,8 +188,8 @@ static void *hold_own_stream(void *flag)
 	return NULL;
 }
 
-/* What is compiled for default streams of threads finds its entry points in this way. What it puts
- * there waits for no other thread. */
+/* Programs compiled for per-thread default streams find their entry points in this way. Their work in
+ * such a stream waits for no other thread. */
 void own(void)
 {
 	CUdeviceptr a = buffer(n, 1), b = buffer(n, 2);
