@@ -196,9 +196,8 @@ export PHRASES="$tmp/phrases"
 tables() {
 	fresh
 	mkdir -p "$tmp/t/bench" "$tmp/t/doc/results" "$tmp/t/tests/pass/forms"
-	for file in "$here"/../../bench/*.awk "$here"/../../bench/results.* "$here/../../bench/about.sh" "$here/../../bench/digest.sh"; do
-		cp "$file" "$tmp/t/bench/"
-	done
+	cp -R "$here"/../../bench/results.* "$here/../../bench/about.sh" "$here/../../bench/digest.sh" "$here"/../../bench/render* \
+		"$tmp/t/bench/"
 	echo 'kernels: 0123456789ab' >"$tmp/t/tests/pass/forms/digests"
 	printf '%s\n' 'line: heddle' 'commit: 1' 'digest: 0123456789ab' 'device: d' 'driver: none' 'host: h' 'day: 2026-11-25' \
 		'seconds: 1' 'status: 0' >"$tmp/t/doc/results/overhead.about"
