@@ -2,6 +2,7 @@
 # Copyright 2026 The heddle authors
 """usage: python3 bench/render.py render
        python3 bench/render.py stale
+       python3 bench/render.py next [SECONDS]
        python3 bench/render.py figures TABLE
        python3 bench/render.py failures FILE
        python3 bench/render.py picture share|merge|opaque FILE...
@@ -10,14 +11,17 @@ Makes pages of what bench/results.sh measured, and uses nothing but Python's own
 render: doc/results.md, its pictures, and the figures of README.md and doc/status.md. The variables
 RESULTS, PAGE, README and STATUS name another folder and other pages; with RESULTS alone, it makes
 none of these pages. stale: lists the tables that were measured with other forms than the passes of
-this tree emit. figures: what pages may name of a table. failures: how many runs failed, of a JSON
-file. picture: prints an SVG of what `heddle bench` printed; FILE is - for standard input.
+this tree emit. next: the tables to measure next, within so many seconds (default: 1800), each with
+its seconds: first those that README.md quotes, then those of doc/status.md. figures: what pages may
+name of a table. failures: how many runs failed, of a JSON file. picture: prints an SVG of
+what `heddle bench` printed; FILE is - for standard input.
 """
 import os
+import signal
 import sys
 
 sys.dont_write_bytecode = True  # the folder may be a source tree
-from render import page, pictures  # noqa: E402
+from render import order, page, pictures  # noqa: E402
 from render.kept import Kept  # noqa: E402
 from render.measured import Measured  # noqa: E402
 from render.values import Broken, load_json, read_file  # noqa: E402
@@ -59,6 +63,19 @@ def stale():
               f"the passes emit {kept.digest(name)}")
 
 
+def next_tables(seconds="1800"):
+    """Lists the tables to measure next."""
+    if not seconds.isdigit():
+        raise Broken(f"next {seconds}: a number of seconds")
+    kept = Kept(ROOT, RESULTS)
+    pages = {"README.md": where("README", "README.md"),
+             "doc/status.md": where("STATUS", "doc/status.md")}
+    tables = order.within(order.due(kept, pages), int(seconds))
+    for table in tables:
+        print(f"{table.name}: {table.seconds} s, {table.why}")
+    print(f"sum: {sum(table.seconds for table in tables)} s of {seconds}")
+
+
 def figures(name):
     """Lists the figures of a table."""
     if not os.path.exists(f"{RESULTS}/{name}.about"):
@@ -81,8 +98,9 @@ def picture(kind, *paths):
     print(pictures.draw(kind, texts), end="")
 
 
-COMMANDS = {"render": (render, 0, 0), "stale": (stale, 0, 0), "figures": (figures, 1, 1),
-            "failures": (failures, 1, 1), "picture": (picture, 2, 1000)}
+COMMANDS = {"render": (render, 0, 0), "stale": (stale, 0, 0), "next": (next_tables, 0, 1),
+            "figures": (figures, 1, 1), "failures": (failures, 1, 1),
+            "picture": (picture, 2, 1000)}
 
 
 def main(arguments):
@@ -100,4 +118,5 @@ def main(arguments):
 
 
 if __name__ == "__main__":
+    signal.signal(signal.SIGPIPE, signal.SIG_DFL)  # a reader such as head may end first
     sys.exit(main(sys.argv[1:]))

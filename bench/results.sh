@@ -5,6 +5,7 @@
 # usage: bench/results.sh DIST [TABLE...]
 #        bench/results.sh render
 #        bench/results.sh stale
+#        bench/results.sh next [SECONDS]
 #        bench/results.sh figures TABLE
 # Makes the tables of doc/results.md. The first way runs each TABLE's line (all: an hour or two) on this
 # machine, keeps what it prints in doc/results/TABLE.json or .txt (and .data.json), and in TABLE.about the
@@ -197,8 +198,8 @@ measure() {
 	done
 }
 
-[ $# -gt 0 ] || die "usage: bench/results.sh DIST [TABLE...], or bench/results.sh render|stale|figures TABLE"
-case $1 in render | stale | figures) exec python3 "$root/bench/render.py" "$@" ;; esac
+[ $# -gt 0 ] || die "usage: bench/results.sh DIST [TABLE...], or bench/results.sh render|stale|next|figures TABLE"
+case $1 in render | stale | next | figures) exec python3 "$root/bench/render.py" "$@" ;; esac
 tmp=$(mktemp -d)
 trap 'rm -rf "$tmp"' EXIT
 trap 'exit 1' INT TERM

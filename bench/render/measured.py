@@ -3,8 +3,8 @@
 """What is kept of one table: its data, what is known of the run, and its figures by name.
 
 A figure's name is its path in the table's JSON. Beside that, members of arrays have names:
-summary.heddle-MPS.antt_mean is summary.4.antt_mean. README.md and doc/status.md name figures in this
-way, and `bench/results.sh figures TABLE` lists them.
+summary.heddle-MPS.antt_mean is summary.4.antt_mean. README.md and doc/status.md name figures in
+this way, and `bench/results.sh figures TABLE` lists them.
 """
 import math
 import os

@@ -4,35 +4,45 @@
 import os
 import re
 
+from .parts import wrapped
 from .tables import TABLES
 from .values import Broken
 
 HEAD = """\
 # Results
 
-`bench/results.sh render` makes this page from `results/`, and nothing here is typed in. Each table is what the line below
-its title printed, kept in the file that it links, with the commit, the device and the digest of the forms that the passes
-emitted. `bench/results.sh DIST TABLE` measures one again, or the line as it stands, in the tree, after
+`bench/results.sh render` makes this page from `results/`; nothing here is typed. Each table is what
+a command printed. The section has that command, the file with all figures, the commit, the device
+and the digest of the forms that the passes emitted. `bench/results.sh DIST TABLE` measures a table
+again, or the command itself, in the tree, after
 
     export DIST="$PWD/dist/heddle-0.1.0-x86_64" BUILD=build
     PATH="$DIST/bin:$PATH"
 
-where `./run dist` made DIST. `~` marks noise, which is no result: it cannot be (ANTT below 1, STP above the number of
-programs), or rounds differ by more than 10 %. [notebook.md](notebook.md) has measurements that were typed in by hand before."""
+where `./run dist` made DIST. `~` marks noise, which is no result: a value that cannot be (ANTT
+below 1, STP above the number of programs), or rounds that differ by more than 10 %.
+[notebook.md](notebook.md) has measurements that were typed by hand before."""
+
+FRESH = "## Measured with the current forms"
+STALE = """\
+## Measured with earlier forms
+
+The passes of this tree emit other forms of the kernels than these tables measured. README.md and
+status.md mark their figures with ‡. `bench/results.sh next` lists the tables to measure first."""
 
 
 def results(kept):
-    """Returns the text of doc/results.md, of what is kept (kept.py)."""
+    """Returns the text of doc/results.md, of what is kept (kept.py). Fresh tables come first."""
     blocks = [HEAD]
     if kept.missing:
-        blocks.append(f"**Not measured yet**: {', '.join(kept.missing)}.")
-    if kept.stale:
-        blocks.append("**Measured with other forms** than the passes of this tree emit (‡ in "
-                      f"README.md): {', '.join(kept.stale)}.")
+        blocks.append("\n".join(wrapped(f"**Not measured yet**: {', '.join(kept.missing)}.")))
     if kept.tables:
         blocks.append(_runs(kept.tables.values()))
-    for name, table in kept.tables.items():
-        blocks += _section(name, table, kept.pictures)
+    fresh = [name for name in kept.tables if name not in kept.stale]
+    for head, names in (FRESH, fresh), (STALE, kept.stale):
+        blocks += [head] if names else []
+        for name in names:
+            blocks += _section(name, kept)
     return "\n\n".join(block for block in blocks if block) + "\n"
 
 
@@ -55,11 +65,13 @@ def _link(name):
     return f"[{name}](results/{name})"
 
 
-def _section(name, table, pictures):
+def _section(name, kept):
     """The blocks of one table."""
-    about = table.about
+    table, about = kept.tables[name], kept.tables[name].about
     description = TABLES.get(name)
     yield f"### {description.title if description else f'`{name}`'}"
+    age = f"**Measured with earlier forms ({about['day']}).** " if name in kept.stale else ""
+    yield "\n".join(wrapped(age + (description.how_to_read(table) if description else "")))
     yield f"    {about.get('line', '')}"
     forms = f", forms {about['digest']}" if about.get("digest") else ""
     raw = f", raw: {_link(table.raw_file)}" if table.raw_file else ""
@@ -72,7 +84,7 @@ def _section(name, table, pictures):
         return
     for lines in description.blocks(table):
         yield "\n".join(lines)
-    if name in pictures:
+    if name in kept.pictures:
         yield f"![{description.title}](results/{name}.svg)"
 
 
@@ -82,19 +94,39 @@ MARK = re.compile(r"<!--([a-z-]+):([^ >]*)-->")
 FIGURE = re.compile(r"(?:(?<![0-9A-Za-z])[-+])?[0-9][0-9,]*(\.[0-9]+)?[†‡]?$")
 
 
+NOTE = re.compile(r"(<!--stale-->).*?(<!--/stale-->)", re.DOTALL)
+
+
 class Marks:
-    """Renews the figures of a page: 1.23<!--TABLE:NAME--> becomes the figure NAME of TABLE, with as
-    many decimals as are there; TABLE:NAME*100 is 100 times it. Before the mark is † if TABLE is not
-    measured, so that the figure was typed by hand, and ‡ if it was measured with other forms."""
+    """Renews the figures of a page: 1.23<!--TABLE:NAME--> becomes the figure NAME of TABLE, with
+    as many decimals as are there; TABLE:NAME*100 is 100 times it. Before the mark is † if TABLE
+    is not measured, so that the figure was typed by hand, and ‡ if it was measured with earlier
+    forms. Between <!--stale--> and <!--/stale--> is a sentence on the tables of these."""
 
     def __init__(self, kept, path):
         self.kept, self.path = kept, path
         self.faults = []
+        self.stale = {}  # names of tables whose figures have a ‡
 
     def renew(self, text):
         """Returns the page's text with its figures. Adds to faults what is wrong."""
-        return "".join(self._line(line, number)
+        text = "".join(self._line(line, number)
                        for number, line in enumerate(text.splitlines(keepends=True), 1))
+        if self.stale and not NOTE.search(text):
+            self.faults.append(f"{self.path}:1: no <!--stale--> and <!--/stale-->, for how old the "
+                               "figures with a ‡ are")
+        return NOTE.sub(lambda note: note[1] + self._note() + note[2], text)
+
+    def _note(self):
+        """How old the figures with a ‡ are: the days and commits of their tables."""
+        runs = {}
+        for name in self.stale:
+            about = self.kept.tables[name].about
+            runs.setdefault((about["day"], about["commit"]), []).append(name)
+        text = "‡: measured with earlier versions of the rewritten kernels, " + "; ".join(
+            f"{', '.join(runs[day, commit])} on {day} at commit {commit}"
+            for day, commit in sorted(runs)) + "."
+        return "\n" + "\n".join(wrapped(text)) if runs else ""
 
     def _line(self, line, number):
         out, end = "", 0
@@ -122,7 +154,15 @@ class Marks:
         if name not in self.kept.tables:
             return f"{old}†"
         value = self.kept.figure(name, path)
-        return shown(value, old) + ("‡" if name in self.kept.stale else "")
+        if name not in self.kept.stale:
+            return shown(value, old)
+        self.stale[name] = True
+        return shown(value, old) + "‡"
+
+
+def quoted(text):
+    """Returns the names of the tables that a page quotes."""
+    return {mark[1] for mark in MARK.finditer(text)}
 
 
 def shown(value, old):

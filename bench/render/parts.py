@@ -2,14 +2,20 @@
 # Copyright 2026 The heddle authors
 """The parts of a table in doc/results.md. tables.py says which table has which."""
 import re
+import textwrap
 
 from .printed import SUITE, WAY
 from .template import fill, find
 
 
+def wrapped(text, width=100):
+    """Returns the lines of a paragraph."""
+    return textwrap.wrap(text, width, break_long_words=False, break_on_hyphens=False)
+
+
 def row_of(cells):
     """Returns a row of a Markdown table."""
-    return "|" + "".join(f" {cell.strip()} |" if cell else " |" for cell in cells)
+    return "|" + "".join(f" {cell} |" if cell else " |" for cell in cells)
 
 
 def head_of(headings):
@@ -91,7 +97,7 @@ class Say:
 
     def lines(self, table):
         value = find(table.figures, self.when) or find(table.data, self.when)
-        return fill(self.text, _AllOf(table)).splitlines() if value else []
+        return wrapped(fill(self.text, _AllOf(table))) if value else []
 
 
 class Wrong:
@@ -118,16 +124,20 @@ class _AllOf(dict):
 
 
 class Table:
-    """A section of doc/results.md."""
+    """A section of doc/results.md. reading: how to read it."""
 
-    def __init__(self, title, *parts):
-        self.title, self.parts = title, parts
+    def __init__(self, title, reading, *parts):
+        self.title, self.reading, self.parts = title, reading, parts
+
+    def how_to_read(self, table):
+        """Returns the first sentence."""
+        return fill(self.reading, _AllOf(table))
 
     def blocks(self, table):
         """Returns the parts as lists of lines."""
         for part in self.parts:
             if isinstance(part, str):
-                yield fill(part, _AllOf(table)).splitlines()
+                yield wrapped(fill(part, _AllOf(table)))
             elif hasattr(part, "lines"):
                 yield part.lines(table)
             else:

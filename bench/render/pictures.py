@@ -110,9 +110,9 @@ def merge(data):
            f"<title>pairs of kernels merged, on {escape(data['device'])}</title>"]
     for i, pair in enumerate(pairs):
         out += _merge_pair(pair, i % COLUMNS * WIDTH + PLOT_LEFT, i // COLUMNS * HEIGHT)
-    return "\n".join([*out, f"<text x='10' y='{height + 14:.0f}'>time by that of one after the other "
-                            "(1), over the first kernel's part of the workers; dashed: stealing"
-                            "</text>", "</svg>", ""])
+    out.append(f"<text x='10' y='{height + 14:.0f}'>time by that of one after the other (1), over "
+               "the first kernel's part of the workers; dashed: stealing</text>")
+    return "\n".join([*out, "</svg>", ""])
 
 
 def merge_curve(pair):
@@ -146,7 +146,8 @@ def _merge_pair(pair, left, top):
         yield (f"<path d='M{left:.1f} {axis.y(1 / pair['steal_best']):.1f}H{right:.1f}' "
                "stroke='#d9480f' stroke-dasharray='4 3'/>")
     if curve:
-        points = [(f"{left + part * PLOT_W:.1f}", f"{axis.y(ms / alone):.1f}") for part, ms in curve]
+        points = [(f"{left + part * PLOT_W:.1f}", f"{axis.y(ms / alone):.1f}")
+                  for part, ms in curve]
         yield ("<path fill='none' stroke='#1971c2' stroke-width='1.5' d='M" +
                "L".join(f"{x} {y}" for x, y in points) + "'/>")
         best = min(curve, key=lambda point: point[1])
@@ -180,8 +181,8 @@ class _Panel:
         return 24 + math.log(128 / ms) / math.log(128 / 0.5) * 300
 
     def draw(self):
-        yield (f"<text x='8' y='14' font-weight='bold'>{escape(self.title)} ms: p99 in ms, and share "
-               "of training</text>")
+        yield (f"<text x='8' y='14' font-weight='bold'>{escape(self.title)} ms: p99 in ms, and "
+               "share of training</text>")
         for ms in (2.0 ** k for k in range(-1, 8)):
             yield f"<path d='M54 {self._y(ms):.1f}h340' stroke='#ddd'/>"
             yield f"<text x='48' y='{self._y(ms) + 4:.1f}' text-anchor='end'>{_nice(ms)}</text>"

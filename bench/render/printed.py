@@ -124,8 +124,8 @@ def calls(lines):
 
 
 def opaque_runs(lines):
-    """ARRANGEMENT WAY PERIOD REQUESTS P50 P99 MAX STEPS, of each run; and ARRANGEMENT training - - -
-    - - STEPS. Returns the runs of each (arrangement, way and period), and the steps of training
+    """ARRANGEMENT WAY PERIOD REQUESTS P50 P99 MAX STEPS, of each run; and ARRANGEMENT training - -
+    - - - STEPS. Returns the runs of each (arrangement, way and period), and the steps of training
     alone of each arrangement."""
     runs, training = {}, {}
     for words in (line.split() for line in lines):
@@ -162,7 +162,8 @@ def beside(lines):
     """PROGRAM, UNDER: MS... ms; high p50 X, p99 X us"""
     rows = {}
     for line in lines:
-        match = re.match(r"([^ ]+), ([a-z]+):([\d. ]*) ms; high p50 ([\d.]+), p99 ([\d.]+) us", line)
+        match = re.match(r"([^ ]+), ([a-z]+):([\d. ]*) ms; high p50 ([\d.]+), p99 ([\d.]+) us",
+                         line)
         if not match:
             continue
         ms = [_number(text) for text in match[3].split()]

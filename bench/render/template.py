@@ -4,8 +4,9 @@
 
 A field is a path into a value that was read from JSON, and after a colon its format.
 
-Paths: `takes.threads` is a member of a member, and `steps.0` a member of an array. `programs.*.share`
-is a list: the share of each program. `a/b` is one number over another; `gain*100` is 100 times it.
+Paths: `takes.threads` is a member of a member, and `steps.0` a member of an array.
+`programs.*.share` is a list: the share of each program. `a/b` is one number over another;
+`gain*100` is 100 times it.
 
 Formats: those of Python for numbers (`.1f`), and
 - `.0f %`: the same, with a percent sign

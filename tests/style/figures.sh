@@ -37,7 +37,9 @@ cp README.md doc/status.md "$tmp/"
 		measured = /^## What it gains/
 		sections += measured
 	}
-	!measured { next }
+	note && /<!--\/stale-->$/ { note = 0; next }
+	!measured || note { next } # how old figures are, rendered
+	/<!--stale-->$/ { note = 1 }
 	{
 		text = $0
 		figures += gsub(/[0-9][0-9,]*(\.[0-9]+)?((†|‡)?<!--[a-z-]+:[^ >]*-->|†)/, "", text)
