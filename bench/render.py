@@ -21,7 +21,7 @@ import signal
 import sys
 
 sys.dont_write_bytecode = True  # the folder may be a source tree
-from render import order, page, pictures  # noqa: E402
+from render import order, page, pictures, status  # noqa: E402
 from render.kept import Kept  # noqa: E402
 from render.measured import Measured  # noqa: E402
 from render.values import Broken, load_json, read_file  # noqa: E402
@@ -46,13 +46,23 @@ def render():
         for name, svg in kept.pictures.items():
             page.write(f"{os.path.dirname(path)}/results/{name}.svg", svg)
     faults = []
-    for path in where("README", "README.md"), where("STATUS", "doc/status.md"):
-        if path and os.path.exists(path):
-            marks = page.Marks(kept, path)
-            page.write(path, marks.renew(read_file(path)))
-            faults += marks.faults
+    for path, text in pages_with_marks(kept, faults):
+        marks = page.Marks(kept, path)
+        page.write(path, marks.renew(text))
+        faults += marks.faults
     if faults:
         raise Broken("\n".join(faults))
+
+
+def pages_with_marks(kept, faults):
+    """Lists README.md and doc/status.md, each with its text. Adds to faults what is wrong."""
+    readme, path = where("README", "README.md"), where("STATUS", "doc/status.md")
+    if readme and os.path.exists(readme):
+        yield readme, read_file(readme)
+    text, wrong = status.page(ROOT, kept) if path else (None, [])
+    faults += wrong
+    if text or (path and os.path.exists(path)):
+        yield path, text or read_file(path)
 
 
 def stale():
