@@ -169,3 +169,10 @@ void json_bool(struct json *j, const char *key, bool value)
 	strbuf_puts(j->out, value ? "true" : "false");
 	end_value(j);
 }
+
+void json_raw(struct json *j, const char *key, const char *text)
+{
+	begin_value(j, key);
+	strbuf_puts(j->out, text);
+	end_value(j);
+}

@@ -23,6 +23,8 @@ void json_str(struct json *j, const char *key, const char *value); /* NULL value
 void json_int(struct json *j, const char *key, int64_t value);
 void json_uint(struct json *j, const char *key, uint64_t value);
 void json_num(struct json *j, const char *key, double value);
+/* Writes a value that is JSON already, on one line. */
+void json_raw(struct json *j, const char *key, const char *text);
 void json_bool(struct json *j, const char *key, bool value);
 
 #endif
