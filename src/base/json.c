@@ -64,7 +64,7 @@ static void write_quoted(struct strbuf *out, const char *text)
 	strbuf_puts(out, "\"");
 }
 
-/* Writes the text before a value: comma, line break, key. */
+/* Writes what precedes a value: the comma, line break and key. */
 static void begin_value(struct json *j, const char *key)
 {
 	uint64_t bit = (uint64_t)1 << (j->depth & 63);

@@ -15,7 +15,7 @@ struct json {
 };
 
 void json_init(struct json *j, struct strbuf *out);
-/* key is NULL in arrays and at the top level. */
+/* In arrays and at the top level, key is NULL. */
 void json_begin_object(struct json *j, const char *key);
 void json_begin_array(struct json *j, const char *key);
 void json_end(struct json *j, char close /* '}' or ']' */);

@@ -11,9 +11,9 @@
 #include <stdint.h>
 
 struct number {
-	uint64_t value; /* UINT64_MAX if it is too large */
-	size_t len;     /* of its text; 0: there is no number, and value is 0 */
-	bool too_large; /* for 64 bits */
+	uint64_t value; /* UINT64_MAX if the number does not fit */
+	size_t len;     /* characters of the number; 0 if there is no number (value is then 0) */
+	bool too_large; /* true if the number does not fit in 64 bits */
 };
 
 /* Reads digits in a base from 2 to 16 at the beginning of s, at most len characters. Stops at the

@@ -78,7 +78,7 @@ void cfg_demand(const struct ptx_module *m, const struct ptx_func *f, struct cfg
 struct weighing {
 	const struct ptx_func *f;
 	uint8_t *weight; /* for each PTX register: number of 32-bit registers that it takes */
-	uint8_t *defs;   /* how often it is written: 0, 1, or 2 for more */
+	uint8_t *defs;   /* number of instructions that write the register: 0, 1, or 2 for more */
 };
 
 static void count_def(void *user, uint32_t reg, enum ptx_role role, const struct ptx_opd *opd)

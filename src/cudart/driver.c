@@ -133,7 +133,7 @@ rt_error rt_get_device(int *ret)
 }
 
 RT_API rt_error cudaDriverGetVersion(int *version);
-/* 0 without a driver, which is no error here. */
+/* Without a driver the version is 0, which is not an error. */
 rt_error cudaDriverGetVersion(int *version)
 {
 	if (!version)

@@ -98,7 +98,7 @@ static int walk_container(
 	size = read_field(rest.at + 8, 8);
 	if (head < 16 || head > rest.len)
 		return -EBADMSG;
-	/* Report complete entries even if the container is truncated. */
+	/* Visit complete entries even if the container is truncated. */
 	end = (size_t)head + (size_t)MIN(size, rest.len - head);
 	for (at = (size_t)head; at < end;) {
 		struct image_entry e;
@@ -223,7 +223,7 @@ int image_walk(struct image_bytes b, image_entry_fn *fn, void *user)
 	return fn(user, &e);
 }
 
-/* ---- pointers without a length ---- */
+/* ---- finding the length of an image from its contents ---- */
 
 static size_t elf_span(const uint8_t *p)
 {
@@ -259,7 +259,7 @@ static int bare_span(const void *image, struct image_bytes *ret)
 
 	if (*p == 0)
 		return -ENOENT;
-	/* Compare byte by byte: text may be shorter than four bytes. */
+	/* Compare one byte at a time: the text may be shorter than four bytes. */
 	if (p[0] == 0x50 && p[1] == 0xed && p[2] == 0x55 && p[3] == 0xba) {
 		*ret = (struct image_bytes){
 			p, (size_t)(read_field(p + 6, 2) + read_field(p + 8, 8))};
@@ -318,7 +318,7 @@ int image_prelinked(const void *image, unsigned index, struct image_bytes *ret)
 	return bare_span(((const void *const *)w->more)[index], ret);
 }
 
-/* ---- choosing an entry ---- */
+/* ---- choosing an entry for a device ---- */
 
 struct picking {
 	uint32_t cc;

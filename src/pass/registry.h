@@ -13,8 +13,8 @@ struct pass_row {
 	unsigned min_kernels, max_kernels;
 	unsigned wants;      /* enum pass_wants */
 	const char *summary; /* one line for help */
-	const char *done;    /* past participle: "kernel 'k' cannot be ..." */
-	const char *details; /* sentences for help: what becomes of the kernels */
+	const char *done;    /* past participle in messages: "kernel 'k' cannot be <done>" */
+	const char *details; /* sentences for help: how the pass changes the kernels */
 	pass_fn *run;
 };
 const struct pass_row *pass_find(const char *name); /* NULL: no such pass */

@@ -384,7 +384,7 @@ struct ptx_sym *ptx_add_var(struct ptx_module *m, struct diag_list *diags, const
 		return NULL;
 	}
 	it = m->items.at[n];
-	it.line = 0; /* heddle's own, as symbols and statements without a line are */
+	it.line = 0; /* 0 marks heddle's own items, as it does symbols and statements */
 	it.sym->line = 0;
 	while (at < n && m->items.at[at].kind != PTX_ITEM_FUNC)
 		at++;

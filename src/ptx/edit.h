@@ -13,7 +13,8 @@
 #endif
 
 struct ptx_func *ptx_find_func(
-	const struct ptx_module *m, const char *name); /* the definition, or else a declaration */
+	/* returns the definition if there is one, otherwise a declaration */
+	const struct ptx_module *m, const char *name);
 struct ptx_sym *ptx_find_global(const struct ptx_module *m, const char *name);
 
 /* Parses statements from text and appends them to body: instructions, labels,

@@ -111,9 +111,9 @@ int ptx_graft_error(const struct ptx_graft *g);
  * names resolve in m. For example, "`.visible .entry both(.param .u64 p)\n{\n}`" creates an empty
  * kernel, which can receive code. On -EINVAL the message is in diags and m is unchanged. */
 int ptx_add_text(struct ptx_module *m, struct diag_list *diags, const char *text, size_t len);
-/* ---- .maxntid, .reqntid, .minnctapersm, .maxnreg ---- */
-struct ptx_bounds {                      /* 0: not given */
-	uint32_t maxntid[3], reqntid[3]; /* dimensions that were left out are 1 */
+/* ---- launch bounds: .maxntid, .reqntid, .minnctapersm, .maxnreg ---- */
+struct ptx_bounds {                      /* 0 for a directive that is absent */
+	uint32_t maxntid[3], reqntid[3]; /* dimensions missing from a directive are 1 */
 	uint32_t minnctapersm, maxnreg;
 };
 void ptx_bounds_get(const struct ptx_func *f, struct ptx_bounds *ret);

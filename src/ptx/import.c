@@ -15,11 +15,11 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* One function or variable that is imported. */
+/* A function or variable to import. */
 struct import_sym {
 	struct ptx_sym *sym;
-	const struct ptx_sym *shared; /* the symbol of `into` that replaces it, or NULL */
-	const struct ptx_name *name;  /* the new one */
+	const struct ptx_sym *shared; /* symbol in `into` that it is merged with; NULL: none */
+	const struct ptx_name *name;  /* its new name */
 	bool is_extern;               /* defined elsewhere */
 };
 
@@ -28,11 +28,11 @@ struct import {
 	const char *entry, *prefix;
 	struct diag_list *diags;
 	VEC(struct import_sym) syms;
-	struct hash_map by_sym;  /* from a symbol of own to its index in syms + 1 */
-	struct hash_map by_name; /* of old names' texts: the new names */
-	uint32_t dynamic_align;  /* of own's dynamic shared memory */
-	bool all_shared;         /* of what a function reaches */
-	ptx_lines lines;         /* for each line of own: the line of the original module */
+	struct hash_map by_sym;  /* symbol of own -> index in syms, plus 1 */
+	struct hash_map by_name; /* text of an old name -> the new name */
+	uint32_t dynamic_align;  /* alignment of own's dynamic shared memory */
+	bool all_shared;         /* whether all symbols that a function reaches are shared */
+	ptx_lines lines;         /* for each line of own: its line in the original module */
 };
 
 static void complain(const struct import *im, const char *fmt, const char *a, const char *b)
@@ -95,7 +95,7 @@ static int list_import_syms(struct import *im)
 	return 0;
 }
 
-/* ---- checks whether the modules fit together ---- */
+/* ---- checking that the modules are compatible ---- */
 static int check_targets(const struct import *im)
 {
 	struct ptx_target into = ptx_target_of(im->into), own = ptx_target_of(im->own), both;
@@ -401,7 +401,7 @@ static int rename_all(struct import *im)
 	return r;
 }
 
-/* ---- the text that goes over ---- */
+/* ---- the text to import ---- */
 static bool is_line(const struct ptx_stmt *s)
 {
 	return s->kind == PTX_DIRECTIVE && !s->sym && ptx_word_is(s->text, ".loc");

@@ -11,7 +11,7 @@
 
 #define MAX_VAR_FAMILY 4096
 
-/* The part of a declaration before the names. */
+/* The part of a declaration that precedes the names. */
 struct spec {
 	const char *from; /* after linkage */
 	enum ptx_space space;
@@ -141,7 +141,7 @@ static bool dimensions(struct ptx_parser *p, uint64_t *ret_elements, bool *ret_a
 	return true;
 }
 
-/* "<8>": 0 when there is none. */
+/* Parses the size of a register family ("<8>"). *ret is 0 if there is none. */
 static bool family_size(struct ptx_parser *p, uint64_t *ret)
 {
 	*ret = 0;

@@ -11,7 +11,7 @@
 #include <string.h>
 
 #define MAX_NESTED_LISTS 4
-#define OPD_BLOCK        256 /* more than a statement may have */
+#define OPD_BLOCK        256 /* more operands than a statement can have */
 
 static bool operand(struct ptx_parser *p, struct ptx_opd *o, bool label, bool tuple);
 
@@ -290,7 +290,7 @@ static bool number(struct ptx_parser *p, struct ptx_opd *o)
 		if (named_number(p, o, n, e))
 			return true;
 	}
-	/* A float with a gap behind it. */
+	/* A float that is followed by white space or a comment. */
 	if (*e == ' ' || ch_is(*e, CH_GAP)) {
 		uint64_t v;
 		bool minus = *from == '-';
@@ -692,7 +692,7 @@ bool ptx_parse_operands(struct ptx_parser *p, const struct ptx_mnem *mn, struct 
 	return true;
 }
 
-/* Parses the names in ".branchtargets a, b;". */
+/* Parses a list of names, as in ".branchtargets a, b;". */
 bool ptx_parse_targets(struct ptx_parser *p, struct ptx_sym *sym, bool labels)
 {
 	p->stack.len = 0;

@@ -15,18 +15,18 @@
 
 #define EMIT_BYTES   (1u << 18)
 #define WINDOW_BYTES 8192
-#define SHORT_BYTES  32 /* names up to here are copied in place */
+#define SHORT_BYTES  32 /* names up to this length are copied without a length check */
 /* spare bytes at the window's end: characters, numbers and short names are written without a
  * check */
 #define SLACK_BYTES 128
 
 struct out {
-	char *p, *end; /* end: the window's end minus SLACK_BYTES */
+	char *p, *end; /* `end` is SLACK_BYTES before the window's real end */
 	struct strbuf *buf;
-	uint32_t line;   /* of what is written next, from 1 */
-	bool keep_lines; /* applies to this function, or to module level */
-	bool at_start;   /* the next item needs no separator before it */
-	ptx_lines *from; /* NULL: nobody asks */
+	uint32_t line;   /* number of the next output line, from 1 */
+	bool keep_lines; /* keep_lines of the current function or of the module level */
+	bool at_start;   /* no separator is needed before the next item */
+	ptx_lines *from; /* source line of each output line; NULL: not recorded */
 	char window[WINDOW_BYTES];
 };
 
@@ -126,7 +126,7 @@ static void put_str(struct out *o, const char *s)
 	put(o, s, strlen(s));
 }
 
-/* Text that may hold line breaks. */
+/* Writes text that may contain line breaks. */
 static void put_lines(struct out *o, const char *s, size_t len)
 {
 	for (const char *nl = s; (nl = memchr(nl, '\n', len - (size_t)(nl - s))); nl++)
@@ -433,7 +433,7 @@ static void put_reg_decl(struct out *o, const struct ptx_sym *sym)
 		put_uint(o, sym->type.vec);
 		put_str(o, " .");
 	}
-	/* Registers of other types keep their declaration as text. */
+	/* Registers of other types never get here: they keep their declaration as text. */
 	put_str(o, ptx_type_name(sym->type.base));
 	put_char(o, ' ');
 	put(o, sym->name, sym->name_len);

@@ -48,7 +48,7 @@ enum ptx_special {
 	PTX_SR_TOTAL_SMEM,
 	PTX_SR_AGGR_SMEM,
 	PTX_SR_ENVREG,        /* %envreg0 … 31 */
-	PTX_SR_RESERVED_SMEM, /* %reserved_smem_offset_begin, …: identified by the name */
+	PTX_SR_RESERVED_SMEM, /* %reserved_smem_offset_begin and similar; distinguished by name */
 	PTX_SR_OTHER,
 	PTX_SR_COUNT
 };

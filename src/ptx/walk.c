@@ -276,7 +276,7 @@ const void *ptx_rename_stmt(
 static const char *renamed(struct ptx_module *m, const char *s, size_t len, ptx_renamed_fn *name_of,
 	void *user, char *buf, size_t size)
 {
-	char word[512] = {0}; /* eight bytes after a name have to be readable */
+	char word[512] = {0}; /* eight bytes after a name must be readable */
 	const struct ptx_name *n;
 	uint32_t reg;
 

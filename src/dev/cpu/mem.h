@@ -11,7 +11,7 @@
 #include <stdatomic.h>
 
 struct vgpu_range {
-	uint64_t base, end; /* [base, end) may be accessed */
+	uint64_t base, end; /* accesses to [base, end) are allowed */
 	uint64_t generation;
 	bool read_only;
 	uint8_t device; /* whose memory it is */

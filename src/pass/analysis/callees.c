@@ -181,7 +181,7 @@ static bool merge_called(
 	return changed;
 }
 
-/* Gives each function the properties of its callees. */
+/* Propagates the properties of callees to their callers. */
 static void close_over_calls(struct pass_facts *facts)
 {
 	bool changed = true;

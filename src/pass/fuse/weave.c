@@ -21,7 +21,7 @@ static int begin(struct kernels *x, unsigned k)
 	return ptx_flatten(x->m, x->of[k].f, x->diags);
 }
 
-/* Gives each kernel its own barrier numbers. */
+/* Assigns separate barrier numbers to the two kernels. */
 static int place_woven(struct kernels *x, const struct pass_kernel *from)
 {
 	unsigned next = 0;
@@ -70,7 +70,7 @@ static bool spins(const struct weave_flow *f)
 	return f->g->facts.spins || f->g->facts.calls_spin;
 }
 
-/* Finds the first instruction by which a loop may wait. */
+/* Finds the first instruction that can make a loop wait for other threads. */
 static const struct ptx_stmt *find_waiting(const struct weave_flow *f)
 {
 	return find_flag(f, PTX_F_ATOMIC | PTX_F_VOLATILE);

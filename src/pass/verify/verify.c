@@ -56,7 +56,7 @@ static uint32_t line_of(const struct ptx_module *m, const struct ptx_func *f, ui
 	ptx_print(m, &all);
 	ptx_print_func(m, f, &one);
 	there = all.at && one.at ? strstr(all.at, one.at) : NULL;
-	/* Behind the body stands a brace. */
+	/* The closing brace follows the body. */
 	if (there)
 		line = lines_in(all.at, (size_t)(there - all.at) + one.len) -
 		       lines_of_body(f, at, f->body.len);

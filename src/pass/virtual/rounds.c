@@ -73,7 +73,7 @@ static const char find_word[] = "add.u32 %hd_n, %hd_w, 2;\n"
 				"and.b32 %hd_n, %hd_n, 3;\n"
 				"shl.b32 %hd_n, %hd_n, 2;\n";
 
-/* Adds the address of the rounds' words to reg; uses scratch. */
+/* Adds the address of the rounds' words to `reg`. Clobbers `scratch`. */
 static void add_slot(
 	struct pass_writer *w, const struct pass_place *at, const char *reg, const char *scratch)
 {
@@ -157,7 +157,7 @@ void pass_round_failed(struct pass_writer *w, const struct pass_place *at)
 			at->slot, at->end->name);
 }
 
-/* ---- around the body ---- */
+/* ---- setup before the body ---- */
 void pass_rounds_declare(struct pass_writer *w, const struct pass_place *at)
 {
 	if (!pass_has_rounds(at))
@@ -166,7 +166,7 @@ void pass_rounds_declare(struct pass_writer *w, const struct pass_place *at)
 		    "mov.u32 %hd_w, 0;\nmov.u32 %hd_g, " ROUND_BASE_2 ";\n");
 }
 
-/* Run by the leader, before the worker's first barrier. */
+/* The leader executes this code before the worker's first barrier. */
 void pass_rounds_clear(struct pass_writer *w, const struct pass_place *at)
 {
 	if (pass_has_rounds(at))
@@ -175,7 +175,7 @@ void pass_rounds_clear(struct pass_writer *w, const struct pass_place *at)
 			    "st.shared.v2.u32 [hd_slot+96], {%hd_r0, %hd_r0};\n");
 }
 
-/* Adds the block's number of threads to %hd_g. */
+/* Adds the number of the block's threads to %hd_g. */
 static void expect_all(struct pass_writer *w, const struct pass_place *at)
 {
 	if (at->count)

@@ -14,7 +14,7 @@ static const char split_rows[] = "div.u32 %hd_z, %hd_y, %hd_r4;\n"
 				 "mul.lo.u32 %hd_r5, %hd_z, %hd_r4;\n"
 				 "sub.u32 %hd_y, %hd_y, %hd_r5;\n";
 
-/* Splits block number %hd_x into {x, y, z}. */
+/* Splits the block number in %hd_x into {x, y, z}. */
 static void emit_divisions(struct pass_writer *w, const bool *reads)
 {
 	pass_put(w, "mov.u32 %hd_y, 0;\nmov.u32 %hd_z, 0;\n");

@@ -108,7 +108,7 @@ static void set_operands(struct vinsn *in, uint32_t dst, const uint32_t *src, un
 	in->x = n > 3 ? src[3] : VX_NONE;
 }
 
-/* ---- how each operation reads its operands ---- */
+/* ---- operand counts and types of each operation ---- */
 
 enum { SIGNLESS = 1, BITS = 2 };
 struct shape {
@@ -129,7 +129,7 @@ static const struct shape shapes[] = {{PTX_OP_abs, 1, 0}, {PTX_OP_add, 2, SIGNLE
 	{PTX_OP_xor, 2, BITS}, {PTX_OP_shl, 2, 0}, {PTX_OP_shr, 2, 0}, {PTX_OP_mul, 2, 0},
 	{PTX_OP_mad, 3, 0}};
 
-/* Returns the type as which source operand i is read. */
+/* Returns the type that source operand i is read as. */
 static uint8_t source_type(const struct ptx_mnem *mn, unsigned i)
 {
 	uint8_t t = mn->type[0];
@@ -210,7 +210,7 @@ static void make_key(
 
 	k->len = 0;
 	key_add(k, ptx_ops[mn->op].name);
-	/* ptxas accepts .relu before the type and after it. */
+	/* ptxas accepts .relu both before and after the type. */
 	if (relu_anywhere)
 		key_add(k, "relu");
 	for (unsigned i = 0; i < mn->n_mods; i++) {
@@ -414,7 +414,7 @@ void dec_compare(struct dec *d, bool is_set, uint8_t type, const struct dec_cmp 
 	in->imm = c->yes;
 }
 
-/* Flushes both operands if the comparison has .ftz. */
+/* If the comparison has .ftz, flushes subnormal operands to zero. */
 static void flush_sources(struct dec *d, uint32_t src[2])
 {
 	struct vinsn *in = dec_emit(d, vgpu_vec_find("flush_ab"), 0);
@@ -755,7 +755,7 @@ static bool vector_parts(struct dec *d, const struct ptx_opd *o, uint32_t part[4
 	return true;
 }
 
-/* mov.v4.u32 {a, b, c, d}, %tid */
+/* Decodes mov.v4.u32 from a special register such as %tid. */
 static bool mov_special_vector(struct dec *d)
 {
 	const struct ptx_opd *o = d->s->opd;

@@ -204,7 +204,7 @@ bool dec_bar(struct dec *d)
 	return true;
 }
 
-/* ---- among the lanes of a warp ---- */
+/* ---- operations between the lanes of a warp ---- */
 
 static int redux_op(const struct ptx_mnem *mn)
 {

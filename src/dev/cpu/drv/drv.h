@@ -30,7 +30,7 @@ enum obj_kind {
 	OBJ_POOL,
 	OBJ_LINK,
 	OBJ_ARRAY,
-	OBJ_IMAGE, /* a texture or surface, found by its handle */
+	OBJ_IMAGE, /* a texture or surface object */
 };
 /* First in every object. */
 struct obj {
@@ -46,15 +46,15 @@ struct drv_ctx {
 	struct obj all; /* ring of its objects */
 	CUdevice dev;
 	unsigned refs, flags, api_version;
-	uint32_t peers; /* devices whose memory its kernels can access; one bit each */
+	uint32_t peers; /* bit mask of devices whose memory the context's kernels can access */
 	uint64_t id;
 	bool primary;
-	CUresult error; /* sticky: the code of a fault, which every later call returns */
-	bool is_unused; /* not used since its reset; inactive until its next use */
+	CUresult error; /* sticky: error code of a fault, which all later calls return */
+	bool is_unused; /* the context was reset, and has not been used since then */
 	CUfunc_cache cache;
 	CUsharedconfig shared_config;
-	size_t limit[16];                   /* by CUlimit */
-	struct drv_stream *legacy, *active; /* active: streams with work */
+	size_t limit[16];                   /* indexed by CUlimit */
+	struct drv_stream *legacy, *active; /* active: list of the streams that have work */
 	/* alone: the number of drv_wait_alone calls in progress. local_bytes: the greatest local
 	 * memory per thread that a launch has needed so far. */
 	unsigned alone, local_bytes;
@@ -81,27 +81,29 @@ struct drv_func {
 	int max_dynamic_shared, carveout;
 	/* attributes of clusters: .reqnctapercluster or what the program sets */
 	int cluster[3], large_clusters, cluster_policy;
-	bool told_of_clusters; /* the user knows that it does not run */
+	bool told_of_clusters; /* the message about unsupported clusters was printed */
 	CUfunc_cache cache;
-	/* cuFuncSetBlockShape and its kin. */
+	/* State of the old launch interface (cuFuncSetBlockShape and similar). */
 	uint32_t old_block[3], old_shared, old_bytes;
 	uint8_t *old_params;
 };
 
 struct drv_library {
 	struct obj obj;
-	/* one per device; all but the first are created when needed */
+	/* one module per device; all except the first are created on first use */
 	struct drv_module *module[SM_MAX_DEVICES];
 	char *ptx;
 	size_t ptx_len;
-	VEC(uint64_t) placed;     /* ids of the contexts that have its code */
-	struct drv_library *next; /* in `libraries` (drv_module.c); library_destroy frees it */
+	VEC(uint64_t) placed; /* ids of the contexts in which the library's code is loaded */
+	/* next in the list `libraries` (drv_module.c); library_destroy frees it */
+	struct drv_library *next;
 };
 
 struct drv_array {
 	struct obj obj;
 	CUDA_ARRAY3D_DESCRIPTOR desc;
-	uint64_t addr, bytes, pitch, slice; /* rows are contiguous, then slices or layers */
+	/* pitch: from row to row; slice: from slice or layer to the next */
+	uint64_t addr, bytes, pitch, slice;
 	unsigned channel_bytes;
 };
 
@@ -114,7 +116,7 @@ struct drv_alloc {
 	unsigned flags;
 	/* freed: cuMemFreeAsync was called, but the free is still queued */
 	bool sync_memops, pooled, freed;
-	/* stream of that free; later uses in this stream are refused */
+	/* stream in which it was freed; later uses in this stream are refused */
 	struct drv_stream *freed_in;
 };
 
@@ -131,15 +133,15 @@ struct drv_device {
 struct drv_state {
 	pthread_mutex_t lock;
 	pthread_cond_t changed; /* signaled when work that a host thread can wait for has ended */
-	int pid;                /* process that called cuInit; 0: none did */
+	int pid;                /* process that called cuInit; 0: not initialized */
 	struct sm_config config;
-	struct sm *first; /* the virtual GPU's device 0, which may be invisible */
+	struct sm *first; /* device 0 of the virtual GPU, which may be hidden from the program */
 	struct drv_device device[SM_MAX_DEVICES];
-	unsigned n_devices; /* visible ones; at least one after cuInit */
+	unsigned n_devices; /* number of visible devices; at least one after cuInit */
 	struct vgpu_mem *mem;
 	struct drv_ctx *contexts[64];
 	unsigned n_contexts;
-	uint64_t next_id; /* next id of a context, stream, allocation or capture */
+	uint64_t next_id; /* id of the next context, stream, allocation or capture */
 };
 extern struct drv_state drv;
 
@@ -155,7 +157,7 @@ void *drv_get(const void *h, enum obj_kind kind);
  * with this call. It fails if there is no current context, or if that context has failed; the lock
  * is then not held. The macro DRV_ENTER makes the calling function return the error. */
 CUresult drv_enter(struct drv_ctx **ret);
-CUresult drv_enter_init(void); /* takes only the lock, for calls that need no context */
+CUresult drv_enter_init(void); /* takes the lock without requiring a context */
 CUresult drv_leave(CUresult r);
 #define DRV_ENTER(ctx)                                   \
 	struct drv_ctx *ctx;                             \
@@ -172,7 +174,7 @@ CUresult drv_leave(CUresult r);
 	} while (0)
 
 /* drv_devices.c */
-int drv_devices_open(void); /* 0 with n_devices 0: none is visible */
+int drv_devices_open(void); /* returns 0 even if no device is visible; n_devices is then 0 */
 void drv_devices_close(void);
 void drv_device_uuid(unsigned number, CUuuid *ret);
 /* Returns NULL if there is no such device or it is not visible. */

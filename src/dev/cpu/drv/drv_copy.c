@@ -69,7 +69,7 @@ static bool copy_ok(
 	       side_ok(stream, src, c->src, s, &c->src_known);
 }
 
-/* The pageable source, as it is now. */
+/* Copies a pageable source to a staging buffer, so that the program can change it. */
 static CUresult stage_source(struct drv_copy *c)
 {
 	struct drv_copy in = *c;
@@ -126,7 +126,7 @@ static CUresult submit_copy(
 	return drv_submit(s, op);
 }
 
-/* The end of every copying call. */
+/* Checks a copy and submits it to a stream. All copying calls end here. */
 static CUresult copy_call(
 	CUstream stream, struct drv_copy *copy, enum side dst, enum side src, bool sync)
 {
@@ -275,7 +275,8 @@ static CUresult box_of(const CUDA_MEMCPY3D *m, struct drv_copy *ret, enum side *
 	if (r != CUDA_SUCCESS)
 		return r;
 	if (!m->WidthInBytes || !m->Height || !m->Depth) {
-		*ret = (struct drv_copy){.src = s, .dst = d}; /* empty, however large the others */
+		/* an empty copy, whatever the other sizes are */
+		*ret = (struct drv_copy){.src = s, .dst = d};
 		return CUDA_SUCCESS;
 	}
 	/* A pitch or height of 0 means that rows or planes are contiguous. */

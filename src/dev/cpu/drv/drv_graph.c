@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  * Copyright 2026 The heddle authors */
 
-/* Graphs: their nodes, and their execution. */
+/* Nodes of graphs, and the execution of graphs. */
 #include "drv_graph.h"
 
 #include <stdlib.h>

@@ -13,7 +13,7 @@
 struct graph_node {
 	struct obj obj;
 	struct drv_graph *graph;
-	struct drv_op *op; /* template; its stream is NULL */
+	struct drv_op *op; /* copied for each launch; has no stream */
 	void **params;     /* pointers into op's parameters; NULL until the program asks for them */
 	VEC(struct graph_node *) deps;
 	unsigned index, mark;
@@ -43,11 +43,12 @@ struct graph_exec {
 /* One launch. */
 struct graph_run {
 	struct graph_exec *exec;
-	struct drv_op *op; /* the stream's */
+	struct drv_op *op; /* the operation in the stream that launched the graph */
 	unsigned left, *waiting_for;
-	VEC(struct drv_op *) held; /* nodes whose own condition is not met yet */
+	/* nodes whose dependencies are done, but whose own condition is not met */
+	VEC(struct drv_op *) held;
 	VEC(struct drv_op *) running;
-	struct graph_run *next; /* in `runs` (drv_graph.c); run_end frees it */
+	struct graph_run *next; /* next in the list `runs` (drv_graph.c); run_end frees it */
 };
 
 struct capture {
@@ -59,7 +60,8 @@ struct capture {
 	uint64_t id;
 	bool invalidated;
 	VEC(struct drv_stream *) streams;
-	struct capture *next; /* in `captures` (drv_capture.c); capture_free frees it */
+	/* next in the list `captures` (drv_capture.c); capture_free frees it */
+	struct capture *next;
 };
 
 struct drv_graph *graph_new(struct drv_ctx *c);
@@ -84,7 +86,8 @@ CUresult capture_set_deps(
 	struct drv_stream *s, struct graph_node *const *deps, size_t n, bool replace);
 CUresult capture_end(struct drv_stream *s, struct drv_graph **ret);
 bool capture_fills(const struct drv_graph *g);
-void capture_leave(struct drv_stream *s); /* a stream goes while it is captured */
+/* Removes a stream that is destroyed while it is captured. */
+void capture_leave(struct drv_stream *s);
 /* Events in captures. */
 CUresult capture_record(struct drv_stream *s, struct drv_event *e);
 CUresult capture_wait(struct drv_stream *s, struct drv_event *e);
@@ -100,7 +103,7 @@ CUresult capture_invalidate(struct drv_stream *s, CUresult why);
 struct drv_event {
 	struct obj obj;
 	unsigned flags;
-	struct drv_record *record; /* the latest; NULL: never recorded */
+	struct drv_record *record; /* the latest record; NULL: never recorded */
 	struct capture *capture;   /* recorded in it … */
 	uint64_t capture_id;
 	VEC(struct graph_node *) deps; /* … behind these */

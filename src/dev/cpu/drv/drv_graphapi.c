@@ -9,7 +9,7 @@
 #include "drv_func.h"
 #include "drv_graph.h"
 
-/* ---- graphs and nodes ---- */
+/* ---- creating and changing graphs and nodes ---- */
 
 CUresult cuGraphCreate(CUgraph *graph, unsigned int flags)
 {
@@ -323,7 +323,7 @@ CUresult cuGraphKernelNodeSetParams(CUgraphNode node, const CUDA_KERNEL_NODE_PAR
 	return drv_leave(n ? set_kernel(c, n->op, params) : CUDA_ERROR_INVALID_VALUE);
 }
 
-/* Makes n->params point to each of the kernel's parameters. */
+/* Makes n->params point to the kernel's parameters, one pointer for each. */
 static CUresult find_params(struct graph_node *n)
 {
 	const struct vgpu_kernel_info *info = &n->op->launch.func->info;
@@ -445,7 +445,7 @@ CUresult cuGraphExecDestroy(CUgraphExec exec)
 	if (!e)
 		return drv_leave(CUDA_ERROR_INVALID_VALUE);
 	drv_obj_remove(&e->obj);
-	graph_exec_unref(e); /* launches in flight keep it */
+	graph_exec_unref(e); /* launches in flight hold their own references */
 	return drv_leave(CUDA_SUCCESS);
 }
 

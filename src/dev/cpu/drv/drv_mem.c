@@ -220,7 +220,7 @@ static CUresult free_after_work(uint64_t addr, bool host, bool registered)
 	CUresult r = capture_unsafe(c);
 	if (r == CUDA_SUCCESS)
 		r = drv_wait_alone(c);
-	/* Another thread may have freed it during the wait. */
+	/* Another thread may have freed the memory during the wait. */
 	a = find_freeable(addr, host);
 	if (r == CUDA_SUCCESS && a)
 		drv_alloc_destroy(a);

@@ -39,7 +39,7 @@ void drv_report(const char *fmt, ...)
 			return;
 	}
 	ssize_t done = write(fd, line, (size_t)n);
-	(void)done; /* an error cannot be reported anywhere */
+	(void)done; /* there is nowhere to report a failed write */
 	if (fd != STDERR_FILENO)
 		close(fd);
 }

@@ -48,7 +48,7 @@ void vx_fault_thread(struct vgpu_block *b, struct vwarp *w, unsigned lane, uint3
 	if (f->kind)
 		return;
 	f->kind = kind;
-	/* Code that a pass added has no source line. */
+	/* Instructions that a pass added have no source line. */
 	f->line = vgpu_module_line(mod, line);
 	is_source = f->line != 0;
 	if (!is_source) {

@@ -208,7 +208,7 @@ static void scatter_results(
 	if (in->op == VS_WARP_BAR)
 		return;
 	if (in->d == VX_NONE) {
-		/* only the predicate is wanted */
+		/* only the predicate result is used */
 	} else if (in->size) {
 		*d = (*d & ~mask) | (l->pred & mask);
 	} else {

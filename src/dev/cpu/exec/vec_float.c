@@ -135,7 +135,7 @@ INLINE f64 upper(f64 a)
 
 	return bits_f64(v & 0x7ff0000000000000ull ? v : v & 1ull << 63);
 }
-/* A NaN stays one, wherever its bits are. */
+/* Keeps a NaN even if its set fraction bits are all in the lower half. */
 INLINE f64 upper_of(f64 a, f64 r)
 {
 	return a == a ? upper(r) : a;
