@@ -54,7 +54,7 @@ static inline void *arena_alloc(struct arena *a, size_t bytes)
 	return p;
 }
 void *arena_zalloc(struct arena *a, size_t bytes);               /* zeroed */
-char *arena_strndup(struct arena *a, const char *s, size_t len); /* adds a NUL */
+char *arena_strndup(struct arena *a, const char *s, size_t len); /* appends a NUL */
 char *arena_printf(struct arena *a, const char *fmt, ...) HD_PRINTF(2, 3);
 #define ARENA_NEW(a, type)      ((type *)arena_zalloc((a), sizeof(type)))
 #define ARENA_ARRAY(a, type, n) ((type *)arena_zalloc((a), sizeof(type) * (size_t)(n)))
@@ -86,13 +86,13 @@ void strbuf_printf(struct strbuf *b, const char *fmt, ...) HD_PRINTF(2, 3);
 void strbuf_finish(struct strbuf *b); /* frees the buffer and leaves b empty */
 
 /* ---- hashes ---- */
-/* only for tables in memory, never stored */
+/* For tables in memory only; the value is never stored in a file. */
 uint64_t hash_bytes(const void *p, size_t len, uint64_t seed);
 /* Returns the i-th number of the random sequence of a seed: SplitMix64 (Steele, Lea, Flood
  * 2014). */
 uint64_t random_bits(uint64_t seed, uint64_t i);
-/* SHA-256 (FIPS 180-4); used for cache keys */
+/* Computes SHA-256 (FIPS 180-4), for cache keys. */
 void sha256(const void *p, size_t len, uint8_t ret_digest[32]);
-void hex_encode(const uint8_t *p, size_t len, char *ret_text /* 2*len+1 */);
+void hex_encode(const uint8_t *p, size_t len, char *ret_text /* at least 2 * len + 1 bytes */);
 
 #endif

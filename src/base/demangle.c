@@ -83,7 +83,7 @@ static bool demangle_beginning(const char *symbol, struct strbuf *out)
 	bool is = strncmp(symbol, "_Z", 2) == 0, nested = is && symbol[2] == 'N', any = false;
 	const char *at = is ? symbol + 2 + nested : "";
 
-	at += strspn(at, "rVK"); /* of a member function */
+	at += strspn(at, "rVK"); /* qualifiers of a member function */
 	if (strncmp(at, "St", 2) == 0) {
 		strbuf_puts(out, "std");
 		at += 2;

@@ -123,7 +123,7 @@ static void render_source(
 		len--;
 	if (!e->col || col > len)
 		col = len;
-	/* Of a very long line, only the part around the column is shown. */
+	/* Only the part of a very long line around the column is shown. */
 	if (col > LINE_SHOWN_MAX / 2 && len > LINE_SHOWN_MAX) {
 		size_t cut = col - LINE_SHOWN_MAX / 2;
 

@@ -35,7 +35,7 @@ void diag_add(struct diag_list *d, enum diag_level level, uint32_t line, uint32_
 	uint32_t span, const char *fmt, ...) HD_PRINTF(6, 7);
 /* Adds an error about a whole line of input. Returns -EINVAL. */
 int diag_line_error(struct diag_list *d, uint32_t line, const char *fmt, ...) HD_PRINTF(3, 4);
-/* adds a hint to the last entry */
+/* Adds a hint to the last entry. */
 void diag_hint(struct diag_list *d, const char *fmt, ...) HD_PRINTF(2, 3);
 /* Appends each entry in order: "file:line:col: error: message", the source line, a caret and the
  * hint. */

@@ -105,7 +105,7 @@ int number_parse_scaled(const char *text, uint64_t min, uint64_t max, uint64_t *
 
 static struct {
 	pthread_once_t once;
-	locale_t c; /* 0: out of memory */
+	locale_t c; /* 0 if out of memory */
 } plain = {.once = PTHREAD_ONCE_INIT};
 
 static void make_plain(void)

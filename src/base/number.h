@@ -29,7 +29,7 @@ const char *number_scaled(const char *text, uint64_t *ret);
 
 /* These read a whole text. They return 0; -EINVAL if it is not such a number; -ERANGE if it is not
  * between min and max. *ret stays unchanged then. */
-int number_parse(const char *text, uint64_t min, uint64_t max, uint64_t *ret); /* decimal */
+int number_parse(const char *text, uint64_t min, uint64_t max, uint64_t *ret); /* in decimal */
 /* decimal, or hexadecimal after 0x; with an optional k, m or g */
 int number_parse_scaled(const char *text, uint64_t min, uint64_t max, uint64_t *ret);
 /* A number with a decimal point and an exponent, as strtod reads it; a sign and "inf" too. */

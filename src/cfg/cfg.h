@@ -109,7 +109,7 @@ uint64_t cfg_const_bytes(const struct ptx_module *m);
  * parameters of entries. Returns the number of errors. */
 unsigned cfg_check_limits(const struct ptx_module *m, struct diag_list *diags);
 
-bool cfg_blocks_1d(const struct ptx_func *f); /* .reqntid N, 1, 1 */
+bool cfg_blocks_1d(const struct ptx_func *f); /* true if .reqntid is N, 1, 1 */
 /* Estimates the registers per thread that ptxas allocates without a limit: a multiple of 8 of at
  * least 16, and at most 255. For 374 kernels with ptxas 13.0, 62 % of the estimates are the right
  * multiple of 8, and 89 % are off by at most 8. The worst are 0.5 and 1.5 times the true count.

@@ -8,7 +8,7 @@
 #include "cfg/cfg.h"
 
 struct cfg_order {
-	uint32_t *at; /* malloc'ed; postorder */
+	uint32_t *at; /* block numbers in postorder, from malloc */
 	uint32_t n;
 };
 int cfg_walk(const struct cfg *g, uint32_t start, bool backwards, struct cfg_order *ret);

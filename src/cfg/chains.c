@@ -43,8 +43,8 @@ struct search {
 	 * block at each index */
 	uint32_t *place, *at;
 	uint32_t *after; /* for each definition: the node of the register's value after it */
-	/* Of the register in hand: */
-	uint32_t reg, first; /* its first definition */
+	/* State for the current register: */
+	uint32_t reg, first; /* first: index of its first definition */
 	/* For each block: the index of the register's first unguarded definition in it (kill), and
 	 * of its last definition (last), both plus 1. The arrays are not cleared between registers.
 	 * The definitions of one register have successive indices, which begin at `first`. So an

@@ -18,7 +18,7 @@ struct finding {
 	VEC(uint32_t) todo;   /* worklist of nodes of the chains */
 	VEC(uint32_t) sums;   /* all sums that read the current product */
 	bool alone;           /* true if no other value reaches these reads */
-	uint32_t *seen, mark; /* by node */
+	uint32_t *seen, mark; /* seen: for each node, the last mark */
 	/* For each addition, and for each of its two source operands: the multiplication that ptxas
 	 * may fuse into it. */
 	struct contract_fused *may;
@@ -151,7 +151,7 @@ static int look_at_use(struct finding *x, const struct ptx_stmt *product, uint32
 	const struct ptx_stmt *s = stmt(x, at);
 
 	x->alone &= x->c->only[x->c->n_defs + use] != CFG_SEVERAL;
-	/* m + m is not contracted. */
+	/* ptxas does not contract m + m. */
 	if (may_take(x, s, product) && s->opd[1].kind == PTX_OPD_REG &&
 		s->opd[2].kind == PTX_OPD_REG && s->opd[1].reg == s->opd[2].reg)
 		return 1;

@@ -32,7 +32,7 @@ struct cfg_effects {
 	/* true if it orders all accesses that other threads can see: fences, barriers, acquire and
 	 * release */
 	bool fence;
-	bool barrier; /* of a block, or wider */
+	bool barrier; /* a barrier of a block or of a wider scope */
 	/* true if it must not gain or lose control dependences; such instructions keep their
 	 * order */
 	bool convergent;

@@ -24,7 +24,7 @@ struct cfg_part {
 };
 
 struct cfg_draft {
-	ptx_body head;              /* declarations */
+	ptx_body head;              /* declarations that precede all parts */
 	VEC(struct cfg_part) parts; /* parts[0] is the entry; parts are written in this order */
 };
 

@@ -9,8 +9,8 @@
 
 /* A field of cudaDeviceProp whose elements are taken from device attributes. */
 struct field {
-	unsigned short offset, bytes; /* of one element */
-	int attributes[4];            /* 0: no more elements */
+	unsigned short offset, bytes; /* offset and size of one element */
+	int attributes[4];            /* attribute of each element; 0 after the last */
 };
 
 #define FROM(name)              CU_DEVICE_ATTRIBUTE_##name,

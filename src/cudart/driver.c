@@ -13,7 +13,7 @@
 #include "cudart/cudart.h"
 
 #define MAX_DEVICES   64
-#define OLDEST_DRIVER 12000 /* cuLibrary* */
+#define OLDEST_DRIVER 12000 /* the first driver with cuLibrary* functions */
 
 struct cu_api rt_cu, rt_cu_per_thread;
 

@@ -33,7 +33,7 @@ static struct symbol *symbols;  /* all symbols, newest first */
 static struct hash_map by_host; /* all symbols by host address; the newest one for each address */
 static bool is_exiting;
 
-/* ---- the table ---- */
+/* ---- table of registered symbols ---- */
 
 static struct symbol *symbol_find(const void *host)
 {

@@ -26,7 +26,7 @@ enum rt_copy_kind { /* cudaMemcpyKind */
 	RT_HOST_TO_DEVICE,
 	RT_DEVICE_TO_HOST,
 	RT_DEVICE_TO_DEVICE,
-	RT_COPY_DEFAULT, /* told by the addresses */
+	RT_COPY_DEFAULT, /* the addresses determine the direction */
 };
 
 struct rt_dim3 {

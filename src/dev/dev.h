@@ -71,7 +71,7 @@ enum dev_compiler {
 	/* generates wrong code for some kernels without .maxnreg; heddle's forms always have
 	 * .maxnreg (ptx_bounds_state_registers) */
 	DEV_COMPILER_FAULTY,
-	DEV_COMPILER_NOT_SEEN, /* not tried */
+	DEV_COMPILER_NOT_SEEN, /* not tested */
 };
 enum dev_compiler dev_compiler(int version);
 

@@ -15,12 +15,12 @@
 #define ENTRY_BYTES     64
 #define MAX_PRELINKED   4096
 
-/* Flags of an entry. */
+/* Flags of a fatbin entry. */
 #define ENTRY_OLD_PACKING 0x1000u
 #define ENTRY_LZ4         0x2000u
 #define ENTRY_ZSTD        0x8000u
-#define ENTRY_ARCH_ONLY   0x100000u /* sm_90a */
-#define ENTRY_FAMILY      0x200000u /* sm_100f */
+#define ENTRY_ARCH_ONLY   0x100000u /* only for this architecture, such as sm_90a */
+#define ENTRY_FAMILY      0x200000u /* for an architecture family, such as sm_100f */
 
 struct wrapper {
 	uint32_t magic, version;
@@ -41,7 +41,7 @@ static bool is_elf(struct image_bytes b)
 	return b.len >= 64 && !memcmp(b.at, "\177ELF", 4);
 }
 
-/* ---- the walk ---- */
+/* ---- visiting all entries ---- */
 
 static int parse_entry(struct image_bytes rest, struct image_entry *e, size_t *ret_whole)
 {
@@ -74,7 +74,7 @@ static int parse_entry(struct image_bytes rest, struct image_entry *e, size_t *r
 		e->full_bytes = read_field(rest.at + 56, 8);
 		if (packed > size)
 			return -EBADMSG;
-		if (packed) /* the rest is padding */
+		if (packed) /* bytes beyond this size are padding */
 			e->bytes.len = (size_t)packed;
 	}
 	name_off = read_field(rest.at + 32, 4);

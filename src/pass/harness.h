@@ -10,7 +10,7 @@
 
 #include "pass/pass.h"
 
-#define PASS_HARNESS_ENTRY "hd_virtual" /* the entry's name */
+#define PASS_HARNESS_ENTRY "hd_virtual" /* name of the entry */
 
 /* Applies FIELD(id, name, what changes) to each field. */
 #define PASS_FIELDS(FIELD)                                                                     \

@@ -31,11 +31,11 @@ struct pass_kernel {
 	const char *file; /* file that contained the module, for messages; NULL: unknown */
 };
 
-/* How far weaving went. */
+/* Describes how much was woven. */
 struct pass_unwoven { /* a part of a kernel that runs alone */
 	uint8_t kernel;
-	uint32_t line, col; /* in the kernel's file */
-	const char *why;    /* static */
+	uint32_t line, col; /* position in the kernel's file */
+	const char *why;    /* static text */
 };
 struct pass_woven {
 	struct {
@@ -46,7 +46,7 @@ struct pass_woven {
 	/* enum weave_reach: how much of the weaving was given up because the code that combines all
 	 * states of the two kernels was too large */
 	uint32_t reach;
-	struct pass_unwoven unwoven[24]; /* the first ones */
+	struct pass_unwoven unwoven[24]; /* the first n_unwoven of them */
 	unsigned n_unwoven;
 	/* why.reason is NULL if the kernels are woven. Otherwise they are fused vertically because
 	 * of kernel number `which`, and why.reason says why */
@@ -67,7 +67,7 @@ struct pass_merged {
 		uint32_t arg_offset; /* offset of the kernel's struct ctl_args */
 		bool rising_order;   /* as in pass.h; if true, chunk must be 1 */
 	} of[CTL_MAX_MERGED];
-	struct pass_woven woven; /* pass_weave */
+	struct pass_woven woven; /* filled by pass_weave only */
 };
 
 /* The common signature of merging and fusing. Makes a new module with the entry CTL_MERGE_ENTRY

@@ -15,7 +15,7 @@ enum pass_wants {
 	 * of the rewritten kernel, which is in a new module. A pass without this flag rewrites the
 	 * kernel in its own module, under its own name. */
 	PASS_WANTS_BLOCK = 1,
-	PASS_WANTS_GRID = 2, /* its grid, too */
+	PASS_WANTS_GRID = 2, /* the pass also needs the grid of each kernel */
 	/* A property, not a need: the pass records the origin of each statement, and pass_run
 	 * verifies the rewritten kernel (verify.h). */
 	PASS_IS_VERIFIED = 4,
@@ -30,8 +30,8 @@ struct pass_request {
 	unsigned n;
 	/* module of kernels[0], if the pass rewrites it in place; else NULL */
 	struct ptx_module *in;
-	struct pass_options options; /* preempt */
-	uint32_t fields;             /* virtual */
+	struct pass_options options; /* for pass preempt */
+	uint32_t fields;             /* for pass virtual: enum pass_field */
 	struct pass_weave_options weave;
 	/* Callback for debugging; NULL: none. It gets each input module with `when` "in", and the
 	 * rewritten module with `when` "out". */

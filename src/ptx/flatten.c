@@ -35,7 +35,7 @@ struct flat {
 	struct hash_map names; /* symbol -> its new name */
 	struct hash_map texts; /* statement -> result of ptx_rename_stmt */
 	ptx_body body;
-	VEC(struct ptx_sym *) hoisted; /* from inner scopes */
+	VEC(struct ptx_sym *) hoisted; /* symbols from inner scopes */
 	uint32_t tag;
 };
 
@@ -54,7 +54,7 @@ static bool is_call_param(const struct ptx_stmt *s)
 static int measure_scopes(struct flat *c)
 {
 	const ptx_body *body = &c->f->body;
-	VEC(size_t) open = {0}; /* scopes, by number */
+	VEC(size_t) open = {0}; /* numbers of the open scopes */
 	VEC(bool) straight = {0};
 	int r = -ENOMEM;
 

@@ -20,7 +20,7 @@ struct ptx_graft {
 	struct hash_map texts; /* text or operands of a statement -> their translation */
 	struct ptx_copy copy;
 	uint32_t tag;
-	bool names_param; /* a text does */
+	bool names_param; /* a statement's text names a parameter */
 	int error;
 };
 
@@ -230,7 +230,7 @@ uint32_t ptx_graft_reg(const struct ptx_graft *g, uint32_t source_reg)
 	return ptx_copy_reg(&g->copy, source_reg);
 }
 
-/* NULL: out of memory. */
+/* Returns NULL if out of memory. */
 static struct ptx_opd *ptx_graft_opds(struct ptx_graft *g, const struct ptx_opd *opd, size_t n)
 {
 	struct ptx_opd *to = ptx_copy_opds(&g->copy, opd, n);

@@ -93,7 +93,7 @@ void ptx_graft_free(struct ptx_graft *g);
  * source's parameter; ptx_validate then reports an error, unless source and target are the same
  * function. */
 struct ptx_stmt ptx_graft_stmt(struct ptx_graft *g, const struct ptx_stmt *s);
-/* PTX_NO_REG stays so. */
+/* Returns the target's register. PTX_NO_REG stays unchanged. */
 uint32_t ptx_graft_reg(const struct ptx_graft *g, uint32_t source_reg);
 /* From now on copied statements use target_sym in place of source_sym (usually a parameter). Call
  * this before copying the first statement. */

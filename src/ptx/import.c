@@ -20,11 +20,11 @@ struct import_sym {
 	struct ptx_sym *sym;
 	const struct ptx_sym *shared; /* symbol in `into` that it is merged with; NULL: none */
 	const struct ptx_name *name;  /* its new name */
-	bool is_extern;               /* defined elsewhere */
+	bool is_extern;               /* defined in another module */
 };
 
 struct import {
-	struct ptx_module *into, *own; /* own: the extract */
+	struct ptx_module *into, *own; /* own: the extracted module */
 	const char *entry, *prefix;
 	struct diag_list *diags;
 	VEC(struct import_sym) syms;
@@ -127,7 +127,7 @@ static int check_modules(const struct import *im)
 	return check_targets(im);
 }
 
-/* ---- what both have ---- */
+/* ---- comparing symbols of both modules ---- */
 static bool same_param(const struct ptx_sym *a, const struct ptx_sym *b)
 {
 	return a->bytes == b->bytes && MAX(a->align, 1) == MAX(b->align, 1) &&
@@ -417,7 +417,7 @@ static void drop_lines(struct ptx_func *f)
 	f->body.len = kept;
 }
 
-/* Nothing takes its place. */
+/* Returns whether sym is imported, and not merged with a symbol of `into`. */
 static bool goes_over(const struct import *im, const struct ptx_sym *sym)
 {
 	return !import_sym_of(im, sym)->shared;
@@ -460,7 +460,7 @@ static size_t print_front(const struct import *im, struct strbuf *out)
 			(shared && is_declared(im, shared)))
 			continue;
 		declared = *sym->func;
-		if (sym->func->sym != sym) { /* an alias */
+		if (sym->func->sym != sym) { /* sym is an alias */
 			declared.sym = (struct ptx_sym *)sym;
 			declared.linkage = sym->linkage;
 		}

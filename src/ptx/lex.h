@@ -16,7 +16,7 @@ enum {
 	CH_GAP = 4, /* white space except blanks and tabs; beginning of a comment */
 	CH_START = 8,
 	CH_MNEM = 16,
-	CH_END = 32, /* may follow an operand */
+	CH_END = 32, /* can follow an operand */
 	/* no white space, string or comment, and no character that nests or ends a directive */
 	CH_PLAIN = 64,
 };

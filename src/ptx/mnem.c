@@ -10,7 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Short names for ops.def. */
+/* Abbreviations used in ops.def. */
 enum {
 	RD = PTX_F_READS_MEM,
 	WR = PTX_F_WRITES_MEM,

@@ -34,7 +34,7 @@ enum ptx_cmp {
 };
 
 struct ptx_mnem {
-	const char *text; /* whole, interned */
+	const char *text; /* the whole mnemonic, interned */
 	uint32_t text_len;
 	uint32_t flags; /* enum ptx_insn_flag */
 	/* operands of this form, as in struct ptx_op_info; differs from the op's for "bar.red" and

@@ -90,7 +90,7 @@ struct ptx_scope {
 
 void ptx_func_finish(struct ptx_func *f); /* frees the vectors; the arena owns everything else */
 int ptx_names_init(struct ptx_module *m);
-void ptx_ops_init(struct ptx_scope *sc); /* mnem.c */
+void ptx_ops_init(struct ptx_scope *sc); /* in mnem.c */
 void ptx_names_free(struct ptx_module *m);
 /* The functions below read up to eight bytes past the end of a text. Both the parser's copy of the
  * source and the text in the module's arena have this padding. */
@@ -120,13 +120,13 @@ static inline bool ptx_same_text(const char *a, const char *b, size_t len)
 			return false;
 	return len == 0 || (ptx_eight(a) ^ ptx_eight(b)) << (64 - 8 * len) == 0;
 }
-/* NULL: out of memory. */
+/* Returns NULL if out of memory. */
 struct ptx_name *ptx_name_hashed(struct ptx_module *m, const char *s, size_t len, uint32_t hash);
 static inline struct ptx_name *ptx_name_get(struct ptx_module *m, const char *s, size_t len)
 {
 	return ptx_name_hashed(m, s, len, ptx_hash(s, len));
 }
-struct ptx_name *ptx_name_from(struct ptx_module *m, const char *name); /* needs no padding */
+struct ptx_name *ptx_name_from(struct ptx_module *m, const char *name); /* name needs no padding */
 /* Looks up a name without adding it. Returns NULL if the module does not contain the name. */
 struct ptx_name *ptx_name_if_known(const struct ptx_module *m, const char *s, size_t len);
 struct ptx_sym *ptx_sym_new(struct ptx_module *m, enum ptx_sym_kind kind, const struct ptx_name *n);

@@ -92,7 +92,7 @@ enum ptx_insn_flag {
 /* The pipe of an SM that executes an instruction; each pipe has its own rate and latency. ops.def
  * gives the unit of an op's common form. struct ptx_mnem gives the unit for the types in use. */
 enum ptx_unit {
-	PTX_UNIT_NONE,   /* not known */
+	PTX_UNIT_NONE,   /* unknown */
 	PTX_UNIT_ALU,    /* logic, comparisons, integer additions, moves */
 	PTX_UNIT_FMA,    /* multiplications and float additions */
 	PTX_UNIT_HALF,   /* f16 and bf16; determined by the type */
@@ -104,7 +104,7 @@ enum ptx_unit {
 	PTX_UNIT_LSU,    /* memory accesses, and shuffles, which use the same crossbar */
 	PTX_UNIT_TEX,
 	PTX_UNIT_TENSOR,
-	PTX_UNIT_WARP, /* votes and the like */
+	PTX_UNIT_WARP, /* votes and similar */
 	PTX_UNIT_CTL,  /* branches, barriers */
 	PTX_UNIT_COUNT
 };

@@ -69,7 +69,7 @@ struct ptx_name *ptx_name_at(struct ptx_parser *p, const char *s, size_t len);
 void ptx_parser_init(struct ptx_parser *p, struct ptx_module *m, struct diag_list *diags,
 	const char *text, size_t len);
 void ptx_parser_finish(struct ptx_parser *p);
-void ptx_parse_items(struct ptx_parser *p); /* of a module, to the end */
+void ptx_parse_items(struct ptx_parser *p); /* parses a whole module */
 /* Resolves the aliases among the items from first_item on (in alias.c). */
 void ptx_resolve_aliases(struct ptx_module *m, size_t first_item);
 /* Parses statements up to the closing brace, or to the end of a snippet. Returns true if there was

@@ -13,7 +13,7 @@
 
 /* The part of a declaration that precedes the names. */
 struct spec {
-	const char *from; /* after linkage */
+	const char *from; /* the text after the linkage */
 	enum ptx_space space;
 	struct ptx_type type;
 	uint32_t align;
@@ -71,7 +71,7 @@ static bool spec_word(struct ptx_parser *p, struct spec *sp, const char *w, size
 			continue;
 		if (sp->space == PTX_GENERIC)
 			sp->space = (enum ptx_space)spaces[i].space;
-		if (*p->s == '[') /* .const[3]: banks of old */
+		if (*p->s == '[') /* old syntax for constant banks: .const[3] */
 			while (p->s < p->end && *p->s++ != ']')
 				;
 		return true;

@@ -159,7 +159,7 @@ static const char *name_within(const char *s, const char *e)
 	while (s < e) {
 		if (*s == '/' && (s[1] == '/' || s[1] == '*')) {
 			s = past_comment(s, e);
-		} else if (ch_is(*s, CH_DIGIT) || *s == '.') { /* "32U", ".s64" */
+		} else if (ch_is(*s, CH_DIGIT) || *s == '.') { /* "32U" or ".s64" */
 			for (s++; ch_is(*s, CH_ID); s++)
 				;
 		} else if (ch_is(*s, CH_START) && *s != '%') {
@@ -443,7 +443,7 @@ static bool list(
 	return true;
 }
 
-/* [base + offset, more …] */
+/* Parses an address: [base + offset, ...]. */
 static bool address(struct ptx_parser *p, struct ptx_opd *o)
 {
 	size_t from = p->stack.len;
@@ -552,7 +552,7 @@ static bool single(struct ptx_parser *p, struct ptx_opd *o, bool label, bool tup
 	}
 }
 
-/* "a|b", at the bar. */
+/* Parses the rest of "a|b" from the bar on. */
 static bool pair(struct ptx_parser *p, struct ptx_opd *o)
 {
 	struct ptx_opd second = {0};

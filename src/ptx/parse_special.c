@@ -37,7 +37,7 @@ static unsigned sizes_of(const struct ptx_opd *o)
 		return READS_16 | READS_32 | READS_64;
 	case PTX_SR_OTHER:
 		if (!strcmp(o->name, "%is_explicit_cluster"))
-			return 0; /* a predicate */
+			return 0; /* it is a predicate */
 		if (!strcmp(o->name, "%current_graph_exec") ||
 			(len > 3 && !strcmp(o->name + len - 3, "_64")))
 			return READS_64;

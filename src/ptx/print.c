@@ -15,7 +15,7 @@
 
 #define EMIT_BYTES   (1u << 18)
 #define WINDOW_BYTES 8192
-#define SHORT_BYTES  32 /* names up to this length are copied without a length check */
+#define SHORT_BYTES  32 /* a faster function copies names up to this length */
 /* spare bytes at the window's end: characters, numbers and short names are written without a
  * check */
 #define SLACK_BYTES 128
@@ -23,8 +23,9 @@
 struct out {
 	char *p, *end; /* `end` is SLACK_BYTES before the window's real end */
 	struct strbuf *buf;
-	uint32_t line;   /* number of the next output line, from 1 */
-	bool keep_lines; /* keep_lines of the current function or of the module level */
+	uint32_t line; /* number of the next output line, from 1 */
+	/* each statement keeps its line; set for each function and for the module level */
+	bool keep_lines;
 	bool at_start;   /* no separator is needed before the next item */
 	ptx_lines *from; /* source line of each output line; NULL: not recorded */
 	char window[WINDOW_BYTES];
@@ -176,7 +177,7 @@ static inline void begin_line(struct out *o, uint32_t line, bool indent)
 		note_line(o, line);
 }
 
-/* "000" to "999". */
+/* The digits of the numbers "000" to "999". */
 #define TENS(t) t "0" t "1" t "2" t "3" t "4" t "5" t "6" t "7" t "8" t "9"
 #define HUNDREDS(t) \
 	TENS(t "0") \

@@ -32,7 +32,7 @@ enum ptx_stmt_kind {
 struct ptx_stmt {
 	uint8_t kind;
 	uint8_t guard_negated;
-	uint8_t n;      /* operands */
+	uint8_t n;      /* number of operands */
 	uint32_t guard; /* index of the predicate register in func->regs, or PTX_NO_REG */
 	uint32_t line, col;
 	union {
@@ -53,7 +53,7 @@ typedef VEC(struct ptx_stmt) ptx_body;
 
 struct ptx_reg {
 	struct ptx_sym *sym;
-	uint32_t number; /* within a family */
+	uint32_t number; /* number within its register family */
 };
 
 struct ptx_func {
@@ -87,7 +87,7 @@ struct ptx_item {
 
 struct ptx_module {
 	struct arena arena;
-	unsigned version;      /* 90 for 9.0 */
+	unsigned version;      /* for example, 90 for 9.0 */
 	const char *target;    /* text after .target, such as "sm_90a, texmode_independent" */
 	unsigned sm;           /* number in the target: 90 for sm_90a */
 	unsigned address_bits; /* 64, or 32, which the parser accepts but passes refuse */

@@ -14,7 +14,7 @@ enum ptx_special {
 	PTX_SR_TID_X,
 	PTX_SR_TID_Y,
 	PTX_SR_TID_Z,
-	PTX_SR_TID, /* bare: the vector form */
+	PTX_SR_TID, /* without a component: the vector */
 	PTX_SR_NTID_X,
 	PTX_SR_NTID_Y,
 	PTX_SR_NTID_Z,

@@ -55,7 +55,7 @@ struct ptx_sym {
 enum { PTX_EXTERN = 1, PTX_VISIBLE = 2, PTX_WEAK = 4, PTX_COMMON = 8 };
 
 enum ptx_opd_kind {
-	PTX_OPD_REG, /* reg: dense index */
+	PTX_OPD_REG, /* reg is an index in func->regs */
 	/* integer constant or constant expression; value is set if it could be folded; without
 	 * name, the text is the value in decimal */
 	PTX_OPD_IMM,
@@ -80,7 +80,7 @@ struct ptx_opd {
 	 * for PTX_SEL_TEXT, name is its text */
 	uint8_t selector;
 	uint8_t has_value;
-	uint32_t n; /* list members */
+	uint32_t n; /* number of list members */
 	union {
 		uint32_t reg;
 		struct ptx_sym *sym;
@@ -98,7 +98,7 @@ enum ptx_selector {
 	PTX_SEL_B3,
 	PTX_SEL_H0,
 	PTX_SEL_H1,
-	PTX_SEL_TEXT, /* "b7654", "h10" */
+	PTX_SEL_TEXT, /* for example "b7654" or "h10" */
 };
 
 #endif

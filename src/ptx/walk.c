@@ -158,7 +158,7 @@ void ptx_walk_end(struct ptx_walk *w)
 	VEC_FREE(&w->first);
 }
 
-/* ---- texts ---- */
+/* ---- statements stored as text ---- */
 /* Returns the end of the word at s. *ret_name is true if the word is a name; the letters in a
  * number are not. */
 static const char *word_end(const char *s, bool *ret_name)

@@ -42,10 +42,10 @@ enum vinsn_flag {
 
 struct vinsn {
 	vop_fn *fn;
-	uint32_t d, a, b, c;       /* operands */
+	uint32_t d, a, b, c;       /* d: destination; a, b, c: sources */
 	uint32_t guard, guard_xor; /* lanes that execute: active & (predicate ^ guard_xor) */
 	uint16_t flags;
-	uint8_t cost;  /* virtual cycles to issue */
+	uint8_t cost;  /* virtual cycles to issue the instruction */
 	uint8_t round; /* enum vround */
 	/* size: bytes of an element; vec: number of elements; space: enum ptx_space; op: its
 	 * meaning depends on the handler */
@@ -68,7 +68,7 @@ struct vcopy { /* an argument or a result of a call */
 	bool from_reg, to_reg, is_pred; /* is_pred: a predicate register, one bit per lane */
 };
 struct vcall {
-	struct vfunc *callee; /* NULL: indirect */
+	struct vfunc *callee; /* NULL for an indirect call */
 	const char *name;     /* name of a callee that has no body */
 	vop_fn *builtin;
 	uint32_t n_args, n_rets;

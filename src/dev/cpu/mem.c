@@ -31,7 +31,7 @@ struct vgpu_mem {
 	pthread_rwlock_t lock;
 	VEC(struct alloc) allocs; /* sorted by base */
 	uint64_t limit_bytes, used_bytes;
-	VEC(struct alloc) limbo; /* freed and still held */
+	VEC(struct alloc) limbo; /* freed by the program, but still held */
 	struct alloc freed[FREED_COUNT];
 	unsigned n_freed;
 };

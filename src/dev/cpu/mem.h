@@ -14,7 +14,7 @@ struct vgpu_range {
 	uint64_t base, end; /* accesses to [base, end) are allowed */
 	uint64_t generation;
 	bool read_only;
-	uint8_t device; /* whose memory it is */
+	uint8_t device; /* device whose memory it is */
 };
 
 #define VGPU_ANY_DEVICE UINT8_MAX

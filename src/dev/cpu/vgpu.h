@@ -16,7 +16,8 @@
 struct vgpu_mem;
 int vgpu_mem_create(uint64_t limit_bytes, struct vgpu_mem **ret);
 void vgpu_mem_destroy(struct vgpu_mem *m);
-int vgpu_mem_alloc(struct vgpu_mem *m, uint64_t bytes, uint64_t *ret_addr); /* 256-byte aligned */
+/* The address is a multiple of 256. */
+int vgpu_mem_alloc(struct vgpu_mem *m, uint64_t bytes, uint64_t *ret_addr);
 /* Assigns the memory to a device. Other devices can access it only as peers (vgpu_launch.reach). */
 void vgpu_mem_belongs(struct vgpu_mem *m, uint64_t addr, unsigned device);
 int vgpu_mem_free(struct vgpu_mem *m, uint64_t addr);
@@ -35,7 +36,7 @@ int vgpu_mem_remove_host(struct vgpu_mem *m, void *p);
 bool vgpu_mem_find(struct vgpu_mem *m, uint64_t addr, uint64_t *ret_base, uint64_t *ret_bytes,
 	bool *ret_is_host);
 
-/* ---- code ---- */
+/* ---- modules and kernels ---- */
 struct vgpu_module;
 struct vgpu_kernel;
 /* Parses a PTX module and allocates its variables. Returns 0, -ENOMEM, or -EINVAL for a syntax error,
@@ -130,6 +131,7 @@ struct vgpu_launch {
 	uint32_t n_sms;
 	uint32_t reach; /* bit mask of devices whose memory the kernel can access; 0: all */
 	uint64_t (*timer_ns)(void *user); /* source of %globaltimer; NULL: CLOCK_REALTIME */
+	/* receives the output of printf; NULL: the output is dropped */
 	void (*print)(void *user, const char *text, size_t len);
 	void *user;
 };
@@ -140,7 +142,7 @@ enum vgpu_fault_kind {
 	VGPU_FAULT_ALIGN,   /* reported as CUDA_ERROR_MISALIGNED_ADDRESS */
 	/* trap, which cuda-gdb calls "illegal instruction"; becomes CUDA_ERROR_LAUNCH_FAILED */
 	VGPU_FAULT_TRAP,
-	VGPU_FAULT_ASSERT, /* CUDA_ERROR_ASSERT */
+	VGPU_FAULT_ASSERT, /* reported as CUDA_ERROR_ASSERT */
 	/* CUDA_ERROR_ILLEGAL_INSTRUCTION: the interpreter does not know it */
 	VGPU_FAULT_INSTRUCTION,
 	/* no warp of the block can ever continue: CUDA_ERROR_LAUNCH_TIMEOUT */
@@ -160,7 +162,7 @@ struct vgpu_fault {
 
 struct vgpu_block;
 enum vgpu_state {
-	VGPU_RUNNING, /* used up its budget */
+	VGPU_RUNNING, /* the block has used up its budget of cycles */
 	VGPU_DONE,
 	VGPU_FAULT, /* see vgpu_block_fault */
 	/* no warp can run now, and at least one is in a nanosleep or polls an unchanged value; step

@@ -52,14 +52,14 @@ enum pass_barriers {
 /* An exit path: a path from code that may still reach a barrier of kind PASS_BAR_ACTIVE to code
  * that cannot (emit_tails.c). */
 struct pass_tail {
-	size_t at; /* the branch, or exit */
+	size_t at; /* index of the branch or exit */
 	/* first basic block of the path, or the graph's exit if the path is empty */
 	uint32_t to;
 	bool falls;  /* true: threads that do not take the branch follow the path */
 	uint8_t *in; /* for each basic block: whether it belongs to the path */
 };
 
-#define PASS_MAX_TAILS 64 /* per kernel */
+#define PASS_MAX_TAILS 64 /* maximum per kernel */
 
 /* Traits that can keep a pass from using a kernel. The facts keep the first occurrence of each
  * trait. preempt.c assigns a tier to each trait. fits.c says for each trait which code around the

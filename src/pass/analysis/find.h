@@ -22,7 +22,7 @@ int pass_find_tails(struct pass_facts *facts);
 /* rising.c: finds loops that wait for memory that another block may write, and loops that spin
  * (contain an atomic or volatile access). */
 int pass_find_rising(struct pass_facts *facts);
-/* Warps.c; call it after spins and calls_spin are known. */
+/* warps.c: call this after spins and calls_spin are known. */
 void pass_check_spins(struct pass_facts *facts);
 /* parting.c: returns the early return after which the body is duplicated: one copy for warps that
  * stay whole, and one for the others. PASS_NO_PARTING: there is none. */

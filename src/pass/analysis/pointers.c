@@ -266,7 +266,7 @@ static void follow_call(struct flow *w)
 			w, "calls through a pointer that comes from %s", "memory or a parameter");
 }
 
-/* ---- all of it ---- */
+/* ---- following all statements ---- */
 static void follow_stmt(struct flow *w)
 {
 	switch (w->s->mn->op) {

@@ -42,10 +42,10 @@ struct search {
 	const struct cfg *g;
 	struct def *defs; /* sorted by register */
 	size_t n_defs, cap_defs;
-	uint8_t *in_loop;                   /* per block */
-	uint8_t *in_slice, *state, *copies; /* per register */
-	uint32_t *stack;                    /* registers or blocks */
-	uint8_t *progress, *seen;           /* per block */
+	uint8_t *in_loop;                   /* for each block */
+	uint8_t *in_slice, *state, *copies; /* for each register */
+	uint32_t *stack;                    /* worklist of registers or blocks */
+	uint8_t *progress, *seen;           /* for each block */
 	/* by basic block: whether the slice contains the conditions under which the block runs */
 	uint8_t *decided;
 	VEC(uint32_t) slice;
@@ -54,8 +54,9 @@ struct search {
 	VEC(uint32_t) ways;
 	bool sorted;                  /* `loop` has been sorted */
 	VEC(struct control) controls; /* sorted by block */
-	bool has_controls;            /* `controls` is filled when a loop first needs it */
-	struct cfg_spans *spans;      /* NULL until a loop first needs it */
+	/* true once `controls` is filled, which the first loop that needs it does */
+	bool has_controls;
+	struct cfg_spans *spans; /* NULL until a loop first needs it */
 	/* by register: 1 + the header of the loop for which is_carried computed carried[]; any
 	 * other number means that carried[] is not known for the present loop */
 	uint32_t *asked;

@@ -9,7 +9,7 @@
 
 #include <errno.h>
 
-#define STATEMENTS_MAX 8192 /* of all tails of a kernel */
+#define STATEMENTS_MAX 8192 /* limit for all tails of a kernel together */
 
 struct search {
 	struct pass_facts *facts;

@@ -157,7 +157,7 @@ static int make_pieces(struct harness *h)
 	return kernels_graft(h->x, 0, &w, 1);
 }
 
-/* ---- around it ---- */
+/* ---- code around the body ---- */
 
 /* Emits code with which the first thread copies the kernel's parameters to the place where the body
  * reads them. */

@@ -30,7 +30,7 @@ uint32_t pass_threads(const uint32_t block[3])
 	return block[0] * block[1] * block[2];
 }
 
-/* ---- the module ---- */
+/* ---- creating the module ---- */
 static const char head[] = ".version 6.0\n.target %s\n.address_size 64\n"
 			   ".extern .shared .align 16 .b8 " POOL "[];\n"
 			   ".visible .entry %s()\n{\n}\n";
@@ -649,7 +649,7 @@ void kernels_put_piece(struct kernels *x, struct pass_writer *w, unsigned k, uns
 	}
 }
 
-/* ---- all of it ---- */
+/* ---- finishing the entry ---- */
 
 /* Moves f to the end of the module, after the functions that it calls. */
 static void move_to_end(struct ptx_module *m, const struct ptx_func *f)

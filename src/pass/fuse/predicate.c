@@ -26,7 +26,7 @@
 /* maximum number of instructions on one side; limited because under guards all lanes execute the
  * instructions of both sides */
 #define MAX_WAY    96
-#define MAX_ROUNDS 8 /* nesting depth of regions */
+#define MAX_ROUNDS 8 /* maximum nesting depth of regions */
 
 struct predicating {
 	struct ptx_module *m;
@@ -53,7 +53,7 @@ struct region {
 	unsigned n;
 };
 
-/* ---- finding them ---- */
+/* ---- finding regions ---- */
 static const struct ptx_stmt *stmt_at(const struct predicating *x, uint32_t i)
 {
 	static const struct ptx_stmt none = {.kind = PTX_CLOSE, .guard = PTX_NO_REG};
@@ -175,7 +175,7 @@ static void count_names(struct predicating *x)
 	}
 }
 
-/* ---- writing them ---- */
+/* ---- rewriting regions ---- */
 static void put_stmt(struct predicating *x, struct ptx_stmt s)
 {
 	if (!x->error && !VEC_PUSH(&x->out, s))

@@ -189,7 +189,7 @@ static const struct ptx_stmt *next_now(
 	return NULL;
 }
 
-/* ---- and as it was ---- */
+/* ---- the original region ---- */
 /* Finds the next statement of the old body that runs. Returns -EINVAL if the code leaves the
  * region, jumps back, or has an instruction that cannot be predicated. */
 static int next_before(

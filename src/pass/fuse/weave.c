@@ -118,7 +118,7 @@ static int check_conflicts(struct kernels *x, const struct weave_flow f[2])
 	return check_waits(x, f);
 }
 
-/* ---- the product ---- */
+/* ---- building the product ---- */
 /* An additional limit of the length of a run, in cycles. The threshold of GoPTX's equation 1 is an
  * average over basic blocks, and one long block makes it large. A short block of the other kernel
  * would then be woven with all of the long block, and nothing would be left for the blocks after

@@ -28,7 +28,7 @@ enum weave_kind {
 /* Statements [first, end) of the body that stay adjacent and in order. */
 struct weave_unit {
 	uint32_t first, end;
-	uint32_t latency; /* cycles */
+	uint32_t latency; /* in cycles */
 	bool sync;        /* waits for other warps of its block */
 };
 
@@ -38,7 +38,7 @@ struct weave_node {
 	uint32_t from, end;
 	uint32_t block; /* basic block; for a branch, the block that the branch ends */
 	uint32_t next[2];
-	/* For branches: */
+	/* Only for branches: */
 	uint32_t meet; /* node where the branch's paths reconverge */
 	bool uniform;  /* all lanes of a warp take the same side */
 	bool alone;    /* the sides up to `meet` are not woven */
@@ -64,7 +64,7 @@ enum weave_reach {
 
 struct weave_flow {
 	struct kernel *g;
-	unsigned k; /* the kernel's number */
+	unsigned k; /* number of the kernel: 0 or 1 */
 	struct cfg *cfg;
 	struct cfg_uniformity *u;
 	/* By instruction of the original kernel: plain: its statement; whole: whether it is a

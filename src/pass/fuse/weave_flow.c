@@ -15,11 +15,11 @@
  * block is cut into runs. The reason: later instructions, also of the same kernel, run during the
  * rest of the unit's latency. So several successive loads take less time than the sum of their
  * latencies. */
-#define SLICE_UNIT 32 /* cycles */
+#define SLICE_UNIT 32 /* in cycles */
 /* A branch at which lanes may diverge needs votes. If the two sides of the branch together take
  * fewer cycles than this, votes would take longer than the sides. Then the sides get no votes, and
  * each side runs alone, without code of the other kernel. */
-#define SHORT_REGION 40 /* cycles */
+#define SHORT_REGION 40 /* in cycles */
 
 struct flowing {
 	struct weave_flow *f;
@@ -27,7 +27,7 @@ struct flowing {
 	bool calls_sync; /* one of the callees has barriers */
 	struct contract contract;
 	struct pass_verdict why;
-	uint32_t *list, *seen, mark; /* of blocks */
+	uint32_t *list, *seen, mark; /* for walks over blocks */
 };
 
 const struct ptx_stmt *weave_plain(const struct weave_flow *f, uint32_t at)

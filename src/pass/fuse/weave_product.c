@@ -49,7 +49,7 @@ struct product {
 	VEC(struct state) states;
 	uint32_t *state_of; /* for each pair of nodes: number of its state plus 1; 0: none */
 	VEC(uint32_t) todo;
-	uint32_t *region[2], *list, *seen, mark; /* by block */
+	uint32_t *region[2], *list, *seen, mark; /* indexed by block */
 	const struct ptx_mnem *bra;
 	size_t n_stmts;
 	int error;
@@ -517,7 +517,7 @@ static void put_step(
 	set_next(p, last, to);
 }
 
-/* ---- one state ---- */
+/* ---- writing one state ---- */
 static bool is_step(const struct weave_node *n)
 {
 	return n->kind == WEAVE_RUN || n->kind == WEAVE_IF;
@@ -572,7 +572,7 @@ static void write_state(struct product *p, uint32_t number)
 		put_step(p, part, runs, state_ref(p, s.node[0], s.node[1]));
 }
 
-/* ---- all of it ---- */
+/* ---- building the whole product ---- */
 static void put_head(struct product *p, const struct weave_flow *f)
 {
 	const ptx_body *body = &f->g->f->body;

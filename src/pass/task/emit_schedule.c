@@ -45,7 +45,7 @@ static const char regs[] =
 #define NAP_MAX    "1024"
 #define NAPS_SHORT "768"
 #define ALL        ", 31, -1;\n"
-/* to = lowest bit of from */
+/* Sets `to` to the index of the lowest 1 bit in `from`. */
 #define LOWEST(to, from) "brev.b32 " to ", " from ";\nclz.b32 " to ", " to ";\n"
 
 void task_put_registers(struct pass_writer *w)
@@ -90,7 +90,7 @@ void task_put_setup(struct pass_writer *w)
 		    "shl.b32 %hd_map, %hd_map, %hd_a;\n"
 		    "sub.u32 %hd_map, %hd_map, 1;\n"
 		    "not.b32 %hd_map, %hd_map;\n"
-		    "mov.u32 %hd_bars, 0xfffe;\n" /* 0 is the block's own */
+		    "mov.u32 %hd_bars, 0xfffe;\n" /* barrier 0 belongs to the master block itself */
 		    "mov.u32 %hd_cur, -1;\n"
 		    "mov.u32 %hd_last, 31;\n"
 		    "mov.u32 %hd_rec, 0;\n"
@@ -156,7 +156,7 @@ static void put_fetch(struct pass_writer *w, const char *past)
 		"@%%hd_p3 st.shared.u16 [%%hd_e+%d], %%hd_a;\n"
 		"shr.u32 %%hd_a, %%hd_a, 16;\n"
 		"@%%hd_p3 st.shared.u16 [%%hd_e+%d], %%hd_a;\n"
-		"setp.lt.and.u32 %%hd_p3, %%hd_f, %zu, %%hd_p3;\n" /* the last one is shorter */
+		"setp.lt.and.u32 %%hd_p3, %%hd_f, %zu, %%hd_p3;\n" /* the last word is shorter */
 		"@%%hd_p3 st.shared.u16 [%%hd_e+%d], %%hd_b;\n"
 		"and.b32 %%hd_m, %%hd_m, -2;\n"
 		"setp.eq.u32 %%hd_p0, %%hd_m, 0;\n"
@@ -529,7 +529,7 @@ static const char placed[] = "setp.ne.u32 %hd_p0, %hd_want, 0;\n"
 			     "@%hd_p0 bra $hd_s_top;\n"
 			     "$hd_s_placed:\n";
 static const char go_on_placing[] =
-	"setp.eq.u32 %hd_p1, %hd_next, %hd_all;\n" /* was it the last block? */
+	"setp.eq.u32 %hd_p1, %hd_next, %hd_all;\n" /* true after the task's last block */
 	"setp.eq.and.u32 %hd_p1, %hd_lane, %hd_cur, %hd_p1;\n"
 	"selp.b32 %hd_next, 0, %hd_next, %hd_p1;\n"
 	"vote.sync.any.pred %hd_p0, %hd_p1, -1;\n"
@@ -677,7 +677,8 @@ static void put_leave(struct pass_writer *w)
 		    "mov.u32 %hd_a, -1;\n"
 		    "st.release.cta.shared.u32 [%hd_w" Q_GO_1 ", %hd_a;\n"
 		    "mad.wide.u32 %hd_d0, %hd_lane, 4, %hd_own_at;\n"
-		    "setp.eq.u32 %hd_p0, %hd_lane, %hd_cur;\n" /* begun, and not wholly */
+		    /* true in the lane of a row whose task has only partly begun */
+		    "setp.eq.u32 %hd_p0, %hd_lane, %hd_cur;\n"
 		    "selp.b32 %hd_next, %hd_next, 0, %hd_p0;\n"
 		    "st.global.u32 [%hd_d0], %hd_next;\n" WHOLE_WARP
 		    "setp.ne.u32 %hd_p0, %hd_lane, 0;\n"

@@ -154,7 +154,8 @@ static const char or_back[] = "mov.u32 %hd_a, %tid.x;\n"
 static void put_executor(struct kernels *x, struct pass_writer *w, const struct pass_pool *pool)
 {
 	pass_put(w, await);
-	pass_emit(w, "ld.shared.u32 %%hd_a, [%%hd_a+%d];\n", N_RECORD); /* its row */
+	/* row of the record's task */
+	pass_emit(w, "ld.shared.u32 %%hd_a, [%%hd_a+%d];\n", N_RECORD);
 	if (pool->stamps)
 		task_put_stamp(w, "", "%hd_a", offsetof(struct task_stamps, begun));
 	pass_emit(w,

@@ -63,7 +63,7 @@ struct rewriting {
 	VEC(const struct ptx_sym *) dropped; /* parameters of removed assertion calls */
 };
 
-/* ---- what waits ---- */
+/* ---- loops that wait ---- */
 
 static bool observes(const struct rewriting *c, const struct ptx_stmt *s)
 {
@@ -148,7 +148,7 @@ static int check_callees(struct rewriting *c, bool entry_fails)
 	return r;
 }
 
-/* ---- the body again ---- */
+/* ---- rewriting the body ---- */
 
 static void drop_arguments(struct rewriting *c, struct pass_writer *w, const struct ptx_stmt *s)
 {

@@ -32,7 +32,8 @@ struct task_shared {
 	uint64_t more;       /* address of the column's copies of parameters */
 	uint64_t since;      /* saves %hd_t0 while the scheduler's warp runs a body */
 	uint32_t index, pad[25];
-	uint32_t kept[11][32]; /* saves other registers at that time; see emit_task.c */
+	/* saves other registers while the scheduler's warp runs a body (emit_task.c) */
+	uint32_t kept[11][32];
 	struct task_desc row[32];
 	struct task_record record[32];
 };

@@ -198,7 +198,7 @@ static int put_body(struct kernels *x, unsigned k)
 		pass_put_failed(&w, find_record);
 	g->from[1] = w.out.len;
 	g->args = x->of[0].args;
-	for (size_t i = 0; i < g->n_params; i++) /* none is named any more */
+	for (size_t i = 0; i < g->n_params; i++) /* the rewritten body names no parameter */
 		if (!VEC_PUSH(&g->params, g->args))
 			w.error = -ENOMEM;
 	return kernels_graft(x, k, &w, 0);
@@ -226,7 +226,7 @@ static int fill_up(struct kernels *x, struct ptx_func *f)
 	return pass_ahead(&w);
 }
 
-/* ---- all of it ---- */
+/* ---- building the module ---- */
 static int prepare_kernel(struct kernels *x, unsigned k, const struct pass_kernel *from,
 	struct pass_task *kind, struct ptx_sym *own)
 {

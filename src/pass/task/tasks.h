@@ -11,10 +11,10 @@
 
 /* A kernel whose blocks tasks run: one kind of task. */
 struct pass_task {
-	const struct ptx_module *m; /* read only */
+	const struct ptx_module *m; /* not modified */
 	const char *name;
 	bool partly; /* the last warp of a block may be incomplete */
-	/* Filled in: */
+	/* Filled in by the pass: */
 	uint32_t arg_bytes, arg_align; /* size and alignment of the parameters */
 	/* size of static shared memory; dynamic memory follows, 16-byte aligned */
 	uint32_t static_bytes;

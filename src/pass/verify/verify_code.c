@@ -137,7 +137,7 @@ static const struct ptx_opd *callee_of(const struct ptx_stmt *s, unsigned *ret_a
 	return NULL;
 }
 
-/* Checks a call: the original arguments, which ids may follow. */
+/* Checks that a call has the original arguments, which ids may follow. */
 static bool same_call(struct verify_pair *p, uint32_t at)
 {
 	const struct ptx_stmt *s = &p->q->body.at[at], *plain = &p->p->body.at[p->of[at]];
@@ -170,7 +170,7 @@ static bool same_call(struct verify_pair *p, uint32_t at)
 	return true;
 }
 
-/* ---- instructions ---- */
+/* ---- comparing instructions ---- */
 /* Returns whether a pass may insert s before an instruction. It may insert the arguments of a call,
  * and an `and` that removes exited lanes from a member mask. */
 static bool may_precede(const struct ptx_stmt *plain, const struct ptx_stmt *s)

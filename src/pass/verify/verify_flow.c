@@ -21,7 +21,7 @@
 enum edge_kind { EDGE_ON, EDGE_TAKEN, EDGE_FALL, EDGE_TABLE };
 struct edge {
 	enum edge_kind kind;
-	uint32_t index; /* of a table */
+	uint32_t index; /* index in a branch table */
 };
 
 static bool is_return(const struct verify_pair *p, const struct ptx_stmt *s)

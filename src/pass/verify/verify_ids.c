@@ -53,13 +53,13 @@ static bool is_id_reg(struct verify_pair *p, unsigned id, uint32_t reg)
 	return p->g->id_reg[id] == reg;
 }
 
-/* by reads id `id`. */
+/* Returns whether statement `by` reads id `id`. */
 static bool reads_id(struct verify_pair *p, unsigned id, const struct ptx_stmt *by)
 {
 	const struct pass_merged *form = p->v->r->form;
 	const struct ptx_opd *o = &by->opd[1];
 
-	if (id == PASS_IDS) /* the fourth of a vector */
+	if (id == PASS_IDS) /* fourth component of a vector, always 0 */
 		return is_imm(o, 0);
 	if (id >= PASS_NTID)
 		return is_imm(o, p->g->from->block[id - PASS_NTID]);

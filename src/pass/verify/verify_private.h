@@ -46,7 +46,7 @@ struct verify_pair {
 	struct verify *v;
 	unsigned k; /* whose */
 	struct verify_kernel *g;
-	const struct ptx_func *p, *q; /* original, and rewritten */
+	const struct ptx_func *p, *q; /* p: the original; q: the rewritten function */
 	struct cfg *pg, *qg;
 	bool entry;
 	bool leaves;       /* exits end the thread, as in the original kernel */
@@ -71,7 +71,7 @@ struct verify {
 	/* keys of reported findings, so that none is reported twice */
 	VEC(uint64_t) told;
 	unsigned found;
-	bool failed; /* out of memory */
+	bool failed; /* true once memory runs out */
 };
 
 /* Reports a finding. `at` is a statement of p->q, and `plain` is a statement of p->p; each of them
@@ -113,13 +113,13 @@ bool verify_ids(struct verify_pair *p, uint32_t from, uint32_t end);
 void verify_id_registers(struct verify *v);
 void verify_barrier(struct verify_pair *p, uint32_t from, uint32_t end);
 void verify_forms(struct verify_pair *p);
-void verify_threads(struct verify *v);  /* which threads reach which code */
-void verify_disjoint(struct verify *v); /* kernels that share barriers or shared memory */
-/* Where lanes of a warp may diverge unlike in the original. */
+void verify_threads(struct verify *v);  /* checks which threads reach which code */
+void verify_disjoint(struct verify *v); /* checks kernels that share barriers or shared memory */
+/* Checks that lanes do not diverge where they are together in the original. */
 void verify_convergence(struct verify *v);
-/* Verify_order.c: order of the barriers of two kernels. */
+/* verify_order.c: checks the order of the barriers of two kernels. */
 void verify_order(struct verify *v);
-void verify_meetings(struct verify *v); /* verify_meet.c: convergence of lanes in woven forms */
+void verify_meetings(struct verify *v); /* verify_meet.c: checks woven forms */
 void verify_carry(struct verify_pair *p);
 void verify_rounding(struct verify_pair *p); /* verify_rounding.c */
 

@@ -43,7 +43,7 @@ static void wrong(struct verify_pair *p, uint32_t at, const char *why)
 		verify_text(p, p->q, at), verify_text(p, p->p, p->of[at]), why);
 }
 
-/* ---- one barrier ---- */
+/* ---- checking one barrier ---- */
 static void same_number(
 	struct verify_pair *p, uint32_t at, const struct ptx_stmt *s, const struct ptx_stmt *plain)
 {
@@ -416,7 +416,7 @@ static void look_at_comers(struct verify *v, uint32_t at, const struct range *al
 			"the kernel",
 			r.first, r.end, verify_text(p, p->q, at), p->g->first, p->g->end);
 	if (!is_barrier(s) || (p && count && count_of(&p->p->body.at[p->of[at]])))
-		return; /* it says itself how many */
+		return; /* the original barrier has a thread count itself */
 	if (p && p->g->in_parts)
 		r = (struct range){p->g->first, p->g->end};
 	if (count ? is_imm(count) && count->value == r.end - r.first

@@ -17,7 +17,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* ---- carry ---- */
+/* ---- the carry flag ---- */
 struct carry {
 	struct verify_pair *p;
 	const struct cfg *g;
@@ -135,7 +135,7 @@ struct lanes {
 	/* by node of chains: true if lanes of a warp may have different values there */
 	uint8_t *differs;
 	VEC(uint32_t) todo;
-	uint32_t *list, *seen, mark; /* of blocks */
+	uint32_t *list, *seen, mark; /* for walks over blocks */
 };
 
 /* Returns whether s loads heddle's own data in shared memory. The verifier takes for granted that

@@ -66,7 +66,7 @@ void pass_barrier_0(struct pass_writer *w, const struct pass_place *at)
 		pass_emit(w, "barrier.sync %u;\n", at->barrier_first);
 }
 
-/* ---- in the body ---- */
+/* ---- barriers in the body ---- */
 /* Computes the offset of the 32-bit word for the reduction two rounds ahead. That word is unused
  * after a round. Uses %hd_n. */
 static const char find_word[] = "add.u32 %hd_n, %hd_w, 2;\n"
@@ -128,7 +128,7 @@ void pass_round_barrier(
 		    "shl.b32 %hd_ra, %hd_ra, 2;\n");
 	add_slot(w, at, "%hd_ra", "%hd_rb");
 	pass_put(w, "red.shared.add.u32 [%hd_ra" R_WORDS ", %hd_n;\n");
-	pass_gather(w, at); /* %hd_n is free again */
+	pass_gather(w, at); /* %hd_n is no longer needed */
 	pass_barrier_0(w, at);
 	pass_put(w, "ld.volatile.shared.u32 %hd_ra, [%hd_ra" R_WORDS ";\n"
 		    "add.u32 %hd_w, %hd_w, 1;\n"

@@ -18,7 +18,7 @@ void pass_gather(struct pass_writer *w, const struct pass_place *at);
 void pass_own_barrier(struct pass_writer *w, const struct pass_place *at);
 /* Emits a barrier for only the threads of the kernel (at->threads). */
 void pass_among_barrier(struct pass_writer *w, const struct pass_place *at);
-/* Emits a barrier 0 of the kernel. */
+/* Emits barrier 0 of the kernel. */
 void pass_barrier_0(struct pass_writer *w, const struct pass_place *at);
 /* Functions for barriers that not all threads reach. */
 void pass_rounds_declare(struct pass_writer *w, const struct pass_place *at);

@@ -409,7 +409,8 @@ static void find_moved(void *user, struct ptx_opd *o)
 	struct virt *x = user;
 
 	if (o->kind == PTX_OPD_SYM && o->sym && move_of(x, o->sym))
-		x->w->error = x->w->error ? x->w->error : -EINVAL; /* e.g. in a list */
+		/* for example, if a list contains the variable */
+		x->w->error = x->w->error ? x->w->error : -EINVAL;
 }
 
 /* Returns a copy of the statement that uses the new location of shared variables. */
@@ -429,7 +430,7 @@ static struct ptx_stmt move_variables(struct virt *x, const struct ptx_stmt *s)
 	return copy;
 }
 
-/* ---- the body ---- */
+/* ---- rewriting the body ---- */
 static void virtual_exit(struct virt *x, const struct ptx_stmt *s)
 {
 	size_t from = x->w->out.len;

@@ -21,7 +21,7 @@ struct pass_writer {
 	/* if record is set: instruction numbers of the statements in `out` */
 	pass_numbers numbers;
 };
-void pass_writer_finish(struct pass_writer *w); /* frees all but out */
+void pass_writer_finish(struct pass_writer *w); /* frees everything except `out` */
 /* Makes the code that was written to w so far the body of w->f, and validates w->f and the copies
  * of its callees. If w already has an error, w->f stays unchanged. Frees the resources of w.
  * Returns 0, w's error, or -EINVAL with w->diags. */
@@ -30,8 +30,8 @@ void pass_emit(struct pass_writer *w, const char *fmt, ...) HD_PRINTF(2, 3);
 /* Emits text without interpreting format directives. */
 void pass_put(struct pass_writer *w, const char *text);
 void pass_copy(struct pass_writer *w, const struct ptx_stmt *s);
-int pass_ahead(
-	struct pass_writer *w); /* puts the code written so far before w->f's body; finishes w */
+/* Inserts the code written so far before the body of w->f, and finishes w. */
+int pass_ahead(struct pass_writer *w);
 /* Gives all statements emitted since offset `from` the guard and the source position of s. */
 void pass_guard_since(struct pass_writer *w, size_t from, const struct ptx_stmt *s);
 /* Returns the last statement emitted, or a dummy after an error. */

@@ -337,8 +337,8 @@ static const char relay_apply[] =
 	"sub.u32 %hd_r10, %hd_r5, 1;\n"
 	"mul.lo.u32 %hd_r10, %hd_r10, 0x01010101;\n"
 	"@%hd_p2 membar.sys;\n"
-	"mov.u32 %hd_r5, 0;\n"   /* the OR of all quotas */
-	"mov.u32 %hd_r11, -1;\n" /* the AND of all quotas */
+	"mov.u32 %hd_r5, 0;\n"   /* becomes the OR of all quotas */
+	"mov.u32 %hd_r11, -1;\n" /* becomes the AND of all quotas */
 	"mov.u32 %hd_r4, %hd_r6;\n"
 	"$hd_copy:\n"
 	".pragma \"nounroll\";\n"

@@ -66,7 +66,7 @@ static const char join[] =
 		      "ld.param.u32 %hd_r3, " A_GEN ";\n"
 		      "setp.ne.u32 %hd_p1, %hd_r2, %hd_r3;\n"
 		      "mov.u32 %hd_t, " CLAIM_LEAVE ";\n"
-		      "@%hd_p1 bra $hd_special;\n" /* too late */
+		      "@%hd_p1 bra $hd_special;\n" /* the launch has already ended */
 		      "ld.param.u64 %hd_d3, " A_HOST ";\n"
 		      "ld.param.u64 %hd_d2, " A_TOTAL ";\n"
 		      "st.volatile.global.u64 [%hd_d0" B_TOTAL ", %hd_d2;\n"
@@ -244,10 +244,10 @@ static void emit_pull_ahead(struct pass_writer *w, const struct pass_place *at)
 {
 	pass_put(w, if_ahead);
 	pass_put(w, claim_size);
-	pass_put(w, "setp.eq.u32 %hd_p1, %hd_r5, 0;\n" /* near the end */
+	pass_put(w, "setp.eq.u32 %hd_p1, %hd_r5, 0;\n" /* near the end of the grid */
 		    "@%hd_p1 bra $hd_next;\n"
 		    "mov.u32 %hd_t, " CLAIM_LEAVE ";\n");
-	emit_quota(w, at, "ahead"); /* preserves %hd_r6 */
+	emit_quota(w, at, "ahead"); /* this preserves %hd_r6 */
 	pass_put(w, claim_ticket);
 	pass_put(w, "$hd_no_ahead:\n");
 }

@@ -181,7 +181,7 @@ static void fill_info(struct ptx_module *m, const struct ptx_func *f,
 	ret->param_bytes = ret->arg_offset + (uint32_t)sizeof(struct ctl_args);
 }
 
-/* ---- the two forms ---- */
+/* ---- writing the managed and guard forms ---- */
 
 /* Returns a shared variable of the kernel that can hold the slot before the body runs, or NULL. */
 static struct ptx_sym *find_overlay(const struct pass_facts *facts)

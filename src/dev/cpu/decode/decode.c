@@ -279,7 +279,7 @@ static void layout_function(struct dec *d)
 
 struct block {
 	uint32_t first, end;
-	bool is_join; /* begins with vop_join */
+	bool is_join; /* the block begins with vop_join */
 };
 
 static bool ends_block(const struct ptx_stmt *s)

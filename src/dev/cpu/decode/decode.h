@@ -25,7 +25,7 @@ struct vplaces {
 struct dec {
 	struct vgpu_kernel *k;
 	struct vprogram *p;
-	struct arena *a; /* the program's */
+	struct arena *a; /* arena of the program */
 	enum vgpu_converge how;
 	struct vfunc *fn;
 	const struct ptx_func *f;
@@ -57,7 +57,7 @@ bool vplace_put(struct dec *d, struct vplaces *t, const void *key, uint64_t at);
 bool vplace_get(const struct vplaces *t, const void *key, uint64_t *ret);
 uint32_t dec_new_reg(struct dec *d, unsigned bytes); /* bytes: size per lane */
 uint32_t dec_const(struct dec *d, uint64_t value, unsigned bytes);
-unsigned dec_lane_bytes(uint8_t type); /* 4, 8 or 16 */
+unsigned dec_lane_bytes(uint8_t type); /* returns 4, 8 or 16 */
 unsigned dec_reg_lane_bytes(const struct dec *d, uint32_t reg);
 /* Returns the offset of a source operand, read as `type`. For a special register or an address,
  * emits code that first loads it into a temporary register. */
@@ -91,7 +91,8 @@ uint32_t dec_half_widen(struct dec *d, uint32_t src, uint8_t type, unsigned half
  * constant value. For %envreg, *ret_constant is its number. Returns false if the name is
  * unknown. */
 bool dec_special(const struct ptx_opd *o, enum ptx_special *ret_sr, uint32_t *ret_constant);
-uint32_t dec_dst(struct dec *d, const struct ptx_opd *o, uint8_t type); /* sink: a temporary */
+/* Allocates a temporary for a sink. */
+uint32_t dec_dst(struct dec *d, const struct ptx_opd *o, uint8_t type);
 uint32_t dec_pred(struct dec *d, const struct ptx_opd *o, bool *ret_negated);
 /* Finds the address of a variable, which is a constant or (if *ret_frame is set) an offset in the
  * frame's local memory. */

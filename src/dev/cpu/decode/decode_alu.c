@@ -42,7 +42,7 @@ static bool is_half(uint8_t t)
 	return t == PTX_F16 || t == PTX_BF16 || t == PTX_F16X2 || t == PTX_BF16X2;
 }
 
-/* Parts that become flags. */
+/* Turns a part of the mnemonic into a flag or rounding mode of `in`. */
 static bool note_mod(struct vinsn *in, const char *mod)
 {
 	static const struct {
@@ -113,7 +113,7 @@ static void set_operands(struct vinsn *in, uint32_t dst, const uint32_t *src, un
 enum { SIGNLESS = 1, BITS = 2 };
 struct shape {
 	enum ptx_op op;
-	uint8_t n; /* sources */
+	uint8_t n; /* number of sources */
 	uint8_t kind;
 };
 static const struct shape shapes[] = {{PTX_OP_abs, 1, 0}, {PTX_OP_add, 2, SIGNLESS},
@@ -249,7 +249,7 @@ static const char *approx_key(const struct ptx_mnem *mn)
 	return mn->op == PTX_OP_rcp ? "rcp_approx_f64" : "rsqrt_approx_f64";
 }
 
-/* d = fn(sources), by key. */
+/* Emits d = fn(sources), where the mnemonic's key selects fn. */
 static bool emit_key(struct dec *d, const struct shape *sh)
 {
 	const struct ptx_mnem *mn = d->s->mn;
@@ -292,7 +292,7 @@ static bool emit_key(struct dec *d, const struct shape *sh)
 	return true;
 }
 
-/* ---- the odd ones ---- */
+/* ---- special cases ---- */
 
 static bool emit_pred_logic(struct dec *d)
 {
@@ -624,7 +624,7 @@ bool dec_cvt(struct dec *d)
 							  : "cvt",
 		to, from);
 	if (note.flags & VI_SAT && from == PTX_BF16)
-		return false; /* there is none */
+		return false; /* PTX has no such conversion */
 	if (note.flags & VI_FINITE && (from != PTX_F32 || note.flags & VI_SAT || !is_narrow(to)))
 		return false;
 	pair = to == PTX_F16X2 || to == PTX_BF16X2;

@@ -23,7 +23,7 @@ enum obj_kind {
 	OBJ_LIBRARY,
 	OBJ_FUNC,
 	OBJ_KERNEL,
-	OBJ_ALLOC, /* found by its address */
+	OBJ_ALLOC, /* looked up by its address */
 	OBJ_GRAPH,
 	OBJ_NODE,
 	OBJ_EXEC,
@@ -32,7 +32,7 @@ enum obj_kind {
 	OBJ_ARRAY,
 	OBJ_IMAGE, /* a texture or surface object */
 };
-/* First in every object. */
+/* The first member of every object. */
 struct obj {
 	enum obj_kind kind;
 	struct drv_ctx *ctx;
@@ -43,7 +43,7 @@ struct obj {
 
 struct drv_ctx {
 	struct obj obj;
-	struct obj all; /* ring of its objects */
+	struct obj all; /* ring of all objects of the context */
 	CUdevice dev;
 	unsigned refs, flags, api_version;
 	uint32_t peers; /* bit mask of devices whose memory the context's kernels can access */
@@ -66,7 +66,7 @@ struct drv_ctx {
 struct drv_module {
 	struct obj obj;
 	struct vgpu_module *code;
-	struct drv_library *library; /* NULL: loaded as a module */
+	struct drv_library *library; /* NULL if it was loaded as a module */
 	struct drv_func **funcs;
 	unsigned n_funcs;
 };
@@ -76,7 +76,7 @@ struct drv_func {
 	struct obj obj, kernel;
 	struct drv_module *module;
 	struct vgpu_kernel *code;
-	unsigned index; /* in module->funcs */
+	unsigned index; /* index in module->funcs */
 	struct vgpu_kernel_info info;
 	int max_dynamic_shared, carveout;
 	/* attributes of clusters: .reqnctapercluster or what the program sets */
@@ -111,7 +111,7 @@ enum alloc_kind { ALLOC_DEVICE, ALLOC_HOST, ALLOC_REGISTERED, ALLOC_MANAGED };
 struct drv_alloc {
 	struct obj obj;
 	enum alloc_kind kind;
-	CUdevice dev; /* whose memory it takes */
+	CUdevice dev; /* device whose memory it uses */
 	uint64_t addr, bytes, id;
 	unsigned flags;
 	/* freed: cuMemFreeAsync was called, but the free is still queued */
@@ -184,8 +184,8 @@ static inline struct drv_device *drv_device_of(CUdevice dev)
 }
 
 void drv_ctx_destroy(struct drv_ctx *c);
-void drv_ctx_flush_print(struct drv_ctx *c);      /* without the lock */
-struct drv_func *drv_func_of(const void *handle); /* CUfunction or CUkernel */
+void drv_ctx_flush_print(struct drv_ctx *c);      /* call it without the lock */
+struct drv_func *drv_func_of(const void *handle); /* handle: CUfunction or CUkernel */
 /* Returns the version of a library's kernel for this device. A kernel that does not belong to a
  * library is returned as it is. NULL if out of memory, or if the handle is not a kernel. */
 struct drv_func *drv_func_on(CUdevice dev, const void *handle);
@@ -193,10 +193,13 @@ void drv_module_destroy(struct drv_module *m);
 CUresult drv_code_of(const void *image, char **ret_ptx, size_t *ret_len);
 /* drv_mem.c */
 struct drv_alloc *drv_alloc_of(uint64_t addr);
-bool drv_in_range(uint64_t addr, uint64_t bytes); /* wholly in one allocation */
-bool drv_usable(const struct drv_stream *s, uint64_t addr, uint64_t bytes); /* by work queued now */
+/* True if one allocation contains all these bytes. */
+bool drv_in_range(uint64_t addr, uint64_t bytes);
+/* True if work queued now may access these bytes. */
+bool drv_usable(const struct drv_stream *s, uint64_t addr, uint64_t bytes);
 void drv_alloc_destroy(struct drv_alloc *a);
-CUresult drv_alloc_pooled(CUdevice dev, size_t bytes, CUdeviceptr *ret); /* without the lock */
+/* Call it without the lock. */
+CUresult drv_alloc_pooled(CUdevice dev, size_t bytes, CUdeviceptr *ret);
 /* drv_report.c */
 void drv_report(const char *fmt, ...) HD_PRINTF(1, 2);
 void drv_report_fault(const struct vgpu_fault *f, const char *kernel, int error);

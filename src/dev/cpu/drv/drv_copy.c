@@ -153,7 +153,7 @@ static CUresult copy_plain(CUstream stream, uint64_t dst, uint64_t src, size_t b
 	return copy_call(stream, &c, dst_side, src_side, sync);
 }
 
-/* ---- one row ---- */
+/* ---- copies of one row ---- */
 
 CUresult cuMemcpy(CUdeviceptr dst, CUdeviceptr src, size_t bytes)
 {
@@ -231,7 +231,7 @@ CUresult cuMemcpyPeerAsync(CUdeviceptr dst, CUcontext dst_ctx, CUdeviceptr src, 
 	return copy_plain(stream, dst, src, bytes, SIDE_DEVICE, SIDE_DEVICE, false);
 }
 
-/* ---- boxes ---- */
+/* ---- copies of boxes ---- */
 
 static CUresult side_of(
 	CUmemorytype type, const void *host, CUdeviceptr device, enum side *ret, uint64_t *ret_base)
@@ -249,7 +249,7 @@ static CUresult side_of(
 		*ret = SIDE_ANY;
 		*ret_base = device;
 		return CUDA_SUCCESS;
-	case CU_MEMORYTYPE_ARRAY: /* they are gone by now */
+	case CU_MEMORYTYPE_ARRAY: /* the caller has already resolved arrays */
 		break;
 	}
 	return CUDA_ERROR_INVALID_VALUE;
@@ -391,7 +391,7 @@ CUresult cuMemcpy3DAsync(const CUDA_MEMCPY3D *copy, CUstream stream)
 	return box_call(stream, copy, false);
 }
 
-/* ---- sets ---- */
+/* ---- memsets ---- */
 
 bool drv_set_ok(const struct drv_set *s)
 {

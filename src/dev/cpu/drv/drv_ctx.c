@@ -113,7 +113,7 @@ static void destroy_object(struct obj *o)
 		drv_obj_remove(o);
 		graph_exec_unref(CONTAINER_OF(o, struct graph_exec, obj));
 		break;
-	default: /* goes with another one */
+	default: /* freed together with another object */
 		drv_obj_remove(o);
 		break;
 	}
@@ -181,7 +181,7 @@ void drv_ctx_destroy(struct drv_ctx *c)
 	free(c);
 }
 
-/* ---- primary ---- */
+/* ---- primary contexts ---- */
 
 CUresult cuDevicePrimaryCtxRetain(CUcontext *ctx, CUdevice dev)
 {

@@ -222,7 +222,7 @@ CUresult cuDeviceGetExecAffinitySupport(int *supported, CUexecAffinityType type,
 	return r;
 }
 
-/* Graphs allocate nothing. */
+/* Always 0, because graphs allocate no memory. */
 CUresult cuDeviceGetGraphMemAttribute(CUdevice dev, CUgraphMem_attribute attr, void *value)
 {
 	CUresult r = check_device(value, dev);

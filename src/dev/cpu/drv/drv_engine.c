@@ -315,7 +315,7 @@ void drv_engine_spend(struct drv_op *op)
 		set_now(drv_now_ns() + cost_ns(op));
 }
 
-/* ---- entry points ---- */
+/* ---- functions of drv_engine.h ---- */
 
 static int start_thread(bool *runs, void *(*fn)(void *))
 {

@@ -27,7 +27,7 @@ struct drv_graph {
 struct exec_node {
 	struct drv_op *op;
 	unsigned n_deps, n_next;
-	unsigned *next; /* those that come after it */
+	unsigned *next; /* indices of the nodes that depend on this node */
 };
 
 /* An executable graph, shared by its handle and by launches in flight. */
@@ -40,7 +40,7 @@ struct graph_exec {
 	uint64_t flags;
 };
 
-/* One launch. */
+/* One launch of an executable graph. */
 struct graph_run {
 	struct graph_exec *exec;
 	struct drv_op *op; /* the operation in the stream that launched the graph */
@@ -88,7 +88,7 @@ CUresult capture_end(struct drv_stream *s, struct drv_graph **ret);
 bool capture_fills(const struct drv_graph *g);
 /* Removes a stream that is destroyed while it is captured. */
 void capture_leave(struct drv_stream *s);
-/* Events in captures. */
+/* Recording and waiting for events during a capture. */
 CUresult capture_record(struct drv_stream *s, struct drv_event *e);
 CUresult capture_wait(struct drv_stream *s, struct drv_event *e);
 /* Call this first in functions that are unsafe during stream capture. Returns CUDA_SUCCESS if the
@@ -104,9 +104,10 @@ struct drv_event {
 	struct obj obj;
 	unsigned flags;
 	struct drv_record *record; /* the latest record; NULL: never recorded */
-	struct capture *capture;   /* recorded in it … */
+	/* capture in which the event was recorded last; may have ended (capture_id) */
+	struct capture *capture;
 	uint64_t capture_id;
-	VEC(struct graph_node *) deps; /* … behind these */
+	VEC(struct graph_node *) deps; /* nodes of that capture that precede the event */
 };
 
 #endif

@@ -221,7 +221,7 @@ CUresult cuGraphAddChildGraphNode(
 			free(op);
 			op = NULL;
 		} else {
-			drv_obj_remove(&op->exec->obj); /* nobody's handle */
+			drv_obj_remove(&op->exec->obj); /* the child graph has no handle */
 		}
 	}
 	return drv_leave(add_node(node, graph, deps, n, c, op));

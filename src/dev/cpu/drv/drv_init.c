@@ -70,7 +70,7 @@ void *drv_get(const void *h, enum obj_kind kind)
 	return o && o->kind == kind ? o : NULL;
 }
 
-/* ---- in and out ---- */
+/* ---- entering and leaving the driver ---- */
 
 /* The thread's cancellation state from before it entered the driver, which is restored when it
  * leaves the driver. Inside the driver cancellation is disabled, because a cancelled thread would
@@ -144,7 +144,7 @@ CUresult drv_enter_adding(struct drv_ctx **ret)
 
 	while ((r = drv_enter(ret)) == CUDA_SUCCESS && (*ret)->alone) {
 		drv_engine_wait();
-		unlock_drv(); /* the context may be gone */
+		unlock_drv(); /* the context may have been destroyed */
 	}
 	return r;
 }
@@ -196,7 +196,7 @@ static void report_open(int error)
 
 static CUresult init_device(void)
 {
-	if (drv.first) /* a child after fork */
+	if (drv.first) /* this process is a child after a fork */
 		return CUDA_ERROR_NOT_INITIALIZED;
 	const char *options = secure_getenv("HEDDLE_VGPU");
 	if (sm_config_parse(options, &drv.config) != 0)

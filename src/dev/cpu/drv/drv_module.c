@@ -50,7 +50,7 @@ CUresult drv_code_of(const void *image, char **ret_ptx, size_t *ret_len)
 		if (r)
 			return result_of_image(r);
 		if (pick.ptx) {
-			*ret_ptx = pick.ptx; /* taken over */
+			*ret_ptx = pick.ptx; /* the caller now owns it */
 			*ret_len = pick.ptx_len;
 			return CUDA_SUCCESS;
 		}

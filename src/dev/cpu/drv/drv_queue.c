@@ -90,7 +90,7 @@ static bool is_met(const struct drv_value *v)
 		want = (uint32_t)want;
 	}
 	switch (v->flags & 3) {
-	case CU_STREAM_WAIT_VALUE_GEQ: /* cyclic */
+	case CU_STREAM_WAIT_VALUE_GEQ: /* compares modulo 2^32 or 2^64 */
 		return v->wide ? (int64_t)(now - want) >= 0
 			       : (int32_t)((uint32_t)now - (uint32_t)want) >= 0;
 	case CU_STREAM_WAIT_VALUE_EQ:
@@ -190,7 +190,7 @@ void drv_complete(struct drv_op *op)
 	if (s)
 		pop_op(s);
 	if (run)
-		graph_node_done(run, node); /* looks at the op */
+		graph_node_done(run, node); /* reads the op, so call it before freeing the op */
 	if (!keep)
 		drv_op_free(op);
 	pthread_cond_broadcast(&drv.changed);

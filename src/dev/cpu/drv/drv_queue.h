@@ -51,7 +51,7 @@ struct drv_copy {
 };
 struct drv_set {
 	uint64_t dst;
-	size_t pitch, width, height; /* width in elements */
+	size_t pitch, width, height; /* width in elements, not bytes */
 	uint32_t value;
 	unsigned element; /* bytes */
 };
@@ -73,7 +73,7 @@ struct drv_value {
 struct drv_op {
 	enum op_kind kind;
 	struct drv_ctx *ctx;
-	struct drv_stream *stream; /* NULL: a graph's node */
+	struct drv_stream *stream; /* NULL for a node of a graph */
 	/* next: in drv_stream.head. engine_next: in one list of drv_engine.c (copies, hosts, timed)
 	 * while it runs there. drv_op_free frees it after it is done. */
 	struct drv_op *next, *engine_next;
@@ -114,7 +114,7 @@ struct drv_stream {
 	bool legacy, destroyed, is_active;
 	struct drv_op *head, *tail;
 	struct drv_stream *next_active; /* next in drv_ctx.active, while the stream has ops */
-	uint64_t last_ns;               /* end of the last op */
+	uint64_t last_ns;               /* time at which the last op ended */
 	struct capture *capture;
 	struct graph_node **deps; /* during a capture: nodes on which the next node depends */
 	unsigned n_deps;

@@ -22,7 +22,7 @@ void drv_report(const char *fmt, ...)
 	int fd = STDERR_FILENO;
 	va_list ap;
 
-	/* Before cuInit. */
+	/* cuInit has not set the destination yet. */
 	if (!*report && sm_config_parse(secure_getenv("HEDDLE_VGPU"), &early) == 0)
 		report = early.report;
 	if (!strcmp(report, "none"))

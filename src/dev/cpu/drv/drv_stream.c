@@ -355,7 +355,7 @@ CUresult cuStreamWaitValue32(CUstream stream, CUdeviceptr addr, uint32_t value, 
 CUresult cuWaitExternalSemaphoresAsync(const CUexternalSemaphore *semaphores,
 	const CUDA_EXTERNAL_SEMAPHORE_WAIT_PARAMS *params, unsigned int n, CUstream stream)
 {
-	return CUDA_ERROR_NOT_SUPPORTED; /* there are none */
+	return CUDA_ERROR_NOT_SUPPORTED; /* the device has no external semaphores */
 }
 
 CUresult cuStreamWaitValue64(CUstream stream, CUdeviceptr addr, uint64_t value, unsigned int flags)

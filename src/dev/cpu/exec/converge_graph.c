@@ -20,7 +20,7 @@ struct edge {
 
 struct maker {
 	struct cfg *g;
-	uint8_t *seen; /* scratch, of each block */
+	uint8_t *seen; /* scratch, one per block */
 	uint32_t *stack;
 	VEC(struct edge) dropped;
 };

@@ -122,7 +122,7 @@ void vx_remove(struct vx *x, struct vfrag *f)
 		*f = *last;
 }
 
-/* Less comes first. */
+/* Returns true if fragment a comes before b in code order. */
 static bool comes_before(const struct vfrag *a, const struct vfrag *b)
 {
 	if (a->frame->depth != b->frame->depth)

@@ -70,7 +70,7 @@ struct vwarp {
 	uint32_t spin;   /* grows while the same fragments keep looping */
 	struct vpolls polls;
 	uint64_t turns, sleep_ns;
-	struct vconv *conv; /* malloc'ed */
+	struct vconv *conv; /* from malloc */
 	uint32_t n_conv, cap_conv;
 	struct vfrag frag[LANES];
 	uint32_t tid[3][LANES];
@@ -96,9 +96,9 @@ struct vgpu_block {
 	char *shared;
 	struct vwarp *warps;
 	struct vgpu_range *ranges;
-	struct vframe **free_frames; /* by function */
-	struct vframe **entry;       /* by warp */
-	struct weak *weak;           /* NULL: memory is not */
+	struct vframe **free_frames; /* for each function: list of free frames */
+	struct vframe **entry;       /* for each warp: the kernel's frame */
+	struct weak *weak;           /* NULL: memory is not weak (weak.h) */
 	struct vbarrier barrier[VGPU_BARRIERS + 1];
 	struct vgpu_fault fault;
 };
@@ -152,7 +152,7 @@ void vx_conv_check(struct vx *x, struct vwarp *w);
 /* ---- exec_addr.c: the host address of a lane's access, or NULL after a fault ---- */
 void *vx_resolve(struct vx *x, const struct vinsn *in, unsigned lane, uint64_t addr, uint32_t bytes,
 	bool write);
-/* For the active lanes. */
+/* Resolves the addresses of all active lanes. */
 bool vx_addresses(
 	struct vx *x, const struct vinsn *in, uint32_t bytes, bool write, void *ret_p[LANES]);
 

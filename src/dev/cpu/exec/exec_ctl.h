@@ -83,7 +83,7 @@ vop_fn vop_cp_async, vop_mbar_init, vop_mbar_inval, vop_mbar_arrive, vop_mbar_wa
 /* Bulk copy. b: source address (op: its state space); c: bytes; table: the mbarrier on which the
  * bytes complete, or VX_NONE. */
 vop_fn vop_bulk;
-/* b: rank */
+/* Operand b is the rank. */
 vop_fn vop_mapa;
 /* Handlers in exec_tex.c. op: enum vtex_op; c of surface operations: enum vtex_outside; size of
  * gathers: the channel. */

@@ -79,7 +79,7 @@ struct print {
 	struct vx *x;
 	const struct vinsn *in;
 	unsigned lane;
-	uint64_t args; /* next argument */
+	uint64_t args; /* address of the next argument */
 	struct strbuf out;
 	uint32_t n;
 };

@@ -28,7 +28,7 @@ struct point {
 
 static const char *const shape_names[] = {"linear", "1d", "2d", "3d", "cube"};
 
-/* ---- the object ---- */
+/* ---- finding the texture or surface ---- */
 
 static bool range_find(struct vx *x, struct vgpu_range *cache, uint64_t addr, uint64_t bytes)
 {

@@ -15,7 +15,7 @@ struct mma_shape {
 	const char *name;
 	uint8_t m, k;
 };
-extern const struct mma_shape mma_shapes[]; /* up to one without a name */
+extern const struct mma_shape mma_shapes[]; /* the last entry has no name */
 
 /* The types of an mma's matrices (enum ptx_type), stored in the instruction's imm. */
 struct mma_types {
@@ -45,8 +45,8 @@ struct wmma_shape {
 	const char *name;
 	uint8_t m, n, k;
 };
-extern const struct wmma_shape wmma_shapes[]; /* up to one without a name */
-struct wmma_types {                           /* in imm */
+extern const struct wmma_shape wmma_shapes[]; /* the last entry has no name */
+struct wmma_types {                           /* stored in the instruction's imm */
 	uint8_t d, c, a, b;
 };
 /* a matrix in memory, in c of the instruction; op is set if columns are contiguous */

@@ -18,7 +18,7 @@
 
 struct vpolls {
 	uint32_t vain, misses; /* number of reads that found a known value, and a new value */
-	uint32_t first;        /* which of them was seen first */
+	uint32_t first;        /* index in `hash` of the first read that found a known value */
 	/* true if the warp pauses, because no read found a new value and nothing was stored */
 	bool resting;
 	uint64_t issued; /* instructions that the warp executed in finished turns */

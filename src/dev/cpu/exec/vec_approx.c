@@ -78,7 +78,7 @@ INLINE f32 lg2(f32 a)
 	return a > 0x1.fffffep127f ? a : (f32)r;
 }
 
-/* sin(a + quarter * pi/2) */
+/* Returns sin(a + quarter * pi/2). */
 INLINE f32 sine(f32 a, s32 quarter)
 {
 	f64 v = a < 0.0f ? -(f64)a : (f64)a, n, r, q, s, c;

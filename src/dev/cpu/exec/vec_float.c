@@ -257,7 +257,7 @@ PRODUCTS32(F32_PRODUCT)
 OPS32(F32_OP)
 OPS64(F64_OP)
 
-/* a's sign on b. */
+/* Returns b with the sign of a. */
 VOP2(copysign_f32, u32, u32, u32, (a & 0x80000000u) | (b & 0x7fffffffu))
 VOP2(copysign_f64, u64, u64, u64, (a & 1ull << 63) | (b & ~(1ull << 63)))
 

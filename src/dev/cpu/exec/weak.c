@@ -38,7 +38,7 @@ bool weak_on(void)
 }
 
 struct store {
-	uint64_t *at; /* the unit */
+	uint64_t *at; /* address of the memory unit */
 	uint64_t v, mask, generation;
 };
 
@@ -95,7 +95,7 @@ static bool recall_past(const struct weak *w, const uint64_t *at, uint64_t *ret)
 	return found;
 }
 
-/* ---- a block's ---- */
+/* ---- the state of a block ---- */
 
 static uint64_t draw_random(struct weak *w)
 {
@@ -173,7 +173,7 @@ static void forget_read(struct weak *w, const uint64_t *at)
 		w->read[k].at = NULL;
 }
 
-/* Store i comes to memory. */
+/* Writes pending store i to memory. */
 static void commit_store(struct weak *w, uint32_t i)
 {
 	struct store s = w->store[i];

@@ -20,7 +20,7 @@ bool weak_on(void); /* true if vgpu_set_weak was given a seed */
 /* Returns NULL if out of memory. Each block has its own random sequence, which weak_reset derives
  * from the seed and the block's number. */
 struct weak *weak_create(struct vgpu_mem *m);
-void weak_reset(struct weak *w, uint64_t block_index); /* drops its content */
+void weak_reset(struct weak *w, uint64_t block_index); /* drops all pending stores */
 void weak_destroy(struct weak *w);
 
 /* Returns the bytes at p (up to 8, within one unit) in the low bytes of the result. */

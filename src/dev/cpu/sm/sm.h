@@ -19,7 +19,7 @@
 #include "base/base.h"
 
 #define SM_MAX_SMS     144
-#define SM_MAX_SLOTS   32 /* blocks an SM */
+#define SM_MAX_SLOTS   32 /* blocks per SM */
 #define SM_MAX_PROCS   128
 #define SM_MAX_DEVICES 8
 
@@ -71,7 +71,7 @@ uint32_t sm_blocks_per_sm(const struct sm_config *c, const struct sm_demand *d);
 
 struct sm;
 struct sm_block {
-	uint64_t user; /* of the launch */
+	uint64_t user; /* value given by the launch */
 	uint64_t index;
 	uint16_t sm, slot;
 };

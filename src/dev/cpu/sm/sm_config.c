@@ -37,10 +37,10 @@ static void set_defaults(struct sm_config *c)
 	};
 }
 
-/* ---- the words ---- */
+/* ---- words of HEDDLE_VGPU ---- */
 
 enum word_kind {
-	WORD_FLAG,   /* a bool; it has no value */
+	WORD_FLAG,   /* a bool; the word has no value */
 	WORD_NUMBER, /* a field of 4 or 8 bytes; the value is between min and max */
 	WORD_CHOICE, /* a field of one byte: index of the value in `names` */
 	WORD_TEXT,
@@ -53,9 +53,9 @@ static const char *const fma_names[] = {[VF_PTXAS] = "ptxas", [VF_NONE] = "none"
 static const struct word {
 	const char *key;
 	enum word_kind kind;
-	size_t at, bytes; /* the field */
+	size_t at, bytes; /* offset and size of the field */
 	uint64_t min, max;
-	const char *const *names; /* ends with NULL */
+	const char *const *names; /* list that ends with NULL */
 } words[] = {
 	{"sms", WORD_NUMBER, FIELD(n_sms), .min = 1, .max = SM_MAX_SMS},
 	{"devices", WORD_NUMBER, FIELD(devices), .min = 1, .max = SM_MAX_DEVICES},

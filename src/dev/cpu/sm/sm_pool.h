@@ -14,22 +14,22 @@
 
 struct vgpu_task;
 struct vgpu_run {
-	/* The submitter's. */
+	/* Set by the submitter: */
 	struct vgpu_launch launch;
 	struct sm_demand demand;
 	uint64_t n_blocks;
-	int priority; /* higher first */
+	int priority; /* higher numbers run first */
 	bool cooperative;
 	/* called once when the run has no block left, with the big lock held */
 	void (*done)(struct vgpu_run *r);
-	/* The outcome. */
+	/* The outcome: */
 	struct vgpu_fault *fault; /* NULL: none; vgpu_run_finish frees it */
 	/* -ENOMEM: a block or the fault report could not be created; -ESTALE: the process lost its
 	 * table entry on the device (sm_lost); otherwise an error of sm_launch */
 	int error;
 	uint64_t end_ns;
 	uint64_t thread_insns;
-	/* The pool's. */
+	/* Used by the pool: */
 	uint64_t finished, start_ns;
 	uint64_t held; /* number of blocks of the run that were taken and have not ended */
 	uint32_t id;

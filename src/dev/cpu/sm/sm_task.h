@@ -17,7 +17,7 @@ struct vgpu_task {
 	/* next in vgpu_run.cached, while the task keeps a block of that run */
 	struct vgpu_task *cached;
 	uint64_t index;  /* index of the block */
-	uint64_t due_ns; /* idle: look again then */
+	uint64_t due_ns; /* if idle: time at which to step it again */
 	uint32_t backoff_ns;
 	uint16_t sm, slot;
 	bool linked; /* the task is in vgpu_run.cached */
@@ -41,9 +41,9 @@ struct vgpu_pool {
 	struct vgpu_run *live;    /* all other runs */
 	uint64_t unplaced;        /* number of runs that may have blocks to place */
 	pthread_t *threads;
-	unsigned n_threads, n_workers; /* that run, at most */
+	unsigned n_threads, n_workers; /* threads running, and their maximum number */
 	bool stop, lost;
-	/* serial */
+	/* Serial mode only: */
 	uint64_t now_ns, clock_ns[SM_MAX_SMS];
 	struct task_list on_sm[SM_MAX_SMS];
 	unsigned idle_streak;
