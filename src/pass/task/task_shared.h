@@ -13,7 +13,7 @@ struct task_record {
 	uint32_t row, ctaid[3];
 	/* address of the block's shared memory; number of its barrier */
 	uint32_t base, barrier;
-	/* words of rounds.c, which expects them at +80 and +88 of a slot: address - 56 */
+	/* data of rounds.c, at +80 and +88 of a slot that begins 56 bytes before this record */
 	uint32_t counts[2], words[4];
 	uint64_t params; /* generic address of the task's parameters */
 	/* failed: the first round that a failed thread did not reach */
