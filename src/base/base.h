@@ -16,7 +16,7 @@
 #define CONTAINER_OF(p, t, m) ((t *)((char *)(p)-offsetof(t, m)))
 #define MIN(a, b)             ((a) < (b) ? (a) : (b))
 #define MAX(a, b)             ((a) > (b) ? (a) : (b))
-/* The ending of an English noun behind the number n: PLURAL(n, "s"). */
+/* The plural ending of a noun that follows the number n: PLURAL(n, "s"). */
 #define PLURAL(n, ending) ((n) == 1 ? "" : (ending))
 #define HD_PRINTF(f, a)   __attribute__((format(printf, f, a)))
 

@@ -23,7 +23,8 @@ static void write_indent(struct json *j)
 		strbuf_puts(j->out, "  ");
 }
 
-/* Escapes a character that would control a terminal: heddle's JSON is also read on one. */
+/* Escapes characters that control a terminal, because users also read heddle's JSON in
+ * terminals. */
 static void write_escaped(struct strbuf *out, const unsigned char *s, unsigned n)
 {
 	uint32_t c = n == 1 ? s[0] : s[0] & (0x7fu >> n);

@@ -19,7 +19,7 @@ struct number {
 /* Reads digits in a base from 2 to 16 at the beginning of s, at most len characters. Stops at the
  * first character that is no digit. */
 struct number number_digits(const char *s, size_t len, unsigned base);
-/* The same for a number as C writes it: hexadecimal after 0x, octal after 0, else decimal. */
+/* Does the same for a number as C writes it: hexadecimal after 0x, octal after 0, else decimal. */
 struct number number_literal(const char *s, size_t len);
 
 /* Reads a decimal number with an optional k, m or g (or K, M, G) for a factor of 1024, 1024^2 or
@@ -32,7 +32,7 @@ const char *number_scaled(const char *text, uint64_t *ret);
 int number_parse(const char *text, uint64_t min, uint64_t max, uint64_t *ret); /* in decimal */
 /* decimal, or hexadecimal after 0x; with an optional k, m or g */
 int number_parse_scaled(const char *text, uint64_t min, uint64_t max, uint64_t *ret);
-/* A number with a decimal point and an exponent, as strtod reads it; a sign and "inf" too. */
+/* Reads a number as strtod does: with a sign, a decimal point or an exponent, or "inf". */
 int number_parse_real(const char *text, double *ret);
 
 #endif

@@ -42,8 +42,8 @@ struct ctl_block {
 	uint64_t gone;        /* workers that have exited, summed over all generations */
 	uint32_t relay;       /* 1 while a warp acts as the relay */
 	uint32_t applied_seq; /* ctl_host.seq last applied in this generation; 0: none */
-	/* the generation that the next launch will have; the stream behind launch g waits until
-	 * this exceeds g */
+	/* generation of the next launch; work that follows launch g in its stream waits until this
+	 * exceeds g */
 	uint32_t gate;
 	uint32_t drains;      /* number of drains in the present generation */
 	uint32_t passed;      /* blocks of a guard grid that exited without a ticket */

@@ -17,7 +17,8 @@ struct spec {
 	enum ptx_space space;
 	struct ptx_type type;
 	uint32_t align;
-	bool seen_ptr; /* .ptr was read: a space and alignment after it are the pointee's */
+	/* .ptr was read: a state space or alignment after it describes the pointee */
+	bool seen_ptr;
 };
 
 static bool integer(struct ptx_parser *p, uint64_t *ret)

@@ -198,7 +198,7 @@ static bool guard(struct ptx_parser *p, struct ptx_stmt *st)
 	return true;
 }
 
-/* Places the label that is defined here, and binds its name. NULL after an error. */
+/* Places the label that is defined here, and binds its name. Returns NULL after an error. */
 static struct ptx_sym *place_label(struct ptx_parser *p, const char *s, size_t len)
 {
 	struct ptx_name *n = ptx_name_at(p, s, len);

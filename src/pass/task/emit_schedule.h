@@ -12,8 +12,8 @@ void task_put_registers(struct pass_writer *w);
 void task_put_setup(struct pass_writer *w);
 /* Emits the scheduler's loop, up to the exit of its warp. */
 void task_put_scheduler(struct pass_writer *w, const struct pass_pool *pool);
-/* A timestamp, if the pool wants them. guard: "" or a predicate and a blank; row: the register with
- * the row's number; which: the offset in struct task_stamps. */
+/* Emits a store of the time, for pools with stamps. guard: "" or a predicate and a space; row: the
+ * register with the row's number; which: the offset in struct task_stamps. */
 void task_put_stamp(struct pass_writer *w, const char *guard, const char *row, size_t which);
 
 #endif

@@ -29,7 +29,7 @@
 
 #include <errno.h>
 
-/* An instruction that ptxas must not remove. It stands on paths that are never taken. */
+/* An instruction that ptxas does not remove, for paths that are never taken. */
 #define NEVER "nanosleep.u32 77;\n"
 
 /* Emits, before the body, the edges into the tails. These edges are never taken. */

@@ -79,7 +79,7 @@ struct drv_func {
 	unsigned index; /* index in module->funcs */
 	struct vgpu_kernel_info info;
 	int max_dynamic_shared, carveout;
-	/* attributes of clusters: .reqnctapercluster or what the program sets */
+	/* cluster attributes, from .reqnctapercluster or set by the program */
 	int cluster[3], large_clusters, cluster_policy;
 	bool told_of_clusters; /* the message about unsupported clusters was printed */
 	CUfunc_cache cache;

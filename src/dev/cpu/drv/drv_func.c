@@ -347,7 +347,7 @@ CUresult cuOccupancyMaxPotentialBlockSizeWithFlags(int *min_grid, int *threads, 
 	uint32_t max = f->info.max_threads, best = 0, best_threads = 0, best_blocks = 0;
 	if (limit && (uint32_t)limit < max)
 		max = (uint32_t)limit;
-	/* Of the sizes that keep the most threads resident, takes the largest. */
+	/* Chooses the largest of the sizes that keep the most threads resident. */
 	for (uint32_t n = (uint32_t)round_up(max, 32); n > 0; n -= 32) {
 		uint32_t t = MIN(n, max);
 		uint32_t b = likely_blocks_per_sm(f, t, shared_of ? shared_of((int)t) : shared);

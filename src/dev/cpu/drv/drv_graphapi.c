@@ -82,7 +82,7 @@ static CUresult add_node(CUgraphNode *node, CUgraph graph, const CUgraphNode *de
 	return added ? CUDA_SUCCESS : CUDA_ERROR_OUT_OF_MEMORY;
 }
 
-/* keep: the node's launch so far, whose attributes stay; NULL: none. */
+/* `keep` is the node's present launch, whose attributes are kept; NULL: none. */
 static CUresult kernel_op(struct drv_ctx *c, const CUDA_KERNEL_NODE_PARAMS *p,
 	const struct drv_launch *keep, struct drv_op **ret)
 {

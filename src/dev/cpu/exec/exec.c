@@ -198,8 +198,8 @@ static inline bool run_counted(struct vx *x, uint64_t *counts)
 	while (in && x->left) {
 		x->mask = x->active & (VX_PRED(x, in->guard) ^ in->guard_xor);
 		if (!(in->flags & VI_PSEUDO)) {
-			/* The whole warp, mostly; a host without an instruction for it counts
-			 * bits in a function. */
+			/* Usually the whole warp is active. Counting bits is slow on hosts without
+			 * such an instruction. */
 			x->threads += x->active == UINT32_MAX
 					      ? LANES
 					      : (uint64_t)__builtin_popcount(x->active);
