@@ -12,7 +12,7 @@
 #include <sys/auxv.h>
 #include <unistd.h>
 
-#define PREFIX_LEN 7 /* length of "HEDDLE_", with which every name in the table begins */
+#define PREFIX_LEN 7 /* length of HEDDLE_, the prefix of all names in the table */
 
 enum kind { WORD, COUNT, ANY };
 
