@@ -35,7 +35,7 @@ struct sched_journal {
 	VEC(struct sched_told) tolds;
 	VEC(struct duration_kernel) kernels;
 	uint32_t engines; /* created so far */
-	bool lost;        /* memory was exhausted: nothing is recorded any more */
+	bool lost;        /* memory was exhausted: the journal records nothing more */
 	bool said;        /* the text says so */
 };
 
@@ -192,7 +192,7 @@ static void name_launch(struct sched_input *in, const struct sched *s, const str
 	in->launch = l->k.id;
 }
 
-/* False: the event would change nothing. */
+/* Returns false if the event would change nothing. */
 static bool tenant_is_news(const struct sched_input *in, const struct sched_tenant *t)
 {
 	switch (in->type) {
@@ -266,7 +266,7 @@ static void note_event(
 #define NOW_UNTIMED .t_ns = 0
 #define PASS_TIMED  now_ns,
 #define PASS_UNTIMED
-/* The body of an event's function. */
+/* The body of the function of one event. */
 #define EVENT_BODY(subject, name, time, value1, value2, ...)        \
 	struct sched_input in = {.type = SCHED_INPUT_##name,        \
 		NOW_##time,                                         \
