@@ -69,7 +69,7 @@ static int set_number(uint64_t *ret, const char *value, uint64_t max, uint64_t u
 	return 0;
 }
 
-/* At least 1: switching always costs something. */
+/* The value is a percentage. It is at least 1, because switching always costs something. */
 static int set_percent(uint32_t *ret_permille, const char *value, uint32_t max)
 {
 	uint64_t n;
@@ -110,7 +110,7 @@ static int set_text(char *ret, size_t max, const char *value)
 	return 0;
 }
 
-/* ---- the table of keys ---- */
+/* ---- one function for each kind of key ---- */
 
 static int set_policy(struct hd_config *c, const char *value)
 {
@@ -377,7 +377,7 @@ static int read_drop_ins(struct hd_config *c, const char *root)
 		free(file);
 		i[k]++;
 		if (order == 0)
-			i[1]++; /* hidden by the file of the same name */
+			i[1]++; /* a file of the same name in the first folder replaces this one */
 	}
 	for (size_t k = 0; k < ARRAY_LEN(dirs); k++) {
 		for (int j = 0; j < n[k]; j++)
