@@ -8,7 +8,7 @@
 #include "daemon.h"
 
 void hd_apply(struct hd *d, struct hd_device *dev);
-/* stores a control word with the launch's quotas */
+/* Stores a control word with the launch's quotas. */
 void hd_store_quotas(struct hd *d, struct hd_slot *s);
 /* Asks the tenant to launch one more grid for this launch, with n workers (0: as many as fit on the
  * device). If the launch has not arrived yet, the tenant waits until then. */

@@ -195,7 +195,7 @@ void conn_accept(struct server *s)
 		s->short_of_fds = false;
 		conn_add(s, fd);
 	} else if (errno == EMFILE || errno == ENFILE || errno == ENOBUFS || errno == ENOMEM) {
-		/* the listener stays readable, so without a pause the loop would not sleep */
+		/* The listener stays readable, so without a pause the loop would not sleep. */
 		loop_pause_listener(s);
 	}
 }
@@ -505,7 +505,7 @@ static void handle_message(struct server *s, struct conn *c, void *msg)
 
 void conn_brought(struct server *s, struct conn *c, const struct wire_hello *h, int page_fd, int r)
 {
-	/* a tenant of an earlier heddled may return with launches that are running */
+	/* A tenant of an earlier heddled may return with launches that are running. */
 	s->pass_now = true;
 	if (r == 0) {
 		handle_hello(s, c, h, page_fd);

@@ -106,7 +106,7 @@ void mps_forget(struct server *s, const struct mps_place *p)
 
 	loop_unwatch(s, &s->mps_answer);
 	loop_unwatch(s, &s->mps_end);
-	/* works only if the control daemon is a child of this process */
+	/* Works only if the control daemon is a child of this process. */
 	waitpid(s->mps, &status, WNOHANG);
 	unlink(p->record);
 	s->mps = 0;
@@ -121,7 +121,7 @@ void mps_ended(struct server *s)
 {
 	struct mps_place p;
 
-	/* the event was for an earlier control daemon; this one still runs */
+	/* The event was for an earlier control daemon; this one still runs. */
 	if (!mps_await_end(s->mps_end.fd, 0))
 		return;
 	hd_log("the MPS control daemon ended: new tenants take turns");

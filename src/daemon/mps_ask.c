@@ -55,7 +55,7 @@ void mps_become(const struct mps_place *p, const char *arg, int input, int outpu
 	loop_restore_signals();
 	dup2(input >= 0 ? input : null, 0);
 	dup2(output >= 0 ? output : null, 1);
-	/* the child may live longer than the process that reads heddled's messages */
+	/* The child may live longer than the process that reads heddled's messages. */
 	if (output < 0)
 		dup2(null, 2);
 	setenv("CUDA_MPS_PIPE_DIRECTORY", p->pipe, 1);

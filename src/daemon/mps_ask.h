@@ -21,7 +21,7 @@ struct mps_place {
 };
 struct server;
 
-/* returns 0, -EINVAL or -ENAMETOOLONG */
+/* Returns 0, -EINVAL or -ENAMETOOLONG. */
 int mps_place(const struct hd_config *c, struct mps_place *ret);
 /* Replaces the calling process, a child of heddled, by the control program. arg may be NULL. input,
  * output: descriptors, or -1 for none. */

@@ -64,7 +64,7 @@ _Noreturn static void run_asker(const struct mps_place *p, bool starts, unsigned
 	prctl(PR_SET_PDEATHSIG, SIGKILL);
 	keep_only(fd);
 	loop_restore_signals();
-	/* ends this process without an answer when the time is over */
+	/* Ends this process without an answer when the time is over. */
 	setitimer(ITIMER_REAL, &t, NULL);
 	r = starts ? mps_start_server(p, bound_ms) : mps_answers(p, &n);
 	/* -ENOENT means that no server runs. But the control daemon has replied, and can start a

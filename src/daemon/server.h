@@ -138,7 +138,7 @@ void reservations_reap(struct server *s);
  * ret_pid; 0: not known); -ENOTSOCK: the path exists and is not a socket of this user; -EBADFD: the
  * lock file is not a regular file of this user. */
 int listen_open(struct server *s, pid_t *ret_pid);
-/* sets the socket file's group and mode according to c->group */
+/* Sets the socket file's group and mode according to c->group. */
 int listen_give_rights(const struct hd_config *c);
 void listen_close(struct server *s);
 void notify(const char *state); /* sd_notify; has no effect without a service manager */
@@ -168,7 +168,7 @@ void server_reload(struct server *s);
  * config->mps to false. If the configuration does not ask for MPS, ends the control daemon of an
  * earlier heddled unless a program uses it. */
 void mps_start(struct server *s);
-/* somebody: at least one program runs under MPS, as far as heddled knows */
+/* somebody: at least one program runs under MPS, as far as heddled knows. */
 void mps_stop(struct server *s, bool somebody);
 void mps_ended(struct server *s);
 /* Restarts MPS if many programs were killed while they ran under MPS, but only while no program

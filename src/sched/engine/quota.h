@@ -77,7 +77,7 @@ static inline uint32_t quota_count(const struct quota *q)
 {
 	uint32_t n = 0;
 
-	/* the multiplication sums all bytes in the highest byte */
+	/* The multiplication sums all bytes in the highest byte. */
 	for (uint32_t i = 0; i < QUOTA_WORDS; i++)
 		n += (uint32_t)(quota_used(quota_word(q, i)) * QUOTA_ONES >> 56);
 	return n;

@@ -376,7 +376,7 @@ static uint32_t choose_tenants(const struct heddle_policy_view *v, struct heddle
 	for (uint32_t i = 1; i < n; i++) {
 		if (at[i].chosen)
 			continue;
-		/* more launches than a makespan is predicted for: all of them share the device */
+		/* More launches than a makespan is predicted for: all of them share the device. */
 		if (chosen >= PREDICTED) {
 			at[i].chosen = true;
 			continue;

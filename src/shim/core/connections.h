@@ -15,8 +15,9 @@
 /* Sets how many channels the driver makes, unless the user has set the number. Call it before the
  * driver is initialised. */
 void connections_init(void);
-unsigned connections(void);             /* how many there are */
-unsigned connections_for_streams(void); /* those that are not reserved */
+unsigned connections(void); /* how many there are */
+/* The number of channels without those that the shim reserves. */
+unsigned connections_for_streams(void);
 /* Records that the program needs n channels. Its next start gets n channels, at most
  * CONNECTIONS_MAX. */
 void connections_wanted(unsigned n);

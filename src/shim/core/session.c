@@ -100,7 +100,7 @@ void session_start(struct session *session, bool is_launch)
 	calls->start(session, is_launch);
 }
 
-/* ---- the descriptors ---- */
+/* ---- descriptors of the connection ---- */
 
 /* Under the lock. */
 static bool has_fd(struct session *session, const struct host_fd *o)
@@ -123,7 +123,8 @@ static bool ring(struct session *session, const struct host_fd *o)
 void shim_kick(struct session *session)
 {
 	__atomic_store_n(&session->page->kick_ns, shim_now_ns(), __ATOMIC_RELAXED);
-	ring(session, &session->client.kick); /* else the agent takes over */
+	/* If this fails, the agent handles the lost descriptors. */
+	ring(session, &session->client.kick);
 }
 
 bool shim_has_fd(struct session *session, const struct host_fd *o)
@@ -138,7 +139,8 @@ bool shim_has_fd(struct session *session, const struct host_fd *o)
 
 void shim_poke(struct session *session)
 {
-	ring(session, &session->client.wake); /* else it looks every while */
+	/* If this fails, the agent still checks at intervals. */
+	ring(session, &session->client.wake);
 }
 
 bool session_socket(struct session *session, struct host_fd *ret)
@@ -163,7 +165,7 @@ bool session_open_gate(struct session *session, unsigned joins)
 	return same;
 }
 
-/* ---- the shim's own threads and calls ---- */
+/* ---- threads and driver calls of the shim ---- */
 
 int shim_thread(struct session *session, void *(*fn)(void *session))
 {

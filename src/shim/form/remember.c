@@ -108,7 +108,7 @@ static bool write_next(const struct kernel *which)
 {
 	const struct kernel *k;
 
-	lock_take(&writing); /* the program's end waits for this lock */
+	lock_take(&writing); /* the exit of the program waits until this lock is free */
 	k = take_taught(which);
 	if (k)
 		write_known(k);
@@ -147,7 +147,7 @@ void remember_at_exit(void)
 	atexit(remember_write_all);
 }
 
-/* The parent keeps what it has learned. */
+/* The list starts empty in a child: the parent process saves what it has learnt. */
 void remember_after_fork(void)
 {
 	lock_init(&lock, LOCK_taught);

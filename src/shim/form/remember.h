@@ -10,8 +10,9 @@
 
 #include "shim/form/kernel.h"
 
-void remember_recall(struct form *f);   /* as it is made; f->known_key says what is its */
-void remember_taught(struct kernel *k); /* under any lock: waits for nobody */
+/* Reads the saved speeds of a new form; f->known_key identifies them. */
+void remember_recall(struct form *f);
+void remember_taught(struct kernel *k); /* never waits, so the caller may hold any lock */
 /* Takes a kernel that has been taught and that nobody was asked to write yet. NULL: there is none. */
 struct kernel *remember_unasked(void);
 void remember_write(const struct kernel *k); /* now, if nobody has */

@@ -26,7 +26,7 @@
 #define LOOK_ON_NS  3000000u
 #define WATCHING_NS 20000000u
 
-/* Somebody waits for the daemon's next word. */
+/* Returns true if a thread or a launch waits for the daemon's next control word. */
 static bool waiting_for_daemon(struct session *session)
 {
 	return __atomic_load_n(&session->page->hold, __ATOMIC_ACQUIRE) ||

@@ -11,7 +11,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#define PER_THREAD_STREAM 2 /* of cuGetProcAddress's flags */
+#define PER_THREAD_STREAM 2 /* flag of cuGetProcAddress for per-thread default streams */
 
 #define HOOK(symbol, own, how, stream, does) HOOKED(how, own, symbol)
 #define FN(symbol)                           extern SHIM_API CUresult symbol();

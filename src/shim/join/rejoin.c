@@ -23,10 +23,11 @@
 #include "shim/launch/resume.h"
 #include "shim/plain/opaque.h"
 
-#define FIRST_NS  5000000u     /* delay of the first attempt to find another daemon; */
-#define MOST_NS   200000000u   /* doubles each time up to this; */
-#define NEVER_NS  60000000000u /* after a refusal */
-#define STEADY_NS 1000000000u  /* a daemon that runs this long does not die of this tenant */
+#define FIRST_NS 5000000u     /* delay before the first attempt to find another daemon */
+#define MOST_NS  200000000u   /* the delay doubles after each attempt, up to this */
+#define NEVER_NS 60000000000u /* after a refusal */
+/* a daemon that has run for this long does not crash because of this tenant */
+#define STEADY_NS 1000000000u
 #define WARN_NS   500000000u
 
 struct rejoin {
@@ -151,7 +152,8 @@ static void look_alone(struct session *session)
 {
 	int r;
 
-	release_tenant(session); /* a word of a stalled daemon may have arrived late */
+	/* The stalled daemon may have sent another control word since the last call. */
+	release_tenant(session);
 	if (shim_now_ns() < session->rejoin->try_ns)
 		return;
 	r = hello_again(session, &session->rejoin->sock);

@@ -34,17 +34,20 @@
 
 #define PARAMS_MOST   1024
 #define PARAM_BYTES   65536
-#define LEAST_ADDRESS (1u << 20) /* a smaller number is no pointer */
-#define HEADS_BYTES   65536      /* of a file, beside PTX and regions */
-#define REGION_BYTES  64         /* of a region, beside contents and name: not less */
-#define REGIONS_MOST  4096
-#define NO_REGION     UINT32_MAX
-#define ASKED_MOST    (1u << 16) /* words of a region that look like addresses and are none */
-#define WINDOW_BITS   40         /* allocations lie near each other: within this many bits */
+#define LEAST_ADDRESS (1u << 20) /* a smaller value is not a pointer */
+#define HEADS_BYTES   65536      /* reserved for the file's parts other than PTX and regions */
+/* lower bound of a region's size in the file, without contents and name */
+#define REGION_BYTES 64
+#define REGIONS_MOST 4096
+#define NO_REGION    UINT32_MAX
+/* a region's search stops after this many words that look like addresses but are none */
+#define ASKED_MOST (1u << 16)
+/* words are checked only if they lie in the same 2^40-byte window as a known region */
+#define WINDOW_BITS 40
 
 static struct {
 	pthread_once_t once;
-	char folder[4096]; /* empty: nothing is recorded */
+	char folder[4096]; /* empty: the shim records nothing */
 	const char *kernel;
 	uint64_t launch;
 } wanted = {.once = PTHREAD_ONCE_INIT};
@@ -113,7 +116,7 @@ static void note_skipped(int folder, const char *kernel, const char *why)
 	close(fd);
 }
 
-/* The size of the folder's files in bytes. */
+/* Returns the total size of the files in the folder, in bytes. */
 static uint64_t bytes_in(int folder)
 {
 	int again = openat(folder, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
@@ -185,9 +188,9 @@ struct recording {
 	struct record r;
 	uint8_t *params;
 	VEC(struct record_region) regions;
-	VEC(bool) tried; /* to be copied: of each region */
+	VEC(bool) tried; /* for each region: the shim has tried to copy it */
 	VEC(struct record_pointer) pointers;
-	uint64_t left; /* bytes that may still be kept */
+	uint64_t left; /* how many more bytes the recording may hold */
 	const char *why;
 };
 
@@ -197,7 +200,7 @@ static bool fail_recording(struct recording *x, const char *why)
 	return false;
 }
 
-/* The allocation around an address. False: there is none. */
+/* Finds the allocation that contains an address. Returns false if there is none. */
 static bool allocation_of(uint64_t v, uint64_t *ret_at, uint64_t *ret_bytes)
 {
 	size_t bytes = 0;
@@ -536,7 +539,7 @@ static bool begin_recording(struct session *session, struct recording *x)
 	return read_ptx(x) && take_all_before(x);
 }
 
-/* The part of a recording after the launch. */
+/* Finishes the recording after the launch. */
 static void end_recording(struct recording *x)
 {
 	struct strbuf out = {0};

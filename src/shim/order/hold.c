@@ -14,7 +14,7 @@
 struct hold {
 	struct lock lock;
 	pthread_cond_t changed;
-	_Atomic unsigned n_passing; /* launches between the shim and their count */
+	_Atomic unsigned n_passing; /* number of launches between hold_pass and hold_passed */
 	_Atomic bool closed;        /* no launch passes */
 };
 

@@ -17,7 +17,7 @@
  * between them, but that says nothing about the launches. */
 #define GLANCE_NS 1000000u
 
-/* How far those under way have got: arrivals and blocks. */
+/* Measures the progress of outstanding launches: number of arrivals and finished blocks. */
 static uint64_t count_moves(struct session *session)
 {
 	uint64_t n = 0;

@@ -37,7 +37,7 @@
 #define LULL_NS   200000000u
 #define KEEPER_MS 200
 
-/* ---- opening the gate without a daemon ---- */
+/* ---- opening the gate if the daemon is gone ---- */
 
 /* Returns true if the daemon that received HELLO number `joins` has ended or does not respond. */
 static bool is_gone(struct session *session, unsigned joins, struct silence *silence)
@@ -46,7 +46,7 @@ static bool is_gone(struct session *session, unsigned joins, struct silence *sil
 	struct pollfd fd = {.events = POLLRDHUP};
 	bool ours = session_socket(session, &sock);
 
-	/* Until the daemon answers, this is the last daemon's socket. */
+	/* Before the daemon has answered, the descriptor belongs to the previous daemon. */
 	fd.fd = ours && !atomic_load(&session->dead) ? sock.fd : -1;
 	poll(&fd, 1, KEEPER_MS);
 	if (!ours || atomic_load(&session->alone))
@@ -83,7 +83,7 @@ struct keeper {
 	_Atomic bool runs;
 };
 
-/* False: there is none to be had. */
+/* Returns true if the gate keeper runs, starting it if necessary. */
 static bool has_keeper(struct session *session)
 {
 	if (atomic_load_explicit(&session->keeper->runs, memory_order_acquire))
@@ -105,7 +105,7 @@ bool gate_open(struct session *session)
 
 /* ---- which launches ---- */
 
-/* All its blocks find room at once. */
+/* Returns true if all blocks of the launch fit on the device at once. */
 static bool is_one_wave(struct session *session, const struct launch *l, struct kernel *k)
 {
 	uint64_t total = (uint64_t)l->grid[0] * l->grid[1] * l->grid[2];
