@@ -24,7 +24,7 @@ CONCERNS = [
     (r"^src/dev/cpu/", r"^tests/dev/cpu/"),
     (r"^src/pass/", r"^(random|preempted-ptx|merge-order|weave|block-order)$"),
     (r"^src/(base|ctl|host|wire)/", r"^(tests/shim/|e2e-(pair|queue)$)"),
-    (r"^src/cli/", r"^tests/cli/"),
+    (r"^src/(cli|front|stage|job|lab)/", r"^tests/cli/"),
     (r"^include/heddle/policy", r"^tests/sched/"),
     (r"^include/", r"^tests/rt/"),
     (r"^(kernels|examples)/", r"^(tests/exec/|e2e-pair$)"),

@@ -5,9 +5,9 @@
  * contexts, or as one launch. Every run starts with the same data. */
 #include "base/demangle.h"
 #include "base/text.h"
-#include "cli/corun/kernelspec.h"
-#include "cli/corun/run_specs.h"
-#include "cli/corun/woven.h"
+#include "job/kernelspec.h"
+#include "job/run_specs.h"
+#include "job/woven.h"
 
 #include <inttypes.h>
 #include <stdio.h>

@@ -6,8 +6,8 @@
  * alone, then both run together without heddle, and then both run together under heddle. Every
  * result is compared with one computed on the host. */
 #include "cli/demo.h"
-#include "cli/progress.h"
-#include "cli/timeline.h"
+#include "front/progress.h"
+#include "stage/timeline.h"
 
 #include <errno.h>
 #include <inttypes.h>

@@ -4,9 +4,9 @@
 /* heddle exec runs one kernel on a device, plain or in its preemptible form. Every run starts with
  * the same data, so the kernel's output shows whether a transformation keeps the kernel's
  * results. */
-#include "cli/corun/job.h"
-#include "cli/corun/job_kernel.h"
-#include "cli/corun/kernelspec.h"
+#include "job/job.h"
+#include "job/job_kernel.h"
+#include "job/kernelspec.h"
 
 #include <errno.h>
 #include <inttypes.h>

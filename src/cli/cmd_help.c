@@ -2,7 +2,7 @@
  * Copyright 2026 The heddle authors */
 
 /* heddle help: the list of verbs, or one verb's help. */
-#include "cli/cli.h"
+#include "front/cli.h"
 
 #include <string.h>
 

@@ -4,9 +4,9 @@
 /* heddle profile prints what heddled has learnt about kernels. The data comes from heddled, or from
  * its file if heddled is not running. With a program after "--", the command measures that
  * program's kernels (profile/measure_program.c). */
-#include "cli/ask.h"
-#include "cli/cli.h"
 #include "cli/profile/measure_program.h"
+#include "front/ask.h"
+#include "front/cli.h"
 #include "model/kept.h"
 #include "model/rows.h"
 #include "sched/policy/curve.h"

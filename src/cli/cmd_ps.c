@@ -4,17 +4,17 @@
 /* heddle ps: tenants, and below each its launches. */
 #include <unistd.h>
 
-#include "cli/ask.h"
-#include "cli/cli.h"
 #include "cli/listing.h"
-#include "cli/progress.h"
+#include "front/ask.h"
+#include "front/cli.h"
+#include "front/progress.h"
 
 static int run_ps(struct cli *c)
 {
 	const char *socket = cli_value(c, "socket");
 	struct listing l = {0};
 	struct json j;
-	int r = ask_listing(socket, &l);
+	int r = listing_ask(socket, &l);
 
 	if (r < 0) {
 		listing_finish(&l);

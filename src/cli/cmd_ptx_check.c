@@ -4,7 +4,7 @@
 /* heddle ptx check reports errors in PTX files. For each kernel it also prints how heddle can
  * schedule it, and what prevents a better tier. */
 #include "base/demangle.h"
-#include "cli/ptx_file.h"
+#include "job/ptx_file.h"
 #include "pass/pass.h"
 
 #include <string.h>

@@ -3,7 +3,7 @@
 
 /* heddle ptx print parses PTX and prints it again. The output assembles to the same machine code as
  * the input. For a file with errors, the command prints only the errors. */
-#include "cli/ptx_file.h"
+#include "job/ptx_file.h"
 
 #include <errno.h>
 #include <string.h>

@@ -17,10 +17,10 @@
 #include "base/demangle.h"
 #include "base/file.h"
 #include "base/text.h"
-#include "cli/cli.h"
-#include "cli/corun/recording.h"
 #include "cli/run_watch.h"
 #include "cli/steer.h"
+#include "front/cli.h"
+#include "job/recording.h"
 #include "wire/wire.h"
 
 struct recorder {

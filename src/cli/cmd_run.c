@@ -16,10 +16,10 @@
 #include <unistd.h>
 
 #include "base/number.h"
-#include "cli/ask.h"
-#include "cli/cli.h"
 #include "cli/run_watch.h"
 #include "cli/steer.h"
+#include "front/ask.h"
+#include "front/cli.h"
 #include "sched/policy/policy.h"
 
 enum { NOT_EXECUTABLE = 126, NOT_FOUND = 127 };

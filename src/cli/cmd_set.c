@@ -5,8 +5,8 @@
 #include <errno.h>
 #include <string.h>
 
-#include "cli/ask.h"
-#include "cli/cli.h"
+#include "front/ask.h"
+#include "front/cli.h"
 
 static int run_set(struct cli *c)
 {

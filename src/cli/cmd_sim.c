@@ -2,11 +2,11 @@
  * Copyright 2026 The heddle authors */
 
 /* heddle sim replays a trace of launches on the scheduling engine in virtual time. */
-#include "cli/ask.h"
-#include "cli/cli.h"
 #include "cli/recorded.h"
 #include "cli/sim_policies.h"
 #include "cli/sim_replay.h"
+#include "front/ask.h"
+#include "front/cli.h"
 #include "sim/picture.h"
 #include "sim/report.h"
 

@@ -7,9 +7,9 @@
 #include <unistd.h>
 
 #include "base/text.h"
-#include "cli/ask.h"
-#include "cli/cli.h"
-#include "cli/progress.h"
+#include "front/ask.h"
+#include "front/cli.h"
+#include "front/progress.h"
 
 static void add_text(struct strbuf *out, const struct wire_status *s)
 {

@@ -14,17 +14,17 @@
 #include <locale.h>
 #endif
 
-#include "cli/ask.h"
-#include "cli/cli.h"
 #include "cli/listing.h"
-#include "cli/progress.h"
+#include "front/ask.h"
+#include "front/cli.h"
+#include "front/progress.h"
 
 /* Requests heddled's status and the list of tenants once. Returns 0 or a negative errno. */
 static int query_daemon(const char *socket, struct wire_status *ret, struct listing *ret_list)
 {
 	int r = ask_status(socket, ret);
 
-	return r < 0 ? r : ask_listing(socket, ret_list);
+	return r < 0 ? r : listing_ask(socket, ret_list);
 }
 
 /* Adds a part of the first line if all of it fits; columns 0: no limit. After a part that does not

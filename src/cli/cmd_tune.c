@@ -7,8 +7,8 @@
  * tuned`. A round measures all ways before the next round begins, so that clock changes of the
  * device affect all ways. */
 #include "base/text.h"
-#include "cli/corun/kernelspec.h"
-#include "cli/corun/ways.h"
+#include "job/kernelspec.h"
+#include "job/ways.h"
 
 #include <inttypes.h>
 #include <signal.h>

@@ -2,8 +2,8 @@
  * Copyright 2026 The heddle authors */
 
 /* heddle version prints the version of the release and the commit that it was built from. */
-#include "cli/cli.h"
 #include "commit_gen.h"
+#include "front/cli.h"
 
 #include <string.h>
 

@@ -5,7 +5,7 @@
 #ifndef HEDDLE_DEMO_H
 #define HEDDLE_DEMO_H
 
-#include "cli/bench/figures.h"
+#include "stage/figures.h"
 
 #define DEMO_PAIRS 2
 

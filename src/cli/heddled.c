@@ -14,8 +14,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-const struct cli_verb *const cli_verbs[] = {&cli_heddled};
-const unsigned cli_verbs_len = 1;
+static const struct cli_verb *const verbs[] = {&cli_heddled};
 
 static VEC(const char *) pairs; /* KEY=VALUE, in order; some from options of their own */
 static const char *const keys[] = {"policy", "mps", "socket", "log"};
@@ -109,6 +108,7 @@ int main(int argc, char **argv)
 
 	if (!heddled_open_standard_fds())
 		return CLI_FAILED;
+	cli_set_verbs(verbs, 1);
 	c.operands = calloc((size_t)argc + 1, sizeof(*c.operands));
 	if (!c.operands)
 		return cli_error(&c, NULL, "out of memory");

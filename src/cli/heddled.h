@@ -7,7 +7,9 @@
 #ifndef HEDDLE_CLI_HEDDLED_H
 #define HEDDLE_CLI_HEDDLED_H
 
-#include "cli/cli.h"
+#include "front/cli.h"
+
+extern const struct cli_verb cli_heddled; /* the daemon's command line */
 
 int __attribute__((weak))
 heddled_option(struct cli *c, const struct cli_option *o, const char *value);

@@ -6,8 +6,8 @@
 #include "cli/listing.h"
 #include "base/demangle.h"
 #include "base/text.h"
-#include "cli/ask.h"
-#include "cli/cli.h"
+#include "front/ask.h"
+#include "front/cli.h"
 
 #include <pwd.h>
 #include <stdio.h>

@@ -18,8 +18,11 @@ struct listing {
 /* Writes the launch counts for each outcome, and the key "reasons" (wire_reasons_json), into the
  * open JSON object. */
 void listing_json_launches(const uint64_t launched[WIRE_REASONS], struct json *j);
-/* For ask_list: ask_listing calls it; user is the listing. */
+/* Adds a row that heddled sent; user is the listing. For ask_list. */
 void listing_add(void *user, const struct wire_row *row);
+/* Asks heddled for a listing, which is all zeros before the call. socket: as for ask_list, whose
+ * errors it returns, or -ENOMEM. Call listing_finish after an error, too. */
+int listing_ask(const char *socket, struct listing *ret);
 void listing_finish(struct listing *l);
 /* Formats the listing as lines that are at most `columns` wide (0: no limit). Leaves out table
  * columns that do not fit, and names them below the table. */

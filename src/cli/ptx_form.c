@@ -3,9 +3,9 @@
 
 /* Makes rewritten kernels that are separate modules from kernel specifications (cmd_ptx_pass.c). */
 #include "cli/ptx_form.h"
-#include "cli/corun/job_kernel.h"
-#include "cli/corun/kernelspec.h"
-#include "cli/corun/woven.h"
+#include "job/job_kernel.h"
+#include "job/kernelspec.h"
+#include "job/woven.h"
 
 #include <errno.h>
 #include <inttypes.h>

@@ -5,7 +5,7 @@
 #ifndef HEDDLE_PTX_FORM_H
 #define HEDDLE_PTX_FORM_H
 
-#include "cli/ptx_file.h"
+#include "job/ptx_file.h"
 #include "pass/registry.h"
 
 /* The state of option --dump DIR. The files are NUMBER-PASS-KERNEL-in.ptx and

@@ -23,7 +23,7 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "cli/ask.h"
+#include "front/ask.h"
 #include "wire/wire.h"
 
 #define BACKLOG  256

@@ -5,7 +5,7 @@
 #ifndef HEDDLE_CLI_RUN_WATCH_H
 #define HEDDLE_CLI_RUN_WATCH_H
 
-#include "cli/cli.h"
+#include "front/cli.h"
 
 /* Replaces this process with the program named by the operands (exec). Returns only after a
  * failure, which it reports. The result is the exit status. */

@@ -6,7 +6,7 @@
 #ifndef HEDDLE_CLI_SIM_POLICIES_H
 #define HEDDLE_CLI_SIM_POLICIES_H
 
-#include "cli/cli.h"
+#include "front/cli.h"
 #include "sim/sim.h"
 
 struct sim_policy;

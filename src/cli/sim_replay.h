@@ -7,8 +7,8 @@
 
 #include "base/diag.h"
 #include "base/json.h"
-#include "cli/cli.h"
 #include "cli/sim_policies.h"
+#include "front/cli.h"
 
 /* Replays an event log of heddled, and prints the actions that come out. Returns CLI_OK if all are
  * equal to those in the log (policy: replaces the policy; NULL: it does not); else reports the

@@ -7,7 +7,7 @@
 #ifndef HEDDLE_CLI_STEER_H
 #define HEDDLE_CLI_STEER_H
 
-#include "cli/cli.h"
+#include "front/cli.h"
 
 #define STEER_FAILED 125 /* exit status: heddle's own failure, as env(1) has it */
 #define STEER_WHY    6400

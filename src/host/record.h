@@ -3,7 +3,7 @@
 
 /* One launch of a program's kernel as a file. It contains the kernel's PTX, the launch's shape and
  * parameters, and the memory that the parameters point to, before and after the launch. The shim
- * writes the file (shim/record.c), and the command line can run it (cli/corun/recording.h).
+ * writes the file (shim/record.c), and the command line can run it (job/recording.h).
  *
  * A region is an allocation that a parameter points into, or a variable of the module. Addresses
  * differ from run to run, so a pointer among the parameters is stored as a region and an offset.

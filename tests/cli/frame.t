@@ -119,3 +119,25 @@ Completions that the shells take, for what the table holds:
   $ bash -n c.bash
   $ if command -v zsh >/dev/null; then zsh -n c.zsh; fi
   $ if command -v fish >/dev/null; then fish -n c.fish; fi
+
+heddle-bench runs the verbs of bench. Without it they say so, and the others run:
+
+  $ mkdir alone
+  $ cp "$(command -v heddle)" alone/
+  $ alone/heddle bench tasks
+  heddle bench tasks: error: cannot run heddle-bench: No such file or directory
+    hint: install it in the folder of heddle; this verb is a part of it
+  [1]
+  $ alone/heddle bench tasks -h | head -n 1
+  heddle bench tasks: error: cannot run heddle-bench: No such file or directory
+    hint: install it in the folder of heddle; this verb is a part of it
+  $ alone/heddle help bench tasks | head -n 1
+  usage: heddle bench tasks [--device auto|cpu|cuda]
+  $ alone/heddle version | cut -d ' ' -f 1
+  heddle
+  $ heddle-bench tasks --nothing 2>&1 | head -n 1
+  heddle bench tasks: error: no such option: '--nothing'
+  $ heddle-bench nothing
+  heddle bench: error: no such verb: 'nothing'
+    hint: heddle bench -h lists them
+  [2]

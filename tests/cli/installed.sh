@@ -52,6 +52,7 @@ until "$heddle" status >/dev/null 2>&1; do
 done
 "$heddle" doctor --device cpu >"$dir/doctor.log" 2>&1 || :
 ! grep "^bad" "$dir/doctor.log" || fail "doctor finds something bad"
+"$heddle" bench tasks -h >"$dir/bench.log" 2>&1 || fail "heddle bench: $(cat "$dir/bench.log")"
 va=$(find moved -path '*/examples/va' -type f)
 # A program of the C API finds the library beside it, wherever that was moved.
 share=$(find "$dir/moved" -path '*/examples/share' -type f)

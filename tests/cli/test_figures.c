@@ -2,7 +2,7 @@
  * Copyright 2026 The heddle authors */
 
 /* What is a result, and what cannot be one. */
-#include "cli/bench/figures.h"
+#include "stage/figures.h"
 #include "unit.h"
 
 static void bounds(void **state)

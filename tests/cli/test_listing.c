@@ -5,9 +5,9 @@
  * others. */
 #include "unit.h"
 
-#include "cli/ask.h"
-#include "cli/cli.h"
 #include "cli/listing.h"
+#include "front/ask.h"
+#include "front/cli.h"
 
 #include <string.h>
 

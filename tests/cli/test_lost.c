@@ -4,7 +4,7 @@
 /* What preemption loses, of rounds that are made up. */
 #include "unit.h"
 
-#include "cli/bench/lost.h"
+#include "lab/preempt/lost.h"
 
 #include <math.h>
 

@@ -4,7 +4,7 @@
 /* Shares and losses of programs beside each other, from rounds that are made up. */
 #include "unit.h"
 
-#include "cli/bench/shares.h"
+#include "lab/preempt/shares.h"
 
 #include <errno.h>
 #include <math.h>

@@ -2,7 +2,7 @@
  * Copyright 2026 The heddle authors */
 
 /* The timeline of made-up rounds: which of them is drawn, and that a preemption can be seen. */
-#include "cli/timeline.h"
+#include "stage/timeline.h"
 
 #include <stdio.h>
 #include <stdlib.h>

@@ -5,8 +5,8 @@
  * Whether what a kernel left in its buffers (files PREFIX.0, PREFIX.1 ..., in the order of the
  * arguments) is what this host computes for the same specification; WORD: that of heddle exec.
  * Exit status 1: it is not; 2: no such kernel, or a file that cannot be read. */
-#include "cli/bench/narrow.h"
-#include "cli/corun/spec.h"
+#include "job/spec.h"
+#include "lab/tasks/narrow.h"
 
 #include <math.h>
 #include <stdio.h>

@@ -3,7 +3,7 @@
 
 /* Any text as a kernel's shape and arguments, one a line: what is taken fits its bounds and can be
  * filled and printed, what is not taken comes with a sentence. No file is opened. */
-#include "cli/corun/spec.h"
+#include "job/spec.h"
 
 #include <errno.h>
 #include <stdlib.h>

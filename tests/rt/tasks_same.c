@@ -6,8 +6,8 @@
  * and as plain launches. All buffers are the same, bit for bit, or the kernel is in REFUSED
  * ("KERNEL: why"). Shared memory is static, dynamic or both, blocks end in parts of warps,
  * parameters are structures: whatever the lines have. PART=k/n in the environment: every n-th line. */
-#include "cli/corun/spec.h"
 #include "heddle/task.h"
+#include "job/spec.h"
 
 #include <errno.h>
 #include <stdio.h>

@@ -12,7 +12,7 @@ order='base ctl wire sched sched/model sched/policy sched/engine sim model daemo
 order="$order dev dev/cpu dev/cpu/exec dev/cpu/decode dev/cpu/sm dev/cpu/drv"
 order="$order pass/pass.h pass/merge.h pass/harness.h pass/passes.def pass/passes.h"
 order="$order pass/analysis pass/verify pass/virtual pass/worker pass/fuse pass/task pass"
-order="$order host rt shim cudart cli opencl spank"
+order="$order host rt shim cudart front stage job lab cli opencl spank"
 
 {
 	for dir in src/*/; do

@@ -13,11 +13,11 @@
 #include "base/text.h"
 
 #include "base/measure.h"
-#include "cli/ask.h"
-#include "cli/corun/recording.h"
-#include "cli/progress.h"
-#include "cli/stage.h"
+#include "front/ask.h"
+#include "front/progress.h"
+#include "job/recording.h"
 #include "model/kept.h"
+#include "stage/stage.h"
 
 #include <errno.h>
 #include <inttypes.h>

@@ -6,8 +6,8 @@
 #ifndef HEDDLE_CLI_MEASURE_PROGRAM_H
 #define HEDDLE_CLI_MEASURE_PROGRAM_H
 
-#include "cli/cli.h"
 #include "cli/profile/measured.h"
+#include "front/cli.h"
 
 /* A kernel that already has a profile in the store, but from another device. device, driver and
  * n_sms describe that device. */

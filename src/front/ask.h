@@ -1,0 +1,44 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * Copyright 2026 The heddle authors */
+
+/* Asking heddled: one question, one answer. */
+#ifndef HEDDLE_CLI_ASK_H
+#define HEDDLE_CLI_ASK_H
+
+#include "wire/wire.h"
+
+struct cli;
+struct wire_unreached;
+
+/* The functions ask_path to ask_set send a request to heddled. socket is the path given on the
+ * command line; NULL means the default paths. They return 0 or a negative errno, among others:
+ * - -ENOENT or -ECONNREFUSED: no heddled is running
+ * - -EPROTO: heddled speaks another protocol version
+ * - -EACCES: heddled refuses, the system does not let this user in, or the socket's folder is not
+ *   safe to use
+ * - -EDQUOT: heddled's limits for one user are reached */
+int ask_path(const char *socket, char *ret, size_t max);
+int ask_status(const char *socket, struct wire_status *ret);
+/* Calls fn for each row, in order. */
+int ask_list(const char *socket, void (*fn)(void *user, const struct wire_row *row), void *user);
+/* Called once for each kernel (with shape NULL), and after it once for each of the kernel's shapes
+ * (with kernel NULL). ask_profile returns -EBADMSG if heddled's reply has a shape before any
+ * kernel, or more shapes of a kernel than it announced. */
+typedef void ask_profile_fn(
+	void *user, const struct wire_kernel *kernel, const struct wire_shape *shape);
+int ask_profile(const char *socket, ask_profile_fn *fn, void *user);
+/* Sets a tenant's priority and weight. Returns -ESRCH if there is no such tenant, and -EPERM if the
+ * tenant belongs to another user. */
+/* Priority WIRE_AS_IT_IS and weight 0 leave the tenant's value unchanged. */
+int ask_set(const char *socket, uint32_t tenant, int priority, uint32_t weight);
+/* Explains the error of one of these functions. */
+void ask_explain(const char *socket, int error, struct wire_unreached *ret);
+/* Says why asking failed; CLI_FAILED. */
+int ask_failed(const struct cli *c, const char *socket, int error);
+/* Returns whether HEDDLE_PRIORITY accepts this string: high, normal, low or a number of at most
+ * three digits. */
+bool ask_is_priority(const char *word);
+int ask_priority(const char *word); /* of high, normal, low; -1: none of them */
+const char *ask_priority_name(int priority, char *buf, size_t size);
+
+#endif

@@ -1,0 +1,94 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * Copyright 2026 The heddle authors */
+
+/* Data and functions that the parts of heddle bench merge share. Each part prints the rows of its
+ * table while it measures, and writes its keys into the JSON object that is open. */
+#ifndef HEDDLE_BENCH_MERGE_H
+#define HEDDLE_BENCH_MERGE_H
+
+#include "job/ways.h"
+
+#define MERGE_KERNELS 7
+#define MERGE_PAIRS   (MERGE_KERNELS * (MERGE_KERNELS + 1) / 2) /* with themselves */
+#define MERGE_CURVE   64
+
+/* A benchmark of KernelMerge (section 2.3). At the large size, the kernel runs for about a
+ * millisecond and ten waves of blocks on an H200, and its data exceeds the L2 cache. At the small
+ * size, the kernel runs for milliseconds on the virtual GPU. */
+struct merge_row {
+	const char *name;
+	const char *file, *kernel; /* file: below a folder of kernels */
+	const char *large, *small; /* words of a kernel specification */
+};
+extern const struct merge_row merge_rows[MERGE_KERNELS];
+
+struct merge_kernel {
+	struct spec spec;
+	struct corun_kernel of[2]; /* two, for a pair with itself */
+	bool ready, has_twin;
+	double alone_ms;
+};
+
+/* The times of a pair of kernels for different shares of the workers: ms[i] is the time if the
+ * first kernel has the share part[i]. */
+struct merge_curve {
+	unsigned n;
+	double part[MERGE_CURVE], ms[MERGE_CURVE];
+};
+
+/* Median times of a pair in ms; 0 if a way is impossible or was not measured. */
+struct merge_pair {
+	unsigned a, b; /* merge_rows */
+	bool done;
+	double sequential, streams, green, vertical, horizontal;
+	double steal;      /* a block a claim */
+	double steal_best; /* the best size of claims */
+	double partition;  /* the best share, the same size of claims, nobody helps */
+	double tuned, tuned_sequential, tuned_streams; /* measured together, once chosen */
+	char tuned_name[MODEL_WAY_MAX], partition_name[MODEL_WAY_MAX];
+	struct merge_curve curve;
+	double make_ms, compile_ms; /* the merged form */
+};
+
+/* A reason why some columns of the table were not measured for some pairs. columns has a bit for
+ * each column, and pairs a bit for each pair. */
+struct merge_note {
+	const char *why;
+	uint32_t columns, pairs;
+	struct merge_note *next; /* in merge_bench.notes; the arena owns it */
+};
+
+struct merge_bench {
+	struct cli *c;
+	struct arena arena;
+	struct corun_device device;
+	bool large;
+	unsigned rounds, points, wrong, failures;
+	double until_ms; /* by clock_ms; 0: as long as it takes */
+	const char *store;
+	char cache[64]; /* the driver's, for as long as this runs */
+	struct merge_kernel kernels[MERGE_KERNELS];
+	struct merge_pair pairs[MERGE_PAIRS];
+	unsigned n_pairs;
+	struct merge_note *notes; /* in the arena */
+	struct json *j;           /* NULL: none is wanted */
+};
+
+bool merge_is_late(const struct merge_bench *b);
+/* Loads kernel i, and with twin also a second instance for a pair with itself. */
+int merge_kernel(struct merge_bench *b, unsigned i, bool twin);
+/* The kernels of a pair as a set. */
+int merge_open(
+	struct merge_bench *b, struct arena *a, const struct merge_pair *p, struct corun **ret);
+const char *merge_pair_name(const struct merge_pair *p, char *buf, size_t size);
+
+/* ---- the parts ---- */
+int merge_alone(struct merge_bench *b);    /* bench_merge_cost.c: kernels as they are */
+int merge_overhead(struct merge_bench *b); /* one kernel in the scheduler (figure 5) */
+int merge_pairs(struct merge_bench *b);    /* bench_merge_pairs.c: figures 4, 6 and 7 */
+/* measures the stored ways again, and ways that need no rewriting */
+int merge_tuned(struct merge_bench *b);
+/* Draws figure 6 for all pairs that were measured (bathtub.c). */
+void bathtub_svg(const struct merge_bench *b, struct strbuf *out);
+
+#endif
