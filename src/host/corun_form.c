@@ -14,7 +14,7 @@
 #include "host/outside.h"
 #include "pass/registry.h"
 
-#define SPILLS 16 /* bytes a thread that are worth more workers */
+#define SPILLS 16 /* more workers are worth at most this many bytes of spills per thread */
 
 static const char what[] = "merged form"; /* in messages */
 
@@ -110,7 +110,7 @@ static int make_text(struct host_form *form, bool tight, struct strbuf *ret, ptx
 
 _Static_assert(offsetof(struct ctl_args, grid) == DEV_FORM_GRID, "reports read it");
 
-/* Fault reports name the kernel by its number among all. */
+/* Adds the kernel's number in the whole set to each line, for fault reports. */
 static void tell_lines(const struct host_device *d, const struct host_form *form,
 	const struct strbuf *text, ptx_lines *lines)
 {
@@ -161,7 +161,7 @@ static int make_and_load(
 	return r;
 }
 
-/* Did the register bound for more workers cause spills? */
+/* Finds whether the register limit, which allows more workers, has caused spills. */
 static int find_spills(
 	const struct host_device *d, const struct host_form *form, bool *ret, struct host_fault *f)
 {
@@ -246,7 +246,7 @@ static struct host_form *add_form(
 	return form;
 }
 
-/* Another attempt would meet with the same fault. */
+/* Returns true if another attempt would fail in the same way. */
 static bool is_final(enum host_code code)
 {
 	return code != HOST_MEMORY && code != HOST_DRIVER && code != HOST_TEXT;

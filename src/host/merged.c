@@ -185,7 +185,7 @@ static void plan_own(const struct host_merging *merging, const struct host_merge
 		uint64_t workers = own && has_own(merging, k) ? (uint64_t)own[k].per_sm * n_sms : 0;
 
 		p->own[k].per_sm = workers ? own[k].per_sm : 0;
-		/* With CTL_APART, workers on the SMs of another kernel leave. */
+		/* With CTL_APART, workers that start on an SM of another kernel exit. */
 		if (merging->order != CTL_APART)
 			workers = MIN(workers, host_total_blocks(&shapes[k].shape));
 		p->own[k].workers = (uint32_t)workers;
@@ -320,7 +320,7 @@ void host_merged_destroy(const struct cu_api *cu, struct host_merged *d)
 	*d = (struct host_merged){0};
 }
 
-/* One merged launch, as it is asked for. */
+/* One merged launch and its arguments. */
 struct run {
 	const struct cu_api *cu;
 	const struct host_merge_part *all, *own;
@@ -633,7 +633,8 @@ CUresult host_merged_run(const struct cu_api *cu, const struct host_merge_part *
 			ret->stalled = p.first;
 			return CUDA_ERROR_UNKNOWN;
 		}
-		/* A worker's kernel depends on the number of workers. */
+		/* Otherwise the number of workers decides which kernel a worker serves, so it must
+		 * not change. */
 		if (ctl_steals(merging->order))
 			workers = (uint32_t)MIN(workers, MAX(p.left, 1ull));
 	}

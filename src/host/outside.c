@@ -49,7 +49,7 @@ static struct baked *find_variable(const struct bake *b, const struct ptx_opd *o
 	return NULL;
 }
 
-/* ---- which there are ---- */
+/* ---- finding the module variables ---- */
 
 static void note_variable(void *user, struct ptx_opd *o)
 {
@@ -94,7 +94,7 @@ static int note_func(struct bake *b)
 	return 0;
 }
 
-/* ---- and what names them ---- */
+/* ---- replacing uses of the variables ---- */
 
 /* Returns the register that contains the variable's address in this function, or PTX_NO_REG if none
  * is available. The emitted code shows the assembler how the address is aligned; otherwise the
@@ -204,7 +204,7 @@ static int declare_array(struct bake *b)
 	return ptx_add_var(b->m, b->diags, decl) ? 0 : -EINVAL;
 }
 
-/* Gets the addresses' alignments from the caller. */
+/* Asks the caller for the alignment of each address. */
 static int locate_variables(struct bake *b, host_locate_fn *fn, void *user)
 {
 	struct host_outside *vars = arena_zalloc(&b->m->arena, b->vars.len * sizeof(*vars));
@@ -286,7 +286,7 @@ static bool leave_const(struct ptx_module *m, struct ptx_stmt *s)
 	return s->mn != NULL;
 }
 
-/* "ld.global.nc.v4.f32" becomes "ld.global.v4.f32". */
+/* Replaces, for example, "ld.global.nc.v4.f32" by "ld.global.v4.f32". */
 static bool leave_nc(struct ptx_module *m, struct ptx_stmt *s)
 {
 	const char *at = s->mn->op == PTX_OP_ld ? strstr(s->mn->text, ".nc.") : NULL;

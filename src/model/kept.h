@@ -11,7 +11,7 @@
 
 #define KEPT_SYSTEM_FOLDER "/var/lib/heddle" /* of the system's heddled */
 
-#define KEPT_KERNELS 4096u /* limit of kernels; those written longest ago are deleted */
+#define KEPT_KERNELS 4096u /* maximum number of kernels; those written longest ago are deleted */
 #define KEPT_OF_USER 1024u /* limit for one user */
 
 /* Returns heddled's default store: $XDG_STATE_HOME/heddle/heddled.db, or else the same under

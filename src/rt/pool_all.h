@@ -14,7 +14,8 @@ void pools_enlist(struct heddle_tasks *t);
 void pools_delist(struct heddle_tasks *t);
 bool pools_are_held(void);
 bool pools_one_waits(const struct heddle_tasks *but); /* with that one's lock */
-int pools_hold(void);                                 /* rt_pools_hold without an error text */
+/* Like rt_pools_hold, but sets no error text. */
+int pools_hold(void);
 /* Returns 0, or -EINVAL with the error text set if t is NULL or belongs to the parent process. */
 int pool_check(const struct heddle_tasks *t);
 

@@ -62,7 +62,7 @@ unsigned pool_count_launches(const struct heddle_tasks *t)
 	return n;
 }
 
-/* ---- to leave, or to stay ---- */
+/* ---- leaving the GPU, or staying ---- */
 
 static void set_control(struct pool_column *c, bool park)
 {

@@ -38,7 +38,7 @@
 struct pool_hand {
 	struct pool_hand *next; /* in `hands` */
 	const void *place;
-	/* the thread may be using columns of a pool that it owns */
+	/* True while the thread may use columns of a pool that it owns. */
 	_Alignas(128) _Atomic bool inside;
 };
 static struct pool_hand *hands, nobody;
@@ -50,7 +50,7 @@ static pthread_mutex_t hands_lock = PTHREAD_MUTEX_INITIALIZER;
 #define EACH static _Thread_local __attribute__((tls_model("initial-exec")))
 EACH unsigned next_column;
 EACH unsigned shared_spawns;
-EACH struct pool_hand *mine; /* NULL: it never owned a pool */
+EACH struct pool_hand *mine; /* NULL: this thread has never owned a pool */
 
 /* ---- what has ended ---- */
 
@@ -74,7 +74,7 @@ bool pool_has_ended(
 	}
 }
 
-/* Of eight bytes, a bit for each that is 0. */
+/* Returns a mask in which bit i is set if byte i of x is 0. */
 static uint32_t zero_bytes(uint64_t x)
 {
 	const uint64_t low = 0x7f7f7f7f7f7f7f7f;
@@ -83,7 +83,7 @@ static uint32_t zero_bytes(uint64_t x)
 	return (uint32_t)((x >> 7) * 0x0102040810204080 >> 56);
 }
 
-/* Without what not every processor has, nor a call. */
+/* Counts bits without special instructions of the CPU and without a call. */
 static uint32_t count_bits(uint32_t bits)
 {
 	bits -= bits >> 1 & 0x55555555;
@@ -99,7 +99,7 @@ static uint32_t rows_out(struct pool_column *c)
 	uint32_t same = 0;
 
 	for (unsigned i = 0; i < 32; i += 8) {
-		/* Both arrays begin at a multiple of 8 bytes. */
+		/* Both arrays are aligned to 8 bytes. */
 		const uint64_t *outs = __builtin_assume_aligned(&c->at->out[i], 8),
 			       *ins = __builtin_assume_aligned(&c->at->in[i], 8);
 		uint64_t out = __atomic_load_n(outs, __ATOMIC_RELAXED);
@@ -132,9 +132,9 @@ static void refill_rows(struct heddle_tasks *t, struct pool_column *c)
 	c->n_free = count_bits(c->free);
 }
 
-/* ---- whose the columns are ---- */
+/* ---- ownership of columns ---- */
 
-/* This thread's; NULL: no memory. */
+/* Returns this thread's record, or NULL if out of memory. */
 static struct pool_hand *get_hand(void)
 {
 	struct pool_hand *hand;
@@ -175,7 +175,8 @@ static void revoke_owner(struct heddle_tasks *t)
 	pthread_mutex_lock(&t->owner_lock);
 	owner = atomic_load(&t->owner);
 	if (owner) {
-		atomic_store(&t->owner, &nobody); /* not NULL: a third would not wait */
+		/* Not NULL, because then a third thread would not wait. */
+		atomic_store(&t->owner, &nobody);
 		pool_heavy_fence(t);
 		while (atomic_load_explicit(&owner->inside, memory_order_acquire))
 			sched_yield();
@@ -184,7 +185,7 @@ static void revoke_owner(struct heddle_tasks *t)
 	pthread_mutex_unlock(&t->owner_lock);
 }
 
-/* This thread's, if others have not spawned for a while. */
+/* Makes this thread the owner, if other threads have added no tasks for a while. */
 static void become_owner(struct heddle_tasks *t)
 {
 	if (!t->heavy || atomic_exchange(&t->last, &mine) != &mine)
@@ -264,7 +265,7 @@ static struct pool_column *try_columns(struct heddle_tasks *t, unsigned least, b
 		if (c->n_free <= least)
 			refill_rows(t, c);
 		if (c->n_free > least) {
-			if (own) /* else the next one may be another's by now */
+			if (own) /* otherwise another thread may have the next column by now */
 				look_ahead(t, n);
 			return c;
 		}
@@ -287,7 +288,7 @@ int pool_claim(struct heddle_tasks *t, struct pool_place *ret)
 		}
 		if (ret->own)
 			leave_own();
-		if (tries % 16 == 0) { /* all is full: until something ends */
+		if (tries % 16 == 0) { /* all rows are full, so wait until a task ends */
 			const struct timespec pause = {.tv_nsec = POOL_NAP_NS};
 			int r = pool_pump(t);
 

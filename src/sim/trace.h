@@ -23,14 +23,14 @@ struct sim_words {
 	char text[SIM_LINE_MAX + 1];
 	char *at[SIM_WORDS];
 	unsigned n;
-	uint32_t known; /* bit i: some reader knows at[i] */
+	uint32_t known; /* bit i: a function has read word at[i] */
 };
 
 struct sim_reader {
-	struct sim *sim;         /* initialized; receives the events */
+	struct sim *sim;         /* initialized by the caller; receives the events */
 	struct diag_list *diags; /* names the file */
-	const char *only;        /* reads only the lines of this tenant; NULL: of all tenants */
-	uint32_t line;           /* number of the present line, from 1 */
+	const char *only;        /* if not NULL, only the lines of this tenant are read */
+	uint32_t line;           /* number of the current line, from 1 */
 	uint32_t n_tenants;
 	bool has_end; /* a line "run" was read */
 	/* Finds a policy that is not built in (sched_policy_is_file); NULL: there is none. */

@@ -31,18 +31,18 @@ enum wire_type {
 	/* daemon -> tenant, with descriptors: the memfd of the page (the tenant's own page if it
 	 * brought one), heddled's eventfd, and an eventfd for the tenant alone */
 	WIRE_WELCOME,
-	WIRE_REFUSED, /* daemon -> any peer: the reason; the sender closes */
+	WIRE_REFUSED, /* daemon -> any peer: the reason of a refusal; the sender then closes */
 	WIRE_LIST,    /* tool -> daemon: ps, top */
 	WIRE_ROW,     /* daemon -> tool: one tenant or one launch */
-	WIRE_STATUS,  /* tool -> daemon, and back with the values */
+	WIRE_STATUS,  /* tool -> daemon: a question; daemon -> tool: the values */
 	WIRE_END,     /* daemon -> tool: the answer is complete */
 	/* tool -> daemon: changes a tenant's priority or weight; heddled replies with END */
 	WIRE_SET,
 	/* tool -> daemon: requests the records of the user's kernels; root gets those of all
 	 * users */
 	WIRE_PROFILE,
-	WIRE_KERNEL, /* daemon -> tool: one kernel, followed by its SHAPEs */
-	WIRE_SHAPE,  /* daemon -> tool: launches of one shape */
+	WIRE_KERNEL, /* daemon -> tool: one kernel; its SHAPE messages follow */
+	WIRE_SHAPE,  /* daemon -> tool: the record of launches of one shape */
 	/* daemon -> tenant: the page has changed. A tenant that has not read the last ones gets no
 	 * more. heddled writes to no descriptor that it shares with a tenant: the tenant could
 	 * change the flags of the open file, so that the write blocks. */
@@ -60,7 +60,7 @@ struct wire_hello {
 	uint32_t weight; /* requested, 1 to 1000 */
 	uint32_t n_sms, threads_per_sm, blocks_per_sm, regs_per_sm, shared_per_sm;
 	uint32_t is_cpu_device;
-	char device[64];      /* UUID as text: tenants of one device compete */
+	char device[64];      /* UUID as text; only tenants of one device compete */
 	char device_name[64]; /* the product name */
 	char name[64];        /* program */
 	char group[32];       /* the option --class */
@@ -71,9 +71,9 @@ struct wire_welcome {
 	uint32_t tenant, page_bytes;
 	int32_t priority; /* as granted */
 	uint32_t weight;
-	uint32_t mps;            /* 1: tenants run at the same time */
-	uint32_t min_managed_ns; /* shorter kernels are not managed */
-	uint32_t latency_ns;     /* longest time for a claim of several blocks */
+	uint32_t mps;            /* 1: MPS is on, so tenants run at the same time */
+	uint32_t min_managed_ns; /* kernels shorter than this are not managed */
+	uint32_t latency_ns;     /* maximum duration of a claim of several blocks */
 	char mps_pipe[108];
 };
 struct wire_refused {
@@ -106,9 +106,9 @@ enum wire_row_state { WIRE_IDLE, WIRE_QUEUED, WIRE_RUNNING, WIRE_PREEMPTED, WIRE
 struct wire_kernel {
 	struct wire_head head;
 	uint32_t uid, n_sms, n_shapes;
-	uint32_t claim; /* blocks of the workers' last claims; 0: not known */
+	uint32_t claim; /* number of blocks that a worker last claimed at a time; 0: unknown */
 	uint64_t code, launches;
-	uint64_t cost_ns; /* of a preemption: the mean of n_costs */
+	uint64_t cost_ns; /* cost of a preemption: the mean of n_costs measurements */
 	uint32_t n_costs;
 	uint32_t n_errors;             /* number of predictions for shapes that had never run: */
 	float error_mean, error_worst; /* their relative errors */
@@ -131,16 +131,16 @@ struct wire_set {
 	struct wire_head head;
 	uint32_t tenant;
 	int32_t priority;
-	uint32_t weight, pad; /* weight 0: keeps the weight */
+	uint32_t weight, pad; /* weight 0: the weight stays the same */
 };
-#define WIRE_MPS_SILENT "not answering" /* wire_status.mps: this, on, or off */
+#define WIRE_MPS_SILENT "not answering" /* wire_status.mps is this text, "on" or "off" */
 struct wire_status {
 	struct wire_head head;
 	uint32_t pid, uptime_s, tenants, launches;
 	uint64_t grants, preemptions, refused, bad_messages, decisions;
-	/* from the store to the drain, of the last 1,000 */
+	/* time from a control word to the drain, over the last 1,000 hand-overs */
 	uint64_t handover_p50_ns, handover_p99_ns;
-	/* the highest priority that the asking user may have, */
+	/* the highest priority that the asking user may request */
 	int32_t may_priority;
 	uint32_t may_weight; /* and the greatest weight */
 	char policy[32], version[32], socket[108], mps[32];
