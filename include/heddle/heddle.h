@@ -17,7 +17,7 @@
 extern "C" {
 #endif
 
-#define HEDDLE_MAX_KERNELS 8 /* in one heddle_corun */
+#define HEDDLE_MAX_KERNELS 8 /* maximum in one heddle_corun */
 
 struct heddle;
 

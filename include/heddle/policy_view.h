@@ -22,14 +22,14 @@ extern "C" {
 /* ns: the longest wait until heddled asks again while a kernel has no SM or a tenant is held */
 #define HEDDLE_POLICY_MAX_WAKE 1000000000u
 #define HEDDLE_POLICY_CURVE    33u
-#define HEDDLE_POLICY_MAX_SMS  256u /* of a device, at most */
+#define HEDDLE_POLICY_MAX_SMS  256u /* maximum number of SMs of a device */
 /* bytes that a policy may use for its own state of one kernel or tenant */
 #define HEDDLE_POLICY_OWN 256u
 
 /* Limits of a device, which are constant while the policy's state exists. The fields from `spatial`
  * on are settings of heddled, which can change between two calls. */
 struct heddle_policy_device {
-	uint32_t size; /* bytes of this structure */
+	uint32_t size; /* size of this structure in bytes */
 	uint32_t n_sms;
 	uint32_t threads_per_sm, blocks_per_sm;
 	uint32_t regs_per_sm;   /* registers of 32 bits */
@@ -74,9 +74,9 @@ struct heddle_policy_kernel {
 	uint64_t order; /* rank by arrival: an earlier launch has a smaller number */
 	/* how many priority levels its stream is below the highest active stream of its tenant */
 	uint32_t depth;
-	uint32_t threads;       /* of a block */
-	uint32_t regs;          /* of a thread */
-	uint32_t shared_bytes;  /* of a block */
+	uint32_t threads;       /* per block */
+	uint32_t regs;          /* per thread */
+	uint32_t shared_bytes;  /* per block */
 	uint32_t blocks_per_sm; /* how many of its blocks fit on an SM: 1 to 32 */
 	uint32_t running;       /* 1: it has an SM now */
 	/* 1: heddled has preempted this kernel, and the kernel's blocks have not exited yet. Until
@@ -88,10 +88,10 @@ struct heddle_policy_kernel {
 	 * number costs as much as a preemption, because the launch has to stop and is launched
 	 * again. */
 	uint32_t unranked;
-	uint64_t blocks; /* of the grid */
+	uint64_t blocks; /* number of blocks in the grid */
 	/* blocks that have begun, when heddled last read the device's report */
 	uint64_t started;
-	uint64_t finished; /* blocks that have ended */
+	uint64_t finished; /* number of blocks that have ended */
 	/* predicted duration of the whole launch alone on the device, or UNKNOWN */
 	uint64_t predicted_ns;
 	uint64_t waited_ns; /* total time since submission without an SM */
@@ -124,7 +124,7 @@ struct heddle_policy_kernel {
 /* A program: a process with all its streams. The view lists all programs, in no particular
  * order. */
 struct heddle_policy_tenant {
-	uint32_t id;      /* as in `heddle ps` */
+	uint32_t id;      /* the number that `heddle ps` shows */
 	int32_t priority; /* 0 low, 1 normal, 2 high */
 	uint32_t weight;  /* 1 or more */
 	uint32_t held;    /* 1: heddled holds it now */

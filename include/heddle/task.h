@@ -27,11 +27,11 @@
 extern "C" {
 #endif
 
-#define HEDDLE_MAX_TASK_KERNELS 16 /* in one pool */
+#define HEDDLE_MAX_TASK_KERNELS 16 /* maximum in one pool */
 
 struct heddle_tasks;
 
-struct heddle_tasks_options { /* 0: the default */
+struct heddle_tasks_options { /* in each field, 0 selects the default */
 	size_t size;
 	/* Threads in a block of the pool, a multiple of 32 from 64 to 1,024 (default: 1,024). One
 	 * of its warps is the scheduler. A task's block can have as many threads as a pool block.
@@ -108,7 +108,7 @@ struct heddle_task {
 	/* The parameters as one structure, laid out as the kernel declares them. The call copies
 	 * it. NULL: `params` is used instead. */
 	const void *args;
-	size_t args_bytes; /* size of that structure */
+	size_t args_bytes; /* size of the structure at args */
 	void **params;     /* a pointer to each parameter's value, as for cuLaunchKernel */
 };
 
@@ -154,8 +154,8 @@ struct heddle_tasks_state {
 	unsigned columns, executors; /* blocks of the pool; warps per block that run tasks */
 	unsigned shared_bytes;       /* per block of the pool, for tasks */
 	unsigned running;            /* 1: the pool is on the GPU */
-	uint64_t spawned, ended;     /* tasks */
-	uint64_t failed;             /* ended tasks that failed */
+	uint64_t spawned, ended;     /* numbers of tasks so far */
+	uint64_t failed;             /* how many of the ended tasks failed */
 	uint64_t launches;           /* launches of the pool or of a part of it */
 };
 int heddle_tasks_look(struct heddle_tasks *t, struct heddle_tasks_state *ret);

@@ -82,7 +82,7 @@ static int set_percent(uint32_t *ret_permille, const char *value, uint32_t max)
 	return r;
 }
 
-/* In ms; 0: for ever. */
+/* Sets a time that is given in ms; 0 means no limit. */
 static int set_time(uint64_t *ret_ns, const char *value, uint32_t max)
 {
 	int r = set_number(ret_ns, value, max, 1000000);
@@ -199,7 +199,7 @@ KEYS(SETTER)
 
 static const struct key {
 	const char *name, *values;
-	uint32_t min, max; /* of a number */
+	uint32_t min, max; /* limits of a numeric value */
 	int (*set)(struct hd_config *c, const char *value);
 } keys[] = {
 #define ROW(name, values, least, greatest, call) {#name, values, least, greatest, key_##name},
@@ -319,7 +319,7 @@ static FILE *open_config(const char *path, char *ret_why, size_t size)
 	return f;
 }
 
-/* -ENOENT: no such file. */
+/* Reads one file. Returns -ENOENT if it does not exist. */
 static int read_one(struct hd_config *c, const char *path)
 {
 	struct reading r = {.c = c, .path = path};

@@ -141,7 +141,7 @@ struct hd {
 	struct durations *durations; /* duration records of kernels on all devices */
 	/* killed: number of tenants on GPUs that ended without setting wire_page.ends */
 	uint32_t n_tenants, next_id, highest_id, killed;
-	uint64_t now_ns; /* of this turn: hd_clock */
+	uint64_t now_ns; /* time of this turn, from hd_clock */
 	uint64_t started_ns, refused, bad_messages, last_alive_ns;
 	struct hd_log_limit joins, sets, natives;
 	bool slow_wake;  /* waking up is slow here, so tenants should poll for control words */
@@ -176,7 +176,7 @@ int hd_tenant_add(struct hd *d, const struct ucred *cred, const struct wire_hell
 void hd_tenant_remove(struct hd *d, struct hd_tenant *t);
 /* Copies the tenant's own counts of its launches so far, one for each reason (wire/reasons.def). */
 void hd_launched(const struct hd_tenant *t, uint64_t ret[WIRE_REASONS]);
-struct hd_tenant *hd_tenant_find(struct hd *d, uint32_t id); /* or NULL */
+struct hd_tenant *hd_tenant_find(struct hd *d, uint32_t id); /* NULL: there is none */
 void hd_tenant_set(struct hd *d, struct hd_tenant *t, int priority, uint32_t weight);
 /* Scans the tenant's whole page. Call it after the tenant has kicked, that is, written to the
  * eventfd that wakes heddled. Decides at once if there is a new launch, or if unmanaged (opaque)

@@ -27,13 +27,13 @@ struct record {
 	uint64_t t_ns;
 	const char *what; /* a string literal */
 	bool of_launch, leaves;
-	/* tenant */
+	/* fields of a tenant event */
 	uint32_t tenant, weight;
 	int pid, priority;
 	char group[32], device[64];
 	uint32_t device_sms;
 	uint64_t launched[WIRE_REASONS]; /* used only when a tenant leaves */
-	/* launch */
+	/* fields of a launch event */
 	uint64_t launch, total, submit_ns, store_ns;
 	uint32_t sms, blocks_per_sm, preemptions, seq, drained_seq, present, rounds,
 		hardware_blocks;

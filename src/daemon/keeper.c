@@ -16,7 +16,7 @@
 #include <string.h>
 
 #define BATCH    8u            /* number of kernels in a batch; copying them takes 15 us */
-#define OFTEN_NS 2000000000ull /* interval of batches, */
+#define OFTEN_NS 2000000000ull /* interval between batches */
 #define SOON_NS  100000000ull  /* interval when more records have changed than one batch holds */
 
 struct keeper {
@@ -57,7 +57,7 @@ static int keeper_path(const struct hd_config *c, char *buf, size_t size)
 	return n < 0 || (size_t)n >= size ? -ENAMETOOLONG : 0;
 }
 
-/* ---- the thread ---- */
+/* ---- the thread that writes ---- */
 
 static void write_batch(struct keeper *k)
 {
@@ -85,7 +85,7 @@ static void *keeper_thread(void *user)
 	return NULL;
 }
 
-/* ---- the loop ---- */
+/* ---- called by the main loop ---- */
 
 static void restore_record(void *user, const struct duration_kernel *k)
 {

@@ -27,7 +27,7 @@ struct hd_log_limit {
 bool hd_log_may(struct hd_log_limit *l, uint64_t now_ns, enum hd_log_level level, const char *what);
 /* Returns buf (16 bytes) with the name of the priority: "low", "normal", "high", or its number. */
 const char *hd_priority_name(int priority, char *buf);
-/* A warning. */
+/* Logs a warning. */
 #define hd_log(...) hd_log_at(HD_LOG_WARNING, __VA_ARGS__)
 
 #endif

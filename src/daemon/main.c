@@ -58,7 +58,7 @@ bool heddled_open_standard_fds(void)
 	return true;
 }
 
-/* 0, or the exit status. */
+/* Returns 0, or the exit status. */
 static int open_server(struct server *s)
 {
 	struct hd_io io = {read_monotonic_ns, conn_wake, s};

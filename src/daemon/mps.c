@@ -167,7 +167,7 @@ const char *mps_start_control(struct server *s, const struct mps_place *p)
 
 	warn_of_indices();
 	snprintf(control, sizeof(control), "%s/control", p->pipe);
-	unlink(control); /* a dead daemon's */
+	unlink(control); /* may be left over from an earlier daemon */
 	pid = fork();
 	if (pid < 0)
 		return strerror(errno);

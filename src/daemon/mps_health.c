@@ -102,7 +102,7 @@ static void ask_mps(struct server *s, bool starts)
 		s->mps_ask_ns = now + bound_ms * 2000000ull;
 }
 
-/* ---- ending ---- */
+/* ---- ending MPS ---- */
 
 static bool uses_folder(const struct mps_place *p, int pid)
 {
@@ -224,7 +224,7 @@ static void restart_or_stop_mps(struct server *s)
 	mps_off(s);
 }
 
-/* ---- evaluation ---- */
+/* ---- evaluating the answer ---- */
 
 static bool makes_progress(struct server *s)
 {

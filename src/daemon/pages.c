@@ -272,7 +272,8 @@ static void note_arrival(struct hd *d, struct hd_slot *s, struct wire_slot *w)
 {
 	struct hd_tenant *t = s->tenant;
 	uint32_t began = load_word(&w->host.began);
-	enum sched_began how = s->seq              ? SCHED_BEGAN_UNKNOWN /* another daemon's word */
+	/* If the launch has a control word already, an earlier heddled wrote it. */
+	enum sched_began how = s->seq              ? SCHED_BEGAN_UNKNOWN
 			       : !began            ? SCHED_BEGAN_FREE
 			       : began == t->begin ? SCHED_BEGAN_TOLD
 						   : SCHED_BEGAN_UNKNOWN;

@@ -7,7 +7,8 @@
 
 #include "daemon.h"
 
-bool hd_look_at_opaque(struct hd *d, struct hd_tenant *t); /* true: it has changed */
+/* Returns true if that work has changed. */
+bool hd_look_at_opaque(struct hd *d, struct hd_tenant *t);
 /* Sets how far unmanaged (opaque) launches may pass the gates in their streams: without limit, or,
  * while the tenant is held, at most one launch at a time. */
 void hd_let_pass(struct hd_tenant *t);

@@ -22,7 +22,7 @@
 #include <string.h>
 
 struct policy_loaded {
-	struct sched_policy policy; /* for the engines */
+	struct sched_policy policy; /* what the engines use */
 	struct sched_policy_watch watch;
 	struct policy_file file;
 	char *options, *note;
@@ -30,9 +30,9 @@ struct policy_loaded {
 	uint32_t kills;
 };
 
-/* ---- the file ---- */
+/* ---- opening and checking the file ---- */
 
-/* Logs why, if this fails. */
+/* Opens the file. Logs an error on failure. */
 static int open_file(const char *given, struct policy_file *ret)
 {
 	struct strbuf err = {0};
@@ -57,7 +57,7 @@ static int load_file(struct policy_file *file)
 	return r;
 }
 
-/* Logs errors. */
+/* Checks the options. Logs an error on failure. */
 static int check_options(const struct sched_policy *p, const char *options)
 {
 	char why[256];

@@ -17,7 +17,7 @@
 
 struct note_found {
 	uint32_t kills;        /* number of kills before the last end of heddled */
-	enum policy_call call; /* in which heddled ended */
+	enum policy_call call; /* the call in which heddled ended */
 	bool ended;            /* the policy's code ended heddled */
 };
 

@@ -24,8 +24,8 @@
 
 struct porter {
 	struct porter *next;  /* in server.porters; porters_reap frees it after its process ended */
-	struct watch channel; /* fd -1: only closes */
-	pid_t pid;            /* 0: has ended */
+	struct watch channel; /* fd -1: this porter only closes sockets */
+	pid_t pid;            /* 0: the porter has ended */
 	uid_t uid;
 	uint64_t since_ns;
 };
@@ -47,7 +47,7 @@ struct answer {
 	struct wire_hello hello;
 };
 
-/* ---- in the child ---- */
+/* ---- in the child process ---- */
 
 static int compare_fds(const void *a, const void *b)
 {
@@ -136,7 +136,7 @@ static void porter_main(pid_t parent, int channel, const int *socks, unsigned n_
 	_exit(0);
 }
 
-/* ---- in heddled ---- */
+/* ---- in heddled's process ---- */
 
 static unsigned count_porters(const struct server *s, uid_t uid, uint64_t since_ns)
 {

@@ -39,8 +39,9 @@ void porter_receive(struct server *s, struct conn *c);
 /* Starts the porters that are needed; call it after each pass of the loop. Returns when to call
  * again, as a time of loop_now, or UINT64_MAX. */
 uint64_t porters_look(struct server *s);
-void porter_answered(struct server *s, const struct watch *w); /* its channel is readable */
-void porter_ended(struct server *s, pid_t pid);                /* a child has ended */
+/* Call it when the channel is readable. */
+void porter_answered(struct server *s, const struct watch *w);
+void porter_ended(struct server *s, pid_t pid); /* call it when a child has ended */
 /* Returns true if this user has as many blocked porters as allowed. */
 bool porters_block(const struct server *s, uid_t uid);
 /* Frees porters that have ended. Call it only when no event is pending. */

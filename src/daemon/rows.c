@@ -12,7 +12,7 @@
 #include <unistd.h>
 
 #define MAX_ROWS    8192u
-#define MAX_PROFILE ((size_t)4 << 20) /* bytes */
+#define MAX_PROFILE ((size_t)4 << 20) /* maximum size of the reply in bytes */
 
 static void add_packet(struct strbuf *out, const void *msg, size_t bytes)
 {

@@ -41,7 +41,7 @@ struct conn {
 	struct watch socket, kick, pid;
 	struct hd_tenant *tenant;
 	struct wire_page *page;
-	uint64_t page_number; /* wire_page_number */
+	uint64_t page_number; /* result of wire_page_number */
 	struct ucred cred;
 	struct strbuf out; /* packets that could not be sent yet */
 	size_t out_at;
@@ -79,8 +79,8 @@ struct server {
 	uint64_t listen_ns;
 	struct hd_log_limit refusals, slow;
 	struct pulse pulse;
-	struct porter *porters;    /* porter.c */
-	struct unclosed *unclosed; /* porter.c */
+	struct porter *porters;    /* used by porter.c */
+	struct unclosed *unclosed; /* used by porter.c */
 	uint32_t n_at_porter;      /* number of connections that wait for a porter */
 	int epoll, lock;
 	/* device number and inode of the socket file that was created at config->socket */
@@ -96,7 +96,7 @@ struct server {
 	/* recent maximum of the time between a tenant's kick (its wake-up of heddled) and the
 	 * moment that heddled runs */
 	uint64_t wake_ns;
-	pid_t mps; /* the control daemon */
+	pid_t mps; /* pid of the MPS control daemon; 0: none */
 	struct watch mps_end;
 	uint32_t mps_killed;  /* value of hd.killed when MPS was started */
 	uint64_t mps_look_ns; /* earliest time of the next check for killed programs */

@@ -67,11 +67,11 @@ void assembler_finish(struct assembler *a)
 	a->cu = NULL;
 }
 
-/* ---- starting it ---- */
+/* ---- starting the assembler ---- */
 
 struct start {
 	const char *path, *driver;
-	char limit[16]; /* empty: none */
+	char limit[16]; /* empty: no limit */
 	char **env;
 	int sock;
 	char *stack; /* stack of the process that becomes the assembler */
@@ -245,7 +245,7 @@ static bool spawn_assembler(struct start *s)
 	return r >= 0 && WIFEXITED(status) && WEXITSTATUS(status) == 0;
 }
 
-/* Under the lock. */
+/* Call under the lock. */
 static bool start_assembler(struct assembler *a, CUdevice dev)
 {
 	struct start *s = calloc(1, sizeof(*s));

@@ -32,7 +32,7 @@
 #define ASSEMBLER_FD    3
 #define ASSEMBLER_BEGUN 'b'
 #define ASSEMBLER_DONE  'd' /* compiled; the result is in the driver's cache, if it has one */
-#define ASSEMBLER_WRONG 'w' /* the driver refuses it */
+#define ASSEMBLER_WRONG 'w' /* the driver refuses the text */
 #define ASSEMBLER_LATE  'l' /* compiling took too long, and the assembler has ended */
 
 /* A temporary file of the cache. It becomes permanent once the code for it has compiled. */
@@ -42,9 +42,9 @@ struct staged {
 
 enum assembled {
 	ASSEMBLED,
-	ASSEMBLED_WRONG, /* does not compile */
+	ASSEMBLED_WRONG, /* the text does not compile */
 	ASSEMBLED_DIED,  /* the assembler crashed while it compiled the text */
-	ASSEMBLED_LATE,  /* not within the limit */
+	ASSEMBLED_LATE,  /* not compiled within the limit */
 	ASSEMBLED_NOT,   /* no assembler can run here */
 };
 
@@ -52,13 +52,13 @@ enum assembled {
  * when it is idle for a while, and the next request starts it again. */
 struct assembler {
 	const struct cu_api *cu; /* borrowed */
-	char path[4096];         /* of the program */
+	char path[4096];         /* path of its executable */
 	/* time limit of a request in s; 0: no limit, and several requests at a time */
 	unsigned limit_s;
 	pthread_mutex_t lock; /* guards the fields below */
 	struct host_fd sock;
-	bool lacking; /* it does not start here */
-	bool starts;  /* it has started before */
+	bool lacking; /* it cannot be started here */
+	bool starts;  /* it has begun a request before */
 	/* held during each request if there is a time limit, so that a crash can be attributed to
 	 * the request */
 	pthread_mutex_t turn;

@@ -50,12 +50,12 @@ static pthread_cond_t done = PTHREAD_COND_INITIALIZER;
 static sem_t turns; /* limits the threads that compile: half of the CPUs, at most TURNS */
 static unsigned n_busy;
 static _Atomic bool program_ended;
-static unsigned limit_s;      /* 0: none */
-static volatile int at_limit; /* who is answered then */
+static unsigned limit_s;      /* 0: no limit */
+static volatile int at_limit; /* descriptor for the answer if the limit passes */
 
 struct request {
 	int text, answer;
-	struct staged staged; /* empty paths: none */
+	struct staged staged; /* empty paths: no cache file */
 };
 
 /* Returns the content of the file as a string, or NULL if it is empty, too large or unreadable. */

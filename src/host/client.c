@@ -133,7 +133,7 @@ int host_greet(
 		return sock;
 	host_fd_take(&ret->sock, sock);
 	r = wire_send(ret->sock.fd, h, NULL, 0);
-	if (r >= 0 || r == -EPIPE) /* that: refused already */
+	if (r >= 0 || r == -EPIPE) /* -EPIPE: heddled has refused already */
 		r = await_answer(ret->sock.fd, ret);
 	if (r < 0)
 		host_fd_close(&ret->sock);
@@ -178,7 +178,7 @@ bool host_client_ring(const struct host_client *c, const struct host_fd *eventfd
 	if (!host_fd_is(&c->sock) || !host_fd_is(eventfd))
 		return false;
 	if (write(eventfd->fd, &one, sizeof(one)) < 0)
-		return true; /* full is as good as rung */
+		return true; /* if it is full, a wake-up is pending */
 	return true;
 }
 
@@ -233,7 +233,7 @@ int host_client_bring_page(const struct host_client *c, const struct host_fd *so
 		__atomic_load_n(&c->page->priority, __ATOMIC_ACQUIRE), WIRE_PRIORITIES - 1);
 	h.weight = MIN(MAX(__atomic_load_n(&c->page->weight, __ATOMIC_ACQUIRE), 1), 1000);
 	r = wire_send(sock->fd, &h, &c->page_fd.fd, 1);
-	return r == -EPIPE ? 0 : r; /* its reply says why */
+	return r == -EPIPE ? 0 : r; /* the reply has the reason */
 }
 
 int host_client_answered(

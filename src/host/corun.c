@@ -29,7 +29,7 @@ int host_set_add(const struct host_device *d, struct host_set *s, const struct h
 	return 0;
 }
 
-/* ---- as they are ---- */
+/* ---- running unmodified kernels ---- */
 
 static int make_streams(struct host_device *d, struct host_fault *f)
 {
@@ -161,7 +161,7 @@ static int run_plain(struct host_device *d, const struct host_set *s, enum host_
 	int r;
 
 	if (c != CUDA_SUCCESS && way == HOST_WAY_GREEN) {
-		d->cu.cuCtxSynchronize(); /* what was launched of it */
+		d->cu.cuCtxSynchronize(); /* waits for kernels that were launched */
 		return green_failed(f, c);
 	}
 	if (c == CUDA_SUCCESS)
@@ -177,7 +177,7 @@ static int run_plain(struct host_device *d, const struct host_set *s, enum host_
 	return r;
 }
 
-/* ---- as one launch ---- */
+/* ---- running kernels as one launch ---- */
 
 /* Returns a set that has only kernel k, for a launch of its own. */
 static struct host_set take_one(const struct host_set *s, unsigned k)

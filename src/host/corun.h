@@ -23,16 +23,16 @@
 /* ---- the device ---- */
 struct host_device {
 	struct cu_api cu; /* functions of the driver, which the caller has opened and initialized */
-	int ordinal;      /* which one: the caller's */
+	int ordinal;      /* number of the device; set by the caller */
 	CUdevice device;
 	CUcontext context;
 	char name[128], driver[16];
-	uint32_t n_sms, registers; /* registers: of an SM */
+	uint32_t n_sms, registers; /* registers: per SM */
 	struct assembler assembler;
-	/* Made when first wanted. */
+	/* Created on first use. */
 	CUstream main, stream[HOST_MAX];
 	CUevent began, ended, kernel_began[HOST_MAX], kernel_ended[HOST_MAX];
-	struct host_split *splits; /* green contexts */
+	struct host_split *splits; /* created green contexts */
 };
 
 /* Opens the device. The caller sets d->cu and d->ordinal. Retains the primary context, but does not
@@ -63,19 +63,19 @@ CUresult host_launch(const struct cu_api *cu, CUfunction fn, const struct host_s
 
 /* ---- kernels ---- */
 struct host_kernel {
-	const char *name;  /* for messages */
-	const char *entry; /* in its module */
+	const char *name;  /* name in messages */
+	const char *entry; /* name of the entry in its module */
 	const char *file;  /* file of its module, for messages; NULL: unknown */
 	struct arena *arena;
 	CUmodule module; /* the loaded module, which has the kernel's variables */
 	CUfunction fn;
-	uint32_t bytes; /* of its parameters */
+	uint32_t bytes; /* size of its parameters */
 	/* host_kernel_open sets the fields below. */
 	/* The kernel extracted from its module, without the module's variables. The variables stay
 	 * in `module`, and forms get their addresses. */
 	struct ptx_module *alone;
 	uint8_t digest[32]; /* SHA-256 of the extracted entry, before its variables are replaced */
-	int local_bytes;    /* of a thread */
+	int local_bytes;    /* per thread */
 	uint64_t *vars;     /* addresses that the code in `alone` reads from an array */
 	size_t n_vars;
 	const char *no_vars; /* why its module variables cannot be replaced; NULL: they can */
@@ -117,11 +117,11 @@ struct host_form {
 	enum host_way way;
 	uint32_t max_registers;
 	bool unsliced, branches;
-	/* The result. */
+	/* The result of making it. */
 	struct host_fault never; /* if it has an error code: why the form cannot be made */
 	struct arena arena;
 	struct pass_merged form;
-	uint8_t digest[32]; /* SHA-256 of its text */
+	uint8_t digest[32]; /* SHA-256 of the form's text */
 	CUmodule module;
 	CUfunction fn;
 	/* blocks that fit on an SM; registers per thread, as compiled */
@@ -136,12 +136,12 @@ void host_forms_free(const struct host_device *d, struct host_form **list);
  * times come from the workers' clocks instead, and span the time from the claim of the kernel's
  * first block to the end of its last block. */
 struct host_times {
-	double ms; /* of all together */
+	double ms; /* time of all kernels together */
 	struct {
 		/* start of this kernel, in ms after the start of the whole run; for a merged
 		 * launch, in ms after the start of the first kernel */
 		double began_ms;
-		double ms;      /* from there to its end */
+		double ms;      /* time from began_ms to its end */
 		double busy_ms; /* merged: total time that all workers spent on this kernel */
 		uint32_t most;  /* merged, if counted: greatest number of workers on it at a time */
 	} of[HOST_MAX];

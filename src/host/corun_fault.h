@@ -22,8 +22,8 @@ struct host_fault {
 	enum host_way way;  /* for CRASHED and LATE: the way of the form */
 	uint64_t number[3]; /* numbers in the message of this code */
 	uint32_t line, col; /* MERGING: position in the kernel's source; 0: no single position */
-	CUresult result;    /* DRIVER, TEXT, GREEN */
-	char detail[512];   /* what failed, or why; "" */
+	CUresult result;    /* for DRIVER, TEXT and GREEN */
+	char detail[512];   /* what failed or why; may be "" */
 	char log[1024];     /* TEXT: messages of the driver's compiler; "": none */
 };
 
@@ -34,7 +34,7 @@ int host_fail_with(
 	struct host_fault *f, enum host_code code, int kernel, uint64_t a, uint64_t b, uint64_t c);
 /* Records an error of code DRIVER. what: the action that failed. */
 int host_cu_failed(struct host_fault *f, CUresult r, const char *what);
-int host_errno(const struct host_fault *f); /* negative; 0: HOST_OK */
+int host_errno(const struct host_fault *f); /* negative errno; 0 for HOST_OK */
 #define HOST_TRY(f, call, what)                             \
 	do {                                                \
 		CUresult r_ = (call);                       \
@@ -47,8 +47,8 @@ struct host_words {
 	/* true: messages name a kernel by its number (from 1) and its name; false: by its name
 	 * only */
 	bool numbered;
-	const char *help, *steal, *mixed, *streams, *vertical; /* ways, and parts of ways */
-	const char *plain;                                     /* "... run any kernels" */
+	const char *help, *steal, *mixed, *streams, *vertical; /* names of ways and their parts */
+	const char *plain;                                     /* a hint: "... run any kernels" */
 	const char *time; /* the option that raises the limit of the compile time */
 	const char *ptx;  /* what the user should attach to a bug report */
 };

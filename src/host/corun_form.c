@@ -16,7 +16,7 @@
 
 #define SPILLS 16 /* more workers are worth at most this many bytes of spills per thread */
 
-static const char what[] = "merged form"; /* in messages */
+static const char what[] = "merged form"; /* name of the text in messages */
 
 static bool is_same(const struct host_form *form, const struct host_set *s, enum host_way way,
 	const struct host_merging *m)
@@ -47,7 +47,7 @@ struct host_form *host_form_find(
 	return form;
 }
 
-/* ---- its text ---- */
+/* ---- making the text ---- */
 
 static int keep_refusal(
 	int err, const struct pass_form *form, const struct diag_list *diags, struct host_fault *f)
@@ -120,7 +120,7 @@ static void tell_lines(const struct host_device *d, const struct host_form *form
 	dev_tell_lines(&d->cu, text->at, text->len, lines->at, lines->len);
 }
 
-/* ---- on the device ---- */
+/* ---- loading it on the device ---- */
 
 static int load_form(struct host_device *d, struct host_form *form, const struct strbuf *text,
 	struct host_fault *f)
@@ -236,7 +236,8 @@ static struct host_form *add_form(
 	if (!form)
 		return NULL;
 	*form = (struct host_form){.next = *s->forms, .set = *s, .way = way};
-	memset(form->set.params, 0, sizeof(form->set.params)); /* of this run alone */
+	/* A form keeps no parameters of a run. */
+	memset(form->set.params, 0, sizeof(form->set.params));
 	if (way == HOST_WAY_WEAVE) {
 		form->max_registers = m->registers;
 		form->unsliced = m->unsliced;

@@ -9,7 +9,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#define ABOVE  1024 /* what select can name */
+#define ABOVE  1024 /* select cannot use descriptors from 1024 on */
 #define BELOW  16   /* distance to the limit of descriptors, if that is lower */
 #define ENOUGH 64
 

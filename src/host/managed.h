@@ -15,7 +15,7 @@ struct host_shape {
 };
 
 struct host_steering {
-	uint32_t chunk; /* 0: 1 */
+	uint32_t chunk; /* blocks per claim; 0: 1 */
 	bool pull_ahead;
 	uint32_t yield_every;    /* all quotas drop to 0 after this many tickets; 0: never */
 	uint32_t workers_per_sm; /* 0: as many as fit */
@@ -25,7 +25,7 @@ struct host_steering {
 
 /* Statistics of a launch. */
 struct host_managed_stats {
-	uint32_t workers;  /* a worker launch */
+	uint32_t workers;  /* number of workers in a launch */
 	uint32_t launches; /* number of worker launches: 1 plus the times it was resumed */
 	uint64_t total;
 	/* true: fewer workers, or yields, were requested, but the kernel keeps all its workers,

@@ -12,7 +12,7 @@
 
 #define PATIENCE 8u /* launches in a row without a block, before workers serve all kernels */
 
-/* ---- the plan ---- */
+/* ---- computing the plan ---- */
 static uint32_t gcd(uint32_t a, uint32_t b)
 {
 	while (b) {
@@ -280,7 +280,7 @@ enum host_merge_status host_merge_plan(const struct host_merging *merging,
 	return status;
 }
 
-/* ---- launches ---- */
+/* ---- running the launches ---- */
 CUresult host_merged_create(const struct cu_api *cu, unsigned n, struct host_merged *ret)
 {
 	struct host_merged d = {0};
@@ -521,12 +521,12 @@ static CUresult launch_grids(const struct run *x, uint32_t workers, bool first)
 	return r == CUDA_SUCCESS ? cu->cuCtxSynchronize() : r;
 }
 
-/* How far the kernels are. */
+/* The progress of all kernels. */
 struct progress {
-	uint64_t handed; /* blocks handed out so far */
-	uint64_t left;   /* not yet */
-	unsigned undone; /* kernels */
-	unsigned first;  /* of these */
+	uint64_t handed; /* number of blocks claimed so far */
+	uint64_t left;   /* number of blocks not claimed yet */
+	unsigned undone; /* number of incomplete kernels */
+	unsigned first;  /* the first incomplete kernel */
 };
 
 /* Reads how far the kernels are, and removes the quotas of incomplete kernels for the next

@@ -9,19 +9,19 @@
 #include "host/managed.h"
 #include "pass/merge.h"
 
-/* The user's choices. */
+/* Options of a merged launch. */
 struct host_merging {
 	enum ctl_order order;
 	/* Each kernel's share of the workers, or of the SMs with CTL_APART. A share is at least 1;
 	 * only the proportions of the shares count. Not used with stealing. */
 	uint32_t share[CTL_MAX_MERGED];
-	bool help_others; /* CTL_HELP */
-	bool times;       /* CTL_TIMES */
-	bool count;       /* CTL_COUNT */
+	bool help_others; /* sets CTL_HELP */
+	bool times;       /* sets CTL_TIMES */
+	bool count;       /* sets CTL_COUNT */
 	/* bit k: kernel k has a launch of its own besides the merged one (see below); not all
 	 * kernels can have one */
 	uint32_t own;
-	uint32_t chunk;                  /* 0: 1 */
+	uint32_t chunk;                  /* blocks per claim; 0: 1 */
 	uint32_t chunks[CTL_MAX_MERGED]; /* chunk of each kernel; 0: the field `chunk` */
 	/* quotas drop after this many tickets of each kernel; 0: never */
 	uint32_t yield_every;
@@ -56,8 +56,8 @@ struct host_merging {
 /* The plan of a launch, computed from struct host_merging and from the number of workers that
  * fit. */
 struct host_merge_plan {
-	uint32_t per_sm;  /* workers that fit one SM */
-	uint32_t workers; /* in a launch */
+	uint32_t per_sm;  /* number of workers that fit on an SM */
+	uint32_t workers; /* number of workers in a launch */
 	struct ctl_merge merge;
 	/* for each kernel: true if all its blocks must be on the device at once, so its quotas
 	 * never drop */
@@ -90,7 +90,7 @@ struct host_merge_shape {
 	bool fits;
 };
 
-/* A form on the device. */
+/* A form that is loaded on the device. */
 struct host_merge_part {
 	CUfunction fn;
 	const struct pass_merged *form;
@@ -121,12 +121,12 @@ CUresult host_merged_create(const struct cu_api *cu, unsigned n, struct host_mer
 void host_merged_destroy(const struct cu_api *cu, struct host_merged *d);
 
 struct host_merged_stats {
-	uint32_t launches; /* 1 + times resumed */
+	uint32_t launches; /* 1 plus the number of times resumed */
 	/* time from the start of the first launch to the end of the last one, from events */
 	float ms;
 	/* sums over all launches; only with host_merging.times */
 	struct ctl_times of[CTL_MAX_MERGED];
-	uint64_t first_ns; /* the least began_ns */
+	uint64_t first_ns; /* the earliest began_ns */
 	unsigned stalled;  /* with CUDA_ERROR_UNKNOWN: the first kernel that did not complete */
 };
 

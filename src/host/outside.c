@@ -20,15 +20,15 @@ struct bake {
 	struct diag_list *diags;
 	struct ptx_func *f;
 	bool refused;
-	VEC(struct baked { /* the array's entries */
+	VEC(struct baked { /* entries of the array */
 		const struct ptx_sym *sym;
 		uint64_t offset;
-		uint64_t align;           /* of that address */
-		const struct ptx_func *f; /* in which reg holds it */
+		uint64_t align;           /* alignment of that address */
+		const struct ptx_func *f; /* function whose register `reg` has this address */
 		uint32_t reg;
 	})
 	vars;
-	ptx_body head; /* of the function at hand */
+	ptx_body head; /* new statements at the start of the current function */
 };
 
 static bool is_baked(const struct bake *b, const struct ptx_sym *sym)
@@ -238,7 +238,7 @@ int host_leave_outside(
 	return r;
 }
 
-/* ---- .const ---- */
+/* ---- reading .const as .global ---- */
 
 /* Returns true if a cache operator or hint follows at this position. Then ".nc" cannot be put
  * here. */

@@ -16,7 +16,7 @@
 struct head {
 	char magic[8];
 	uint32_t version;
-	uint8_t digest[32]; /* of all behind it */
+	uint8_t digest[32]; /* SHA-256 of all bytes after it */
 	uint32_t finished;
 	uint64_t launch, ptx_bytes;
 	uint32_t grid[3], block[3], shared_bytes;

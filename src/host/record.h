@@ -30,16 +30,16 @@ enum record_contents {
 	RECORD_LEFT_OUT, /* unknown, because it did not fit or could not be read */
 	RECORD_ZERO,
 	RECORD_BYTES,  /* at `before` or `after` */
-	RECORD_SAME,   /* after only: as before */
+	RECORD_SAME,   /* after only: the same bytes as before */
 	RECORD_DIGEST, /* after only: the SHA-256 of the bytes is stored at `after` */
 };
 
 struct record_region {
 	const char *variable; /* name of a module variable; "": the region is a buffer */
 	uint64_t bytes;       /* at least 1 */
-	uint64_t address;     /* in the program */
+	uint64_t address;     /* address in the recorded program */
 	enum record_contents had, left;
-	const uint8_t *before, *after; /* not aligned */
+	const uint8_t *before, *after; /* pointers need not be aligned */
 	/* offset of the first address in `before`; RECORD_NO_POINTER if there is none */
 	uint64_t pointer_at;
 };

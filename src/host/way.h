@@ -12,7 +12,7 @@ enum host_way {
 	HOST_WAY_SEQUENTIAL, /* one kernel after another in one stream */
 	HOST_WAY_STREAMS,    /* each kernel in its own stream */
 	HOST_WAY_GREEN, /* each kernel in a green context: a stream with its own SMs, by share */
-	HOST_WAY_MERGE, /* as one launch of workers */
+	HOST_WAY_MERGE, /* one launch of workers */
 	/* Fused: the threads of a block execute a block of each kernel, one kernel after
 	 * another. */
 	HOST_WAY_VERTICAL,

@@ -57,7 +57,7 @@ int model_store_path(char *buf, size_t size)
 	return r < 0 ? set_why(r, "measured.db", "the path is too long") : 0;
 }
 
-/* ---- layout ---- */
+/* ---- layout of the tables ---- */
 static int layout_of(struct model_store *s, int *ret)
 {
 	sqlite3_stmt *q;

@@ -44,7 +44,7 @@ struct model_together {
 /* One way of running the set of kernels, with its measured time. */
 struct model_way {
 	char name[MODEL_WAY_MAX]; /* such as "sequential" or "merge partition=3:1" */
-	double ms;                /* median */
+	double ms;                /* median time of a run */
 	double spread;            /* interquartile range of the runs, relative to ms */
 	unsigned runs;
 	bool chosen; /* true for the way to use; each set has one such way */

@@ -14,7 +14,7 @@
 
 struct model_store {
 	sqlite3 *db;
-	int layout; /* of the file */
+	int layout; /* layout version of the file */
 };
 
 int store_failed(const struct model_store *s); /* stores SQLite's message and returns -EIO */

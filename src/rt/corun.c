@@ -10,7 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* ---- the launches ---- */
+/* ---- checking the launches ---- */
 
 static int check_launch(struct heddle *h, const struct heddle_launch *l, struct rt_kernel *k)
 {
@@ -79,7 +79,7 @@ static int find_all(struct heddle *h, struct arena *a, const struct heddle_launc
 	return 0;
 }
 
-/* ---- the way ---- */
+/* ---- choosing the way ---- */
 
 struct kept { /* The stored ways: the folder `store` has one file for each set of kernels. */
 	const char *store;

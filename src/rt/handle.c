@@ -15,7 +15,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#define COMPILING_MAX 86400 /* s */
+#define COMPILING_MAX 86400 /* seconds */
 
 int rt_fail(struct heddle *h, int err, const char *hint, const char *fmt, ...)
 {
@@ -214,7 +214,7 @@ RT_API void heddle_close(struct heddle *h)
 		if (heddle_tasks_destroy(h->pools) < 0)
 			return; /* running tasks still use the memory that would be freed */
 	entered = h->ready && rt_enter(h) == 0;
-	if (entered && rt_pools_hold(h) < 0) { /* another handle's */
+	if (entered && rt_pools_hold(h) < 0) { /* a pool of another handle still runs */
 		rt_leave(h);
 		return;
 	}

@@ -16,19 +16,19 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define ANY_KERNEL   "ordinary launches run any kernel" /* a hint */
+#define ANY_KERNEL   "ordinary launches run any kernel" /* a hint in errors */
 #define THREADS      1024u
 #define REGISTERS    32u
 #define ARGS         1024u
 #define ARGS_MAX     32768u
 #define IDLE_US      1000u
 #define BEAT_MS      10000u
-#define BEATS        8u  /* in that time */
+#define BEATS        8u  /* beats within beat_ms */
 #define BEAT_MOST    50u /* maximum time between two beats in ms, if the pool has a lifetime */
 #define LIFETIME_MS  100u
 #define TICKET_BYTES 128u
 #define SHARED_MOST  (1024u * TASK_UNIT)
-#define STAMPS_NS    10000000000u /* after a task's end */
+#define STAMPS_NS    10000000000u /* timeout after a task's end */
 /* Barriers that a block of the pool uses if its tasks have barriers: all 16 that a block can have.
  * The code takes the barrier's number from a register, so the assembler has to reserve all of
  * them. */
@@ -37,7 +37,7 @@
  * cuda_occupancy.h). */
 #define SM_BARRIERS 2u
 
-/* ---- its shape ---- */
+/* ---- shape of the pool ---- */
 
 static int check_options(struct heddle *h, struct heddle_tasks_options *o)
 {
@@ -311,7 +311,7 @@ RT_API int heddle_tasks_destroy(struct heddle_tasks *t)
 	return 0;
 }
 
-/* ---- its kernels ---- */
+/* ---- kernels of the pool ---- */
 
 static int report_refusal(
 	struct heddle_tasks *t, int err, const struct pool_form *f, const struct pass_verdict *v)
@@ -476,7 +476,7 @@ static int build_module(struct heddle_tasks *t, unsigned n, bool wide)
 	return r;
 }
 
-/* With the build lock. */
+/* Call with the build lock. */
 static int add_form(struct heddle_tasks *t, unsigned kernel, bool partly)
 {
 	struct heddle *h = t->h;
@@ -627,7 +627,7 @@ RT_API int heddle_tasks_add(struct heddle_tasks *t, const char *kernel, unsigned
 	return 0;
 }
 
-/* ---- on and off ---- */
+/* ---- suspending and resuming ---- */
 static int set_suspended(struct heddle_tasks *t, bool suspended)
 {
 	int r = pool_check(t);

@@ -35,7 +35,7 @@
 #define POOL_FORMS       TASK_KINDS
 #define POOL_MAX_COLUMNS 4096
 #define POOL_KEY         8     /* number of words that describe a task's shape */
-#define POOL_HEAD        3     /* its words for the device */
+#define POOL_HEAD        3     /* number of words that the device gets */
 #define POOL_NAP_NS      20000 /* interval between checks of the device */
 
 enum pool_state { POOL_AWAY, POOL_RUNNING, POOL_LEAVING, POOL_FAILED };
@@ -56,8 +56,8 @@ struct pool_kernel {
 	} shape;
 };
 
-struct pool_column; /* pool_row.h */
-struct pool_hand;   /* pool_place.c: a thread */
+struct pool_column; /* see pool_row.h */
+struct pool_hand;   /* pool_place.c: record of a thread */
 struct pool_form {
 	unsigned kernel;
 	bool partly;
@@ -92,7 +92,7 @@ struct heddle_tasks {
 	/* guards rebuilding of the module; taken before all other locks */
 	pthread_mutex_t build_lock;
 	_Alignas(128) pthread_mutex_t lock;
-	pthread_cond_t changed; /* state, or stop */
+	pthread_cond_t changed; /* signals changes of state and stop */
 	_Atomic int state;
 	_Atomic bool waits; /* tasks wait in columns that have not started on the GPU */
 	bool suspended, stop, has_monitor;
@@ -101,17 +101,17 @@ struct heddle_tasks {
 	bool heavy;
 	pthread_t monitor;
 	struct pool_launch at_once[POOL_LAUNCHES];
-	uint32_t launch;       /* number of the last one */
-	unsigned first_column; /* of that */
+	uint32_t launch;       /* number of the last launch */
+	unsigned first_column; /* first column of the last launch */
 	_Atomic uint64_t launches;
 	_Atomic uint64_t n_inner; /* number of rows for parts of tasks other than the first part */
-	char why[768];            /* state POOL_FAILED */
+	char why[768];            /* reason for POOL_FAILED */
 
 	_Atomic unsigned n_kernels;
 	struct pool_kernel kernel[HEDDLE_MAX_TASK_KERNELS];
 	unsigned n_forms;
 	struct pool_form form[POOL_FORMS];
-	uint32_t nap_ns;            /* pass_pool */
+	uint32_t nap_ns;            /* see pass_pool */
 	struct task_stamps *stamps; /* pinned; NULL: the pool records no times */
 	CUdeviceptr stamps_at;
 	/* true: a task's block can have as many warps as the pool's block, including the
@@ -122,7 +122,7 @@ struct heddle_tasks {
 
 	pthread_mutex_t failed_lock;
 	struct hash_map failed; /* maps a task's id to a struct pool_failed (pool_failed.c) */
-	uint64_t n_failed, told_failed, last_failed; /* the last one's id */
+	uint64_t n_failed, told_failed, last_failed; /* last_failed: id of the last one */
 	bool failed_lost;                            /* some failures are not in the table */
 };
 
@@ -130,7 +130,7 @@ struct heddle_tasks {
 int pool_fail(int err, const char *fmt, ...) HD_PRINTF(2, 3);
 /* Appends to that text. Returns err. */
 int pool_fail_more(int err, const char *fmt, ...) HD_PRINTF(2, 3);
-int pool_fail_as(const struct heddle *h, int err); /* what h says */
+int pool_fail_as(const struct heddle *h, int err); /* uses the error text of h */
 
 /* pool.c: makes a form of the kernel if it does not exist yet. Returns -ENOTSUP if the kernel
  * cannot have this form, or another error of building the pool's module. */
@@ -145,10 +145,11 @@ int pool_ask_stamps(struct heddle_tasks *t);
 int pool_read_stamps(struct heddle_tasks *t, uint64_t id, struct task_stamps *ret);
 /* pool_run.c: makes a fence in all threads; the counterpart of pool_light_fence. */
 void pool_heavy_fence(const struct heddle_tasks *t);
-bool pool_has_heavy_fence(void); /* may it be light? */
-/* With the lock: */
+bool pool_has_heavy_fence(void); /* false: each thread must fence */
+/* Call these with the pool's lock. */
 int pool_park(struct heddle_tasks *t); /* waits until the pool is AWAY; -EIO: it is FAILED */
-int pool_park_within(struct heddle_tasks *t, uint64_t limit_ns); /* -ETIMEDOUT: it runs on */
+/* -ETIMEDOUT: the pool keeps running */
+int pool_park_within(struct heddle_tasks *t, uint64_t limit_ns);
 int pool_resume(struct heddle_tasks *t); /* launches the pool if it is AWAY and has tasks */
 /* Call this without the lock if the pool was seen to be AWAY. */
 int pool_wake(struct heddle_tasks *t);
@@ -164,7 +165,7 @@ bool pool_has_ended(
 /* pool_failed.c: saves the failure of the task in this row, if it failed. The thread that has taken
  * the column calls this after the task has ended, before it reuses the row. */
 void pool_note_failed(struct heddle_tasks *t, const struct pool_column *c, unsigned row);
-void pool_forget_failed(struct heddle_tasks *t); /* frees all of them */
+void pool_forget_failed(struct heddle_tasks *t); /* frees all recorded failures */
 /* Returns how a task has ended: 0, or -EFAULT with the error text set. Returns -ENOMEM if a failure
  * could not be recorded, so that the result is not known. */
 int pool_how(struct heddle_tasks *t, struct pool_column *c, unsigned row, uint64_t gen);

@@ -14,7 +14,7 @@
 #include <string.h>
 
 struct pool_failed {
-	uint64_t id, why; /* id 0: it has not failed */
+	uint64_t id, why; /* id 0: no failure */
 	unsigned kernel;
 };
 
@@ -207,7 +207,7 @@ static int say_failed(const struct heddle_tasks *t, const struct pool_failed *fa
 		(unsigned)(failed->why >> TASK_WHY_THREAD & 1023));
 }
 
-/* ---- who asks ---- */
+/* ---- answering queries ---- */
 
 int pool_how(struct heddle_tasks *t, struct pool_column *c, unsigned row, uint64_t gen)
 {

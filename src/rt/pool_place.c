@@ -36,7 +36,7 @@
  * that `mine` of the ended thread had (`place`). So there are about as many records as there were
  * threads at one time. */
 struct pool_hand {
-	struct pool_hand *next; /* in `hands` */
+	struct pool_hand *next; /* next in the list `hands` */
 	const void *place;
 	/* True while the thread may use columns of a pool that it owns. */
 	_Alignas(128) _Atomic bool inside;
@@ -52,7 +52,7 @@ EACH unsigned next_column;
 EACH unsigned shared_spawns;
 EACH struct pool_hand *mine; /* NULL: this thread has never owned a pool */
 
-/* ---- what has ended ---- */
+/* ---- has a task ended? ---- */
 
 /* Returns true if a task has ended, that is, if all of its parts have ended. The row of each part
  * refers to the row of the next part, and is freed only after or together with that row. */
@@ -79,7 +79,7 @@ static uint32_t zero_bytes(uint64_t x)
 {
 	const uint64_t low = 0x7f7f7f7f7f7f7f7f;
 
-	x = ~(((x & low) + low) | x | low); /* 0x80 where a byte is 0 */
+	x = ~(((x & low) + low) | x | low); /* 0x80 in each byte that is 0 */
 	return (uint32_t)((x >> 7) * 0x0102040810204080 >> 56);
 }
 
@@ -155,7 +155,7 @@ static bool enter_own(struct heddle_tasks *t)
 	if (!mine || atomic_load_explicit(&t->owner, memory_order_relaxed) != mine)
 		return false;
 	atomic_store_explicit(&mine->inside, true, memory_order_relaxed);
-	atomic_signal_fence(memory_order_seq_cst); /* revoke has the other one */
+	atomic_signal_fence(memory_order_seq_cst); /* pairs with the fence of revoke_owner */
 	if (atomic_load_explicit(&t->owner, memory_order_relaxed) == mine)
 		return true;
 	atomic_store_explicit(&mine->inside, false, memory_order_release);
@@ -167,7 +167,7 @@ static void leave_own(void)
 	atomic_store_explicit(&mine->inside, false, memory_order_release);
 }
 
-/* Nobody's any more. */
+/* Revokes the ownership, if any. */
 static void revoke_owner(struct heddle_tasks *t)
 {
 	struct pool_hand *owner;
@@ -234,7 +234,7 @@ void pool_harvest(struct heddle_tasks *t)
 		leave_own();
 }
 
-/* ---- a place ---- */
+/* ---- finding a free row ---- */
 
 /* Prefetches cache lines for the next tasks: everything that the next column's free row needs, and
  * the host's record of a column further on. */
@@ -257,7 +257,7 @@ static struct pool_column *try_columns(struct heddle_tasks *t, unsigned least, b
 	for (unsigned i = 0; i < n; i++) {
 		struct pool_column *c;
 
-		if (next_column >= n) /* without a division */
+		if (next_column >= n) /* avoids a division */
 			next_column = 0;
 		c = &t->of[next_column++];
 		if (!own && !take_column(t, c))

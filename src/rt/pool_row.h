@@ -13,8 +13,8 @@ struct pool_column {
 	uint8_t *more;
 	/* a thread has taken the column; guards the fields below (pool_place.c) */
 	_Atomic bool taken;
-	bool any_failed; /* of its tasks, ever */
-	uint32_t free;   /* rows known to be so */
+	bool any_failed; /* a task of this column has failed before */
+	uint32_t free;   /* mask of rows known to be free */
 	uint32_t n_free;
 	uint32_t named; /* mask of the rows whose `then` is not 0 */
 	struct pool_row {
@@ -22,7 +22,7 @@ struct pool_column {
 		/* If the task was split and this is not its last part, the id of the next part;
 		 * else 0. The bit POOL_INNER means that this is not the task's first part. */
 		_Atomic uint64_t then;
-		_Atomic unsigned form; /* index in the module */
+		_Atomic unsigned form; /* index of the form in the module */
 	} row[TASK_ROWS];
 	/* number of the last launch that got this column; 0 after that launch has ended; guarded by
 	 * the pool's lock */

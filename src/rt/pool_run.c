@@ -16,7 +16,7 @@
 #include <unistd.h>
 #endif
 
-#define MONITOR_NS 1000000u   /* between its looks, */
+#define MONITOR_NS 1000000u   /* interval of the monitor */
 #define SOON_NS    100000u    /* interval of the monitor if a launch is about to end */
 #define COMING_NS  100000000u /* time in which all blocks of a launch should start */
 #define TURN_NS    10000000u  /* time on the GPU after which a waiting pool gets its turn */
@@ -79,7 +79,7 @@ static void name_victims(struct heddle_tasks *t, const char *text)
 		snprintf(t->why + len, sizeof(t->why) - (size_t)len, " %u had not begun", waiting);
 }
 
-/* With the lock. */
+/* Call with the pool's lock. */
 static int fail_pool(struct heddle_tasks *t, CUresult r)
 {
 	const char *text = cu_result_text(r);
@@ -91,7 +91,7 @@ static int fail_pool(struct heddle_tasks *t, CUresult r)
 	return pool_fail(-EIO, "%s", t->why);
 }
 
-/* ---- on the GPU ---- */
+/* ---- launching the pool ---- */
 
 int pool_resume(struct heddle_tasks *t)
 {
@@ -118,7 +118,7 @@ int pool_wake(struct heddle_tasks *t)
 	return r;
 }
 
-/* ---- off the GPU ---- */
+/* ---- stopping the pool ---- */
 
 /* Makes a fence in all threads; the counterpart of pool_light_fence. */
 void pool_heavy_fence(const struct heddle_tasks *t)
@@ -212,9 +212,9 @@ int pool_pump(struct heddle_tasks *t)
 	return -EIO;
 }
 
-/* ---- the monitor ---- */
+/* ---- the monitor thread ---- */
 struct watch {
-	uint64_t beat_at, busy_at; /* when it last was so */
+	uint64_t beat_at, busy_at; /* last time of a beat; last time it was busy */
 	uint64_t spawned, launched_at;
 	uint32_t launch;
 	uint64_t away_at; /* since when columns are away; 0: no column is away */
@@ -319,7 +319,7 @@ static CUresult bring_back(struct heddle_tasks *t, struct watch *w, uint64_t now
 	return pool_bring(t, now);
 }
 
-/* With the lock. */
+/* Call with the pool's lock. */
 static void look_after(struct heddle_tasks *t, struct watch *w, uint64_t now)
 {
 	bool lacks, any = true;
@@ -363,7 +363,7 @@ static void look_after(struct heddle_tasks *t, struct watch *w, uint64_t now)
 	}
 	if (t->o.idle_us != UINT32_MAX && now - w->busy_at > (uint64_t)t->o.idle_us * 1000u &&
 		pool_park(t) == 0)
-		pool_resume(t); /* if something came */
+		pool_resume(t); /* if a task was added meanwhile */
 }
 
 static void *run_monitor(void *user)

@@ -117,7 +117,7 @@ static void put_desc(
 		return;
 	}
 #pragma GCC unroll 11
-	for (unsigned i = 0; i < TASK_FIRST; i++) { /* six bytes from 6 * i on */
+	for (unsigned i = 0; i < TASK_FIRST; i++) { /* six bytes from byte 6 * i on */
 		unsigned from = 48 * i % 64;
 		uint64_t w = words[48 * i / 64] >> from;
 
@@ -142,7 +142,7 @@ static uint64_t put_part(struct heddle_tasks *t, struct pool_column *c, const st
 	c->free &= c->free - 1;
 	c->n_free--;
 	atomic_store_explicit(&c->row[row].gen, gen, memory_order_relaxed);
-	atomic_thread_fence(memory_order_release); /* pool_how, pool_has_ended */
+	atomic_thread_fence(memory_order_release); /* for pool_how and pool_has_ended */
 	atomic_store_explicit(
 		&c->row[row].then, then | (part ? POOL_INNER : 0), memory_order_relaxed);
 	c->named &= ~(1u << row);
@@ -175,7 +175,7 @@ static int put_all(struct heddle_tasks *t, const struct pool_kernel *k,
 			return r; /* the device failed, so the parts that were added never end */
 		id = put_part(t, place.c, k, task, a, part, id);
 		pool_unclaim(t, &place);
-		pool_light_fence(t); /* pool.h */
+		pool_light_fence(t); /* see pool.h */
 		if (atomic_load_explicit(&t->state, memory_order_relaxed) == POOL_AWAY)
 			r = pool_wake(t);
 		if (r < 0)
@@ -209,7 +209,7 @@ RT_API int heddle_tasks_spawn(
 	return r;
 }
 
-/* ---- the end ---- */
+/* ---- waiting for tasks ---- */
 
 /* Finds the row of a task. Returns -EINVAL if there is no task with this id. */
 static int find_row(struct heddle_tasks *t, uint64_t id, struct pool_column **ret,

@@ -66,7 +66,7 @@ int rt_host_failed(struct heddle *h, const struct host_fault *f, const struct ho
 int rt_enter(struct heddle *h);
 void rt_leave(struct heddle *h);
 
-struct rt_kernel *rt_find(struct heddle *h, const char *name); /* NULL: none */
+struct rt_kernel *rt_find(struct heddle *h, const char *name); /* NULL: there is none */
 void rt_kernel_free(struct heddle *h, struct rt_kernel *k);
 
 /* ---- pool_all.c ---- */

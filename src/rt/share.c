@@ -43,21 +43,21 @@ _Static_assert(HEDDLE_SHARE_MAX_SMS == CTL_MAX_SMS, "one number");
 struct heddle_share {
 	/* alone: why heddled does not decide; "": it decides */
 	char error[512], alone[HOST_FAILED];
-	pthread_mutex_t lock; /* of all below */
+	pthread_mutex_t lock; /* guards all fields below */
 	pid_t pid;
 	struct host_client client;
 	uint32_t reserved_shared; /* shared memory that CUDA reserves for each block, in bytes */
 	uint64_t tried_ns;        /* when it last tried to find heddled */
-	/* The kernel. */
+	/* The kernel that the program has obtained. */
 	/* obtained: true if the program has a kernel. asking: true while the call that obtains the
 	 * kernel still waits, so that other calls must not use it yet. */
 	bool obtained, asking;
-	struct wire_slot *slot; /* NULL: without heddled */
+	struct wire_slot *slot; /* NULL: heddled does not decide */
 	/* kernels: number of kernels that were obtained */
 	uint64_t total, started, finished, number, kernels;
 	uint32_t fit, cursor;
 	uint32_t seq; /* number of the control word in `now`; 0: none has come */
-	bool drained; /* reported for that word */
+	bool drained; /* the drain for that word was reported */
 	struct heddle_share_blocks now, told;
 };
 
@@ -197,7 +197,7 @@ static void share_tell(struct heddle_share *s, struct heddle_share_blocks *ret)
 	ret->size = size;
 }
 
-/* ---- the session ---- */
+/* ---- session with heddled ---- */
 
 static void share_join(struct heddle_share *s)
 {
@@ -265,7 +265,7 @@ RT_API const char *heddle_share_error(const struct heddle_share *s)
 	return s ? s->error : "no session: heddle_share_init makes one";
 }
 
-/* 0: with the lock. */
+/* Returns 0 with the lock held. */
 static int share_enter(struct heddle_share *s)
 {
 	if (!s)
@@ -424,7 +424,7 @@ static int await_blocks(struct heddle_share *s, uint64_t timeout_ns)
 	return 0;
 }
 
-/* Gives the slot back. */
+/* Gives the kernel's slot back. */
 static void share_end(struct heddle_share *s)
 {
 	struct wire_slot *w = s->slot;

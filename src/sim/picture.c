@@ -14,7 +14,7 @@
 #define LEFT    150.0
 #define RIGHT   24.0
 #define ROW     32.0
-#define GAP     10.0 /* between rows */
+#define GAP     10.0 /* pixels between rows */
 #define TITLE   34.0
 #define AXIS    30.0
 

@@ -38,11 +38,11 @@ struct replay {
 	struct replay_result *ret;
 	struct durations *durations;
 	VEC(struct engine *) engines;
-	struct engine *engine; /* of the present input */
+	struct engine *engine; /* engine of the current input */
 	uint32_t line;
-	const char *text; /* the present line */
+	const char *text; /* the current line */
 	size_t len;
-	uint64_t origin_ns; /* of the first decision */
+	uint64_t origin_ns; /* time of the first decision */
 	struct sched_input in;
 	struct sched_input_room room;
 };
@@ -126,7 +126,7 @@ static void engine_free(struct engine *e)
 	free(e);
 }
 
-/* ---- differences ---- */
+/* ---- reporting differences ---- */
 
 static void differs(struct replay *r, const char *told)
 {

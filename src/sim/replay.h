@@ -10,7 +10,7 @@
 #include "sched/engine/sched.h"
 
 struct replay_job {
-	const char *text; /* of the log */
+	const char *text; /* text of the log */
 	size_t len;
 	struct diag_list *diags;
 	/* Finds the policy that the log names. loaded: it came from a file. options: its
@@ -23,8 +23,8 @@ struct replay_job {
 };
 
 struct replay_result {
-	uint64_t inputs;    /* without decisions */
-	uint64_t decisions; /* calls of sched_decide */
+	uint64_t inputs;    /* number of inputs, without decisions */
+	uint64_t decisions; /* number of calls of sched_decide */
 	uint64_t actions;
 	uint32_t n_engines;
 	bool cut;      /* the last line was incomplete, and was ignored */

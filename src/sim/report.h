@@ -22,7 +22,7 @@ struct sim_job {
 	uint32_t line;                     /* number of lines in the file before this text */
 	const struct sched_policy *policy; /* replaces the device's policy; NULL: keeps it */
 	const char *policy_options;        /* replaces "options"; NULL: keeps them */
-	/* as in struct sim_reader */
+	/* As in struct sim_reader. */
 	const struct sched_policy *(*find)(void *user, const char *name);
 	void *find_user;
 	struct diag_list *diags;
@@ -46,11 +46,11 @@ struct sim_tenant_report {
 	double turnaround_alone_mean_ns;
 	/* normalized turnaround time; NAN: no launch finishes alone */
 	double ntt;
-	double waiting_ns, turnaround_ns; /* sums */
+	double waiting_ns, turnaround_ns; /* sums over launches */
 };
 
 struct sim_report {
-	VEC(struct sim_tenant_report) tenants; /* in the order of the file */
+	VEC(struct sim_tenant_report) tenants; /* in the order of the trace */
 	uint64_t preemptions;
 	/* time from the first submission to the end of the last launch, or to the end of the run */
 	uint64_t makespan_ns;

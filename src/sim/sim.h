@@ -18,7 +18,7 @@
 /* Capacity of an SM. A worker takes 1 / workers_per_sm of it. For the engine, this is the SM's
  * shared memory. */
 #define SIM_CAPACITY 55440u
-#define SIM_THREADS  2048u /* the same, for threads */
+#define SIM_THREADS  2048u /* number of threads that fit on an SM */
 
 struct sim;
 struct sim_tenant;
@@ -124,7 +124,7 @@ struct sim {
 	void (*watch)(const struct sim *s, void *user);
 	void *watch_user;
 	uint32_t next_sm;    /* SM at which the dispatcher starts its next search */
-	uint32_t words;      /* words sent to launches */
+	uint32_t words;      /* number of control words sent so far */
 	uint64_t occupied;   /* occupied capacity of all SMs; SIM_CAPACITY is one full SM */
 	double busy_ns;      /* SM time that workers have occupied so far */
 	int status;          /* 0, or a negative errno that ends the run */

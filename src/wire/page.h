@@ -50,7 +50,7 @@ enum wire_reason {
 #undef REASON
 	WIRE_REASONS
 };
-extern const char *const wire_outcome_names[WIRE_OUTCOMES]; /* "managed" ... */
+extern const char *const wire_outcome_names[WIRE_OUTCOMES]; /* "managed", … */
 extern const struct wire_reason_row {
 	enum wire_outcome outcome;
 	const char *name, *text;
@@ -63,7 +63,7 @@ uint64_t wire_outcomes(
 struct json;
 void wire_reasons_json(const uint64_t launched[WIRE_REASONS], struct json *j);
 
-/* One managed launch. */
+/* The page's part for one managed launch. */
 struct wire_slot {
 	/* Quotas and progress of the launch. The writers of these fields:
 	 * - The shim clears all of them before the launch.
@@ -71,16 +71,16 @@ struct wire_slot {
 	 *   writes seq, same and quota.
 	 * - The GPU writes the other fields. */
 	struct ctl_host host;
-	/* tenant */
+	/* Written by the tenant: */
 	uint32_t state;     /* heddled also writes it: CLOSED -> FREE */
-	uint32_t gen;       /* ctl_args.gen */
+	uint32_t gen;       /* value of ctl_args.gen */
 	uint64_t id;        /* number of the launch within its tenant, increasing */
 	uint64_t kernel;    /* hash of the kernel's code: equal kernels have equal hashes */
-	uint64_t total;     /* blocks */
+	uint64_t total;     /* number of blocks */
 	uint64_t submit_ns; /* CLOCK_MONOTONIC time of the program's call */
 	uint32_t grid[3], block[3];
 	uint32_t shared_bytes;   /* per block, static and dynamic */
-	uint32_t regs;           /* of a thread */
+	uint32_t regs;           /* per thread */
 	uint32_t workers_per_sm; /* maximum number of the launch's workers on an SM */
 	/* number of grids launched for this launch so far: the original one, and one for each time
 	 * that it resumed */
@@ -89,19 +89,19 @@ struct wire_slot {
 	uint32_t priority;
 	uint32_t guard; /* 1: it has the guard form (ctl/control.h); 0: it has workers */
 	char name[64];  /* name of the kernel, truncated and NUL-terminated */
-	/* daemon */
+	/* Written by heddled: */
 	/* 1: the launch can run; 0: it has no SMs (heddled has preempted it or not started it). For
 	 * each increment of host.drains the tenant must launch one more grid of workers, once three
 	 * things are true: this field is 1, heddled has sent quotas for this launch, and the launch
 	 * is not done. */
 	uint32_t granted;
-	uint32_t preemptions; /* so far, of this launch */
+	uint32_t preemptions; /* of this launch so far */
 	/* heddled increments this counter when the launch gets SMs back while some of its workers
 	 * may still run. The counter never decreases, even when the slot is used for another
 	 * launch. Once the launch has arrived, the tenant launches one more grid of workers for
 	 * each increment. Workers that exceed the quota exit at once. */
 	uint32_t grow;
-	/* tenant */
+	/* Written by the tenant: */
 	/* 1: the launch is a pool of tasks that has no task now. All other launches get SMs before
 	 * it, and it never counts as stalled. After each change of this field the tenant wakes
 	 * heddled, if `watch` is set. */
@@ -111,11 +111,11 @@ struct wire_slot {
 	 * order: the bytes of the allocation that a pointer refers to, or the value of an integer;
 	 * 0 if not known. */
 	float input[WIRE_INPUTS];
-	/* daemon */
+	/* Written by heddled: */
 	/* number of hardware blocks in the next grid of workers that the tenant launches; stored
 	 * before `grow`. 0: as many as fit on the device */
 	uint32_t newcomers;
-	/* tenant */
+	/* Written by the tenant: */
 	/* total hardware blocks in all grids of the launch so far; 0: the shim does not count
 	 * them */
 	uint32_t hardware_blocks;
@@ -136,7 +136,7 @@ struct wire_page {
 	uint32_t magic, version, bytes, n_slots; /* the daemon sets these before WELCOME */
 	uint32_t tenant, priority, weight, pad0;
 	uint32_t pad1[24];
-	/* daemon -> tenant */
+	/* Written by heddled: */
 	/* 1: the tenant wakes heddled for every launch. The tenant must read this field after it
 	 * has published the slot. In two cases the tenant wakes heddled even if this field is 0:
 	 * - `begin` is set, because `begin` may be about to change
@@ -180,7 +180,7 @@ struct wire_page {
 	 * program or the driver chooses. */
 	uint32_t carveout;
 	uint32_t pad3[11];
-	/* tenant -> daemon */
+	/* Written by the tenant: */
 	/* number of unmanaged launches so far (kernels, graphs, …); wraps */
 	uint32_t opaque_submitted;
 	/* number of unmanaged launches known to be complete; up to date only while follow is set */

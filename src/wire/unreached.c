@@ -182,7 +182,7 @@ static void explain_listener(const char *path, int error, struct wire_unreached 
 		what = "closed the connection without an answer";
 		snprintf(ret->todo, sizeof(ret->todo), "heddled's log says why");
 		break;
-	default: /* a timeout */
+	default: /* a timeout, or an unexpected error */
 		what = "does not answer";
 		snprintf(ret->todo, sizeof(ret->todo),
 			"see whether it is stopped; nothing is shared until it answers");

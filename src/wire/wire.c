@@ -242,7 +242,7 @@ int wire_peek(int sock, void *msg, size_t max, bool *ret_has_fds)
 {
 	union {
 		struct cmsghdr head;
-		char room[CMSG_SPACE(sizeof(struct ucred))]; /* and for no descriptor */
+		char room[CMSG_SPACE(sizeof(struct ucred))]; /* no space for descriptors */
 	} control;
 	struct iovec iov = {.iov_base = msg, .iov_len = max};
 	struct msghdr m;

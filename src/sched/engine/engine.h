@@ -16,7 +16,7 @@ struct sched {
 	void *policy_state;
 	struct planning planning;
 	struct sched_tenant *tenants;
-	void *model_state; /* of o.model */
+	void *model_state; /* state of o.model */
 	struct sched_stats stats;
 	/* the engine's number in o.journal; number of launches by state */
 	uint32_t engine, n_in[LAUNCH_STATES];
@@ -24,7 +24,7 @@ struct sched {
 	struct sched_level *levels, *free_levels;
 	/* costs of pauses in the current decision (pauses.c) */
 	struct sched_costs costs;
-	uint32_t n_tenants_in[TENANT_STATES]; /* as of the last decision */
+	uint32_t n_tenants_in[TENANT_STATES]; /* counts at the last decision */
 	uint64_t order, deadline_ns;
 	uint64_t served_ns; /* service_ns of each tenant covers the time up to here */
 	/* moving mean of the time from a grant to the first block; 0: unknown */

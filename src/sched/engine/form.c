@@ -33,7 +33,7 @@ void form_fail(struct form *f, const char *fmt, ...)
 	f->failed = true;
 }
 
-/* ---- writing ---- */
+/* ---- writing JSON ---- */
 
 static void put(struct form *f, const char *text)
 {
@@ -68,7 +68,7 @@ static void put_text(struct form *f, const char *v)
 	put(f, "\"");
 }
 
-/* ---- reading ---- */
+/* ---- reading JSON ---- */
 
 static void skip_blanks(struct form *f)
 {

@@ -10,7 +10,7 @@
 #include "base/base.h"
 
 struct form {
-	struct strbuf *out;   /* NULL: the form reads */
+	struct strbuf *out;   /* NULL: the form is reading */
 	const char *at, *end; /* the text that has not been read yet */
 	bool inside;          /* a field precedes, so a comma must come next */
 	bool failed;          /* reading has failed; `why` has the error as a sentence */
@@ -38,7 +38,7 @@ void form_signed(struct form *f, const char *key, int64_t *v, int64_t min, int64
 /* A time in ns. UINT64_MAX (unknown, or never) is written as null. */
 void form_time(struct form *f, const char *key, uint64_t *v);
 void form_flag(struct form *f, const char *key, bool *v);
-void form_hex(struct form *f, const char *key, uint64_t *v); /* 16 digits, as a string */
+void form_hex(struct form *f, const char *key, uint64_t *v); /* as a string of 16 digits */
 void form_text(struct form *f, const char *key, char *v, size_t size);
 /* One of n words. *v is the index of the word. */
 void form_word(struct form *f, const char *key, const char *const *words, uint32_t n, uint32_t *v);

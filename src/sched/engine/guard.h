@@ -14,7 +14,7 @@ struct sched_launch;
 /* The guard form's state in struct sched_launch. */
 struct sched_guard {
 	bool is;         /* the launch has the guard form (struct sched_launch_info: unranked) */
-	uint32_t counts; /* with these counts */
+	uint32_t counts; /* guard form: the counts it can have */
 	/* true if the count has changed, and some blocks from before the change are still there */
 	bool resizing;
 	uint64_t resized_at; /* number of finished blocks when the count changed */

@@ -256,7 +256,7 @@ static void form_kernel(struct form *f, struct duration_kernel *k)
 	k->n_shapes = n;
 }
 
-/* ---- lines ---- */
+/* ---- lines of the log ---- */
 
 static void form_join(struct form *f, struct sched_input *in)
 {

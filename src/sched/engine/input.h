@@ -10,7 +10,7 @@
 #include "sched.h"
 #include "sched/model/durations.h"
 
-#define SCHED_INPUTS_VERSION 1 /* of the text */
+#define SCHED_INPUTS_VERSION 1 /* version of the text */
 #define SCHED_POLICY_NAME    64u
 
 enum sched_input_type {
@@ -20,21 +20,21 @@ enum sched_input_type {
 #define INPUT(name)                 SCHED_INPUT_##name,
 #include "events.def"
 	SCHED_INPUT_kernel, /* the model has a record of this kernel: a new one, or one from a file */
-	SCHED_INPUT_forget, /* it dropped the record */
+	SCHED_INPUT_forget, /* the model dropped the record */
 	SCHED_INPUT_lost,   /* memory was exhausted: the inputs after this one were not recorded */
 	SCHED_INPUT_TYPES,
 };
 
 /* The arguments of create and reconfigure. */
 struct sched_setup {
-	struct sched_options options; /* without the pointers */
+	struct sched_options options; /* all options except pointers */
 	char policy[SCHED_POLICY_NAME];
 	bool loaded;  /* the policy is not a built-in one */
 	bool changed; /* the policy differs from the current one */
 	char policy_options[SCHED_POLICY_OPTIONS];
 };
 
-/* An action of sched_next. */
+/* An action that sched_next returned. */
 struct sched_told {
 	enum sched_action_type type;
 	bool first, of_launch;
@@ -50,7 +50,7 @@ struct sched_input {
 	/* The arguments as in events.def. join: priority, weight. learn: ran_ns. decide: the number
 	 * of actions. forget and kernel: the kernel's number. */
 	uint64_t value[2];
-	int result; /* of decide */
+	int result; /* result of decide */
 	/* Each is set for some types only, otherwise NULL. */
 	const struct sched_setup *setup;
 	const struct sched_launch_info *info;

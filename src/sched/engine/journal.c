@@ -14,7 +14,7 @@
 #include <string.h>
 
 #define FULL_ENTRIES 4096u
-#define FULL_KERNELS 16u /* of 14 KB each */
+#define FULL_KERNELS 16u /* each record has 14 KB */
 #define SOFT_ENTRIES 256u
 
 /* An input. Its structure, if it has one, is the element `at` of the list for its type. */
@@ -34,9 +34,9 @@ struct sched_journal {
 	VEC(struct sched_launch_info) infos;
 	VEC(struct sched_told) tolds;
 	VEC(struct duration_kernel) kernels;
-	uint32_t engines; /* created so far */
+	uint32_t engines; /* number of engines created so far */
 	bool lost;        /* memory was exhausted: the journal records nothing more */
-	bool said;        /* the text says so */
+	bool said;        /* the text already has the input `lost` */
 };
 
 int sched_journal_create(void (*full)(void *user), void *user, struct sched_journal **ret)

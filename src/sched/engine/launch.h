@@ -62,13 +62,13 @@ struct sched_own {
 
 struct sched_launch {
 	struct sched_kernel k;
-	struct sched_launch *prev, *next; /* in the list of its state */
+	struct sched_launch *prev, *next; /* links in the list of its state */
 	struct sched_tenant *tenant;
 	void *user;
 	struct sched_shape shape; /* the launch as the model of durations sees it */
 	uint32_t regs, stream_priority, device_sms;
-	enum launch_state state;                    /* changed only by sched_to */
-	enum launch_state refused_from, refused_to; /* in LAUNCH_ASTRAY */
+	enum launch_state state;                    /* only sched_to changes it */
+	enum launch_state refused_from, refused_to; /* valid in LAUNCH_ASTRAY */
 	/* Quotas that the launch obeys. In the states LAUNCH_HAS_SMS they are not all 0; a native
 	 * launch has no bounds. In LAUNCH_NEXT the launch would begin with these quotas. In
 	 * LAUNCH_QUEUED they are what they were in LAUNCH_NEXT, or all 0. */
@@ -83,13 +83,13 @@ struct sched_launch {
 	uint64_t work_ns; /* the part of the tenant's work_ns that comes from this launch */
 	/* when it got SMs, if none of its blocks has begun on them yet; else 0 */
 	uint64_t coming_ns;
-	uint64_t started;    /* blocks that have begun */
+	uint64_t started;    /* number of blocks that have begun */
 	uint64_t granted_ns; /* when it was last granted SMs; before that, when it arrived */
 	struct sched_spell spell;
 	struct sched_beside beside; /* what runs beside it in this spell; only if s->pairs is set */
 	/* another launch has run beside it since it arrived; only if s->pairs is set */
 	bool shared;
-	uint32_t preemptions; /* and shrinks, so far */
+	uint32_t preemptions; /* number of preemptions and shrinks */
 	struct sched_guard guard;
 	bool partial; /* it has waited, or had fewer workers than it could use, since it arrived */
 	bool idle;    /* it is a task pool that has no task now */

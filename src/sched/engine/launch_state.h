@@ -48,7 +48,7 @@ static inline bool launch_is(enum launch_state state, enum launch_set set)
 	return (uint32_t)set >> state & 1;
 }
 
-/* "running", … */
+/* Returns "running", … */
 const char *launch_state_name(enum launch_state state);
 /* Returns true if the table lists this transition. The table has no transition to STRAY; only
  * launch_to makes that transition. */

@@ -16,7 +16,7 @@ static struct sched_launches *list_of(struct sched_launch *l)
 						     : NULL;
 }
 
-/* In the order of ids. */
+/* Inserts the launch in the order of ids. */
 static void list_add(struct sched_launches *list, struct sched_launch *l)
 {
 	struct sched_launch *after = list->last;

@@ -61,7 +61,7 @@ static void learn_curve(struct sched *s, const struct sched_shape *shape, uint32
 		s->model_state, shape, blocks_on_sm(workers, n_sms, shape->total), blocks, sm_ns);
 }
 
-/* ---- pairs ---- */
+/* ---- pairs of launches ---- */
 
 static uint32_t most_on_sm(const struct sched_launch *l)
 {

@@ -16,7 +16,7 @@ struct sched_tenant;
 struct sched_level {
 	/* next in sched.levels (in descending order) or in free_levels */
 	struct sched_level *next;
-	struct sched_level *above; /* the next higher one */
+	struct sched_level *above; /* the next higher level */
 	int priority;
 	uint32_t n_tenants;
 	/* In the present decision: what a switch to its work costs, or to that of all levels below

@@ -453,7 +453,7 @@ static uint8_t checked_quota(
 
 /* The room of all SMs. Most policies treat all SMs alike: then they all have the same room. */
 struct rooms {
-	bool alike; /* at[0] holds for all SMs */
+	bool alike; /* at[0] applies to all SMs */
 	struct room at[CTL_MAX_SMS];
 };
 
@@ -477,7 +477,7 @@ static void set_uneven_row(
 		uint8_t quota;
 		struct room before, after;
 	} known[QUOTA_MAX + 1], *k;
-	uint32_t are_known = 0; /* bits */
+	uint32_t are_known = 0; /* bit mask */
 
 	for (uint32_t sm = 0; sm < s->o.n_sms; sm++) {
 		uint8_t q = row[sm];

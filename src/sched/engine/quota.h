@@ -29,7 +29,7 @@ _Static_assert(__BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__, "byte i of a word is t
 #define QUOTA_WORDS (CTL_MAX_SMS / 8)
 #define QUOTA_ONES  0x0101010101010101ull
 
-/* The bytes of eight SMs. */
+/* Returns the quotas of eight SMs, one in each byte. */
 static inline uint64_t quota_word(const struct quota *q, uint32_t i)
 {
 	uint64_t word;

@@ -109,14 +109,14 @@ int sched_submit(struct sched *s, uint64_t now_ns, struct sched_tenant *t,
 	const struct sched_launch_info *info, struct sched_launch **ret);
 /* The quotas with which a launch begins (sched_arrive). */
 enum sched_began {
-	SCHED_BEGAN_FREE, /* without a bound */
+	SCHED_BEGAN_FREE, /* without a bound on any SM */
 	SCHED_BEGAN_TOLD, /* the quotas of the last SCHED_BEGIN */
 	/* with the quotas of an earlier, unknown SCHED_BEGIN: the next decision sends quotas in any
 	 * case */
 	SCHED_BEGAN_UNKNOWN,
 };
 void sched_arrive(struct sched *s, uint64_t now_ns, struct sched_launch *l, enum sched_began began);
-/* requests no decision */
+/* Requests no decision. */
 void sched_progress(struct sched *s, struct sched_launch *l, uint64_t finished);
 /* Reports how many blocks of the launch have begun, including finished ones. When the last block
  * has begun, a policy that answers in plans is asked again, because another kernel may fit now. */
@@ -165,7 +165,7 @@ enum sched_action_type {
 	SCHED_BEGIN,   /* sets the quotas with which launches of the tenant begin from now on */
 	SCHED_PREEMPT, /* the launch must leave all its SMs */
 	SCHED_SHRINK,  /* the launch must leave some SMs, or run fewer blocks on some */
-	SCHED_GRANT,   /* from none to some */
+	SCHED_GRANT,   /* the launch gets SMs and had none */
 	SCHED_GROW,    /* the launch gets more blocks on some SM (and may get fewer on others) */
 	SCHED_NATIVE,  /* it gets the whole device until its end, because its state is unknown */
 	SCHED_HOLD,    /* the tenant may start no work */

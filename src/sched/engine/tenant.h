@@ -14,8 +14,8 @@
 struct tenant_launches {
 	struct sched_launches arrived, submitted, native;
 	struct sched_launch *head;                   /* the launch in state LAUNCH_NEXT, or NULL */
-	uint32_t n;                                  /* of all lists */
-	uint32_t n_submitted_of[SCHED_STREAM_RANKS]; /* by stream priority */
+	uint32_t n;                                  /* number of launches in all lists */
+	uint32_t n_submitted_of[SCHED_STREAM_RANKS]; /* index: stream priority */
 	/* number of launches in LAUNCH_HAS_SMS or NATIVE; in LAUNCH_LEAVES */
 	uint32_t n_there, n_leave;
 	/* launches counted in n_there or n_leave that have no prediction */
@@ -26,9 +26,9 @@ struct tenant_launches {
 	uint64_t began_ns;
 };
 
-/* account.c */
+/* Kept by account.c. */
 struct tenant_account {
-	uint64_t service_ns; /* sched_service */
+	uint64_t service_ns; /* result of sched_service */
 	uint64_t sm_ns;      /* SM time of launches that have ended */
 	uint64_t work_ns;    /* see struct heddle_policy_tenant */
 };
@@ -61,12 +61,12 @@ struct tenant_begin {
 };
 
 struct sched_tenant {
-	struct sched_tenant *prev, *next; /* in sched.tenants */
-	struct sched_level *level;        /* of its priority */
+	struct sched_tenant *prev, *next; /* links in the list sched.tenants */
+	struct sched_level *level;        /* level of its priority */
 	void *user;
 	uint32_t id, weight;
 	int priority;
-	uint32_t index;                  /* planner.c: in the view */
+	uint32_t index;                  /* planner.c: index in the view */
 	enum tenant_state state;         /* only tenant_to changes it */
 	enum tenant_opaque opaque_state; /* only tenant_opaque_to changes it */
 	/* the tenant's entries in the view for opaque and for expected work */

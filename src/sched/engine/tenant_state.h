@@ -21,12 +21,12 @@ enum tenant_state {
 
 enum tenant_opaque {
 	OPAQUE_NONE,  /* no opaque work is in flight or waiting */
-	OPAQUE_RUNS,  /* some is in flight */
+	OPAQUE_RUNS,  /* some opaque work is in flight */
 	OPAQUE_WAITS, /* it was submitted during the present hold, and waits for the hold's end */
 	OPAQUE_STATES
 };
 
-/* "busy", … */
+/* Returns "busy", … */
 const char *tenant_state_name(enum tenant_state state);
 const char *tenant_opaque_name(enum tenant_opaque state);
 /* Both return true if the table of transitions lists this one. */

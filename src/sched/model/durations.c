@@ -33,10 +33,10 @@
 /* eleven days: a longer duration comes from a wrong clock */
 #define LONGEST_NS     1000000000000000ull
 #define GREATEST_INPUT 1e18f
-#define MOST           (UINT64_MAX / 4) /* limit of counters */
+#define MOST           (UINT64_MAX / 4) /* limit of all counters */
 
 struct entry {
-	struct entry *prev, *next; /* prev was used later */
+	struct entry *prev, *next; /* prev was used more recently */
 	uint64_t number;
 	bool changed;
 	bool numbered; /* this number was passed to `record` */
@@ -44,7 +44,7 @@ struct entry {
 };
 
 struct durations {
-	struct hash_map entries; /* by their numbers */
+	struct hash_map entries; /* key: number */
 	struct entry *newest, *oldest;
 	unsigned n_changed;
 	uint64_t clock; /* counts the launches learned so far */
@@ -60,7 +60,7 @@ struct durations {
 
 _Static_assert(RIDGE_FEATURES == 4 + SCHED_INPUTS, "features_of fills all of them");
 
-/* ---- entries ---- */
+/* ---- table entries ---- */
 
 int durations_create(struct durations **ret)
 {

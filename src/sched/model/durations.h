@@ -19,7 +19,7 @@
 /* Largest number of records. Once all are in use, a user with a quarter of them replaces only
  * records of its own. */
 #define DURATION_KERNELS 2048u
-#define DURATION_SHAPES  64u /* of a kernel */
+#define DURATION_SHAPES  64u /* maximum for one kernel */
 #define DURATION_COSTS   50u /* number of preemptions in the mean of a cost, as in FLEP */
 /* number of prediction errors kept, for shapes that had never run before */
 #define DURATION_ERRORS 64u
@@ -34,7 +34,7 @@ struct duration_shape {
 	uint64_t total;
 	uint32_t threads, shared_bytes;
 	float input[SCHED_INPUTS];
-	uint64_t n;                  /* launches */
+	uint64_t n;                  /* number of launches */
 	uint64_t mean_ns, moving_ns; /* mean of all launches; moving mean of about the last eight */
 	/* For the first launch of this shape: the predicted duration (SCHED_UNKNOWN: none), and the
 	 * measured duration. */
@@ -71,7 +71,7 @@ struct duration_kernel {
 };
 
 struct durations;
-int durations_create(struct durations **ret); /* -ENOMEM */
+int durations_create(struct durations **ret); /* returns 0 or -ENOMEM */
 void durations_destroy(struct durations *d);
 
 /* Returns the kernel's number for struct sched_shape. Creates a record if there is none; if memory

@@ -11,15 +11,15 @@
 
 #include "base/base.h"
 
-#define SCHED_UNKNOWN UINT64_MAX /* a time that is not known */
+#define SCHED_UNKNOWN UINT64_MAX /* an unknown time */
 #define SCHED_INPUTS  12u        /* number of values that describe the size of a launch's input */
-#define SCHED_PER_SM  32u        /* most blocks on an SM */
+#define SCHED_PER_SM  32u        /* maximum number of blocks on an SM */
 
 /* A launch as a model sees it, with the features of the paper (FLEP). */
 struct sched_shape {
 	uint64_t kernel;                /* the same number for equal kernels of one user */
-	uint64_t total;                 /* blocks; at least 1 */
-	uint32_t threads, shared_bytes; /* of a block */
+	uint64_t total;                 /* number of blocks, at least 1 */
+	uint32_t threads, shared_bytes; /* per block */
 	uint32_t n_sms;                 /* SMs of the device; at least 1 */
 	/* each finite and at least 0; the caller defines their meaning */
 	float input[SCHED_INPUTS];

@@ -9,7 +9,7 @@
 
 /* delay between the time when both launches have blocks on SMs and the start of measuring */
 #define SETTLE_NS 1000000u
-#define WINDOW_NS 4000000u /* length of a measurement, */
+#define WINDOW_NS 4000000u /* minimum length of a measurement */
 /* maximum length of a measurement; it ends earlier once each SM has ended a block of both
  * launches */
 #define LONGEST_NS 20000000u

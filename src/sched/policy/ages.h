@@ -39,7 +39,7 @@ struct age_launch {
 	uint64_t started; /* blocks that have begun */
 	double alone_ns;  /* duration of the whole launch alone on the device; 0: unknown */
 	double left_ns;   /* predicted duration of its remaining blocks */
-	double cost_ns;   /* of leaving and returning */
+	double cost_ns;   /* time to leave and return */
 };
 
 struct age {
@@ -65,7 +65,7 @@ struct age_pair {
 
 /* All-zero at first. */
 struct ages {
-	uint64_t seq; /* the age given last */
+	uint64_t seq; /* the last age that was assigned */
 	struct age at[AGES_LAUNCHES];
 	uint32_t len;
 	struct age_pair pairs[AGES_PAIRS];
@@ -74,14 +74,14 @@ struct ages {
 	struct age_launch from[2]; /* their state when the measurement began */
 	/* when the measurement may begin; 0: one of the launches is not on its SMs yet */
 	uint64_t settled_ns;
-	uint64_t from_ns; /* 0: not measuring */
+	uint64_t from_ns; /* start of the measurement; 0: none */
 	/* end of the wait for a launch that is not on its SMs yet; 0: no launch is awaited */
 	uint64_t late_ns;
 	uint32_t swaps; /* how often one of the two launches has left */
 	bool measured;
 	bool leaves;     /* one launch must leave, or has left and not returned yet */
 	bool waits;      /* one gets no SM until the other one ends; that one can use all SMs */
-	uint32_t leaver; /* its index in `from` */
+	uint32_t leaver; /* index of that launch in `from` */
 };
 
 /* Must be called at each decision with the n launches that have or may have SMs. Returns which of

@@ -26,7 +26,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define EPOCH_MIN_NS 100000u /* lower limit of T */
+#define EPOCH_MIN_NS 100000u /* lower limit of the epoch T */
 #define COST_MIN_NS  10000u  /* lower limit of the cost of a preemption */
 /* Maximum number of epochs by which a tenant's virtual time can exceed the least one. Otherwise a
  * tenant whose work could not be stopped for long would never get a time slice again. */
@@ -37,18 +37,18 @@
 struct entry {
 	uint32_t tenant, weight;
 	uint64_t served_ns, worked_ns; /* service_ns and work_ns at the last decision */
-	uint64_t service_ns, work_ns;  /* and now */
+	uint64_t service_ns, work_ns;  /* service_ns and work_ns now */
 	uint64_t virtual_ns;           /* charged service, divided by the weight */
 	/* The current turn; between turns, the last one. */
-	uint64_t turn_ns;       /* charged in all */
+	uint64_t turn_ns;       /* total charged time */
 	uint64_t turn_pause_ns; /* length of the pauses during which other tenants waited */
 	uint64_t turn_time_ns, turn_work_ns, turn_charged_ns;
 	uint64_t turn_began_ns, turn_ended_ns; /* turn_ended_ns is valid only between turns */
 	bool turn_awaited;                     /* other tenants waited during the whole turn */
 	/* moving mean of the loss of a turn; 0: none measured yet */
 	uint64_t lost_ns;
-	uint64_t cost_ns; /* O_i */
-	bool here;        /* it is in this view */
+	uint64_t cost_ns; /* O_i of the paper */
+	bool here;        /* the current view has it */
 	bool wants;       /* it has work */
 	uint64_t away_ns; /* since when it has had no work; 0: it has work */
 	/* it has returned after more than an epoch without work */

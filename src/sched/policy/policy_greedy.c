@@ -28,7 +28,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define COUNTS (HEDDLE_POLICY_CURVE - 1) /* most blocks on an SM */
+#define COUNTS (HEDDLE_POLICY_CURVE - 1) /* maximum number of blocks on an SM */
 #define WARP   32u
 /* Maximum number of launches for predictions, whose cost grows with the cube of the number. With
  * more launches nothing is predicted. */
@@ -101,11 +101,11 @@ static void estimate_durations(struct candidate *c)
 {
 	const struct heddle_policy_kernel *k = c->k;
 	uint32_t most = most_blocks(k);
-	double per_count = (double)k->predicted_ns * most; /* of one block on an SM */
+	double per_count = (double)k->predicted_ns * most; /* duration with one block on each SM */
 
 	for (uint32_t n = most; n > 0; n--)
 		if (k->curve_ns[n] != HEDDLE_POLICY_UNKNOWN)
-			per_count = (double)k->curve_ns[n] * n; /* the fewest known */
+			per_count = (double)k->curve_ns[n] * n; /* from the smallest known count */
 	for (uint32_t n = 1; n <= most; n++) {
 		if (k->curve_ns[n] != HEDDLE_POLICY_UNKNOWN)
 			per_count = (double)k->curve_ns[n] * n;
@@ -153,7 +153,7 @@ static bool all_fit(const struct heddle_policy_device *d, const struct candidate
 	       sum.regs <= d->regs_per_sm && sum.shared <= d->shared_per_sm;
 }
 
-/* ---- the algorithm ---- */
+/* ---- choosing counts of blocks ---- */
 
 static int longest_first(const void *pa, const void *pb)
 {

@@ -59,7 +59,7 @@ static bool cache_dir(char *ret, size_t size)
 	return n > 0 && (size_t)n < size;
 }
 
-/* In dir. */
+/* Writes the path of this key's file in dir. */
 static bool cache_path(const char *dir, const uint8_t key[32], char *ret, size_t size)
 {
 	char hex[65];

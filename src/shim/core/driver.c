@@ -47,7 +47,7 @@ static void load_driver(void)
 			shim_say("HEDDLE_DRIVER_LIB is no driver's library: ", why ? why : path);
 		return;
 	}
-	if (dev_symbol(api.handle, DEV_SHIM_MARKER)) { /* told to load ourselves */
+	if (dev_symbol(api.handle, DEV_SHIM_MARKER)) { /* the path leads to the shim itself */
 		dev_close(&api);
 		return;
 	}

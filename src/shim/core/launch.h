@@ -10,7 +10,7 @@
 struct launch {
 	CUfunction fn;
 	uint32_t grid[3], block[3], shared;
-	CUstream stream; /* 0 already resolved */
+	CUstream stream; /* never 0: a default stream is resolved to its handle */
 	void **params, **extra;
 	const CUlaunchConfig *config; /* argument of cuLaunchKernelEx, or NULL */
 };

@@ -16,6 +16,6 @@ void shim_warn(const char *why);
  * harm. */
 void shim_tell_watcher(const char *why);
 
-uint64_t shim_now_ns(void); /* CLOCK_MONOTONIC */
+uint64_t shim_now_ns(void); /* time of CLOCK_MONOTONIC */
 
 #endif

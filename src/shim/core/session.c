@@ -17,7 +17,7 @@ struct session sessions[SHIM_SESSIONS];
 _Atomic unsigned shim_n_devices;
 static const struct session_calls *calls;
 
-/* ---- which session ---- */
+/* ---- finding a session ---- */
 
 static bool open_session(unsigned index, bool passes_on)
 {
@@ -37,7 +37,7 @@ void sessions_begin(const struct session_calls *above)
 		shim_give_up();
 }
 
-static unsigned n_open = 1; /* changes under the lock */
+static unsigned n_open = 1; /* guarded by the lock */
 static struct lock count_lock = LOCK_INIT(devices);
 
 static unsigned sessions_for(unsigned n_devices)
@@ -102,7 +102,7 @@ void session_start(struct session *session, bool is_launch)
 
 /* ---- descriptors of the connection ---- */
 
-/* Under the lock. */
+/* Call under the lock. */
 static bool has_fd(struct session *session, const struct host_fd *o)
 {
 	session->fds_lost =

@@ -27,7 +27,7 @@ enum shim_mode {
  * session of a call is found once, at the start of the call (SHIM_NEED), and is passed on as an
  * argument. Threads of the shim get theirs when they start. */
 struct session {
-	unsigned index;      /* in `sessions` */
+	unsigned index;      /* index in `sessions` */
 	struct lock fd_lock; /* guards the descriptors of `client` */
 	bool fds_lost;       /* the program has closed one of these descriptors */
 	/* Parts of the modules: join/lifecycle.def has a row for each. */
@@ -62,7 +62,7 @@ struct session {
 	 * shim itself writes the whole page. false before the first connection: there is no page
 	 * yet. */
 	_Atomic bool alone;
-	_Atomic unsigned joins; /* HELLOs so far */
+	_Atomic unsigned joins; /* number of HELLOs so far */
 	struct wire_page *page; /* the page of `client`, once it can be used */
 	/* The connection to heddled. Only the agent thread changes the descriptors, under fd_lock.
 	 * After a connection has ended, `sock` stays open until the next connection. */
@@ -153,7 +153,7 @@ static inline bool shim_maybe(const struct session *session)
 {
 	return __atomic_load_n((int *)&session->mode, __ATOMIC_RELAXED) != SHIM_NATIVE;
 }
-/* A word of the page. */
+/* Loads a word of the page. */
 static inline uint32_t page_load(const uint32_t *p)
 {
 	return __atomic_load_n(p, __ATOMIC_ACQUIRE);
@@ -178,7 +178,7 @@ void shim_kick(struct session *session); /* asks the daemon to read the page */
 /* Returns false if the program has closed this descriptor or the socket. After that, the shim never
  * again uses the client's socket and eventfds. The agent calls this before each use. */
 bool shim_has_fd(struct session *session, const struct host_fd *o);
-void shim_poke(struct session *session); /* wakes the agent */
+void shim_poke(struct session *session); /* wakes the agent thread */
 /* Returns the current socket in *ret, or false if there is none. */
 bool session_socket(struct session *session, struct host_fd *ret);
 /* Opens the gate (gate.c) for all launches that wait in streams. Does nothing and returns false if

@@ -22,7 +22,7 @@ void form_free_ended(struct form *f)
 		form_free(f->other);
 	}
 	compiled_drop_ended(&f->on);
-	free((void *)f->known); /* the other's, too */
+	free((void *)f->known); /* both forms share it */
 	form_free(f);
 }
 

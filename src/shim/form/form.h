@@ -43,13 +43,13 @@ struct form {
 	 * size. The grid size matters, because in a much smaller grid each block usually does much
 	 * more work. */
 	struct form_shape {
-		uint32_t threads, shared, scale; /* scale: as in known.h */
+		uint32_t threads, shared, scale; /* scale: see known.h */
 		/* number of workers that fit on an SM; 0: none fits */
 		uint32_t per_sm;
 		/* occupancy of the program's own kernel, in blocks per SM; known only for kernels
 		 * whose blocks wait for each other (rising_order) */
 		uint32_t as_it_is;
-		struct pads pads; /* of guard forms */
+		struct pads pads; /* used by guard forms */
 		struct pace pace;
 	} shape[KERNEL_SHAPES];
 	unsigned n_shapes;

@@ -14,7 +14,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* ---- where they are ---- */
+/* ---- addresses of variables ---- */
 
 bool globals_address(const struct kernel *k, const char *name, CUdeviceptr *ret, size_t *ret_bytes)
 {
@@ -73,7 +73,7 @@ bool globals_fit(struct session *session, const struct kernel *k, const struct v
 	return fit;
 }
 
-/* ---- the pass ---- */
+/* ---- listing variables for the pass ---- */
 
 static uint64_t align_of(uint64_t at)
 {

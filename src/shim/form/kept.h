@@ -14,7 +14,7 @@
  * variable i of the original module plus `offset` bytes. The form's PTX assumes that this address
  * is a multiple of `align`. */
 #define VARS_MAX  HOST_OUTSIDE_MAX
-#define ALIGN_MAX 16u /* the widest access */
+#define ALIGN_MAX 16u /* the widest access in bytes */
 struct vars {
 	uint32_t n;
 	struct var {

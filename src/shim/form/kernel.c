@@ -31,7 +31,7 @@ typedef VEC(struct form *) forms;
 /* The loaded modules and kernels of a session. Libraries are registered on each device. */
 struct loaded {
 	struct map modules, kernels;
-	/* under kernel_lock: */
+	/* Guarded by kernel_lock. */
 	unsigned epoch;
 	forms ended; /* forms whose context or module has ended, until kernels_resume */
 };
@@ -391,7 +391,7 @@ void kernel_attribute(struct session *session, void *handle, int attr, int value
 	for (struct form *f = ready_form(k); f; f = f->other) {
 		if (form_attribute(f, attr, value) != CUDA_SUCCESS)
 			kernel_give_up(k, WIRE_WHY_FORM_REFUSED);
-		atomic_store(&f->carveout, 0); /* it may be this */
+		atomic_store(&f->carveout, 0); /* `attr` may be the carveout */
 		lock_take(&f->lock);
 		f->n_shapes = 0;
 		lock_drop(&f->lock);

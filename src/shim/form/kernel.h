@@ -25,7 +25,7 @@ enum kernel_state {
 	KERNEL_PLAIN, /* runs unchanged: it has no PTX, was refused, or is unloaded */
 	KERNEL_NEW,   /* has PTX, but was not launched yet */
 	KERNEL_BUSY,  /* a thread is rewriting it in the background */
-	KERNEL_READY, /* form is there */
+	KERNEL_READY, /* `form` is valid */
 };
 
 #define KERNEL_ATTRIBUTES 20
@@ -37,14 +37,14 @@ struct kernel {
 	bool in_library, seen; /* seen: the shim saw the program load the module */
 	char *name;
 	uint64_t hash;
-	struct code *code; /* under kernel_lock */
+	struct code *code; /* guarded by kernel_lock */
 	_Atomic int state;
 	_Atomic bool loaded; /* it was launched before, so its code is on the device */
 	/* the launch shape to which `wave` applies: shared memory << 32 | threads of a block */
 	_Atomic uint64_t wave_of;
 	/* number of blocks of the original kernel that fit on the device at once (gate.c) */
 	_Atomic uint32_t wave;
-	struct form *_Atomic form; /* valid when KERNEL_READY */
+	struct form *_Atomic form; /* valid in KERNEL_READY */
 	_Atomic int why;           /* in KERNEL_PLAIN: the reason, an enum wire_reason */
 	/* number of its launches, counted only while the shim records (record.c) */
 	_Atomic uint64_t launches;

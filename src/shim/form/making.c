@@ -30,7 +30,7 @@
 
 static pthread_cond_t asked = PTHREAD_COND_INITIALIZER;
 static VEC(struct kernel *) queue;
-static unsigned n_threads, n_idle; /* that make forms */
+static unsigned n_threads, n_idle; /* threads that make forms */
 static bool begun;
 static uint64_t may_wait_ns; /* total time that launches may still wait for forms */
 
@@ -44,7 +44,7 @@ static void make_form(struct kernel *k)
 	bool gone, late, placed;
 	unsigned epoch;
 
-	if (atomic_load(&k->state) != KERNEL_BUSY) { /* kernel_remember */
+	if (atomic_load(&k->state) != KERNEL_BUSY) { /* kernel_remember queued it */
 		remember_write(k);
 		return;
 	}
@@ -138,7 +138,7 @@ static void *make_forms(void *unused)
 	return NULL;
 }
 
-/* Under the lock, once. */
+/* Call under the lock. */
 static void begin_making(void)
 {
 	if (begun)
@@ -179,7 +179,7 @@ static void await_form(struct kernel *k)
 	may_wait_ns -= MIN(waited, may_wait_ns);
 }
 
-/* Under the lock. */
+/* Call under the lock. */
 static bool enqueue(struct session *session, struct kernel *k)
 {
 	if (!VEC_PUSH(&queue, k))

@@ -16,7 +16,7 @@ struct pace {
 	double ns[PACE_CHUNKS];
 	uint64_t grid_ns; /* duration of a launch of total_seen blocks */
 	uint64_t total_seen;
-	uint32_t launches; /* that taught something */
+	uint32_t launches; /* number of launches that were measured */
 	uint32_t skipped;  /* number of launches since the last measured one */
 	/* how many launches to skip while the kernel stays too short to manage */
 	uint32_t patience;

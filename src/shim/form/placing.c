@@ -46,14 +46,14 @@ struct placing {
 	pthread_cond_t changed;
 	bool looks;         /* one thread is looking for an idle moment; guarded by the lock */
 	unsigned n_placing; /* number of threads that use the current idle moment */
-	uint64_t since_ns;  /* start of the moment */
+	uint64_t since_ns;  /* start of the current idle moment */
 	/* the number of requests to the synchroniser thread, and of its replies; under the lock */
 	unsigned asked, answered;
 	bool has_thread;
-	unsigned n_pauses; /* under the lock */
+	unsigned n_pauses; /* guarded by the lock */
 };
 
-/* ---- who places ---- */
+/* ---- finding an idle moment ---- */
 
 /* Returns true if no stream that the shim can query has work. Does not wait. Work in streams that
  * cannot be queried goes unnoticed. */
@@ -226,7 +226,7 @@ bool placing_begin(struct session *session, struct shim_inside *in)
 {
 	bool ok;
 
-	turn_end(); /* it may take long */
+	turn_end(); /* finding an idle moment may take long */
 	lock_take(&session->placing->lock);
 	ok = have_moment(session);
 	lock_drop(&session->placing->lock);

@@ -171,7 +171,7 @@ static void parsed_put(struct parsed *p)
 static struct parsed *last;
 static struct lock last_lock = LOCK_INIT(parsed);
 
-/* Under the lock. */
+/* Call under the lock. */
 static void set_last(struct parsed *p)
 {
 	parsed_put(last);
@@ -313,7 +313,7 @@ static uint64_t *find_vars(struct session *session, struct kernel *k, const stru
 	return at;
 }
 
-/* Within placing_begin. */
+/* Call between placing_begin and placing_end. */
 static bool place_form(struct session *session, struct kernel *k, const struct made *m,
 	struct compiled *on, enum wire_reason *ret_why)
 {

@@ -24,7 +24,7 @@ struct symbol {
 
 struct symbols {
 	struct lock lock;
-	VEC(struct symbol) known; /* of the session's context */
+	VEC(struct symbol) known; /* addresses in the session's context */
 };
 
 /* Returns NULL if the symbol is unknown. A linear search, as programs have few symbols. Call under

@@ -10,7 +10,7 @@
 #include <sched.h>
 #include <semaphore.h>
 
-#define AT_WORK_MAX 4 /* threads that make forms */
+#define AT_WORK_MAX 4 /* maximum number of threads that make forms */
 
 static sem_t turns;          /* its value is the number of threads that may still begin */
 static unsigned await_round; /* launches wait until this number changes; guarded by kernel_lock */

@@ -72,7 +72,7 @@ static void answer_poke(struct session *session, const struct pollfd *wake)
 	if (wake->revents & POLLIN && shim_has_fd(session, &session->client.wake) &&
 		read(session->client.wake.fd, &count, sizeof(count)) > 0 &&
 		__atomic_load_n(&session->page->opaque_waiting, __ATOMIC_ACQUIRE))
-		opaque_wake(session); /* the daemon may not have */
+		opaque_wake(session); /* the daemon may not have done so */
 }
 
 static void *run_agent(void *user)

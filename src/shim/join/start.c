@@ -101,7 +101,7 @@ static int join_daemon(struct session *session, struct host_greeting *g)
 static struct {
 	struct lock lock;
 	bool is_read;
-	int error; /* of wire_socket_path */
+	int error; /* result of wire_socket_path */
 	char where[108], report_to[108];
 	bool socket_given;
 	int32_t priority;
@@ -206,7 +206,7 @@ static bool find_daemon(
 	return is_later && access(path, F_OK) == 0;
 }
 
-/* Under the lock. */
+/* Call under the lock. */
 static void join_later(struct session *session, struct host_greeting *g)
 {
 	struct shim_inside in;

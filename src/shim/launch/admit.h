@@ -10,11 +10,11 @@
 
 struct admission {
 	enum wire_reason why;  /* the result; see wire_reason_rows */
-	struct kernel *kernel; /* NULL: not known */
-	/* Of managed launches: */
+	struct kernel *kernel; /* NULL: unknown kernel */
+	/* Valid for managed launches: */
 	struct form *form;
 	struct stream *stream;
-	uint64_t total; /* blocks */
+	uint64_t total; /* number of blocks */
 	struct plan plan;
 	bool open; /* the launch may use a form until admission_end */
 };

@@ -147,7 +147,7 @@ CUresult managed_fire_closer(struct session *session, struct managed *m, CUstrea
 		rewrite_closer(session), 1, 1, 1, 1, 1, 1, 0, stream, params, NULL);
 }
 
-/* ---- the launch ---- */
+/* ---- launching ---- */
 
 /* Returns the launch's priority among the launches of its program, from the launch's attributes or
  * else its stream's priority. If the kernel's blocks wait for other blocks, returns 0 (no

@@ -21,7 +21,7 @@ bool managed_launch(
 /* Makes control blocks and the helper stream. The context must be current. */
 int managed_init(struct session *session);
 
-/* ---- its grids ---- */
+/* ---- grids of a launch ---- */
 /* Limits the next grid of a guard form to `quota` blocks on an SM, as far as additional shared
  * memory (padding) can do so. */
 void managed_pad(struct session *session, struct managed *m, uint32_t quota);

@@ -11,7 +11,7 @@
 
 struct plan {
 	struct form_shape *shape;
-	struct pads pads; /* of guard forms */
+	struct pads pads; /* used by guard forms */
 	uint32_t per_sm, workers, chunk, flags, shrink;
 	uint32_t rank; /* rank among the program's launches: a higher one goes first */
 };

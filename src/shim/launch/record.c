@@ -51,7 +51,7 @@ static struct {
 	const char *kernel;
 	uint64_t launch;
 } wanted = {.once = PTHREAD_ONCE_INIT};
-static struct lock lock = LOCK_INIT(record); /* one launch at a time */
+static struct lock lock = LOCK_INIT(record); /* held while one launch is recorded */
 
 /* Reads the file with which `heddle record` selects the launch to record. The file has two lines:
  * the launch's number and the kernel's name. Returns false if the folder has no such file. */
@@ -101,7 +101,7 @@ void record_after_fork(void)
 	lock_init(&lock, LOCK_record);
 }
 
-/* ---- the folder ---- */
+/* ---- files in the folder ---- */
 
 static void note_skipped(int folder, const char *kernel, const char *why)
 {
@@ -112,7 +112,7 @@ static void note_skipped(int folder, const char *kernel, const char *why)
 	if (fd < 0)
 		return;
 	if (write(fd, line, (size_t)MIN(n, (int)sizeof(line) - 1)) < 0)
-		n = 0; /* nowhere to say it */
+		n = 0; /* the failure cannot be reported */
 	close(fd);
 }
 
@@ -150,7 +150,7 @@ static void file_name(const struct kernel *k, char *buf, size_t size)
 	snprintf(buf, size, "%s-%08x" RECORD_SUFFIX, name, (unsigned)(k->hash >> 32));
 }
 
-/* 0 or negative errno. */
+/* Returns 0 or a negative errno. */
 static int write_file(int folder, const char *name, const struct strbuf *b)
 {
 	char tmp[128];
@@ -177,13 +177,13 @@ static int write_file(int folder, const char *name, const struct strbuf *b)
 	return r;
 }
 
-/* ---- one launch ---- */
+/* ---- recording one launch ---- */
 
 struct recording {
 	const struct launch *l;
 	struct kernel *k;
 	int folder;
-	char *text; /* its module's PTX */
+	char *text; /* PTX of its module */
 	struct arena arena;
 	struct record r;
 	uint8_t *params;
@@ -375,7 +375,7 @@ static bool read_ptx(struct recording *x)
 	return ok;
 }
 
-/* ---- memory ---- */
+/* ---- copying memory ---- */
 
 static bool copy_out(const struct recording *x, uint64_t at, void *to, uint64_t bytes)
 {
@@ -504,7 +504,7 @@ static void take_after(struct recording *x, size_t i)
 	g->after = p;
 }
 
-/* ---- all of it ---- */
+/* ---- the whole recording ---- */
 
 static const char *device_name(struct recording *x)
 {

@@ -140,7 +140,7 @@ void copy_note(struct session *session)
 		__atomic_store_n(&session->page->copied_ns, now, __ATOMIC_RELEASE);
 }
 
-/* kind: enum fence_copy. */
+/* kind: an enum fence_copy. */
 #define BODY(fn, where, kind, args)                                                               \
 	CUresult r;                                                                               \
 	bool served;                                                                              \

@@ -9,12 +9,12 @@
 
 #define ENTRIES 4096u
 #define PROBES  8u
-#define WEIGHT  0.5 /* of the newest */
+#define WEIGHT  0.5 /* weight of the newest time */
 #define FACTOR  8.0 /* one batch changes an estimate by at most this factor */
 #define MAX_US  1e9
 
 static struct entry {
-	uint64_t what; /* 0: free */
+	uint64_t what; /* 0: the entry is free */
 	float us;
 } table[ENTRIES];
 

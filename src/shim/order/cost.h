@@ -13,7 +13,7 @@
 struct cost_batch {
 	uint64_t what[COST_BATCH]; /* each identifies a kernel with its grid, or a graph; never 0 */
 	uint32_t n;
-	uint32_t us; /* as cost_of said, in sum */
+	uint32_t us; /* sum of their cost_of */
 };
 
 /* Returns the estimated time in us, at least 1. If it is not known, returns unknown_us. */

@@ -66,7 +66,7 @@ static void synchronise_driver(struct session *session, CUstream stream, bool wh
 	shim_leave(&in);
 }
 
-/* Under the lock. */
+/* Call under the lock. */
 static void set_pin(struct session *session, bool on)
 {
 	if (atomic_load(&session->fence->pinned) == on)
@@ -96,7 +96,7 @@ static bool all_pinned(struct session *session, bool (*steady)(struct session *s
 	set_pin(session, true);
 	ok = __atomic_load_n(&p->pinned, __ATOMIC_ACQUIRE) ==
 	     __atomic_load_n(&p->pin, __ATOMIC_RELAXED);
-	if (ok && !steady(session)) { /* just before */
+	if (ok && !steady(session)) { /* a launch has just changed */
 		set_pin(session, false);
 		ok = false;
 	}

@@ -36,7 +36,7 @@ struct following {
 		uint64_t began_ns;       /* when the first of these launches was submitted */
 		struct cost_batch batch; /* those of the launches that count toward the limit */
 	} followed[FOLLOWED];
-	_Atomic unsigned n_followed; /* changes under the lock */
+	_Atomic unsigned n_followed; /* guarded by the lock */
 	CUevent spare[FOLLOWED];
 	unsigned n_spare;
 	_Atomic uint32_t unfollowed; /* number of launches that no event covers yet */
@@ -80,7 +80,7 @@ static void put_event(struct session *session, CUevent e)
 		cu.cuEventDestroy(e);
 }
 
-/* ---- under the lock ---- */
+/* ---- called under the lock ---- */
 
 /* Records one event for all launches of the stream so far; there is at least one. If no event is
  * available, the launches stay counted in `unfollowed`. */
@@ -171,7 +171,7 @@ static uint32_t in_flight(struct session *session)
 
 struct looking {
 	struct session *session;
-	uint32_t done; /* launches */
+	uint32_t done; /* number of launches */
 };
 
 static void look_at_stream(void *user, const void *key, void *value)
@@ -226,7 +226,7 @@ static uint32_t count_completed(struct session *session)
 	return done;
 }
 
-/* ---- looking ---- */
+/* ---- checking for completions ---- */
 
 bool follow_look(struct session *session)
 {
@@ -297,7 +297,7 @@ void follow_waited(struct session *session)
 		follow_look(session);
 }
 
-/* ---- launches ---- */
+/* ---- counting launches ---- */
 
 void follow_later(struct session *session, struct stream *s)
 {
@@ -385,7 +385,7 @@ void follow_now(struct session *session, struct stream *s, const struct opaque *
 		s->batch.what[s->batch.n++] = o->what;
 	s->batch.us += o->us;
 	if (!o->us || s->batch.n == COST_BATCH || s->batch.us >= bound_us(session) / PART)
-		record_event(session, s, s->handle); /* or later, with the next */
+		record_event(session, s, s->handle); /* if this fails, a later event covers it */
 	lock_drop(&session->following->lock);
 	if (!atomic_load(&session->following->awake))
 		shim_poke(session);

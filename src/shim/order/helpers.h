@@ -14,7 +14,7 @@
 
 /* number of permanent helper streams; connections.h reserves channels for them */
 #define HELPERS      3
-#define HELPERS_MORE 12 /* at most so many more */
+#define HELPERS_MORE 12 /* maximum number of additional ones */
 
 struct helpers {
 	struct lock lock;

@@ -22,7 +22,7 @@ unsigned managed_outstanding(struct session *session)
 	return atomic_load(&session->launches->outstanding);
 }
 
-/* Under the lock. */
+/* Call under the lock. */
 static void release_slot(struct session *session, unsigned at)
 {
 	struct managed *m = &session->launches->at[session->launches->active[at]];

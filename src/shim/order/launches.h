@@ -20,7 +20,7 @@ struct form_shape;
 
 /* The shim's record of a managed launch; the page has a slot with the same index. */
 struct managed {
-	bool used, resuming, launched; /* under the lock */
+	bool used, resuming, launched; /* guarded by the lock */
 	struct form *form;
 	struct form_shape *shape;
 	struct stream *stream;
@@ -31,8 +31,8 @@ struct managed {
 	uint32_t block[3], workers, drains, grow, rounds;
 	/* dynamic shared memory in bytes: as the program asked; with padding, in the next grid */
 	uint32_t shared, padded;
-	struct pads pads; /* of guard forms */
-	uint64_t ticket;  /* at the last round, */
+	struct pads pads; /* used by guard forms */
+	uint64_t ticket;  /* value of the ticket at the last round */
 	/* drained_seq at the last round; rounds in a row that changed neither it nor `ticket` */
 	uint32_t seq, idle_rounds;
 	bool guard;
@@ -47,7 +47,7 @@ struct launches {
 	struct managed at[WIRE_SLOTS];
 	uint16_t active[WIRE_SLOTS]; /* indices of the used elements of `at`, in any order */
 	unsigned n_active;
-	/* of launches.c: */
+	/* Used by launches.c only: */
 	unsigned cursor, closed;
 	uint64_t last_id;
 	/* Total bytes of parameters of the outstanding launches. The driver keeps the parameters of

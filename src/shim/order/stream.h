@@ -26,7 +26,7 @@ struct stream {
 	uint32_t gen; /* generation number of its next launch */
 	/* number of managed launches that are not known to be complete */
 	_Atomic unsigned outstanding;
-	_Atomic unsigned ended;   /* and those that were */
+	_Atomic unsigned ended;   /* number of managed launches that have completed */
 	_Atomic unsigned gave_up; /* see patience.c */
 	/* Used by follow.c. `opaque` counts the stream's unmanaged launches since the last event.
 	 * follow.c's lock guards the other four fields:
@@ -47,7 +47,7 @@ struct streams {
 	struct map map;
 	/* number of channels in use, including those of lingering streams and lent ones */
 	_Atomic unsigned n_used;
-	_Atomic unsigned n_lent; /* to rounds (helpers.h) */
+	_Atomic unsigned n_lent; /* lent to rounds (helpers.h) */
 	/* Number of streams that the program has destroyed while their work may still wait for a
 	 * preempted launch. Each occupies its channel until no managed launch is outstanding. */
 	_Atomic unsigned n_lingering;

@@ -52,7 +52,7 @@ static bool is_gone(struct session *session, unsigned joins, struct silence *sil
 	if (!ours || atomic_load(&session->alone))
 		return true;
 	if (!host_fd_is(&sock) || atomic_load(&session->joins) != joins)
-		return false; /* it has changed meanwhile */
+		return false; /* the daemon has changed meanwhile */
 	return (fd.revents & (POLLRDHUP | POLLHUP | POLLERR | POLLNVAL)) ||
 	       silence_too_long(silence, page_load(&session->page->alive_ms),
 		       (uint32_t)(shim_now_ns() / 1000000), page_load(&session->page->hold));
@@ -103,7 +103,7 @@ bool gate_open(struct session *session)
 	return session->keeper;
 }
 
-/* ---- which launches ---- */
+/* ---- which launches get a gate ---- */
 
 /* Returns true if all blocks of the launch fit on the device at once. */
 static bool is_one_wave(struct session *session, const struct launch *l, struct kernel *k)
@@ -158,7 +158,7 @@ bool gate_suits(struct session *session, const struct launch *l, struct kernel *
 	       is_one_wave(session, l, k) && has_keeper(session);
 }
 
-/* ---- and how ---- */
+/* ---- launching behind a gate ---- */
 
 static uint32_t n_in_flight(struct session *session)
 {

@@ -63,7 +63,7 @@ static uint64_t patience_ns(struct session *session, uint32_t gave_up, uint32_t 
 
 /* When a waiting launch last saw unmanaged work end. */
 struct last_end {
-	uint32_t seen; /* opaque_completed then */
+	uint32_t seen; /* opaque_completed at that time */
 	uint64_t at_ns;
 };
 
