@@ -290,8 +290,12 @@ static void report_own(struct strbuf *out, const struct spec *s, unsigned i,
 static void report_table(struct cli *c, const struct spec *specs, unsigned n,
 	const struct corun_options *o, const struct corun_result *res)
 {
+	static const char *const heads[] = {
+		"", "kernel", "blocks", "fit", "began ms", "ms", "busy ms"};
+	static const int widths[] = {-2, -24, 10, 8, 12, 12, 12};
 	bool merged = o->way == HOST_WAY_MERGE, timed = is_timed(o);
 	struct strbuf *out = &c->out;
+	struct table t = {0};
 
 	strbuf_printf(
 		out, "%s: %s, %.4f ms\n", res->device_name, host_way_names[o->way], res->times.ms);
@@ -307,19 +311,20 @@ static void report_table(struct cli *c, const struct spec *specs, unsigned n,
 			(uint64_t)res->plan.per_sm * res->n_sms);
 	if (o->way == HOST_WAY_WEAVE)
 		woven_print(specs, &res->woven, "", out);
-	strbuf_printf(out, "   %-24s %10s %8s%s%s\n", "kernel", "blocks", "fit",
-		timed ? "     began ms           ms" : "", merged && timed ? "      busy ms" : "");
+	for (unsigned i = 0; i < (!timed ? 4u : merged ? 7u : 6u); i++)
+		table_column(&t, widths[i], heads[i]);
 	for (unsigned i = 0; i < n; i++) {
-		strbuf_printf(out, "%u  %-24s %10" PRIu64 " %8" PRIu64, i + 1,
-			demangle_name(specs[i].kernel, (char[300]){0}, 300),
-			host_total_blocks(&specs[i].shape), (uint64_t)res->fit[i] * res->n_sms);
-		if (timed)
-			strbuf_printf(out, " %12.4f %12.4f", res->times.of[i].began_ms,
-				res->times.of[i].ms);
-		if (merged && timed)
-			strbuf_printf(out, " %12.4f", res->times.of[i].busy_ms);
-		strbuf_puts(out, "\n");
+		table_row(&t);
+		table_cell(&t, "%u", i + 1);
+		table_cell(&t, "%s", demangle_name(specs[i].kernel, (char[300]){0}, 300));
+		table_cell(&t, "%" PRIu64, host_total_blocks(&specs[i].shape));
+		table_cell(&t, "%" PRIu64, (uint64_t)res->fit[i] * res->n_sms);
+		table_number(&t, 4, res->times.of[i].began_ms, "");
+		table_number(&t, 4, res->times.of[i].ms, "");
+		table_number(&t, 4, res->times.of[i].busy_ms, "");
 	}
+	table_print(&t, out);
+	table_finish(&t);
 	for (unsigned i = 0; merged && i < n; i++)
 		report_own(out, &specs[i], i, o, res);
 	if (o->check)

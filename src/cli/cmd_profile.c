@@ -222,31 +222,29 @@ static void json_profile(struct cli *c, const struct profile *p)
 
 /* ---- as text ---- */
 
-/* Prints a number right-aligned in a column of the given width, or a dash if there is no number. */
-static void show_figure(struct cli *c, int width, int digits, double v)
-{
-	if (isfinite(v))
-		cli_show(c, " %*.*f", width, digits, v);
-	else
-		cli_show(c, " %*s", width, "-");
-}
-
 static void show_shapes(struct cli *c, const struct profile *p, size_t i)
 {
-	cli_show(c, "  %10s %7s %8s %8s %10s %13s %12s %8s\n", "BLOCKS", "THREADS", "SHARED",
-		"LAUNCHES", "MEAN(ms)", "PREDICTED(ms)", "MEASURED(ms)", "ERROR(%)");
+	static const char *const heads[] = {"BLOCKS", "THREADS", "SHARED", "LAUNCHES", "MEAN(ms)",
+		"PREDICTED(ms)", "MEASURED(ms)", "ERROR(%)"};
+	struct table t = {.margin = 2};
+
+	for (size_t k = 0; k < ARRAY_LEN(heads); k++)
+		table_column(&t, 10, heads[k]);
 	for (size_t at = p->first.at[i]; at < shapes_end(p, i); at++) {
 		const struct wire_shape *s = &p->shapes.at[at];
 		bool any = s->predicted_ns != UINT64_MAX;
 
-		cli_show(c, "  %10llu %7u %8u %8llu", (unsigned long long)s->total, s->threads,
-			s->shared_bytes, (unsigned long long)s->launches);
-		show_figure(c, 10, 3, (double)s->mean_ns / 1e6);
-		show_figure(c, 13, 3, any ? (double)s->predicted_ns / 1e6 : UNKNOWN);
-		show_figure(c, 12, 3, (double)s->first_ns / 1e6);
-		show_figure(c, 8, 1, 100 * shape_error(s));
-		cli_show(c, "\n");
+		table_row(&t);
+		table_cell(&t, "%llu", (unsigned long long)s->total);
+		table_cell(&t, "%u", s->threads);
+		table_cell(&t, "%u", s->shared_bytes);
+		table_cell(&t, "%llu", (unsigned long long)s->launches);
+		table_number(&t, 3, (double)s->mean_ns / 1e6, "");
+		table_number(&t, 3, any ? (double)s->predicted_ns / 1e6 : UNKNOWN, "");
+		table_number(&t, 3, (double)s->first_ns / 1e6, "");
+		table_number(&t, 1, 100 * shape_error(s), "");
 	}
+	cli_show_table(c, &t);
 }
 
 static void show_curve(struct cli *c, const struct wire_kernel *k)
@@ -266,23 +264,29 @@ static void show_curve(struct cli *c, const struct wire_kernel *k)
 		cli_show(c, "\n");
 }
 
-static void show_kernel(struct cli *c, const struct profile *p, size_t i)
+static void begin_kernels(struct table *t)
 {
-	const struct wire_kernel *k = &p->kernels.at[i];
+	static const char *const heads[] = {
+		"KERNEL", "LAUNCHES", "SHAPES", "COST(us)", "CLAIM", "ERROR(%)", "WORST(%)"};
+
+	for (size_t i = 0; i < ARRAY_LEN(heads); i++)
+		table_column(t, i ? 8 : -24, heads[i]);
+}
+
+static void add_kernel(struct table *t, const struct wire_kernel *k)
+{
 	char name[64];
 
 	snprintf(name, sizeof(name), "%s", k->name[0] ? k->name : "(no name)");
 	cli_plain(name, strlen(name));
-	cli_show(c, "%-24s %8llu %6u", name, (unsigned long long)k->launches, k->n_shapes);
-	show_figure(c, 8, 1, k->n_costs ? (double)k->cost_ns / 1e3 : UNKNOWN);
-	show_figure(c, 6, 0, k->claim ? k->claim : UNKNOWN);
-	show_figure(c, 8, 1, k->n_errors ? 100 * (double)k->error_mean : UNKNOWN);
-	show_figure(c, 8, 1, k->n_errors ? 100 * (double)k->error_worst : UNKNOWN);
-	cli_show(c, "\n");
-	if (!p->part)
-		return;
-	show_curve(c, k);
-	show_shapes(c, p, i);
+	table_row(t);
+	table_cell(t, "%s", name);
+	table_cell(t, "%llu", (unsigned long long)k->launches);
+	table_cell(t, "%u", k->n_shapes);
+	table_number(t, 1, k->n_costs ? (double)k->cost_ns / 1e3 : UNKNOWN, "");
+	table_number(t, 0, k->claim ? k->claim : UNKNOWN, "");
+	table_number(t, 1, k->n_errors ? 100 * (double)k->error_mean : UNKNOWN, "");
+	table_number(t, 1, k->n_errors ? 100 * (double)k->error_worst : UNKNOWN, "");
 }
 
 static bool same_device(const struct wire_kernel *a, const struct wire_kernel *b)
@@ -294,6 +298,7 @@ static bool same_device(const struct wire_kernel *a, const struct wire_kernel *b
 static void show_profile(struct cli *c, const struct profile *p)
 {
 	const struct wire_kernel *before = NULL;
+	struct table t = {0};
 
 	if (p->from[0])
 		cli_show(c, "no heddled was asked: from %s\n", p->from);
@@ -308,12 +313,20 @@ static void show_profile(struct cli *c, const struct profile *p)
 			snprintf(head, sizeof(head), "on %s, %u SMs, driver %s", k->device,
 				k->n_sms, k->driver);
 			cli_plain(head, strlen(head));
-			cli_show(c, "%s\n%-24s %8s %6s %8s %6s %8s %8s\n", head, "KERNEL",
-				"LAUNCHES", "SHAPES", "COST(us)", "CLAIM", "ERROR(%)", "WORST(%)");
+			cli_show_table(c, &t);
+			cli_show(c, "%s\n", head);
 		}
+		if (!t.columns.len)
+			begin_kernels(&t);
 		before = k;
-		show_kernel(c, p, i);
+		add_kernel(&t, k);
+		if (p->part) {
+			cli_show_table(c, &t);
+			show_curve(c, k);
+			show_shapes(c, p, i);
+		}
 	}
+	cli_show_table(c, &t);
 }
 
 /* Options of the form with a program. */

@@ -74,55 +74,56 @@ static void json_report(struct cli *c, struct json *j, const char *file, const s
 
 /* ---- as text ---- */
 
-/* Prints a number right-aligned in a column of the given width, or a dash if there is no number. */
-static void show_figure(struct cli *c, int width, double v, const char *unit)
-{
-	if (isfinite(v))
-		cli_show(c, " %*.*f%s", width - (int)strlen(unit), *unit == '%' ? 1 : 3, v, unit);
-	else
-		cli_show(c, " %*s", width, "-");
-}
-
-static void show_tenant(struct cli *c, const struct sim_tenant_report *t)
+static void add_tenant(struct table *t, const struct sim_tenant_report *r)
 {
 	char buf[16];
 
-	cli_show(c, "%-12s %6u %8s %8llu %10llu", t->tenant->name, t->tenant->weight,
-		ask_priority_name(t->tenant->priority, buf, sizeof(buf)),
-		(unsigned long long)t->finished, (unsigned long long)t->unfinished);
-	show_figure(c, 6, t->share, "%");
-	show_figure(c, 8, t->share_wanted, "%");
-	show_figure(c, 12, t->waiting_mean_ns / 1e6, "ms");
-	show_figure(c, 12, (double)t->waiting_longest_ns / 1e6, "ms");
-	show_figure(c, 12, t->turnaround_mean_ns / 1e6, "ms");
-	show_figure(c, 12, t->turnaround_alone_mean_ns / 1e6, "ms");
-	cli_show(c, "\n");
+	table_row(t);
+	table_cell(t, "%s", r->tenant->name);
+	table_cell(t, "%u", r->tenant->weight);
+	table_cell(t, "%s", ask_priority_name(r->tenant->priority, buf, sizeof(buf)));
+	table_cell(t, "%llu", (unsigned long long)r->finished);
+	table_cell(t, "%llu", (unsigned long long)r->unfinished);
+	table_number(t, 1, r->share, "%");
+	table_number(t, 1, r->share_wanted, "%");
+	table_number(t, 3, r->waiting_mean_ns / 1e6, "ms");
+	table_number(t, 3, (double)r->waiting_longest_ns / 1e6, "ms");
+	table_number(t, 3, r->turnaround_mean_ns / 1e6, "ms");
+	table_number(t, 3, r->turnaround_alone_mean_ns / 1e6, "ms");
 }
 
-static void show_whole(struct cli *c, const char *name, double v, const char *unit)
+/* A figure of all tenants. */
+static void add_whole(struct table *t, const char *name, int digits, double v, const char *unit)
 {
-	cli_show(c, "%-12s", name);
-	show_figure(c, 12, v, unit);
-	cli_show(c, "\n");
+	table_row(t);
+	table_cell(t, "%s", name);
+	table_number(t, digits, v, unit);
 }
 
 static void show_report(
 	struct cli *c, const char *file, const struct sim *s, const struct sim_report *r)
 {
+	static const char *const heads[] = {"TENANT", "WEIGHT", "PRIORITY", "FINISHED",
+		"UNFINISHED", "SHARE", "ENTITLED", "WAITING", "LONGEST", "TURNAROUND", "ALONE"};
+	struct table tenants = {0}, whole = {0};
+
 	if (cli_has(c, "trace"))
 		cli_show(c, "%s", s->trace.at ? s->trace.at : "");
 	cli_show(c, "%s%s%s: policy %s, %u SMs\n", file, s->name[0] ? ": device " : "", s->name,
 		s->policy->name, s->o.n_sms);
-	cli_show(c, "%-12s %6s %8s %8s %10s %6s %8s %12s %12s %12s %12s\n", "TENANT", "WEIGHT",
-		"PRIORITY", "FINISHED", "UNFINISHED", "SHARE", "ENTITLED", "WAITING", "LONGEST",
-		"TURNAROUND", "ALONE");
+	for (size_t i = 0; i < ARRAY_LEN(heads); i++)
+		table_column(&tenants, i ? 0 : -1, heads[i]);
 	for (size_t i = 0; i < r->tenants.len; i++)
-		show_tenant(c, &r->tenants.at[i]);
-	cli_show(c, "%-12s %12llu\n", "preemptions", (unsigned long long)r->preemptions);
-	show_whole(c, "makespan", (double)r->makespan_ns / 1e6, "ms");
-	show_whole(c, "ANTT", r->antt, "");
-	show_whole(c, "STP", r->stp, "");
-	show_whole(c, "idle", r->idle, "%");
+		add_tenant(&tenants, &r->tenants.at[i]);
+	cli_show_table(c, &tenants);
+	table_column(&whole, -1, "");
+	table_column(&whole, 12, "");
+	add_whole(&whole, "preemptions", 0, (double)r->preemptions, "");
+	add_whole(&whole, "makespan", 3, (double)r->makespan_ns / 1e6, "ms");
+	add_whole(&whole, "ANTT", 3, r->antt, "");
+	add_whole(&whole, "STP", 3, r->stp, "");
+	add_whole(&whole, "idle", 1, r->idle, "%");
+	cli_show_table(c, &whole);
 }
 
 /* ---- running ---- */

@@ -31,26 +31,33 @@ static const struct cli_option options[] = {
 
 static void report_table(struct ways *t, double sequential)
 {
+	static const char *const heads[] = {"way", "ms", "spread", "gain"};
 	struct strbuf *out = &t->c->out;
+	struct table table = {0};
 
 	strbuf_printf(out, "%s, %u SMs; medians of %s\n", corun_seen(t->x)->device_name,
 		corun_seen(t->x)->n_sms, COUNTED(t->rounds, "run"));
-	strbuf_printf(out, "%-36s %12s %8s %10s\n", "way", "ms", "spread", "gain");
+	for (unsigned i = 0; i < ARRAY_LEN(heads); i++)
+		table_column(&table, i ? 9 : -36, heads[i]);
 	for (unsigned i = 0; i < t->n_ways; i++) {
 		const struct way *w = &t->at[i];
 
-		if (w->why || w->wrong)
-			strbuf_printf(out, "%-36s %s\n", w->name,
+		table_row(&table);
+		table_cell(&table, "%s", w->name);
+		if (w->why || w->wrong) {
+			table_note(&table,
 				w->wrong ? "leaves other memory than the kernels alone" : w->why);
-		else if (!w->runs)
-			strbuf_printf(out, "%-36s not measured\n", w->name);
-		else
-			strbuf_printf(out, "%-36s %12.4f %6.1f %% %10.3f%s\n", w->name, w->median,
-				w->spread * 100, w->median > 0 ? sequential / w->median : 0,
-				w->chosen    ? "  *"
-				: w->dropped ? "  (a look)"
-					     : "");
+		} else if (!w->runs) {
+			table_note(&table, "not measured");
+		} else {
+			table_number(&table, 4, w->median, "");
+			table_number(&table, 1, w->spread * 100, " %");
+			table_number(&table, 3, w->median > 0 ? sequential / w->median : 0, "");
+			table_note(&table, w->chosen ? "*" : w->dropped ? "(a look)" : "");
+		}
 	}
+	table_print(&table, out);
+	table_finish(&table);
 }
 
 static void report_json(struct ways *t, double sequential)

@@ -4,10 +4,12 @@
 /* Makes the table of heddle demo from its results (demo.h). Figures that cannot be right, and those
  * of rounds that differ much, are marked as noise on every device. The virtual GPU's result is the
  * order in which programs end, because its times are those of this machine's processors. */
+#include "base/table.h"
 #include "base/text.h"
 #include "cli/demo.h"
 
 #include <inttypes.h>
+#include <math.h>
 #include <stdio.h>
 
 const struct demo_pair demo_pairs[DEMO_PAIRS] = {{"cfd", "spmv", 1}, {"nn", "mm", 0.5}};
@@ -77,6 +79,41 @@ static void show_order(const struct demo *d, unsigned i, struct strbuf *o)
 			median_of(m->put_off, m->handovers), m->low_blocks, demo_pairs[i].low);
 }
 
+/* Adds a row of the times alone, without heddle and under it. */
+static void add_row(struct table *t, const char *name, double alone, double without, double under)
+{
+	table_row(t);
+	table_cell(t, "%s", name);
+	if (isfinite(alone))
+		table_number(t, 2, alone, "");
+	else
+		table_cell(t, "%s", "");
+	table_number(t, 2, without, "");
+	table_number(t, 2, under, "");
+}
+
+static void add_times(const struct demo *d, unsigned i, struct strbuf *o)
+{
+	static const char *const heads[] = {"", "alone", "as it is", "heddle"};
+	const struct stage_result *u = &d->unmanaged[i], *m = &d->managed[i];
+	struct figures fu = demo_figures(d, i, u), fm = demo_figures(d, i, m);
+	struct table t = {0};
+	char name[32];
+
+	for (unsigned k = 0; k < ARRAY_LEN(heads); k++)
+		table_column(&t, k ? 9 : -10, heads[k]);
+	snprintf(name, sizeof(name), "%s high", demo_pairs[i].high);
+	add_row(&t, name, d->alone_high[i].high_ns / 1e6, u->high_ns / 1e6, m->high_ns / 1e6);
+	snprintf(name, sizeof(name), "%s low", demo_pairs[i].low);
+	add_row(&t, name, d->alone_low[i].low_ns / 1e6, u->low_ns / 1e6, m->low_ns / 1e6);
+	add_row(&t, "ANTT", NAN, fu.antt, fm.antt);
+	table_note(&t, "(1 at best)");
+	add_row(&t, "STP", NAN, fu.stp, fm.stp);
+	table_note(&t, "(2 at best)");
+	table_print(&t, o);
+	table_finish(&t);
+}
+
 void demo_table(const struct demo *d, struct strbuf *o)
 {
 	char buf[96];
@@ -85,19 +122,12 @@ void demo_table(const struct demo *d, struct strbuf *o)
 		PLURAL(d->rounds, "s"));
 	strbuf_printf(o, "turnaround from the launch call to completion, ms%s\n",
 		d->device == DEV_CPU ? " of this machine's processors (of no GPU)" : "");
-	strbuf_puts(o, "               alone  as it is    heddle\n");
 	for (unsigned i = 0; i < DEMO_PAIRS; i++) {
 		const struct stage_result *u = &d->unmanaged[i], *m = &d->managed[i];
-		struct figures fu = demo_figures(d, i, u), fm = demo_figures(d, i, m);
 		const char *why = demo_noise(d, i, buf, sizeof(buf));
 		unsigned n = MIN(m->preemptions, 100000u);
 
-		strbuf_printf(o, "%-5s high %9.2f %9.2f %9.2f\n", demo_pairs[i].high,
-			d->alone_high[i].high_ns / 1e6, u->high_ns / 1e6, m->high_ns / 1e6);
-		strbuf_printf(o, "%-5s low  %9.2f %9.2f %9.2f\n", demo_pairs[i].low,
-			d->alone_low[i].low_ns / 1e6, u->low_ns / 1e6, m->low_ns / 1e6);
-		strbuf_printf(o, "  ANTT %23.2f %9.2f  (1 at best)\n", fu.antt, fm.antt);
-		strbuf_printf(o, "  STP  %23.2f %9.2f  (2 at best)\n", fu.stp, fm.stp);
+		add_times(d, i, o);
 		if (d->device == DEV_CPU)
 			show_order(d, i, o);
 		if (why)

@@ -5,6 +5,7 @@
  * until the table fits, and names them below the table. */
 #include "cli/listing.h"
 #include "base/demangle.h"
+#include "base/table.h"
 #include "base/text.h"
 #include "front/ask.h"
 #include "front/cli.h"
@@ -222,27 +223,16 @@ static struct layout choose_layout(const struct listing *l, unsigned columns)
 	return y;
 }
 
-static void add_line(const struct wire_row *r, const struct layout *y, struct strbuf *out)
+static void add_row(struct table *t, const struct wire_row *r, const struct layout *y)
 {
-	struct strbuf line = {0};
 	char buf[320];
 
-	for (unsigned c = 0; c < COLUMNS; c++) {
-		if (!is_shown(y, c))
-			continue;
-		if (r)
+	table_row(t);
+	for (unsigned c = 0; c < COLUMNS; c++)
+		if (is_shown(y, c)) {
 			format_cell(r, c, buf, sizeof(buf));
-		else
-			snprintf(buf, sizeof(buf), "%s", columns_of[c].head);
-		strbuf_printf(&line, "%*s%s", columns_of[c].width, buf, c == NAME ? "" : " ");
-	}
-	if (y->columns && line.len > y->columns)
-		line.len = y->columns;
-	while (line.len && line.at[line.len - 1] == ' ')
-		line.len--;
-	strbuf_add(out, line.at ? line.at : "", line.len);
-	strbuf_puts(out, "\n");
-	strbuf_finish(&line);
+			table_cell(t, "%s", buf);
+		}
 }
 
 /* Adds the names of the columns that the terminal has no room for. */
@@ -288,12 +278,15 @@ void listing_text(const struct listing *l, unsigned columns, struct strbuf *out)
 {
 	struct layout y = choose_layout(l, columns);
 	const struct wire_row *before = NULL;
+	struct table t = {.limit = columns};
 
 	if (!l->rows.len) {
 		strbuf_puts(out, "no tenants\n");
 		return;
 	}
-	add_line(NULL, &y, out);
+	for (unsigned c = 0; c < COLUMNS; c++)
+		if (is_shown(&y, c))
+			table_column(&t, columns_of[c].width, columns_of[c].head);
 	for (size_t i = 0; i < l->rows.len; i++) {
 		const struct wire_row *r = &l->rows.at[i];
 
@@ -302,11 +295,13 @@ void listing_text(const struct listing *l, unsigned columns, struct strbuf *out)
 
 			device_text(l, r, head, sizeof(head));
 			cli_plain(head, strlen(head));
-			strbuf_printf(out, "%.*s\n", columns ? (int)columns : 160, head);
+			table_line(&t, head);
 			before = r;
 		}
-		add_line(r, &y, out);
+		add_row(&t, r, &y);
 	}
+	table_print(&t, out);
+	table_finish(&t);
 	add_missing(&y, out);
 }
 

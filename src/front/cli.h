@@ -17,6 +17,7 @@
 #include "base/base.h"
 #include "base/diag.h"
 #include "base/json.h"
+#include "base/table.h"
 
 enum cli_status { CLI_OK = 0, CLI_FAILED = 1, CLI_USAGE = 2 };
 
@@ -137,6 +138,8 @@ void cli_remove_folder(const char *path); /* with all that is in it */
 /* Appends to the text output, which is shown only without --json. Complete lines are written at
  * once. */
 void cli_show(struct cli *c, const char *fmt, ...) HD_PRINTF(2, 3);
+/* Appends a table to the text output, and frees it. */
+void cli_show_table(struct cli *c, struct table *t);
 /* Opens the object that every verb prints with --json, with the keys schema and command.
  * json_end(j, '}') closes it. Without --json the object is discarded, so a verb can always produce
  * both the object and the text (cli_show). */

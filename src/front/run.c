@@ -100,6 +100,13 @@ int cli_finish(struct cli *c, int status)
 	return c->out_error && status == CLI_OK ? CLI_FAILED : status;
 }
 
+void cli_show_table(struct cli *c, struct table *t)
+{
+	if (!c->json)
+		table_print(t, &c->out);
+	table_finish(t);
+}
+
 /* Replaces this process by the program that has the verb, with the same arguments. Returns
  * CLI_FAILED after it reports that the program is not there. */
 static int execute(const struct cli_verb *v, int argc, char **argv)

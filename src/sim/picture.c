@@ -6,6 +6,7 @@
  * of SMs during its time, so the size of a picture does not depend on the number of launches.
  * Adjacent columns of the same height are drawn as one rectangle. */
 #include "sim/picture.h"
+#include "base/svg.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -20,23 +21,6 @@
 
 static const char *const colors[] = {
 	"#1971c2", "#d9480f", "#2f9e44", "#9c36b5", "#e8590c", "#0c8599", "#c2255c", "#5c940d"};
-
-static void add_escaped(struct strbuf *b, const char *text)
-{
-	for (; *text; text++) {
-		if (*text == '<' || *text == '>' || *text == '&')
-			strbuf_printf(b, "&#%u;", (unsigned)(unsigned char)*text);
-		else if ((unsigned char)*text >= ' ')
-			strbuf_add(b, text, 1);
-	}
-}
-
-static void add_text(struct strbuf *b, double x, double y, const char *anchor, const char *text)
-{
-	strbuf_printf(b, "<text x=\"%.1f\" y=\"%.1f\" text-anchor=\"%s\">", x, y, anchor);
-	add_escaped(b, text);
-	strbuf_puts(b, "</text>\n");
-}
 
 /* Computes the mean number of SMs in each column. */
 static void fill_columns(
@@ -60,10 +44,8 @@ static void draw_row(
 	double column_ns = fmax((double)s->now / COLUMNS, 1), columns[COLUMNS];
 
 	fill_columns(t, s->now, column_ns, columns);
-	add_text(&p->body, LEFT - 8, p->y + ROW - 10, "end", t->name);
-	strbuf_printf(&p->body,
-		"<path d=\"M%.0f %.1fh%u\" stroke=\"#adb5bd\" stroke-width=\"0.5\"/>\n", LEFT,
-		p->y + ROW, COLUMNS);
+	svg_text(&p->body, LEFT - 8, p->y + ROW - 10, "end", "", t->name);
+	svg_line(&p->body, LEFT, p->y + ROW, COLUMNS, 0);
 	for (uint32_t c = 0, from; c < COLUMNS; c++) {
 		double h = ROW * columns[c] / s->o.n_sms;
 
@@ -71,10 +53,7 @@ static void draw_row(
 		while (c + 1 < COLUMNS && fabs(columns[c + 1] - columns[from]) < 0.01)
 			c++;
 		if (h >= 0.05)
-			strbuf_printf(&p->body,
-				"<rect x=\"%.0f\" y=\"%.1f\" width=\"%u\" height=\"%.1f\" "
-				"fill=\"%s\"/>\n",
-				LEFT + from, p->y + ROW - h, c + 1 - from, h, color);
+			svg_rect(&p->body, LEFT + from, p->y + ROW - h, c + 1 - from, h, color, "");
 	}
 	p->y += ROW + GAP;
 }
@@ -84,29 +63,26 @@ void sim_picture_add(struct sim_picture *p, const struct sim *s, const char *tit
 	char text[96];
 	size_t i = 0;
 
-	add_text(&p->body, LEFT, p->y + TITLE - 14, "start", title);
+	svg_text(&p->body, LEFT, p->y + TITLE - 14, "start", "", title);
 	p->y += TITLE;
 	for (const struct sim_tenant *t = s->tenants; t; t = t->next)
 		draw_row(p, s, t, colors[i++ % ARRAY_LEN(colors)]);
 	snprintf(text, sizeof(text), "%.3f ms; a row is %u SMs high", (double)s->now / 1e6,
 		s->o.n_sms);
-	add_text(&p->body, LEFT, p->y + AXIS - 18, "start", "0");
-	add_text(&p->body, LEFT + COLUMNS, p->y + AXIS - 18, "end", text);
+	svg_text(&p->body, LEFT, p->y + AXIS - 18, "start", "", "0");
+	svg_text(&p->body, LEFT + COLUMNS, p->y + AXIS - 18, "end", "", text);
 	p->y += AXIS;
 }
 
 void sim_picture_finish(struct sim_picture *p, struct strbuf *out)
 {
-	strbuf_printf(out,
-		"<svg xmlns=\"http://www.w3.org/2000/svg\" width=\"%.0f\" height=\"%.0f\" "
-		"font-family=\"sans-serif\" font-size=\"12\">\n"
-		"<rect width=\"100%%\" height=\"100%%\" fill=\"#fff\"/>\n",
-		LEFT + COLUMNS + RIGHT, p->y);
+	svg_begin(out, LEFT + COLUMNS + RIGHT, p->y, "#000", "SMs of each tenant over time");
+	svg_rect(out, 0, 0, LEFT + COLUMNS + RIGHT, p->y, "#fff", "");
 	if (p->body.failed)
 		out->failed = true;
 	else if (p->body.len)
 		strbuf_add(out, p->body.at, p->body.len);
-	strbuf_puts(out, "</svg>\n");
+	svg_end(out);
 	strbuf_finish(&p->body);
 	*p = (struct sim_picture){0};
 }

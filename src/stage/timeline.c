@@ -9,6 +9,7 @@
  * - The low-priority program's waits come from heddled's events in the managed panel (from drained
  *   to grant). In the unmanaged panel, none are shown. */
 #include "stage/timeline.h"
+#include "base/svg.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -20,6 +21,7 @@
 #define BAR        26.0
 #define SPANS      256
 #define MAX_ROUNDS 1000
+#define SMALL      "font-size='11'"
 
 struct span {
 	double from_ns, to_ns; /* from the panel's origin */
@@ -122,42 +124,39 @@ static double panel_rows(
 static void draw_panel(
 	struct strbuf *out, const char *title, struct row rows[2], double y, double scale)
 {
-	strbuf_printf(out, "<text x='12' y='%.0f' font-weight='bold'>%s</text>\n", y - 10, title);
+	char style[96];
+
+	svg_text(out, 12, y - 10, "start", "font-weight='bold'", title);
 	for (unsigned i = 0; i < 2; i++, y += BAR + 8) {
-		strbuf_printf(out, "<text x='%.0f' y='%.1f' text-anchor='end'>%s</text>\n",
-			LEFT - 10, y + BAR * 0.68, rows[i].label);
+		svg_text(out, LEFT - 10, y + BAR * 0.68, "end", "", rows[i].label);
 		for (unsigned k = 0; k < rows[i].n; k++) {
 			const struct span *s = &rows[i].at[k];
 
-			strbuf_printf(out,
-				"<rect x='%.2f' y='%.1f' width='%.2f' height='%.0f' fill='%s' "
-				"fill-opacity='%s' stroke='%s'%s/>\n",
-				LEFT + s->from_ns * scale, y,
-				MAX((s->to_ns - s->from_ns) * scale, 0.5), BAR, rows[i].color,
+			snprintf(style, sizeof(style), "fill-opacity='%s' stroke='%s'%s",
 				s->waiting ? "0.08" : "0.85", rows[i].color,
 				s->waiting ? " stroke-dasharray='3 3'" : "");
+			svg_rect(out, LEFT + s->from_ns * scale, y,
+				MAX((s->to_ns - s->from_ns) * scale, 0.5), BAR, rows[i].color,
+				style);
 		}
 	}
+}
+
+static void draw_tick(struct strbuf *out, double x, double y, double value, const char *unit)
+{
+	char text[32];
+
+	snprintf(text, sizeof(text), "%g %s", value, unit);
+	svg_line(out, x, y, 0, 5);
+	svg_text(out, x, y + 18, "middle", SMALL, text);
 }
 
 /* The axis of panels that have a scale each: their whole time. */
 static void draw_parts(struct strbuf *out, double y)
 {
-	strbuf_printf(
-		out, "<path d='M%.0f %.0fH%.0f' stroke='#868e96'/>\n", LEFT, y, WIDTH - RIGHT);
-	for (int i = 0; i <= 100; i += 20) {
-		double x = LEFT + (WIDTH - LEFT - RIGHT) * i / 100;
-
-		strbuf_printf(out,
-			"<path d='M%.1f %.0fv5' stroke='#868e96'/><text x='%.1f' y='%.0f' "
-			"text-anchor='middle' font-size='11'>%d %%</text>\n",
-			x, y, x, y + 18, i);
-	}
-}
-
-static void draw_note(struct strbuf *out, double y, const char *text)
-{
-	strbuf_printf(out, "<text x='150' y='%.0f' font-size='11'>%s</text>\n", y, text);
+	svg_line(out, LEFT, y, WIDTH - RIGHT - LEFT, 0);
+	for (int i = 0; i <= 100; i += 20)
+		draw_tick(out, LEFT + (WIDTH - LEFT - RIGHT) * i / 100, y, i, "%");
 }
 
 static void draw_axis(struct strbuf *out, double y, double span_ns, double scale)
@@ -166,13 +165,15 @@ static void draw_axis(struct strbuf *out, double y, double span_ns, double scale
 
 	while (span_ns / step > 10)
 		step *= span_ns / step > 50 ? 10 : span_ns / step > 20 ? 5 : 2;
-	strbuf_printf(
-		out, "<path d='M%.0f %.0fH%.0f' stroke='#868e96'/>\n", LEFT, y, WIDTH - RIGHT);
+	svg_line(out, LEFT, y, WIDTH - RIGHT - LEFT, 0);
 	for (double t = 0; t <= span_ns; t += step)
-		strbuf_printf(out,
-			"<path d='M%.1f %.0fv5' stroke='#868e96'/><text x='%.1f' y='%.0f' "
-			"text-anchor='middle' font-size='11'>%g ms</text>\n",
-			LEFT + t * scale, y, LEFT + t * scale, y + 18, t / 1e6);
+		draw_tick(out, LEFT + t * scale, y, t / 1e6, "ms");
+}
+
+/* Writes a line below the picture. number: from 0. */
+static void draw_note(struct strbuf *out, unsigned number, const char *text)
+{
+	svg_text(out, LEFT, 272 + 18 * number, "start", SMALL, text);
 }
 
 void timeline_svg(const struct timeline *t, struct strbuf *out)
@@ -182,29 +183,26 @@ void timeline_svg(const struct timeline *t, struct strbuf *out)
 	double b = panel_rows(t, t->managed, true, below);
 	double span = MAX(MAX(a, b), 1), scale = (WIDTH - LEFT - RIGHT) / span;
 	double own[2] = {(WIDTH - LEFT - RIGHT) / MAX(a, 1), (WIDTH - LEFT - RIGHT) / MAX(b, 1)};
+	char text[160];
 
-	strbuf_printf(out,
-		"<svg xmlns='http://www.w3.org/2000/svg' viewBox='0 0 %.0f 306' "
-		"font-family='sans-serif' font-size='13' fill='#868e96'>\n"
-		"<title>%s (high) beside %s (low) on %s</title>\n",
-		WIDTH, t->high, t->low, t->device);
+	snprintf(text, sizeof(text), "%s (high) beside %s (low) on %s", t->high, t->low, t->device);
+	svg_begin(out, WIDTH, 306, "#868e96", text);
 	draw_panel(out, "as it is", above, 34, t->is_virtual ? own[0] : scale);
 	draw_panel(out, "under heddle", below, 144, t->is_virtual ? own[1] : scale);
 	if (t->is_virtual)
 		draw_parts(out, 224);
 	else
 		draw_axis(out, 224, span, scale);
-	draw_note(out, 272,
+	draw_note(out, 0,
 		"solid: has the device; dashed: waits (high priority above, low below, from launch "
 		"call to completion)");
-	if (t->is_virtual)
-		draw_note(out, 290,
+	if (t->is_virtual) {
+		draw_note(out, 1,
 			"virtual GPU: each panel has its own scale; the result is the order, not "
-			"the "
-			"time, which this machine's other load changes");
-	else if (t->noise)
-		strbuf_printf(out,
-			"<text x='150' y='290' font-size='11'>noise, no result: %s</text>\n",
-			t->noise);
-	strbuf_puts(out, "</svg>\n");
+			"the time, which this machine's other load changes");
+	} else if (t->noise) {
+		snprintf(text, sizeof(text), "noise, no result: %s", t->noise);
+		draw_note(out, 1, text);
+	}
+	svg_end(out);
 }

@@ -6,42 +6,42 @@ Under hpf the shorter launches of an equal go first; under ffs both take turns:
 
   $ heddle sim equal.trace --policy hpf
   equal.trace: policy hpf, 8 SMs
-  TENANT       WEIGHT PRIORITY FINISHED UNFINISHED  SHARE ENTITLED      WAITING      LONGEST   TURNAROUND        ALONE
-  batch             1   normal        4          0  83.3%    50.0%      2.105ms      4.205ms     12.105ms     10.005ms
-  service           1   normal       40          0  16.7%    50.0%      0.013ms      0.105ms      0.213ms      0.205ms
-  preemptions            40
-  makespan         48.420ms
-  ANTT                1.124
-  STP                 1.791
-  idle                 0.9%
+  TENANT  WEIGHT PRIORITY FINISHED UNFINISHED SHARE ENTITLED WAITING LONGEST TURNAROUND    ALONE
+  batch        1   normal        4          0 83.3%    50.0% 2.105ms 4.205ms   12.105ms 10.005ms
+  service      1   normal       40          0 16.7%    50.0% 0.013ms 0.105ms    0.213ms  0.205ms
+  preemptions           40
+  makespan        48.420ms
+  ANTT               1.124
+  STP                1.791
+  idle                0.9%
   $ heddle sim equal.trace --policy ffs
   equal.trace: policy ffs, 8 SMs
-  TENANT       WEIGHT PRIORITY FINISHED UNFINISHED  SHARE ENTITLED      WAITING      LONGEST   TURNAROUND        ALONE
-  batch             1   normal        4          0  83.3%    50.0%      2.160ms      4.354ms     12.160ms     10.005ms
-  service           1   normal       40          0  16.7%    50.0%      0.021ms      0.205ms      0.221ms      0.205ms
-  preemptions            40
-  makespan         48.640ms
-  ANTT                1.146
-  STP                 1.752
-  idle                 1.3%
+  TENANT  WEIGHT PRIORITY FINISHED UNFINISHED SHARE ENTITLED WAITING LONGEST TURNAROUND    ALONE
+  batch        1   normal        4          0 83.3%    50.0% 2.160ms 4.354ms   12.160ms 10.005ms
+  service      1   normal       40          0 16.7%    50.0% 0.021ms 0.205ms    0.221ms  0.205ms
+  preemptions           40
+  makespan        48.640ms
+  ANTT               1.146
+  STP                1.752
+  idle                1.3%
 
 Shares by weight, which the file's own policy gives; none takes no notice of weights:
 
   $ heddle sim weights.trace
   weights.trace: policy ffs, 8 SMs
-  TENANT       WEIGHT PRIORITY FINISHED UNFINISHED  SHARE ENTITLED      WAITING      LONGEST   TURNAROUND        ALONE
-  gold              3   normal      297          1  50.1%    50.0%      1.013ms      1.720ms      2.016ms      1.005ms
-  silver            2   normal      198          1  33.4%    33.3%      2.015ms      3.040ms      3.019ms      1.005ms
-  bronze            1   normal       98          1  16.5%    16.7%      5.059ms      7.070ms      6.090ms      1.005ms
-  preemptions           113
-  makespan        599.000ms
-  ANTT                3.690
-  STP                 0.996
-  idle                 1.0%
+  TENANT WEIGHT PRIORITY FINISHED UNFINISHED SHARE ENTITLED WAITING LONGEST TURNAROUND   ALONE
+  gold        3   normal      297          1 50.1%    50.0% 1.013ms 1.720ms    2.016ms 1.005ms
+  silver      2   normal      198          1 33.4%    33.3% 2.015ms 3.040ms    3.019ms 1.005ms
+  bronze      1   normal       98          1 16.5%    16.7% 5.059ms 7.070ms    6.090ms 1.005ms
+  preemptions          113
+  makespan       599.000ms
+  ANTT               3.690
+  STP                0.996
+  idle                1.0%
   $ heddle sim weights.trace --policy none | sed -n '3,5p'
-  gold              3   normal      200          1  33.4%    50.0%      1.985ms      2.000ms      2.990ms      1.005ms
-  silver            2   normal      199          1  33.4%    33.3%      1.995ms      2.000ms      2.995ms      1.005ms
-  bronze            1   normal      199          1  33.2%    16.7%      2.000ms      2.005ms      3.000ms      1.005ms
+  gold        3   normal      200          1 33.4%    50.0% 1.985ms 2.000ms    2.990ms 1.005ms
+  silver      2   normal      199          1 33.4%    33.3% 1.995ms 2.000ms    2.995ms 1.005ms
+  bronze      1   normal      199          1 33.2%    16.7% 2.000ms 2.005ms    3.000ms 1.005ms
 
 One launch of 8 blocks of 1 ms, 4 at once: nothing waits but for the launch itself:
 
@@ -52,29 +52,29 @@ One launch of 8 blocks of 1 ms, 4 at once: nothing waits but for the launch itse
       1.005  a k arrives
       3.005  a k done after 2.005 ms
   one.trace: policy hpf, 2 SMs
-  TENANT       WEIGHT PRIORITY FINISHED UNFINISHED  SHARE ENTITLED      WAITING      LONGEST   TURNAROUND        ALONE
-  a                 1   normal        1          0 100.0%   100.0%      0.005ms      0.005ms      2.005ms      2.005ms
-  preemptions             0
-  makespan          2.005ms
-  ANTT                1.000
-  STP                 1.000
-  idle                 0.2%
+  TENANT WEIGHT PRIORITY FINISHED UNFINISHED  SHARE ENTITLED WAITING LONGEST TURNAROUND   ALONE
+  a           1   normal        1          0 100.0%   100.0% 0.005ms 0.005ms    2.005ms 2.005ms
+  preemptions            0
+  makespan         2.005ms
+  ANTT               1.000
+  STP                1.000
+  idle                0.2%
 
 Two files; - is standard input. A second launch in the same stream waits for the first:
 
   $ { cat one.trace; echo 'at 1ms launch a k blocks=8 block=1ms'; } | heddle sim one.trace - | grep ^a
-  a                 1   normal        1          0 100.0%   100.0%      0.005ms      0.005ms      2.005ms      2.005ms
-  a                 1   normal        2          0 100.0%   100.0%      1.008ms      2.010ms      3.007ms      3.007ms
+  a           1   normal        1          0 100.0%   100.0% 0.005ms 0.005ms    2.005ms 2.005ms
+  a           1   normal        2          0 100.0%   100.0% 1.008ms 2.010ms    3.007ms 3.007ms
 
 A tenant that leaves takes its launches along; they stay unfinished:
 
   $ { cat one.trace; echo 'at 2500us leave a'; } | heddle sim - | sed -n '3,$p'
-  a                 1   normal        0          1 100.0%   100.0%      0.005ms      0.005ms            -            -
-  preemptions             0
-  makespan          1.500ms
-  ANTT                    -
-  STP                     -
-  idle                 0.3%
+  a           1   normal        0          1 100.0%   100.0% 0.005ms 0.005ms          -     -
+  preemptions            0
+  makespan         1.500ms
+  ANTT                   -
+  STP                    -
+  idle                0.3%
 
 A tenant that finishes nothing beside others has no ANTT, and adds nothing to STP:
 
@@ -87,14 +87,14 @@ A tenant that finishes nothing beside others has no ANTT, and adds nothing to ST
   > END
   $ heddle sim starved.trace
   starved.trace: policy hpf, 4 SMs
-  TENANT       WEIGHT PRIORITY FINISHED UNFINISHED  SHARE ENTITLED      WAITING      LONGEST   TURNAROUND        ALONE
-  a                 1     high        9          1 100.0%    50.0%      0.005ms      0.005ms     10.005ms     10.005ms
-  b                 1      low        0          1   0.0%    50.0%     99.000ms     99.000ms            -            -
-  preemptions             2
-  makespan        100.000ms
-  ANTT                    -
-  STP                 1.000
-  idle                 0.0%
+  TENANT WEIGHT PRIORITY FINISHED UNFINISHED  SHARE ENTITLED  WAITING  LONGEST TURNAROUND    ALONE
+  a           1     high        9          1 100.0%    50.0%  0.005ms  0.005ms   10.005ms 10.005ms
+  b           1      low        0          1   0.0%    50.0% 99.000ms 99.000ms          -        -
+  preemptions            2
+  makespan       100.000ms
+  ANTT                   -
+  STP                1.000
+  idle                0.0%
 
 What is wrong in a file is said line by line:
 
@@ -195,9 +195,9 @@ It is known once each has run with two numbers of blocks on an SM:
   > at 61ms launch B b~2 blocks=20 wps=4 block=1ms use=100
   > END
   $ heddle sim pairs.trace | grep ANTT
-  ANTT                1.214
+  ANTT               1.214
   $ heddle sim pairs.trace --policy-options pairs=off | grep ANTT
-  ANTT                1.357
+  ANTT               1.357
   $ heddle sim pairs.trace --policy-options pairs=7
   heddle sim: error: pairs.trace: policy_options: pairs: '7' is not one of on|off
   [1]
@@ -219,14 +219,14 @@ A policy in a file, as heddled takes one. This one gives two programs half of ev
   > END
   $ heddle sim two.trace --policy ./policy_halves.so
   two.trace: policy halves, 2 SMs
-  TENANT       WEIGHT PRIORITY FINISHED UNFINISHED  SHARE ENTITLED      WAITING      LONGEST   TURNAROUND        ALONE
-  a                 1   normal        1          0  66.7%    50.0%      0.005ms      0.005ms     12.015ms      8.005ms
-  b                 1   normal        1          0  33.3%    50.0%      0.005ms      0.005ms      8.005ms      4.005ms
-  preemptions             0
-  makespan         12.015ms
-  ANTT                1.750
-  STP                 1.167
-  idle                 0.1%
+  TENANT WEIGHT PRIORITY FINISHED UNFINISHED SHARE ENTITLED WAITING LONGEST TURNAROUND   ALONE
+  a           1   normal        1          0 66.7%    50.0% 0.005ms 0.005ms   12.015ms 8.005ms
+  b           1   normal        1          0 33.3%    50.0% 0.005ms 0.005ms    8.005ms 4.005ms
+  preemptions            0
+  makespan        12.015ms
+  ANTT               1.750
+  STP                1.167
+  idle                0.1%
   $ heddle sim one.trace --policy ./none.so
   heddle sim: error: policy: ./none.so: No such file or directory
   [1]
@@ -241,42 +241,43 @@ Two devices in a trace, each with an engine of its own, and a picture of both:
   $ { sed 's/sms=2/sms=2 name=gpu0/' two.trace; cat one.trace; } > both.trace
   $ heddle sim both.trace --svg both.svg
   both.trace: device gpu0: policy hpf, 2 SMs
-  TENANT       WEIGHT PRIORITY FINISHED UNFINISHED  SHARE ENTITLED      WAITING      LONGEST   TURNAROUND        ALONE
-  a                 1   normal        1          0  66.7%    50.0%      4.015ms      4.015ms     12.015ms      8.005ms
-  b                 1   normal        1          0  33.3%    50.0%      2.005ms      2.005ms      6.005ms      4.005ms
-  preemptions             1
-  makespan         12.015ms
-  ANTT                1.500
-  STP                 1.333
-  idle                 0.1%
+  TENANT WEIGHT PRIORITY FINISHED UNFINISHED SHARE ENTITLED WAITING LONGEST TURNAROUND   ALONE
+  a           1   normal        1          0 66.7%    50.0% 4.015ms 4.015ms   12.015ms 8.005ms
+  b           1   normal        1          0 33.3%    50.0% 2.005ms 2.005ms    6.005ms 4.005ms
+  preemptions            1
+  makespan        12.015ms
+  ANTT               1.500
+  STP                1.333
+  idle                0.1%
   both.trace: policy hpf, 2 SMs
-  TENANT       WEIGHT PRIORITY FINISHED UNFINISHED  SHARE ENTITLED      WAITING      LONGEST   TURNAROUND        ALONE
-  a                 1   normal        1          0 100.0%   100.0%      0.005ms      0.005ms      2.005ms      2.005ms
-  preemptions             0
-  makespan          2.005ms
-  ANTT                1.000
-  STP                 1.000
-  idle                 0.2%
+  TENANT WEIGHT PRIORITY FINISHED UNFINISHED  SHARE ENTITLED WAITING LONGEST TURNAROUND   ALONE
+  a           1   normal        1          0 100.0%   100.0% 0.005ms 0.005ms    2.005ms 2.005ms
+  preemptions            0
+  makespan         2.005ms
+  ANTT               1.000
+  STP                1.000
+  idle                0.2%
   $ sed -n 's/ height=.*//; /<text/p; /^<rect x/p' both.svg
-  <text x="150.0" y="20.0" text-anchor="start">both.trace gpu0: policy hpf</text>
-  <text x="142.0" y="56.0" text-anchor="end">a</text>
-  <rect x="211" y="58.8" width="1"
-  <rect x="212" y="34.0" width="122"
-  <rect x="334" y="43.3" width="1"
-  <rect x="581" y="40.2" width="1"
-  <rect x="582" y="34.0" width="368"
-  <text x="142.0" y="98.0" text-anchor="end">b</text>
-  <rect x="334" y="98.7" width="1"
-  <rect x="335" y="76.0" width="245"
-  <rect x="580" y="89.4" width="1"
-  <text x="150.0" y="130.0" text-anchor="start">0</text>
-  <text x="950.0" y="130.0" text-anchor="end">13.015 ms; a row is 2 SMs high</text>
-  <text x="150.0" y="168.0" text-anchor="start">both.trace: policy hpf</text>
-  <text x="142.0" y="204.0" text-anchor="end">a</text>
-  <rect x="417" y="199.7" width="1"
-  <rect x="418" y="182.0" width="532"
-  <text x="150.0" y="236.0" text-anchor="start">0</text>
-  <text x="950.0" y="236.0" text-anchor="end">3.005 ms; a row is 2 SMs high</text>
+  <rect x='0.00' y='0.0' width='974.00'
+  <text x='150.0' y='20.0' text-anchor='start'>both.trace gpu0: policy hpf</text>
+  <text x='142.0' y='56.0' text-anchor='end'>a</text>
+  <rect x='211.00' y='58.8' width='1.00'
+  <rect x='212.00' y='34.0' width='122.00'
+  <rect x='334.00' y='43.3' width='1.00'
+  <rect x='581.00' y='40.2' width='1.00'
+  <rect x='582.00' y='34.0' width='368.00'
+  <text x='142.0' y='98.0' text-anchor='end'>b</text>
+  <rect x='334.00' y='98.7' width='1.00'
+  <rect x='335.00' y='76.0' width='245.00'
+  <rect x='580.00' y='89.4' width='1.00'
+  <text x='150.0' y='130.0' text-anchor='start'>0</text>
+  <text x='950.0' y='130.0' text-anchor='end'>13.015 ms; a row is 2 SMs high</text>
+  <text x='150.0' y='168.0' text-anchor='start'>both.trace: policy hpf</text>
+  <text x='142.0' y='204.0' text-anchor='end'>a</text>
+  <rect x='417.00' y='199.7' width='1.00'
+  <rect x='418.00' y='182.0' width='532.00'
+  <text x='150.0' y='236.0' text-anchor='start'>0</text>
+  <text x='950.0' y='236.0' text-anchor='end'>3.005 ms; a row is 2 SMs high</text>
   $ python3 -c 'import xml.dom.minidom as x; x.parse("both.svg")'
   $ { cat both.trace; echo 'at 1ms lunch a k'; } | heddle sim - > both.out
   heddle sim: error: -:9: unknown word: 'lunch'
@@ -313,25 +314,25 @@ What heddled --events wrote is a trace, too. Nothing in it says which streams a 
       9.100  a_b-1 opaque work begins
       9.200  a_b-1 opaque work ends
   events: device x: policy none, 2 SMs
-  TENANT       WEIGHT PRIORITY FINISHED UNFINISHED  SHARE ENTITLED      WAITING      LONGEST   TURNAROUND        ALONE
-  a_b-1             2      low        1          0 100.0%   100.0%      0.005ms      0.005ms      4.005ms      4.005ms
-  preemptions             0
-  makespan          4.005ms
-  ANTT                1.000
-  STP                 1.000
-  idle                 0.1%
+  TENANT WEIGHT PRIORITY FINISHED UNFINISHED  SHARE ENTITLED WAITING LONGEST TURNAROUND   ALONE
+  a_b-1       2      low        1          0 100.0%   100.0% 0.005ms 0.005ms    4.005ms 4.005ms
+  preemptions            0
+  makespan         4.005ms
+  ANTT               1.000
+  STP                1.000
+  idle                0.1%
       0.000  c-2 joins
       1.000  c-2 k.0 submitted
       1.005  c-2 k.0 arrives
       5.005  c-2 k.0 done after 4.005 ms
   events: device y: policy none, 4 SMs
-  TENANT       WEIGHT PRIORITY FINISHED UNFINISHED  SHARE ENTITLED      WAITING      LONGEST   TURNAROUND        ALONE
-  c-2               3     high        1          0 100.0%   100.0%      0.005ms      0.005ms      4.005ms      4.005ms
-  preemptions             0
-  makespan          4.005ms
-  ANTT                1.000
-  STP                 1.000
-  idle                 0.1%
+  TENANT WEIGHT PRIORITY FINISHED UNFINISHED  SHARE ENTITLED WAITING LONGEST TURNAROUND   ALONE
+  c-2         3     high        1          0 100.0%   100.0% 0.005ms 0.005ms    4.005ms 4.005ms
+  preemptions            0
+  makespan         4.005ms
+  ANTT               1.000
+  STP                1.000
+  idle                0.1%
 
 What is wrong in it is said line by line:
 

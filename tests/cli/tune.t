@@ -202,7 +202,7 @@ The list has the fastest first; Ctrl-C ends the measurements, and what was measu
   [1]
   $ tail -n 1 err
   heddle tune: error: interrupted: ways that were not measured are missing
-  $ grep -c '  \*$' part
+  $ grep -c ' \*$' part
   1
   $ both corun --device cpu --how tuned --store i.db --check > checked; echo $?
   0

@@ -11,6 +11,7 @@
 #include "sched/policy/curve.h"
 
 #include <inttypes.h>
+#include <math.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -129,19 +130,27 @@ static uint32_t fastest_before(const struct curve *curve, uint32_t n)
 
 static void show_points(struct cli *c, const struct measured_kernel *k, const struct curve *curve)
 {
-	cli_show(c, "  %9s %8s %12s %12s\n", "BLOCKS/SM", "LAUNCHES", "MEDIAN(ms)", "LEAST(ms)");
+	static const char *const heads[] = {"BLOCKS/SM", "LAUNCHES", "MEDIAN(ms)", "LEAST(ms)"};
+	struct table t = {.margin = 2};
+	char note[48];
+
+	for (size_t i = 0; i < ARRAY_LEN(heads); i++)
+		table_column(&t, i < 2 ? 0 : 12, heads[i]);
 	for (uint32_t n = 1; n <= k->most; n++) {
 		if (!measured_can_have(k, n))
 			continue;
-		cli_show(c, "  %9u %8zu", n, k->ns[n].len);
-		if (k->ns[n].len)
-			cli_show(c, " %12.3f %12.3f", curve->ns[n] / 1e6, k->ns[n].at[0] / 1e6);
-		else
-			cli_show(c, " %12s %12s", "-", "-");
-		if (k->ns[n].len && !curve->kept[n])
-			cli_show(c, "  pruned: no faster than %u", fastest_before(curve, n));
-		cli_show(c, "\n");
+		table_row(&t);
+		table_cell(&t, "%u", n);
+		table_cell(&t, "%zu", k->ns[n].len);
+		table_number(&t, 3, k->ns[n].len ? curve->ns[n] / 1e6 : NAN, "");
+		table_number(&t, 3, k->ns[n].len ? k->ns[n].at[0] / 1e6 : NAN, "");
+		if (k->ns[n].len && !curve->kept[n]) {
+			snprintf(note, sizeof(note), " pruned: no faster than %u",
+				fastest_before(curve, n));
+			table_note(&t, note);
+		}
 	}
+	cli_show_table(c, &t);
 }
 
 static void show_kernel(struct cli *c, const struct program_profile *p, struct measured_kernel *k)
