@@ -85,7 +85,7 @@ uint64_t hd_bounce_look(struct hd *d, struct hd_tenant *t)
 	if (d->now_ns < b->until_ns)
 		return MIN(b->until_ns - d->now_ns, LOOK_NS);
 	b->kept = b->granted = false;
-	b->n = BOUNCES - 1; /* next time, one more revoked grant is enough to keep the next one */
+	b->n = BOUNCES - 1; /* next time, one revoked grant is enough to keep the following one */
 	sched_keep(t->device->sched, t->sched, false);
 	hd_event_tenant(d, "unkeep", t);
 	return UINT64_MAX;

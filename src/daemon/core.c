@@ -19,7 +19,7 @@
 
 #define TICK_MIN_NS 50000ull
 #define TICK_MAX_NS 500000ull
-/* a longer interval: the virtual GPU is slower, and runs on the same CPUs */
+/* minimum interval on the virtual GPU, which is slower and runs on the same CPUs */
 #define TICK_CPU_NS   200000ull
 #define ALIVE_TICK_NS 100000000ull
 #define LOOK_AGAIN_NS 1000000000ull

@@ -173,8 +173,8 @@ const char *mps_start_control(struct server *s, const struct mps_place *p)
 		return strerror(errno);
 	if (pid == 0) {
 		if (s->config->mps_stays)
-			/* keeps signals that a terminal sends to heddled away from the control
-			 * daemon */
+			/* Keeps signals that a terminal sends to heddled away from the control
+			 * daemon. */
 			setsid();
 		else
 			prctl(PR_SET_PDEATHSIG, SIGTERM);

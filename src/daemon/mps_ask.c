@@ -274,7 +274,7 @@ int mps_answers(const struct mps_place *p, unsigned *ret_servers)
 
 int mps_start_server(const struct mps_place *p, unsigned wait_ms)
 {
-	/* MPS may answer only after the server has started, so this needs a longer timeout */
+	/* MPS may answer only after the server has started, so this needs a longer timeout. */
 	struct mps_place patient = *p;
 	char answer[1024], command[48];
 	struct timespec began;

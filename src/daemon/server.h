@@ -52,7 +52,7 @@ struct conn {
 	bool at_porter;
 	/* wake_due: after the welcome, send a wake-up that was due before it */
 	bool welcomed, wake_due;
-	/* the connection is closed now unless data moves; UINT64_MAX: never */
+	/* the connection is closed at this time unless data moves; UINT64_MAX: never */
 	uint64_t until_ns;
 	bool dead;
 };

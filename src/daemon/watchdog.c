@@ -63,8 +63,8 @@ int watchdog_start(void)
 	r = pthread_create(&thread, NULL, watchdog_thread, (void *)own);
 	pthread_sigmask(SIG_SETMASK, &was, NULL);
 	if (r == 0)
-		/* stopping the watchdog does not wait for the thread, which may sleep for one
-		 * tick */
+		/* Stopping the watchdog does not wait for the thread, which may sleep for one
+		 * tick. */
 		pthread_detach(thread);
 	return -r;
 }

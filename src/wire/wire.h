@@ -110,7 +110,7 @@ struct wire_kernel {
 	uint64_t code, launches;
 	uint64_t cost_ns; /* cost of a preemption: the mean of n_costs measurements */
 	uint32_t n_costs;
-	uint32_t n_errors;             /* number of predictions for shapes that had never run: */
+	uint32_t n_errors;             /* number of predictions for shapes that had never run */
 	float error_mean, error_worst; /* relative errors of these predictions */
 	/* element i: an SM's time for one block, while i + 1 blocks share the SM; 0: not known */
 	float curve_ns[WIRE_PER_SM];

@@ -28,7 +28,7 @@ struct planning {
 	 * spent. */
 	uint64_t spent_ns;
 	bool any;   /* in the current plan, at least one launch gets an SM */
-	bool waits; /* in the present plan, some launch gets no SM, or a tenant is held */
+	bool waits; /* in the current plan, some launch gets no SM, or a tenant is held */
 };
 
 /* Creates the policy's state for this engine's device. Returns NULL if the policy has no state, or

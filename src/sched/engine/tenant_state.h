@@ -22,7 +22,7 @@ enum tenant_state {
 enum tenant_opaque {
 	OPAQUE_NONE,  /* no opaque work is in flight or waiting */
 	OPAQUE_RUNS,  /* some opaque work is in flight */
-	OPAQUE_WAITS, /* it was submitted during the present hold, and waits for the hold's end */
+	OPAQUE_WAITS, /* it was submitted during the current hold, and waits for the hold's end */
 	OPAQUE_STATES
 };
 

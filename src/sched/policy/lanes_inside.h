@@ -57,7 +57,7 @@ struct own_tenant {
 	/* how much of its time slice is used; when that was last updated */
 	uint64_t used_ns, counted_ns;
 	struct lanes_level *level; /* level of its priority, in the current decision */
-	/* when to check its launches again, in the current decision */
+	/* earliest progress_ns of its launches with a lane, in the current decision */
 	uint64_t next_check_ns;
 	/* row of quotas of its first launch that has a lane, or NULL */
 	const uint8_t *best;

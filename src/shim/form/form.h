@@ -26,7 +26,7 @@ struct form {
 	uint32_t native_threads; /* max_threads of the original kernel; 0: not queried yet */
 	/* limit of dynamic shared memory after raising it for padding; 0: not raised */
 	uint32_t raised;
-	uint32_t which;            /* 1: this is the `other` of another form; `form` in known.h */
+	uint32_t which;            /* 1: this is another form's `other`; known.h calls it `form` */
 	const struct known *known; /* measured speeds from earlier starts, for both forms */
 	uint32_t n_known;
 	_Atomic uint32_t retried_at;
