@@ -94,7 +94,7 @@ struct heddle_policy_kernel {
 	uint64_t finished; /* number of blocks that have ended */
 	/* predicted duration of the whole launch alone on the device, or UNKNOWN */
 	uint64_t predicted_ns;
-	uint64_t waited_ns; /* total time since submission without an SM */
+	uint64_t waited_ns; /* total time without an SM since submission */
 	/* remaining time alone on the device, from the finished blocks; or UNKNOWN */
 	uint64_t remaining_ns;
 	uint64_t cost_ns; /* time to preempt it and to resume it later */

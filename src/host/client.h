@@ -22,7 +22,7 @@ union host_answer {
 struct host_client {
 	struct wire_hello hello; /* sent to the first daemon and to each later one */
 	char where[108];         /* path of heddled's socket */
-	bool by_folder; /* an error is of `where`: no path could be trusted, or looked at */
+	bool by_folder;          /* no trusted path was found, so an error is about `where` */
 	/* with -EACCES: the reason that heddled gave */
 	char refusal[sizeof(((struct wire_refused *)0)->why)];
 	/* The client owns all four: the connection, the eventfd that wakes heddled, the one that

@@ -19,7 +19,7 @@ struct sched_tenant;
 
 /* A spell is the period since the model last learned from a launch. */
 struct sched_spell {
-	uint64_t sm_ns;    /* SM time: the sum over its SMs */
+	uint64_t sm_ns;    /* SM time of the spell, summed over its SMs */
 	uint64_t finished; /* number of blocks that had finished before the spell */
 	/* its current SMs, and how many of its workers fit on them; 0: none yet */
 	uint32_t n_sms, workers;
