@@ -292,6 +292,23 @@ tables
 echo '21 SMs' >>"$tmp/phrases"
 expect 1 figures "a phrase that is not there"
 
+# thin: a large result loses what no page shows, and a small one nothing.
+tables
+cp "$tmp/t/doc/results.md" "$tmp/before"
+thin() {
+	sh "$tmp/t/bench/results.sh" thin overhead
+}
+[ -z "$(thin)" ] || { echo "thin: of a small result" && status=1; }
+awk 'BEGIN { printf "{\"samples\": [0"; for (i = 0; i < 60000; i++) printf ", 1"; printf "],\n" } { sub(/^{/, ""); print }' \
+	"$tmp/t/doc/results/overhead.json" >"$tmp/large"
+cp "$tmp/large" "$tmp/t/doc/results/overhead.json"
+case $(thin) in "overhead: 180"*" bytes are "[0-9][0-9]" now"*) ;; *) echo "thin: $(wc -c "$tmp/t/doc/results/overhead.json")" && status=1 ;; esac
+sh "$tmp/t/bench/results.sh" render && cmp "$tmp/before" "$tmp/t/doc/results.md" || status=1
+sed -i 's/data.pop("samples", None)/&; data["overhead"].clear()/' "$tmp/t/bench/render/thin.py"
+cp "$tmp/large" "$tmp/t/doc/results/overhead.json"
+thin 2>"$tmp/said" && echo "thin: drops what a page shows" && status=1
+cmp "$tmp/large" "$tmp/t/doc/results/overhead.json" || status=1
+
 # doc/status.md: a row for each requirement, whose states follow from tests and tables.
 status_of() { # FILTER: an awk program that changes rows
 	tables
