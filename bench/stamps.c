@@ -9,8 +9,7 @@
  * Clocks: the order is stored by CLOCK_MONOTONIC; blocks and relay by the device's global timer,
  * which follows CLOCK_REALTIME up to a constant. The constant is taken from the preemptions
  * themselves: a relay cannot see an order before it was stored, so the least of (seen - stored) is
- * the constant plus one way over the bus, which --one-way-ns says (half of the round trip,
- * doc/notebook.md).
+ * the constant plus one way over the bus, which --one-way-ns says (half of the round trip).
  *
  * Run as: heddle run -p low -- stamps --events FILE ..., beside a high-priority program. */
 #include "gpu.h"
