@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0
  * Copyright 2026 The heddle authors */
 
-/* Arrays, textures and surfaces of the virtual GPU: each instruction gives what is worked out here
- * by hand from the CUDA C++ Programming Guide's formulas; what cannot be is an error, or ends the
- * grid. */
+/* Arrays, textures and surfaces of the virtual GPU: each instruction gives the value that
+ * follows from the formulas of the CUDA C++ Programming Guide, computed by hand here.
+ * Unsupported cases are errors, or end the grid with a fault. */
 #include "base/base.h"
 #include "drv.h"
 
-/* op reads four words of in and gives four words of out, for each thread of 32. */
+/* Each of 32 threads: op reads four words of `in` and produces four words of `out`. */
 #define KERNEL(name, op)                                                                \
 	".visible .entry " name "(.param .u64 t, .param .u64 in, .param .u64 out)\n{\n" \
 	"	.reg .b16 %h<4>;\n	.reg .b32 %c<4>, %v<4>;\n	.reg .b64 %d<5>;\n"              \
@@ -64,7 +64,7 @@ static int teardown(void **state)
 	return 0;
 }
 
-/* One thread's four words in and out. */
+/* Runs a kernel and returns one thread's four result words. */
 static CUresult run(
 	struct image_test *t, const char *kernel, CUtexObject image, const void *in, void *ret_out)
 {
@@ -94,7 +94,7 @@ static float at(
 
 /* ---- what is read ---- */
 
-/* Floats, each 100 z + 10 y + x. */
+/* An array of floats; each is 100 z + 10 y + x. */
 static CUarray array_of(size_t w, size_t h, size_t d, unsigned flags)
 {
 	CUDA_ARRAY3D_DESCRIPTOR desc = {w, h, d, CU_AD_FORMAT_FLOAT, 1, flags};
@@ -161,7 +161,7 @@ static void nearest_and_between(void **state)
 	EXPECT(121, "f3", volume, 1.5f, 2.5f, 4);
 }
 
-/* A texture of 2 x 2 texels that are 0 but for the last. */
+/* A texture of 2 x 2 texels that are 0 except for the last. */
 static CUtexObject last_of_four(CUarray_format format, const void *texels, unsigned bytes)
 {
 	CUDA_ARRAY_DESCRIPTOR desc = {2, 2, format, 1};
@@ -177,7 +177,7 @@ static CUtexObject last_of_four(CUarray_format format, const void *texels, unsig
 		resource_of(copy.dstArray), CU_TR_ADDRESS_MODE_BORDER, CU_TR_FILTER_MODE_LINEAR, 0);
 }
 
-/* As measured on an H100: weights of corners are rounded to 1/256, stored fractions to 16 bits. */
+/* As measured on an H100: corner weights are rounded to 1/256, stored fractions to 16 bits. */
 static void rounding(void **state)
 {
 	struct image_test *t = *state;
@@ -192,15 +192,17 @@ static void rounding(void **state)
 	EXPECT(7936.f / 65535, "f2", bytes, 0.8f, 0.9f, 0);   /* 31 * 65535 / 256 = 7935.9 */
 	EXPECT(-3968.f / 32767, "f2", shorts, 0.8f, 0.9f, 0); /* 31 * 32767 / 256 = 3967.9 */
 	EXPECT(-7, "f2", floats, 9, 9, 0);
-	EXPECT(0, "f2", bytes, 9, 9, 0);    /* the border is a byte, too */
-	EXPECT(-2, "f1", line, 3.5f, 0, 0); /* half of it is the row above, which is border */
+	EXPECT(0, "f2", bytes, 9, 9, 0); /* the border value is a byte, too */
+	/* half of the value comes from the row above, which is border */
+	EXPECT(-2, "f1", line, 3.5f, 0, 0);
 }
 
 static void outside(void **state)
 {
 	static const struct {
 		CUaddress_mode mode;
-		float below, above, far; /* at -1/8, 9/8 and 17/8 of 4 texels */
+		/* texels at coordinates -1/8, 9/8 and 17/8 of a width of 4 */
+		float below, above, far;
 	} all[] = {{CU_TR_ADDRESS_MODE_WRAP, 3, 0, 0}, {CU_TR_ADDRESS_MODE_CLAMP, 0, 3, 3},
 		{CU_TR_ADDRESS_MODE_MIRROR, 0, 3, 0}, {CU_TR_ADDRESS_MODE_BORDER, -7, -7, -7}};
 	struct image_test *t = *state;
@@ -216,10 +218,10 @@ static void outside(void **state)
 		EXPECT(all[i].below, "f1", unit, -0.125f, 0, 0);
 		EXPECT(all[i].above, "f1", unit, 1.125f, 0, 0);
 		EXPECT(all[i].far, "f1", unit, 2.125f, 0, 0);
-		/* Coordinates in texels neither wrap nor mirror. */
+		/* Unnormalized coordinates neither wrap nor mirror. */
 		EXPECT(border, "f1", texels, 4.5f, 0, 0);
 	}
-	/* Between the last texel and the first. */
+	/* A coordinate between the last texel and the first. */
 	EXPECT(1.5f, "f1",
 		texture_of(line, CU_TR_ADDRESS_MODE_WRAP, CU_TR_FILTER_MODE_LINEAR,
 			CU_TRSF_NORMALIZED_COORDINATES),
@@ -233,7 +235,7 @@ static void formats(void **state)
 		uint32_t texel;
 		unsigned flags;
 		const char *kernel;
-		uint32_t want; /* the second channel's bits */
+		uint32_t want; /* bits of the second channel */
 	} all[] = {{CU_AD_FORMAT_UNSIGNED_INT8, 0xff00, 0, "f2", 0x3f800000},
 		{CU_AD_FORMAT_SIGNED_INT8, 0x8000, 0, "f2", 0xbf800000},
 		{CU_AD_FORMAT_UNSIGNED_INT16, 0xffff0000, 0, "f2", 0x3f800000},
@@ -337,7 +339,7 @@ static void memory(void **state)
 		assert_float_equal(out[0], want[i], 0);
 	}
 	EXPECT(12, "f2", in_plane, 2.5f, 1.5f, 0);
-	/* Green of (0, 1), (1, 1), (1, 0), (0, 0). */
+	/* The green channel of texels (0, 1), (1, 1), (1, 0), (0, 0). */
 	in[0] = in[1] = 1;
 	OK(run(t, "g", in_plane, in, out));
 	for (int i = 0; i < 4; i++)
