@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  * Copyright 2026 The heddle authors */
 
-/* Random numbers that are the same on every machine (splitmix64). */
+/* A random number generator with the same numbers on every machine (splitmix64). */
 #ifndef HEDDLE_GEN_RNG_H
 #define HEDDLE_GEN_RNG_H
 

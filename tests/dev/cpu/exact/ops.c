@@ -2,7 +2,7 @@
  * Copyright 2026 The heddle authors */
 
 /* Runs every form of every exact instruction on a device:
- *         ops [--device cpu|cuda] [--jobs N] [--match TEXT] [--tsv FILE] …
+ *	ops [--device cpu|cuda] [--jobs N] [--match TEXT] [--tsv FILE] …
  * Reports how many forms give the same results as the virtual GPU, and which do not; FILE gets a
  * line for each form that did not. Exit status 0: all gave the same. --write DIR writes the
  * modules instead, for an assembler. */

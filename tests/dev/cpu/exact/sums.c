@@ -2,7 +2,7 @@
  * Copyright 2026 The heddle authors */
 
 /* Runs the forms of sums.def on a device:
- *         sums [--device cpu|cuda] [--match TEXT] [--tsv FILE] [--plant FORM]
+ *	sums [--device cpu|cuda] [--match TEXT] [--tsv FILE] [--plant FORM]
  * Reports whether every sum is within its bound (sums.h), how close it came to it, and how many
  * values have exactly the bits of the virtual GPU, or of the published model of tensor cores.
  * FILE gets a line for each form. Exit status 0: all sums are within the bound. --plant puts a
