@@ -2,9 +2,10 @@
  * Copyright 2026 The heddle authors */
 
 /* task_tool THREADS REGISTERS full|partly|stamps FILE KERNEL [FILE KERNEL]...
- * Prints the master kernel for tasks of these kernels, of blocks of so many threads with so many
- * registers at most (0: as it comes).
- * task_tool list FILE...: for every kernel whether it can be a task, in both forms, or why not. */
+ * Prints the master kernel for tasks of these kernels, with blocks of THREADS threads and at
+ * most REGISTERS registers (0: no limit).
+ * task_tool list FILE...: prints for every kernel whether it can be a task, in both forms, or
+ * the reason why not. */
 #include "pass/task/tasks.h"
 #include "tool.h"
 
