@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  * Copyright 2026 The heddle authors */
 
-/* The hash table beside a plain array that does the same. */
+/* Compares the hash table with a plain array. */
 #include "base/base.h"
 #include "base/map.h"
 #include "unit.h"
@@ -13,7 +13,7 @@
 
 static int values[KEYS];
 
-/* Compares the map with the array `has`, of which value i belongs to keys[i]. */
+/* Compares the map with the array `has`: has[i] says whether keys[i] is in the map. */
 static void compare(const struct hash_map *m, const uint64_t *keys, const bool *has)
 {
 	const struct hash_map_entry *e = NULL;

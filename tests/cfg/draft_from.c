@@ -108,7 +108,7 @@ static void look_for_label(void *user, struct ptx_opd *o)
 	*found |= sym && sym->kind == PTX_SYM_LABEL;
 }
 
-/* Returns true if an instruction that is not a known branch names a label, for whatever purpose. */
+/* Returns true if an instruction other than a known branch names a label, for whatever purpose. */
 static bool names_label(const struct ptx_stmt *s)
 {
 	struct ptx_stmt copy = *s;

@@ -2,8 +2,9 @@
 # SPDX-License-Identifier: Apache-2.0
 # Copyright 2026 The heddle authors
 #
-# usage: examples.sh BUILD [NAME...]: the example programs of the CUDA runtime, with the shared one, on the virtual GPU: as they
-# were built, and where nvcc is, these as nvcc builds them.
+# usage: examples.sh BUILD [NAME...]
+# Runs the example programs of the CUDA runtime with the shared runtime on the virtual GPU, as
+# heddle's build made them and, if nvcc is installed, as nvcc builds them.
 set -eu
 build=$1
 shift

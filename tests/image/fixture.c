@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  * Copyright 2026 The heddle authors */
 
-/* See fixture.h. Layouts were read off what nvcc 13 writes in each of its compression modes. */
+/* See fixture.h. The layouts are those of nvcc 13's output in each of its compression modes. */
 #include "fixture.h"
 
 #include <elf.h>
