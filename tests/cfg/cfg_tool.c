@@ -3,7 +3,7 @@
 
 /* cfg_tool write FILE            converts every function to a graph, and writes it from that
  * cfg_tool shuffle FILE [SEED]   the same, with each block's statements in another order, as far
- * as registers and must_order allow, to expose missing effects
+ *                                as registers and must_order allow, to expose missing effects
  * Prints the module, which has been validated. */
 #include "draft_from.h"
 #include "must_order.h"

@@ -148,7 +148,7 @@ inline resume()
 	}
 }
 
-/* Without the lock: what other columns of the pool see of a column that exits, for whatever reason. */
+/* Waits until the column has exited, for whatever reason, and resumes it if tasks are left and the pool is not suspended. */
 inline after_end()
 {
 	ended;

@@ -4,10 +4,10 @@
 #
 # usage: nvcc.sh BUILD PROG.CU [MODE...]
 # nvcc builds the program, and heddle run --device cpu must run it correctly, in each mode:
-# 	shared   with -cudart shared
-# 	rdc      linked in two steps, for sm_90, with per-thread default streams
-# 	static   with NVIDIA's runtime inside, which the virtual GPU cannot run: heddle must
-# 	  say so, and what to do
+#	shared   with -cudart shared
+#	rdc      linked in two steps, for sm_90, with per-thread default streams
+#	static   with NVIDIA's runtime inside, which the virtual GPU cannot run: heddle must
+#	         say so, and what to do
 # Skipped without nvcc.
 set -eu
 build=$1 source=$2

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0
  * Copyright 2026 The heddle authors */
 
-/* The functions that rows of ops.def name, by the file that has them. Each executes one instruction
- * for the lanes of x->mask (which may be none, where the guard leaves all out: then it is not
- * called, but for jumps and what gathers lanes). */
+/* The functions named in rows of ops.def, by the file that defines them. Each executes one
+ * instruction for the lanes of x->mask. If the guard excludes all lanes, the mask is empty, and
+ * only jumps and instructions that gather lanes are called. */
 #ifndef HEDDLE_TEST_SASS_OPS_H
 #define HEDDLE_TEST_SASS_OPS_H
 
