@@ -16,7 +16,8 @@
 # Prints a line of each request period and way: arrangement, way, period, requests, p50, p99 and maximum
 # (ms), steps a second meanwhile. PERIODS (ms: 5,10,20), WAYS (launches,graph), REQUESTS (2000), OUT (a
 # folder for what they say). PYTHON: the one that has PyTorch (python3). Of a machine with several GPUs
-# each run may have one (CUDA_VISIBLE_DEVICES). opaque-table.sh says what several runs say together.
+# each run may have one (CUDA_VISIBLE_DEVICES). `python3
+# bench/render.py picture opaque FILE...` draws several runs.
 set -eu
 dist=$(cd "$1" && pwd)
 shift

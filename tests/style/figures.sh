@@ -12,11 +12,13 @@ trap 'rm -rf "$tmp"' EXIT
 : "${PHRASES:=$here/figures.txt}"
 cp README.md doc/status.md "$tmp/"
 {
-	env -u PAGE RESULTS="$PWD/doc/results" PAGE="$tmp/results.md" README="$tmp/README.md" \
+	RESULTS="$PWD/doc/results" PAGE="$tmp/results.md" README="$tmp/README.md" \
 		STATUS="$tmp/status.md" sh bench/results.sh render 2>&1 |
-		sed "s|^bench/results.sh: ||; s|^$tmp/||"
-	for file in doc/results.md README.md doc/status.md; do
-		diff "$file" "$tmp/$(basename "$file")" >"$tmp/diff" ||
+		sed "s|^bench/render.py: ||; s|^$tmp/||"
+	for file in doc/results.md README.md doc/status.md doc/results/*.svg; do
+		made=$tmp/${file#doc/}
+		[ -f "$file" ] || continue
+		diff "$file" "$made" >"$tmp/diff" 2>&1 ||
 			echo "$file:$(sed -n '1s/[^0-9].*//p' "$tmp/diff") not what 'bench/results.sh render' makes of doc/results"
 	done
 	awk -v phrases="$PHRASES" '
@@ -35,7 +37,9 @@ cp README.md doc/status.md "$tmp/"
 		measured = /^## What it gains/
 		sections += measured
 	}
-	!measured { next }
+	note && /<!--\/stale-->$/ { note = 0; next }
+	!measured || note { next } # how old figures are, rendered
+	/<!--stale-->$/ { note = 1 }
 	{
 		text = $0
 		figures += gsub(/[0-9][0-9,]*(\.[0-9]+)?((†|‡)?<!--[a-z-]+:[^ >]*-->|†)/, "", text)

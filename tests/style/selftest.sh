@@ -196,9 +196,8 @@ export PHRASES="$tmp/phrases"
 tables() {
 	fresh
 	mkdir -p "$tmp/t/bench" "$tmp/t/doc/results" "$tmp/t/tests/pass/forms"
-	for file in "$here"/../../bench/*.awk "$here"/../../bench/results.* "$here/../../bench/about.sh" "$here/../../bench/digest.sh"; do
-		cp "$file" "$tmp/t/bench/"
-	done
+	cp -R "$here"/../../bench/results.* "$here/../../bench/about.sh" "$here/../../bench/digest.sh" "$here"/../../bench/render* \
+		"$tmp/t/bench/"
 	echo 'kernels: 0123456789ab' >"$tmp/t/tests/pass/forms/digests"
 	printf '%s\n' 'line: heddle' 'commit: 1' 'digest: 0123456789ab' 'device: d' 'driver: none' 'host: h' 'day: 2026-11-25' \
 		'seconds: 1' 'status: 0' >"$tmp/t/doc/results/overhead.about"
@@ -207,9 +206,10 @@ tables() {
 	{
 		printf '# t\n\n12 things.\n\n## What it gains, on 20 SMs\n\n| F1 | `1` 3† |\n'
 		yes '1<!--overhead:overhead.cfd.plain_us-->, +9.9†<!--overhead:overhead_geomean*100--> %,' | head -n 10
-		printf '\n## Limits\n\n3 to 4.\n'
+		printf 'Measured.<!--stale--><!--/stale-->\n\n## Limits\n\n3 to 4.\n'
 	} >"$tmp/t/README.md"
-	printf '# Status\n\n7.5<!--pairs:summary.heddle.antt_mean-->, 1<!--overhead:overhead.cfd.plain_us-->\n' >"$tmp/t/doc/status.md"
+	printf '# Status\n\n7.5<!--pairs:summary.heddle.antt_mean-->, 1<!--overhead:overhead.cfd.plain_us-->.<!--stale--><!--/stale-->\n' \
+		>"$tmp/t/doc/status.md"
 	sh "$tmp/t/bench/results.sh" render || status=1
 }
 tables
@@ -229,9 +229,9 @@ tables
 echo 'More: 5 %.' >>"$tmp/t/doc/results.md"
 expect 1 figures "results that are typed in"
 tables
-sed -i 's/^7.5†.*/& and 8 %/' "$tmp/t/doc/status.md"
+sed -i 's/^7.5†/8 %, &/' "$tmp/t/doc/status.md"
 expect 1 figures "a figure without a mark"
-sed -i 's/ and 8 %$/ and 8† %/' "$tmp/t/doc/status.md"
+sed -i 's/^8 %/8† %/' "$tmp/t/doc/status.md"
 expect 0 figures "a figure that was typed in, and says so"
 tables
 sed -i 's/†<!--pairs/<!--pairs/' "$tmp/t/doc/status.md"
@@ -248,7 +248,43 @@ echo 'kernels: fedcba987654' >"$tmp/t/tests/pass/forms/digests"
 expect 1 figures "figures of other forms that do not say so"
 sh "$tmp/t/bench/results.sh" render || status=1
 grep -q '^1,235‡<!--overhead:' "$tmp/t/README.md" || { echo "figures: no ‡ where a table is stale" && status=1; }
+for page in README.md doc/status.md; do
+	grep -q '^‡: measured with earlier versions .*, overhead on 2026-11-25 at commit 1.<!--/stale-->$' "$tmp/t/$page" ||
+		{ echo "figures: $page does not say how old they are" && status=1; }
+done
 expect 0 figures "figures of other forms that say so"
+sed -i 's/on 2026-11-25 at/on 2026-11-26 at/' "$tmp/t/README.md"
+expect 1 figures "another age than the table's"
+sed -i 's/<!--stale-->/<!--stail-->/' "$tmp/t/README.md"
+expect 1 figures "figures of other forms, and no word on how old they are"
+
+# Stale tables are last in doc/results.md, each with its day; each table says how to read it. next: README.md's first.
+has() { # LINE WHAT: the next line of doc/results.md that is this
+	found=$(tail -n +"$((at + 1))" "$tmp/t/doc/results.md" | grep -nxm 1 -e "$1" | sed 's/:.*//')
+	[ -n "$found" ] || { echo "results.md: $2" && status=1; }
+	at=$((at + ${found:-0}))
+}
+next() { # EXPECTED SECONDS
+	sh "$tmp/t/bench/results.sh" next "$2" | head -n 2 | cut -d : -f 1,2 | tr '\n' ',' >"$tmp/next"
+	[ "$(cat "$tmp/next")" = "$1" ] || { echo "next $2: $(cat "$tmp/next")" && status=1; }
+}
+tables
+next 'pairs: 590 s, never measured, its limit, quoted by doc/status.md,demo: 120 s, never measured, its limit,' 710
+sed 's/0123456789ab/fedcba987654/' "$tmp/t/doc/results/overhead.about" >"$tmp/t/doc/results/demo.about"
+echo '{"pairs": []}' >"$tmp/t/doc/results/demo.json"
+sh "$tmp/t/bench/results.sh" render || status=1
+at=0
+has '## Measured with the current forms' "no heading for fresh tables"
+has '### What the preemptible form costs.*' "no fresh table first"
+has '`ratio` is the time of the preemptible form over .*' "not said how to read it"
+has '## Measured with earlier forms' "no heading for stale tables"
+has '### The demo' "no stale table below"
+has '\*\*Measured with earlier forms (2026-11-25).\*\* Each pair is .*' "no day of a stale table"
+next 'demo: 1 s, measured on 2026-11-25,sum: 1 s of 5,' 5
+echo 'kernels: fedcba987654' >"$tmp/t/tests/pass/forms/digests"
+next 'overhead: 1 s, measured on 2026-11-25, quoted by README.md,sum: 1 s of 59,' 59
+sh "$tmp/t/bench/results.sh" next 100000 | grep -q '^opaque: 590 s, never measured, its limit, needs PYTHON$' ||
+	{ echo "next: not said what a table needs" && status=1; }
 tables
 sed -i 's/^## What it gains/## Gains/' "$tmp/t/README.md"
 expect 1 figures "a section that is gone"
