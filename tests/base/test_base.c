@@ -18,7 +18,7 @@ static void arena_limits(void **state)
 
 	arena_init(&a, 1 << 20);
 	p = arena_alloc(&a, 3);
-	q = arena_zalloc(&a, 70000); /* more than a chunk */
+	q = arena_zalloc(&a, 70000); /* larger than a chunk */
 	assert_non_null(p);
 	assert_non_null(q);
 	assert_int_equal((uintptr_t)p % 16, 0);
@@ -70,7 +70,7 @@ static void string_buffers(void **state)
 	assert_memory_equal(b.at + b.len - 8, "498,499,", 8);
 	memset(big, 'x', sizeof(big) - 1);
 	big[sizeof(big) - 1] = 0;
-	strbuf_printf(&b, "%s", big); /* more than is free */
+	strbuf_printf(&b, "%s", big); /* larger than the free space */
 	assert_int_equal(b.len, 1890 + 4999);
 	strbuf_puts(&b, "end");
 	assert_string_equal(b.at + b.len - 4, "xend");
@@ -176,10 +176,10 @@ static void plain_text(void **state)
 		{"\x1b[2Jx\x7fy\x01z", "?[2Jx?y?z"},
 		{"\x9b"
 		 "31mx",
-			"?31mx"}, /* C1 as a byte, */
+			"?31mx"}, /* C1 control as a byte */
 		{"\xc2\x9b"
 		 "31mx\xc2\x85y",
-			"??31mx??y"}, /* and as UTF-8 */
+			"??31mx??y"}, /* C1 controls as UTF-8 */
 		{"a\xe2\x80\xae"
 		 "b\xe2\x80\xaa"
 		 "c\xe2\x81\xa6"
@@ -195,7 +195,7 @@ static void plain_text(void **state)
 		 "f",
 			"a???b???c???d???e??f"},
 		{"\xff\xfe\xc0\xaf\xed\xa0\x80\xf4\x90\x80\x80", "???????????"},
-		{"end \xe2\x82", "end ??"}, /* a character that is cut */
+		{"end \xe2\x82", "end ??"}, /* a truncated character */
 		{"\xf3\xa0\x80\xa0tag", "????tag"},
 	};
 
@@ -206,7 +206,7 @@ static void plain_text(void **state)
 		text_plain(text, strlen(text), "");
 		assert_string_equal(text, rows[i].to);
 	}
-	for (unsigned c = 0; c < 256; c++) { /* each byte alone */
+	for (unsigned c = 0; c < 256; c++) { /* each byte on its own */
 		char text[3] = {'x', (char)c, 'y'};
 
 		text_plain(text, 3, "\t");

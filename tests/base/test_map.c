@@ -62,7 +62,7 @@ static void at_random(uint64_t spread)
 static void numbers(void **state)
 {
 	(void)state;
-	at_random(1); /* 0 is a key, too */
+	at_random(1); /* 0 is a valid key */
 	at_random(16);
 	at_random(0);
 }

@@ -26,14 +26,14 @@ static unsigned long moved, units;
  * the order of instructions that use the carry flag. */
 struct unit {
 	uint32_t first, n;
-	uint32_t waits; /* for so many */
+	uint32_t waits; /* number of units that must come before */
 };
 
 struct shuffle {
 	const struct ptx_func *f;
 	const ptx_body *old;
 	VEC(struct unit) units;
-	uint8_t *before; /* [i * n + k]: i before k */
+	uint8_t *before; /* [i * n + k]: i must come before k */
 	/* Registers of the current unit, as bits 1 (read) and 2 (written). */
 	uint8_t *regs;
 	uint8_t clash;

@@ -18,7 +18,7 @@ static bool is_table(const struct ptx_stmt *s)
 	return s->kind == PTX_DIRECTIVE && s->sym && !strcmp(s->text, ".branchtargets");
 }
 
-/* Blocks by their labels. */
+/* Maps labels to blocks. */
 struct label {
 	const struct ptx_sym *sym;
 	uint32_t block;
@@ -27,7 +27,7 @@ struct label {
 struct drafting {
 	const struct cfg *g;
 	struct cfg_draft *d;
-	VEC(struct label) labels; /* sorted by address */
+	VEC(struct label) labels; /* sorted by symbol address */
 };
 
 static int by_address(const void *a, const void *b)

@@ -12,7 +12,7 @@
 
 #include <errno.h>
 
-/* ---- chains ---- */
+/* ---- def-use chains ---- */
 static uint32_t asked;
 static int role_found;
 
@@ -239,7 +239,7 @@ static void random_chains(void **state)
 	}
 }
 
-/* ---- written graphs ---- */
+/* ---- graphs written as code ---- */
 static uint32_t add(struct module *t, struct cfg_draft *d, const char *code)
 {
 	uint32_t i = cfg_draft_add(d);
@@ -442,7 +442,7 @@ static void registers(void **state)
 	assert_int_equal(estimate(loads, 99), 255);
 	assert_int_equal(estimate(operands, 99), 16);
 	assert_int_equal(estimate(widened, 99), 16);
-	assert_int_equal(estimate(twice, 40), 48); /* written twice: 40 */
+	assert_int_equal(estimate(twice, 40), 48); /* 40 registers are written twice */
 }
 
 int main(void)

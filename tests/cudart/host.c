@@ -75,7 +75,7 @@ static const char second_ptx[] =
 unsigned factor, offset, table[16];
 unsigned *total_pointer;
 
-static void **first, **second; /* handles */
+static void **first, **second; /* module handles */
 
 /* ---- host functions of kernels ---- */
 
@@ -155,7 +155,7 @@ unsigned *total(void)
 	return total_pointer;
 }
 
-/* ---- registration ---- */
+/* ---- registration with the runtime ---- */
 
 struct wrapper {
 	int magic, version;

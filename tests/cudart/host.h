@@ -26,7 +26,7 @@
 void scale(unsigned *out, const unsigned *in, unsigned n);
 /* In the second module: out[i] = i for i < n. */
 void number(unsigned *out, unsigned n);
-/* Ends when *go is not 0. */
+/* Spins until *go is not 0. */
 void wait_for(const unsigned *go);
 /* Writes to an unmapped address. */
 void astray(void);
@@ -44,9 +44,9 @@ void count_one(void);
 
 /* ---- variables ---- */
 
-extern unsigned factor;         /* 3 on the device at first */
+extern unsigned factor;         /* on the device initially 3 */
 extern unsigned offset;         /* in constant memory, initially 0 */
-extern unsigned table[16];      /* zeroes at first */
+extern unsigned table[16];      /* initially zero */
 extern unsigned *total_pointer; /* pointer to the managed variable total, which is initially 100 */
 unsigned *total(void);          /* returns its address, as nvcc's code requests it */
 

@@ -317,7 +317,7 @@ int run_copies(void)
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }
 
-/* ---- symbols ---- */
+/* ---- symbols of variables ---- */
 
 static void test_symbols(void **state)
 {

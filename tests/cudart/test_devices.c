@@ -140,7 +140,7 @@ static void test_entry_points(void **state)
 	assert_null(plain);
 }
 
-/* ---- two of them ---- */
+/* ---- two devices ---- */
 
 enum { N = 1000 };
 
@@ -200,7 +200,7 @@ static void test_two(void **state)
 	all_are(p[1], 25);
 }
 
-/* One variable for both. */
+/* Both devices use the same variable. */
 static void test_managed(void **state)
 {
 	unsigned *sum = total();

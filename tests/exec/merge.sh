@@ -141,7 +141,7 @@ forms() {
 	done
 }
 
-# fused HOW KERNEL...
+# fused HOW KERNEL...: fuses each kernel with the partners.
 fused() {
 	# shellcheck disable=SC2086
 	printf '%s\n' $modes | sed "s/\$/ --how $1/" >"$work/ways"

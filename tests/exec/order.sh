@@ -12,7 +12,7 @@ ptx=$(dirname "$0")/order.ptx
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT INT TERM
 bad=0 checks=0 turn=0
-some=${SAMPLE:+2 3} # workers
+some=${SAMPLE:+2 3} # numbers of workers
 
 # hungry: like `where`, but with more than 150 registers in use throughout.
 awk '/^}/ { if (on) print; on = 0 }
@@ -56,7 +56,7 @@ corun() {
 	done | sort -k1,1n -k2,2n >"$work/blocks"
 }
 
-# is NAME WHAT EXPECTED
+# is NAME WHAT EXPECTED: compares two texts.
 is() {
 	checks=$((checks + 1))
 	[ "$2" = "$3" ] || {
@@ -159,7 +159,7 @@ is "without help" "$(at_once B)" 2
 corun "4:500 40:2000" --schedule partition=1:1 --total-workers 4 --help-others
 is "with help" "$(at_once B)" 4
 
-# By SM.
+# The SMs on which each kernel ran.
 corun "64:2000 64:2000" --schedule apart
 is "apart" "$(sms A)- $(sms B)" "0 1 - 2 3 "
 corun "64:2000 64:2000" --schedule apart=1:3

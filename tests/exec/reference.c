@@ -23,8 +23,8 @@ struct buffer {
 struct job {
 	unsigned n_buffers, n_scalars;
 	struct buffer buffers[MAX_ARGS];
-	uint32_t scalars[MAX_ARGS]; /* their bits */
-	uint32_t blocks;            /* of the grid */
+	uint32_t scalars[MAX_ARGS]; /* values as bits */
+	uint32_t blocks;            /* number of blocks in the grid */
 	unsigned wrong;
 };
 
@@ -291,7 +291,7 @@ static int harris_at(const struct image *m, int x, int y)
 			yy += gy * gy >> 8;
 			xy += gx * gy >> 8;
 		}
-	/* Words that wrap around. */
+	/* Unsigned arithmetic, which may wrap around. */
 	return (int)(16u * ((unsigned)xx * (unsigned)yy - (unsigned)xy * (unsigned)xy) -
 		     (unsigned)(xx + yy) * (unsigned)(xx + yy));
 }

@@ -18,7 +18,7 @@ limit=60
 # shellcheck source=tests/exec/form.sh
 . "$(dirname "$0")/form.sh"
 
-# check FILE KERNEL WORDS
+# check FILE KERNEL WORDS: compares a kernel's results with the host's.
 check() {
 	tried=$((tried + 1))
 	rm -f "$work"/*

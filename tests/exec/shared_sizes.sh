@@ -71,7 +71,7 @@ plain() {
 	"$heddle" exec --device "$device" --grid 6 --block 64 --shared "$shared" "$@" >"$work/said" 2>&1
 }
 
-# forms REGISTER SHARED
+# forms REGISTER SHARED: checks each form of the kernel.
 forms() {
 	ok=1
 	plain "$2" "$work/k.ptx" k "u32[384]:zero>$work/plain" || ok=
@@ -110,7 +110,7 @@ forms() {
 	status=0
 	"$tool" 64 0 full "$work/k.ptx" k >"$work/form.ptx" 2>"$work/said" || status=$?
 	case $1-$status in
-	%dynamic_smem_size-0) ;; # run by rt-tasks
+	%dynamic_smem_size-0) ;; # rt-tasks tests this one
 	*) says $status "$1" "$1 task" ;;
 	esac
 }

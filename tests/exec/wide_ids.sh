@@ -48,7 +48,7 @@ ids() {
 		echo "$((at % $1)) $((at / $1 % $2)) $((at / $1 / $2)) 1"
 		at=$((at + 1))
 	done | tr ' ' '\n'
-	printf '0\n0\n0\n0\n' # nobody outside
+	printf '0\n0\n0\n0\n' # no block ran outside the range
 }
 
 # counts DIVISOR MODULUS FROM BLOCKS CELLS: prints how often each value of one id occurs.
@@ -88,7 +88,7 @@ for grid in 4294967295,1,1 65538,65535,1 1,65535,65535 6700417,641,1 100003,1,65
 done
 
 # Tickets that pass 2^32 during the launch, in grids whose kernels read only one id.
-x=65053 y=641 z=103 # 2^32 + 26923
+x=65053 y=641 z=103 # 2^32 + 26923 blocks
 first=$(((1 << 32) - 300))
 blocks=$((x * y * z - first))
 threads=1

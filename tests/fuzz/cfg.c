@@ -13,7 +13,7 @@
 #define LIMIT_BYTES (64u << 20)
 #define FEW_BLOCKS  96
 #define FEW_REGS    256
-#define MAX_BLOCKS  256 /* for what looks at pairs */
+#define MAX_BLOCKS  256 /* limit for checks of pairs */
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t len);
 

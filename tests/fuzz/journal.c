@@ -124,13 +124,13 @@ static void edit(struct strbuf *b, const uint8_t e[4])
 	case 0:
 		b->at[at] = (char)e[3];
 		break;
-	case 1: /* a digit */
+	case 1: /* changes a digit */
 		while (at < b->len && (b->at[at] < '0' || b->at[at] > '9'))
 			at++;
 		if (at < b->len)
 			b->at[at] = (char)('0' + e[3] % 10);
 		break;
-	case 2: /* the line goes */
+	case 2: /* removes the line */
 		memmove(b->at + from, b->at + from + n, b->len - from - n);
 		b->len -= n;
 		break;
@@ -141,7 +141,7 @@ static void edit(struct strbuf *b, const uint8_t e[4])
 			b->len -= n;
 		}
 		at = line_at(b->at, b->len, (size_t)e[3] * b->len / 256, &(size_t){0});
-		strbuf_add(b, line, n); /* makes room */
+		strbuf_add(b, line, n); /* only to make room */
 		if (b->failed)
 			abort();
 		memmove(b->at + at + n, b->at + at, b->len - n - at);

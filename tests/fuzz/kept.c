@@ -8,7 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define VERSION 1 /* that the corpus has */
+#define VERSION 1 /* the version in the corpus */
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t len);
 

@@ -25,12 +25,12 @@
 #include <unistd.h>
 
 #define PEERS     12u
-#define KINDS     14u /* of descriptors to pass */
+#define KINDS     14u /* kinds of descriptors to pass */
 #define MAX_OPS   600u
 #define HELD_BACK 16u
 
 struct peer {
-	int sock, kick, event, page_fd; /* -1: none */
+	int sock, kick, event, page_fd; /* -1 if there is none */
 	struct wire_page *page;
 };
 
@@ -134,7 +134,7 @@ static void say_how_many(void)
 		n_messages, n_passed, n_tenants, n_again, n_writes, n_porters, n_twists);
 }
 
-/* As large as a page. */
+/* A memory file of a page's size. */
 static int memory(int seals)
 {
 	size_t bytes = round_up(sizeof(struct wire_page), (uint64_t)sysconf(_SC_PAGESIZE));
@@ -224,7 +224,7 @@ static void begin(struct world *w)
 	must(w->s.epoll >= 0 && hd_create(&w->config, &io, &w->s.hd) == 0);
 }
 
-/* ---- what peers do ---- */
+/* ---- actions of peers ---- */
 
 static void welcomed(struct world *w, struct peer *p)
 {
@@ -309,7 +309,7 @@ static void send_with(struct world *w, struct peer *p, const void *msg, size_t b
 			return;
 	}
 	if (send(p->sock, msg, bytes, MSG_NOSIGNAL) < 0)
-		return; /* closed at the other end */
+		return; /* the other end has closed */
 }
 
 /* A tenant changes every property it can of a descriptor from heddled: flags, offset, size,
@@ -331,15 +331,15 @@ static void twist(struct world *w, const struct peer *p)
 		break;
 	case 1:
 		if (fd == p->event && write(fd, &(uint64_t){UINT64_MAX - 1}, 8) < 0)
-			return; /* full already */
+			return; /* the socket is full */
 		break;
 	case 2:
 		if (ftruncate(fd, (off_t)number(&w->in)) == 0)
-			must(fd == p->page_fd); /* to the size that it has */
+			must(fd == p->page_fd); /* the size stays the same */
 		break;
 	case 3:
 		if (lseek(fd, (off_t)(number(&w->in) >> 1), SEEK_SET) < 0)
-			return; /* it has none */
+			return; /* the descriptor has no offset */
 		break;
 	case 4:
 		must(fcntl(fd, F_ADD_SEALS, (int)byte(&w->in)) < 0);
@@ -483,8 +483,8 @@ static void submit(struct world *w, struct wire_slot *s)
 	s->priority = byte(&w->in) & 15;
 	s->launches = byte(&w->in) & 3;
 	s->guard = byte(&w->in) & 3;
-	s->counts = s->guard * (uint32_t)s->id; /* anything */
-	memset(s->name, 'k', sizeof(s->name));  /* does not end */
+	s->counts = s->guard * (uint32_t)s->id; /* an arbitrary value */
+	memset(s->name, 'k', sizeof(s->name));  /* not terminated */
 	__atomic_store_n(&s->state, WIRE_SLOT_SUBMITTED, __ATOMIC_RELEASE);
 }
 

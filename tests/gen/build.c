@@ -33,7 +33,7 @@ struct place {
 	bool masked;  /* the set of lanes that reach this point is known */
 	bool returns; /* threads may return here one by one */
 	unsigned depth;
-	uint32_t weight; /* times that it is run */
+	uint32_t weight; /* how often it runs */
 };
 
 static bool percent(struct build *b, uint32_t n)
@@ -56,7 +56,7 @@ static bool in_func(const struct build *b)
 	return b->func != GEN_FUNCS;
 }
 
-/* ---- nodes ---- */
+/* ---- nodes of the tree ---- */
 static bool fits(const struct build *b, const struct place *at, const struct gen_leaf *l)
 {
 	return at->level >= l->level && has(b, l->features) &&
@@ -139,7 +139,7 @@ static void leave(struct build *b, const struct place *at, struct gen_node *n)
 	n->level = at->returns ? some_level(b, at) : GEN_BLOCK;
 	n->index = (uint16_t)rng_below(&b->r, 3);
 	if (in_func(b) && n->index != 1)
-		n->index = 3; /* one instruction */
+		n->index = 3; /* a single instruction */
 	in = within(at, n->level, 0);
 	in.returns = false;
 	in.level = MIN(in.level, GEN_WARP);
@@ -202,7 +202,7 @@ static void part(struct build *b, const struct place *at, struct gen_node *n)
 	n->trips = (uint8_t)between(b, 1, 4);
 	b->left = true;
 	list(b, in, 3, &n->kids);
-	b->budget = 0; /* nobody comes past it */
+	b->budget = 0; /* no thread would run code after it */
 }
 
 /* Some lanes return to the caller. From then on the set of remaining lanes is unknown. */
@@ -287,7 +287,7 @@ static void choose_features(struct build *b)
 
 	for (size_t i = 0; i < ARRAY_LEN(chances); i++)
 		f |= percent(b, chances[i].percent) ? chances[i].feature : 0;
-	if (percent(b, 15)) /* warps on their own */
+	if (percent(b, 15)) /* each warp runs on its own */
 		f &= ~(uint32_t)(GEN_SHARED | GEN_BARRIERS);
 	/* With both, most kernels cannot be managed. */
 	if ((f & GEN_RETURNS) && (f & GEN_WARP_OPS) && percent(b, 60))
@@ -427,7 +427,7 @@ static void build_functions(struct build *b)
 	b->left = false;
 }
 
-/* What stands last. */
+/* Builds the last node. */
 static void build_last(struct build *b, gen_list *body)
 {
 	struct gen_node n = {.kind = GEN_LAST, .level = GEN_BLOCK, .seed = rng_next(&b->r)};
@@ -498,7 +498,7 @@ bool gen_stray_defined(const struct gen_program *p)
 	for (size_t i = 0; i < p->body.len; i++)
 		if (p->body.at[i].kind == GEN_STRAY)
 			return p->body.at[i].index;
-	return true; /* it was taken away */
+	return true; /* shrinking has removed it */
 }
 
 void gen_keep_stray_back(struct gen_program *p)

@@ -24,7 +24,7 @@ struct worker {
 	struct run_progress *progress; /* shared: the child writes it */
 	pid_t pid;
 	uint32_t next, end; /* programs that it has not started, as far as is known */
-	uint32_t beat;      /* when last looked at */
+	uint32_t beat;      /* the child's beat at the last check */
 	double since;
 };
 
@@ -68,7 +68,7 @@ static void set_virtual_gpu(const struct farm_options *o, uint64_t seed)
 	setenv("HEDDLE_VGPU", text, 1);
 }
 
-/* ---- in the process ---- */
+/* ---- in the child process ---- */
 static void build(const struct farm *f, uint32_t at, struct gen_program *ret)
 {
 	if (f->given ? gen_copy(f->given, ret) : gen_build(f->o->first + at, ret))
@@ -126,7 +126,7 @@ static int start(struct farm *f, struct worker *w)
 	return w->pid < 0 ? -EAGAIN : 0;
 }
 
-/* ---- outside ---- */
+/* ---- in the parent process ---- */
 /* The process has ended. The first program without a result is the one that it was running. */
 static void ended(struct farm *f, struct worker *w, int status, bool killed)
 {

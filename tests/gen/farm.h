@@ -16,11 +16,11 @@ struct farm_options {
 	unsigned limit_s;            /* timeout for one step of one program */
 	const char *mode;            /* further words for HEDDLE_VGPU, passed on as they are */
 	unsigned enough;             /* number of failures after which no program is started */
-	const char *pretend, *form;  /* run.h */
-	unsigned scale;              /* gen_scale */
-	bool apart;                  /* with GEN_APART */
+	const char *pretend, *form;  /* see run.h */
+	unsigned scale;              /* see gen_scale */
+	bool apart;                  /* programs with GEN_APART */
 	bool astray;                 /* adds a stray store to each program (gen_add_stray; run.h) */
-	bool quiet;                  /* does not say why */
+	bool quiet;                  /* prints no reasons */
 };
 
 /* Returns results in the order of seeds. -ENOMEM, -EAGAIN. */

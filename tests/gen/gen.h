@@ -15,12 +15,12 @@
 enum gen_level { GEN_LANE, GEN_WARP, GEN_BLOCK };
 
 enum gen_kind {
-	GEN_LEAF,   /* leaves.def */
-	GEN_IF,     /* kids, and perhaps other */
+	GEN_LEAF,   /* a row of leaves.def */
+	GEN_IF,     /* kids, and possibly other */
 	GEN_LOOP,   /* at most `trips` iterations, possibly fewer */
-	GEN_SWITCH, /* brx.idx: kids or other */
+	GEN_SWITCH, /* brx.idx to kids or other */
 	GEN_RETURN, /* some threads return; kids: what they do before */
-	GEN_CALL,   /* of function `index` */
+	GEN_CALL,   /* calls function `index` */
 	GEN_SPLIT,  /* kids or other, each followed by a barrier */
 	GEN_GATHER, /* kids, which add to words of shared memory; then all threads read these */
 	GEN_SUBSET, /* the first `index` warps run kids, with a barrier of their own */
@@ -50,7 +50,7 @@ enum gen_feature {
 	GEN_CALLS = 16,
 	GEN_ATOMICS = 32,
 	GEN_LOCAL = 64,
-	GEN_MODULE = 128, /* module variables */
+	GEN_MODULE = 128, /* variables of the module */
 	GEN_ASYNC = 256,  /* cp.async */
 	GEN_GUARD = 512,  /* a call that never runs, but keeps the kernel from being managed */
 	GEN_FLOAT = 1024,
@@ -63,18 +63,18 @@ enum gen_feature {
 
 enum gen_place { GEN_STATIC, GEN_OF_MODULE, GEN_DYNAMIC };
 enum gen_role { GEN_OWN, GEN_XCH, GEN_SUM, GEN_FILL, GEN_ROLES };
-struct gen_array { /* of shared memory */
+struct gen_array { /* an array in shared memory */
 	enum gen_place place;
 	uint32_t align, bytes;
-	uint32_t offset; /* in dynamic shared memory */
+	uint32_t offset; /* if in dynamic shared memory */
 };
 
 #define GEN_FUNCS     3
 #define GEN_VARIANTS  2
 #define GEN_IN_WORDS  256
 #define GEN_OWN_WORDS 8    /* output words of each thread */
-#define GEN_SUM_WORDS 32   /* that all threads add to */
-#define GEN_THREADS   4096 /* of a grid, at most */
+#define GEN_SUM_WORDS 32   /* words to which all threads add */
+#define GEN_THREADS   4096 /* maximum threads in a grid */
 #define GEN_FILL_UP   UINT32_MAX
 
 struct gen_steering {
@@ -94,7 +94,7 @@ struct gen_program {
 		/* bytes of GEN_FILL beyond one for each thread; GEN_FILL_UP: all that remains,
 		 * except `spare` */
 		spare;
-	uint8_t finale; /* how the kernel ends */
+	uint8_t finale; /* which way the kernel ends */
 	uint8_t bounds; /* .maxntid, .reqntid or neither */
 	gen_list body;
 	gen_list func[GEN_FUNCS];

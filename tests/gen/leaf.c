@@ -27,7 +27,7 @@ const struct gen_leaf gen_leaves[] = {
 };
 const unsigned gen_n_leaves = ARRAY_LEN(gen_leaves);
 
-/* ---- marks ---- */
+/* ---- marks of leaves.def ---- */
 static void pool(struct gen_text *t, const char *name, unsigned n)
 {
 	strbuf_printf(&t->body, "%%%s%u", name, rng_below(&t->r, n));
@@ -237,7 +237,7 @@ void gen_fold(struct gen_text *t)
 	t->n_made = 0;
 }
 
-/* ---- longer leaves ---- */
+/* ---- leaves of several lines ---- */
 void gen_barrier(struct gen_text *t)
 {
 	if ((t->p->features & GEN_NAMED) && !t->in_func && rng_percent(&t->r, 20))

@@ -16,14 +16,14 @@
 #include <unistd.h>
 
 static const struct option long_options[] = {
-	{"device", required_argument, NULL, 'd'}, /* cpu, cuda */
+	{"device", required_argument, NULL, 'd'}, /* cpu or cuda */
 	{"first", required_argument, NULL, 's'},
 	{"count", required_argument, NULL, 'n'},
 	{"seeds", required_argument, NULL, 'o'}, /* in place of both: ranges and single seeds */
 	{"jobs", required_argument, NULL, 'j'},
-	{"batch", required_argument, NULL, 'b'}, /* programs a module */
-	{"range", required_argument, NULL, 'r'}, /* programs a process */
-	{"limit", required_argument, NULL, 'l'}, /* seconds without progress */
+	{"batch", required_argument, NULL, 'b'}, /* programs in a module */
+	{"range", required_argument, NULL, 'r'}, /* programs for one process */
+	{"limit", required_argument, NULL, 'l'}, /* timeout in seconds */
 	{"mode", required_argument, NULL, 'm'},  /* further words for HEDDLE_VGPU */
 	{"shrink", required_argument, NULL,
 		't'}, /* number of runs to shrink a failing program; 0: none */
@@ -34,8 +34,8 @@ static const struct option long_options[] = {
 		'a'}, /* each program stores outside its arrays: both forms must fail alike */
 	{"apart", no_argument, NULL, 'i'},         /* programs with GEN_APART */
 	{"scale", required_argument, NULL, 'g'},   /* factor for the size of grids */
-	{"pretend", required_argument, NULL, 'x'}, /* run.h */
-	{"with", required_argument, NULL, 'w'},    /* run.h: form */
+	{"pretend", required_argument, NULL, 'x'}, /* see run.h */
+	{"with", required_argument, NULL, 'w'},    /* see `form` in run.h */
 	{"print", no_argument, NULL, 'p'},         /* prints the programs instead */
 	{"form", no_argument, NULL, 'f'},          /* with --print: the preemptible form */
 	{"judge", no_argument, NULL, 'u'},         /* calls farm_judge; on a GPU always on */

@@ -83,7 +83,7 @@ int run_open(enum dev_kind kind, struct run_device *ret)
 	return 0;
 }
 
-/* ---- one run ---- */
+/* ---- one run of a kernel ---- */
 static bool fill(struct batch *b, unsigned i, CUmodule m)
 {
 	struct cu_api *cu = &b->d->cu;
@@ -230,7 +230,7 @@ static bool pretends(const struct run_device *d, const struct gen_program *p, co
 	return so;
 }
 
-/* ---- one program ---- */
+/* ---- all runs of a program ---- */
 static enum run_verdict run_variants(struct batch *b, unsigned i, CUfunction form,
 	const struct memory *plain, struct memory *mem, struct run_result *ret)
 {
@@ -455,7 +455,7 @@ bool run_programs(struct run_device *d, const struct gen_program *p, unsigned n,
 	b.info = calloc(n, sizeof(*b.info));
 	beat(&b, 0, RUN_COMPILES);
 	v = load_both(&b);
-	if (v != RUN_SAME && n > 1) { /* whose fault it is */
+	if (v != RUN_SAME && n > 1) { /* finds the program at fault */
 		why->len = told;
 		for (unsigned i = 0; i < n && usable; i++)
 			usable = run_programs(d, p + i, 1, first + i, ret + i, why);

@@ -11,14 +11,14 @@
 #include "host/managed.h"
 
 enum run_verdict {
-	RUN_NONE, /* not run */
-	RUN_SAME, /* in every variant */
+	RUN_NONE, /* has not run */
+	RUN_SAME, /* the same in every variant */
 	RUN_TOLD, /* a program with a stray store ended in an error, as its plain form did */
 	RUN_HELD, /* the pass does not rewrite the kernel: nothing to compare */
 	/* the plain form fails on this device, so the result says nothing about the pass
 	 * (farm_judge) */
 	RUN_NATIVE,
-	RUN_DIFFERS, /* memory */
+	RUN_DIFFERS, /* memory differs */
 	RUN_FAILS,   /* only the preemptible form ends in an error */
 	RUN_HANGS,   /* the preemptible form does not end */
 	/* the plain form is refused, fails or hangs: a fault of the generator or of the device */
@@ -31,8 +31,8 @@ extern const char *const run_verdict_names[];
 /* The step that a child process is at; its parent reads this. */
 enum run_phase { RUN_COMPILES, RUN_PLAIN, RUN_FORM };
 struct run_progress {
-	uint32_t at;    /* index of the program */
-	uint32_t phase; /* enum run_phase */
+	uint32_t at;    /* the program's index */
+	uint32_t phase; /* see enum run_phase */
 	uint32_t beat;  /* changes with each step */
 };
 
@@ -53,9 +53,9 @@ struct run_device {
 };
 
 struct run_result {
-	uint8_t verdict; /* enum run_verdict */
-	uint8_t tier;    /* enum pass_tier */
-	bool fails;      /* plain, as it goes astray */
+	uint8_t verdict; /* see enum run_verdict */
+	uint8_t tier;    /* see enum pass_tier */
+	bool fails;      /* the plain form faults by its stray store */
 	uint16_t again;  /* number of launches that resumed a stopped one */
 	uint64_t plain;  /* hash of the memory that the plain form left; 0: it did not finish */
 };

@@ -148,7 +148,7 @@ static bool shorten(struct shrinking *s)
 
 				any |= done;
 				if (done && i >= n_lists(s, i, &len))
-					return any; /* the list itself went */
+					return any; /* the edit removed the list itself */
 				at += done ? 0 : n;
 			}
 	return any;
@@ -262,7 +262,7 @@ static bool simplify(struct shrinking *s)
 				struct gen_program same = *s->best;
 
 				before = weight(s->best);
-				e.whole(&same, arg); /* no list of it is touched */
+				e.whole(&same, arg); /* the edit changes no list */
 				if (weight(&same) >= before)
 					break;
 			} while (try(s, &e) && (any = true));

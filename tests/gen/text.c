@@ -623,7 +623,7 @@ static void write_function(const struct gen_program *p, unsigned number, struct 
 	strbuf_finish(&t.body);
 }
 
-/* ---- the kernel ---- */
+/* ---- the whole kernel ---- */
 static void write_variables(const struct gen_text *t, struct strbuf *out)
 {
 	if (t->p->features & GEN_MODULE)

@@ -20,18 +20,18 @@
 struct gen_text {
 	const struct gen_program *p;
 	struct strbuf body;
-	struct rng r;     /* of the node under way */
+	struct rng r;     /* of the current node */
 	const char *mask; /* register with the mask of active lanes; NULL: unknown */
 	bool in_func;
 	unsigned ids;      /* last id given to a node, for loop counters, labels and masks */
-	char suffix[24];   /* of module names */
+	char suffix[24];   /* for names in the module */
 	char made[4][16];  /* registers that the leaf wrote */
-	char made_kind[4]; /* as in leaves.def */
+	char made_kind[4]; /* letters as in leaves.def */
 	unsigned n_made;
 };
 
 enum leaf_needs {
-	LEAF_ENTRY = 1, /* not in functions */
+	LEAF_ENTRY = 1, /* not allowed in functions */
 	LEAF_FULL = 2,  /* no thread of the block has exited */
 	LEAF_MASK = 4,  /* the set of active lanes is known */
 };
@@ -48,7 +48,7 @@ extern const unsigned gen_n_leaves;
 /* leaf.c: expands the text of a row, or any other text with the same marks. */
 void gen_leaf_text(struct gen_text *t, const struct gen_node *n);
 void gen_put(struct gen_text *t, const char *text);
-void gen_expand(struct gen_text *t, const char *text); /* a line of it */
+void gen_expand(struct gen_text *t, const char *text); /* one line of a leaf */
 /* Adds everything written since the last call to the checksum. */
 void gen_fold(struct gen_text *t);
 /* Writes a barrier, of some kind, for all remaining threads. */

@@ -77,12 +77,12 @@ static void picks_what_the_driver_would(void **state)
 	add_ptx(&b, 52, 0, 5);
 	add_ptx(&b, 100, 'f', 6);
 	assert_int_equal(picked_mark(bytes(&b), 90), 1);
-	assert_int_equal(picked_mark(bytes(&b), 89), 4); /* of equals, the later */
+	assert_int_equal(picked_mark(bytes(&b), 89), 4); /* of equal entries, the later one */
 	assert_int_equal(picked_mark(bytes(&b), 75), 2);
 	assert_int_equal(picked_mark(bytes(&b), 70), 5);
 	assert_int_equal(picked_mark(bytes(&b), 50), -1);
-	assert_int_equal(picked_mark(bytes(&b), 103), 6); /* the family */
-	assert_int_equal(picked_mark(bytes(&b), 120), 4); /* neither 90a nor 100f */
+	assert_int_equal(picked_mark(bytes(&b), 103), 6); /* the family's entry */
+	assert_int_equal(picked_mark(bytes(&b), 120), 4); /* neither 90a nor 100f fits */
 	strbuf_finish(&b);
 }
 

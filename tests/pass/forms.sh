@@ -14,7 +14,7 @@ got=$(mktemp)
 trap 'rm -f "$got"' EXIT
 bad=0
 
-# form NAME COMMAND...
+# form NAME COMMAND...: compares the command's output with NAME.expect.
 form() {
 	name=$1
 	shift

@@ -70,7 +70,7 @@ switches() { # number of brx.idx, number of targets of each
 		print "ret;\n}" }'
 }
 
-chain() { # how many functions
+chain() { # number of functions
 	printf '.version 7.8\n.target sm_70\n.address_size 64\n'
 	awk -v n="$1" 'BEGIN {
 		for (i = 0; i < n; i++) {
@@ -82,7 +82,7 @@ chain() { # how many functions
 		printf "{ .param .b32 q; st.param.b32 [q], %%r1; call f%d, (q); }\nret;\n}\n", n - 1 }'
 }
 
-shared() { # how many variables
+shared() { # number of variables
 	# shellcheck disable=SC2016
 	kernel "each $1 'printf \".shared .align 1 .b8 s%d[2];\\n\", i'" \
 		"each $1 'printf \"st.shared.u8 [s%d], 1;\\n\", i'"
@@ -123,7 +123,7 @@ within 3 "many shared variables" weave -- "$dir/shared.ptx" k --block 128 + "$di
 # Each addition adds a possible value to those before it. The instructions in $ends make heddle
 # look for these values.
 ends='mul.f32 %f2, %f1, %f1; add.f32 %f3, %f2, %f1; shfl.sync.down.b32 %r2, %r1, 1, 31, -1;'
-skips() { # program of awk
+skips() { # an awk program
 	kernel : "echo '.reg .f32 %f<4>; mov.f32 %f1, 0f40000000; mov.u32 %r1, 1; setp.eq.u32 %p1, %r1, 3;'
 		each 10000 '$1'; echo '$ends'"
 }

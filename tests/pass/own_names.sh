@@ -35,7 +35,7 @@ make() {
 	esac >"$work/form.ptx" 2>"$work/said"
 }
 
-# accepted WHAT
+# accepted WHAT: ptxas must accept the form.
 accepted() {
 	[ "${PTXAS-}" ] || return 0
 	"$PTXAS" -arch=sm_90 -o /dev/null "$work/form.ptx" >"$work/said" 2>&1 ||
@@ -95,7 +95,7 @@ same() {
 	shift 2
 	renamed "$file" >"$work/k.ptx"
 	"$heddle" ptx check "$work/k.ptx" >"$work/said" 2>&1 || fail "$file: $(head -n 1 "$work/said")"
-	options='' before='' last='' after='' # last: the last buffer
+	options='' before='' last='' after='' # last: the last buffer argument
 	for word; do
 		case $word in
 		*\[*\]:*) before="$before $last $after" last=$word after='' ;;

@@ -59,7 +59,7 @@ kernel() {
 	END
 }
 
-# make FORM
+# make FORM: prints the form of the kernel.
 make() {
 	case $1 in
 	preempt | slice) "$heddle" ptx "$1" --kernel k "$work/k.ptx" ;;

@@ -40,7 +40,7 @@ static int transform(struct ptx_module *m, bool verbose)
 	int failed = 0;
 
 	for (size_t i = 0; i < m->items.len; i++) {
-		struct ptx_item it = m->items.at[i]; /* the vector grows */
+		struct ptx_item it = m->items.at[i]; /* a copy, since the vector may grow */
 		struct pass_verdict before, v = {0};
 		struct pass_kernel_info info;
 		int r;

@@ -53,7 +53,7 @@ taken() { # name, declaration
 	done
 	grep -q 'k0_table' "$dir/form.ptx" || { echo "bad: $1 has no table" && failed=1; }
 }
-refused() { # name, declaration, why
+refused() { # name, declaration, reason
 	n=$((n + 1))
 	kernel "$2" >"$dir/k.ptx"
 	if "$tool" 256 32 full "$dir/k.ptx" k >"$dir/form.ptx" 2>"$dir/why"; then

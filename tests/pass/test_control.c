@@ -365,7 +365,7 @@ static void same_on_all(void **state)
 	memset(t.host->quota, 0, sizeof(t.host->quota));
 	launch(CTL_WAIT_WORD, 2, 1);
 	ended();
-	assert_int_equal(low(block().state), 0); /* nor is that narrow */
+	assert_int_equal(low(block().state), 0); /* the grant is not narrow either */
 	/* If one quota differs, workers read all of them. */
 	anew(state);
 	quota[CTL_MAX_SMS - 1] = 1;

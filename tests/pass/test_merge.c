@@ -112,10 +112,10 @@ static void registers(void **state)
 	assert_int_equal(per_sm(&t), 6); /* 1536 threads, in blocks of 256 */
 	finish(&t);
 	make(&t, 2, names, (const uint32_t[]){100, 256}, (const uint32_t[]){8, 8});
-	assert_int_equal(per_sm(&t), 4); /* 1024 */
+	assert_int_equal(per_sm(&t), 4); /* 1024 threads */
 	finish(&t);
 	make(&t, 2, names, (const uint32_t[]){128, 256}, (const uint32_t[]){16, 0});
-	assert_int_equal(per_sm(&t), 0); /* not known */
+	assert_int_equal(per_sm(&t), 0); /* unknown for one kernel */
 	finish(&t);
 }
 

@@ -91,11 +91,11 @@ static void regions(void **state)
 	assert_null(strstr(t, "bra"));
 }
 
-/* These stay as they are. */
+/* Regions that the pass leaves unchanged. */
 static void refused(void **state)
 {
 	static const char *const stay[] = {
-		/* a whole warp's */
+		/* a condition that is the same for a warp */
 		KERNEL("mov.u32 %r3, %ctaid.x;\nsetp.eq.u32 %p3, %r3, 0;\n@%p3 bra L;\n"
 		       "add.u32 %r2, %r1, 1;\nL:\n"),
 		/* all threads, or a warp's lanes, synchronize in the region */
@@ -108,7 +108,7 @@ static void refused(void **state)
 		       "L:\n@%p2 bra E;\n"),
 		/* the carry flag is no register */
 		KERNEL("@%p1 bra L;\nadd.cc.u32 %r2, %r1, 1;\nL:\n"),
-		/* a way back */
+		/* a backward branch */
 		KERNEL("L:\nadd.u32 %r1, %r1, 1;\nsetp.lt.u32 %p1, %r1, 50;\n@%p1 bra L;\n"),
 	};
 
@@ -160,7 +160,7 @@ static void products(void **state)
 	assert_int_equal(sums(FUSED("mul.rn.f32 %f2, %f1, %f1;\n" SUM), NULL), 0);
 	assert_int_equal(sums(FUSED(PRODUCT "add.rn.f32 %f4, %f2, %f1;\n"), NULL), 0);
 	assert_int_equal(sums(FUSED("@%p1 " PRODUCT SUM), NULL), 0);
-	/* Of the turn before. */
+	/* The product of the previous iteration. */
 	assert_int_equal(
 		sums(FUSED("L:\n" SUM PRODUCT "setp.gt.f32 %p3, %f4, %f1;\n@%p3 bra L;\n"), &turns),
 		0);
@@ -207,7 +207,7 @@ static void products(void **state)
 	assert_string_equal(rewritten(FUSED("@%p1 bra L;\n" PRODUCT SUM "L:\n")), "");
 }
 
-/* ---- faults ---- */
+/* ---- planted faults ---- */
 static struct ptx_func *f;
 static ptx_body before;
 static predicate_regions list;

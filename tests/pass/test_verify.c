@@ -92,7 +92,7 @@ static void make_preempt(void)
 	t.result.n = 1;
 }
 
-/* Nothing made yet. */
+/* Resets the state before a form is made. */
 static void reset(void)
 {
 	memset(&t, 0, sizeof(t));
@@ -182,7 +182,7 @@ static size_t ours(size_t from, const char *text)
 	return 0;
 }
 
-/* ---- damage ---- */
+/* ---- ways to damage a form ---- */
 static void drop(size_t at)
 {
 	struct pass_recorded *r = recorded();
@@ -547,7 +547,7 @@ static void other_immediate(void)
 {
 	t.f->body.at[of(0, "shl.b32 %r8")].opd[2].value = 3;
 }
-/* Its result is read. */
+/* A result that is read gets lost. */
 static void lost_result(void)
 {
 	struct ptx_stmt *s = &t.f->body.at[of(1, "atom.global.max.u32 %r13")];

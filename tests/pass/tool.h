@@ -12,7 +12,7 @@ extern struct diag_list diags;
 extern struct arena arena;
 
 _Noreturn void fail(const char *what);              /* prints the pending diagnostics first */
-char *read_file(const char *path, size_t *ret_len); /* to be freed */
-struct ptx_module *read_module(const char *path);   /* without its warnings */
+char *read_file(const char *path, size_t *ret_len); /* the caller frees it */
+struct ptx_module *read_module(const char *path);   /* without the file's warnings */
 
 #endif

@@ -49,7 +49,7 @@ static void show(void)
 	strbuf_finish(&out);
 }
 
-/* Parsed once. */
+/* Parses each file once. */
 static struct ptx_module *module_of(const char *path)
 {
 	for (unsigned i = 0; i < n_files; i++)

@@ -40,7 +40,8 @@ for ptx; do
 			sub(/[^A-Za-z0-9_$].*/, "", name)
 		}
 		{ line = $0; sub(/^[ \t]*/, "", line) }
-		line == "$hd_begin:" { kernel = name; barriers = gathered = unseen = ended = ending = 0 } # of a worker
+		# a worker begins
+		line == "$hd_begin:" { kernel = name; barriers = gathered = unseen = ended = ending = 0 }
 		line ~ /^\$hd_end_[0-9]*:$/ { ending = 1 }
 		line ~ /^(@.*)?bra \$hd_(top|next);$/ { ending = 0 }
 		ending && line == "bar.warp.sync -1;" { ended++ }

@@ -13,7 +13,7 @@
 
 struct module {
 	struct ptx_module *m;
-	struct ptx_func *f; /* of kernel(): k */
+	struct ptx_func *f; /* for kernel(): the kernel k */
 	struct diag_list *diags;
 	/* allocated separately, since the module moves and the diagnostics point here */
 	struct arena *arena;

@@ -23,7 +23,7 @@ die() {
 	exit 1
 }
 
-# ---- one file ----
+# ---- tests of one file ----
 
 # note WHAT KERNEL STEP [MESSAGE]: adds a line to the file's results.
 note() {
@@ -110,7 +110,7 @@ if [ "${1:-}" = --one ]; then
 	exit 0
 fi
 
-# ---- all ----
+# ---- all files ----
 
 # Prints a summary of all results; its status is the script's.
 summary() {

@@ -169,7 +169,7 @@ static void add_var(void **state)
 		0);
 	no_errors(&t);
 	expect_valid(&t);
-	/* Ahead of what names it. */
+	/* The variable comes before the code that names it. */
 	assert_true(prints(&t, ".visible .const .align 8 .b64 hd_table[4];\n.visible .entry k("));
 	assert_true(prints(&t, "ld.const.u64 %rd1, [hd_table+24];"));
 	assert_null(ptx_add_var(t.m, t.diags, ".const .b64 hd_table[2];"));

@@ -92,7 +92,7 @@ static void common(void **state)
 	struct ptx_graft *a = put(&t, host, k), *b;
 
 	assert_int_equal(ptx_graft_new(t.m, host, k, t.diags, &b), 0);
-	for (uint32_t reg = 1; reg <= 4; reg++) /* %r1, %a, %p; and none */
+	for (uint32_t reg = 1; reg <= 4; reg++) /* %r1, %a, %p; and no register */
 		assert_int_equal(ptx_graft_map_reg(b, reg, ptx_graft_reg(a, reg)), 0);
 	assert_int_equal(ptx_graft_map_reg(b, 0, 0), -E2BIG);
 	for (size_t i = 0; i < k->body.len; i++)
@@ -325,7 +325,7 @@ static void unchanged(void **state)
 	finish(&t);
 }
 
-/* ---- bounds ---- */
+/* ---- bounds on registers ---- */
 static void bounds(void **state)
 {
 	struct module t = parse_ok(
@@ -359,7 +359,7 @@ static void bounds(void **state)
 	assert_string_equal(k->directives.at[0], ".pragma \"x\";");
 	assert_string_equal(k->directives.at[1], ".reqntid 5, 1, 1");
 	assert_string_equal(k->directives.at[2], ".maxnreg 32");
-	assert_int_equal(ptx_bounds_lower_maxnreg(t.m, k, 40), 0); /* it is lower already */
+	assert_int_equal(ptx_bounds_lower_maxnreg(t.m, k, 40), 0); /* the limit is lower already */
 	assert_string_equal(k->directives.at[2], ".maxnreg 32");
 	assert_int_equal(ptx_bounds_lower_maxnreg(t.m, k, 24), 0);
 	assert_string_equal(k->directives.at[2], ".maxnreg 24");
@@ -402,7 +402,7 @@ static void bound_on_registers(void **state)
 	}
 }
 
-/* ---- size ---- */
+/* ---- time for large inputs ---- */
 static double seconds(void)
 {
 	struct timespec t;

@@ -98,11 +98,11 @@ static void names(void **state)
 	assert_non_null(strstr(out.at, "mov.u64 %rd2, dyn;\n\tld.shared.u32 %r1, [dyn+4];"));
 	/* Equal functions that use nothing else are shared. Functions that differ, or that use
 	 * different symbols, are copied. */
-	assert_int_equal(count(out.at, "alike("), 2); /* declared, defined */
+	assert_int_equal(count(out.at, "alike("), 2); /* declared and defined */
 	assert_int_equal(count(out.at, "call (b), alike, (a);"), 2);
 	assert_non_null(strstr(out.at, "call k1_counts;\n\tcall k1_other;\n\tcall fresh;\n"));
 	assert_non_null(strstr(out.at, "ld.global.u32 %r1, [k1_count];"));
-	assert_int_equal(count(out.at, ".weak .func fresh()"), 2); /* declared, defined */
+	assert_int_equal(count(out.at, ".weak .func fresh()"), 2); /* declared and defined */
 	/* Initialisers, aliases, unknown text, and a function declared before its definition. */
 	assert_non_null(strstr(out.at, "k1_table[3] = {generic(k1_count), k1_leaf, vprintf};"));
 	assert_non_null(strstr(out.at, ".alias k2_same, k2_twin;"));
@@ -111,10 +111,10 @@ static void names(void **state)
 	assert_non_null(strstr(out.at, ".visible .global .u32 k1_later = 1;"));
 	assert_int_equal(count(out.at, "[k2_later]"), 1);
 	assert_null(strstr(out.at, "never"));
-	assert_int_equal(count(out.at, ".loc"), 1); /* into's own */
+	assert_int_equal(count(out.at, ".loc"), 1); /* only the host module's own */
 	assert_null(strstr(out.at, ".section"));
 	assert_null(strstr(out.at, ".file"));
-	/* The greater of both. */
+	/* The higher of both versions and targets. */
 	assert_non_null(strstr(out.at, ".version 8.3\n.target sm_90\n"));
 	assert_int_equal(t.m->version, 83);
 	assert_int_equal(t.m->sm, 90);

@@ -384,7 +384,7 @@ static void hashes(void **state)
 		again = parse_ok(first.at);
 		ptx_print(again.m, &second);
 		assert_string_equal(first.at, second.at);
-		assert_int_equal(!strchr(first.at, '#'), i == 3); /* a preprocessor's line */
+		assert_int_equal(!strchr(first.at, '#'), i == 3); /* a preprocessor line */
 		strbuf_finish(&first);
 		strbuf_finish(&second);
 		finish(&t);

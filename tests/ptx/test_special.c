@@ -100,7 +100,7 @@ static void operands(void **state)
 	assert_true(n > 800 && accepted > 200);
 }
 
-/* The texts of refusals. */
+/* Tests the messages of refusals. */
 static void refusals(void **state)
 {
 	static const struct {

@@ -22,13 +22,13 @@ enum sass_next {
 typedef enum sass_next sass_fn(struct sass_x *x, const struct sass_insn *in);
 
 struct sass_insn {
-	sass_fn *fn; /* NULL: not known */
+	sass_fn *fn; /* NULL if unknown */
 	uint64_t mods[3];
 	uint8_t guard, n; /* guard: number of the predicate */
 	bool guard_uniform, guard_not;
 	uint8_t n_pred_out; /* number of leading predicate results after the first result */
-	uint8_t op;         /* the row's own number */
-	uint32_t at;        /* offset in its section */
+	uint8_t op;         /* argument from ops.def's row */
+	uint32_t at;        /* offset in the section */
 	uint32_t section;
 	struct sass_opd o[MAX_OPD];
 	const char *text;
@@ -48,11 +48,11 @@ struct sass_symbol {
 
 struct sass_section {
 	const char *name;
-	uint32_t first, n; /* instructions */
+	uint32_t first, n; /* range of instructions */
 };
 
 struct sass_reloc {
-	uint32_t section; /* that is changed */
+	uint32_t section; /* section to which it applies */
 	uint64_t offset;
 	const char *symbol;
 	int64_t addend;
@@ -60,14 +60,14 @@ struct sass_reloc {
 
 struct sass_elf_section {
 	const char *name;
-	const uint8_t *at; /* NULL: NOBITS */
+	const uint8_t *at; /* NULL for SHT_NOBITS */
 	uint64_t size;
 	uint32_t info;
 };
 
 struct sass_code {
-	char *listing;  /* its text, cut into words */
-	uint8_t *cubin; /* the file */
+	char *listing;  /* the text, split into words */
+	uint8_t *cubin; /* the whole file */
 	size_t cubin_len;
 	struct sass_insn *insns;
 	uint32_t n_insns, cap_insns;
@@ -85,7 +85,7 @@ struct sass_code {
 
 /* listing.c: returns 0, -EINVAL with *ret_why, or -ENOMEM. Takes ownership of the text. */
 int sass_listing_parse(struct sass_code *c, char *text, const char **ret_why);
-int64_t sass_label(const struct sass_code *c, const char *name); /* -1: none */
+int64_t sass_label(const struct sass_code *c, const char *name); /* -1 if unknown */
 /* decode.c: decodes one instruction's text, without its address and semicolon, and may overwrite
  * the text. in->fn stays NULL for an unknown instruction. */
 void sass_decode(struct sass_code *c, struct sass_insn *in, char *text);

@@ -100,7 +100,7 @@ static enum sass_next imad_wide(struct sass_x *x, const struct sass_insn *in)
 		out |= (uint32_t)(s >> 64 != 0) << i;
 	}
 	if (has(in, M_HI)) {
-		/* The upper half alone. */
+		/* Keeps only the upper half. */
 		lanes32 h;
 		EACH h[i] = (uint32_t)(r[i] >> 32);
 		put32(x, &in->o[0], h);
@@ -435,7 +435,7 @@ enum sass_next op_brev(struct sass_x *x, const struct sass_insn *in)
 	return N_NEXT;
 }
 
-/* b bits from bit a on. */
+/* b bits, from bit a upwards. */
 enum sass_next op_bmsk(struct sass_x *x, const struct sass_insn *in)
 {
 	lanes32 r, ta, tb;

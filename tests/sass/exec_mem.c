@@ -328,7 +328,7 @@ enum sass_next op_atom(struct sass_x *x, const struct sass_insn *in)
 	return N_NEXT;
 }
 
-/* ---- others ---- */
+/* ---- other memory instructions ---- */
 
 enum sass_next op_ldc(struct sass_x *x, const struct sass_insn *in)
 {

@@ -22,7 +22,7 @@ struct loaded {
 	const struct vgpu_module *mod;
 	pthread_mutex_t lock;
 	bool done;
-	struct sass_code *code; /* NULL: failed */
+	struct sass_code *code; /* NULL if compilation failed */
 	char why[600];
 	struct sass_kernel *kernels;
 	uint32_t n_kernels;

@@ -33,7 +33,7 @@ enum sass_opd_kind {
 	O_FLOAT,
 	O_CONST, /* c[bank][reg + ureg + imm] */
 	O_MEM,   /* [reg + ureg + imm] */
-	O_LABEL, /* imm: address of code */
+	O_LABEL, /* imm: code address */
 	O_SPECIAL,
 	O_BARRIER,   /* B0 to B15 */
 	O_ALL_PREDS, /* PR; wide: UPR */

@@ -59,7 +59,7 @@ old() {
 	PTXAS="$work/ptxas" "$@"
 }
 
-# judge NAME NOW OLD
+# judge NAME NOW OLD: prints both results, and counts a case that is wrong.
 judge() {
 	cases=$((cases + 1))
 	echo "$1: today's text: $2; old text: $3"

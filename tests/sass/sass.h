@@ -15,14 +15,14 @@
 
 #include "code.h"
 
-/* ---- running ---- */
+/* ---- running warps ---- */
 
 enum sass_part_state {
 	P_READY,
 	P_BSYNC,    /* arg: the convergence barrier */
 	P_WARPSYNC, /* arg: the lanes for which it waits */
 	P_COLLECT,  /* the same, at WARPSYNC.COLLECTIVE */
-	P_BAR,      /* arg: the block barrier */
+	P_BAR,      /* arg: number of the block barrier */
 };
 
 struct sass_part {
@@ -32,7 +32,7 @@ struct sass_part {
 
 struct sass_warp {
 	uint32_t index, existing, live;
-	uint32_t n, current; /* parts */
+	uint32_t n, current; /* number of parts */
 	uint32_t ran;        /* instructions that the current part has run in its turn */
 	bool asleep;
 	struct sass_part part[LANES];
@@ -41,7 +41,7 @@ struct sass_warp {
 	uint32_t upred;               /* bit 7 is always set */
 	uint32_t b[16][LANES];        /* the lanes for which each lane waits at BSYNC */
 	uint32_t back[LANES];         /* where each lane continues after ENDCOLLECTIVE */
-	uint32_t red_count, red_pred; /* B2R.RESULT */
+	uint32_t red_count, red_pred; /* results for B2R.RESULT */
 	uint32_t tid[3][LANES];
 	uint32_t (*r)[LANES];
 };
@@ -87,8 +87,9 @@ void sass_fault(struct sass_x *x, const struct sass_insn *in, enum vgpu_fault_ki
 enum sass_next sass_unknown(struct sass_x *x, const struct sass_insn *in, const char *what);
 
 /* warp.c: parts and convergence */
-struct sass_part *sass_split(struct sass_x *x, uint32_t lanes); /* into a new part, same pc */
-void sass_remove(struct sass_x *x, uint32_t lanes);             /* they exit */
+/* moves them to a new part, same pc */
+struct sass_part *sass_split(struct sass_x *x, uint32_t lanes);
+void sass_remove(struct sass_x *x, uint32_t lanes); /* the lanes exit */
 void sass_barriers_check(struct sass_x *x, struct sass_warp *w);
 void sass_give_turn(struct sass_warp *w);
 void sass_bar_check(struct sass_x *x, unsigned id);

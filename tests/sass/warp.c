@@ -584,7 +584,7 @@ enum sass_next op_b2r(struct sass_x *x, const struct sass_insn *in)
 	return N_NEXT;
 }
 
-/* ---- leaving ---- */
+/* ---- exits ---- */
 
 void sass_remove(struct sass_x *x, uint32_t lanes)
 {

@@ -26,7 +26,7 @@ int vgpu_run_grid(
 struct grid_arg {
 	char type; /* i, u or f; b: untyped */
 	unsigned bits;
-	uint64_t n; /* elements; 0: a scalar */
+	uint64_t n; /* number of elements; 0: a scalar */
 	uint64_t value, addr;
 };
 int grid_parse_arg(struct vgpu_mem *m, const char *text, struct grid_arg *ret);

@@ -36,12 +36,12 @@ struct run {
 	unsigned line;
 	struct strbuf printed;
 	uint64_t budget;
-	bool breaks;     /* with weak memory */
-	unsigned broken; /* times that it did */
+	bool breaks;     /* weak memory must change some result */
+	unsigned broken; /* number of changed results */
 };
 
 static int failures;
-static const char *way = "none"; /* --converge */
+static const char *way = "none"; /* value of --converge */
 static uint64_t seeds;           /* --weak: seeds 1 to this; 0: memory is not weak */
 
 #define MAX_STEPS     3000000

@@ -117,7 +117,7 @@ static void accepted(void **state)
 	static const struct {
 		const char *head;
 		CUresult result;
-		const char *said; /* in the error log */
+		const char *said; /* a part of the error log */
 	} all[] = {{".version 9.0\n.target sm_90", CUDA_SUCCESS, NULL},
 		{".version 1.4\n.target sm_10, debug", CUDA_SUCCESS, NULL},
 		{"// a\n/* b\n */ .version 9.0 // c\n.target\tsm_90a", CUDA_SUCCESS, NULL},
@@ -227,19 +227,19 @@ static void fat_binary(void **state)
 	*(uint16_t *)(box + 4) = 1;
 	*(uint16_t *)(box + 6) = 16;
 	*(uint64_t *)(box + 8) = 64 + padded;
-	*(uint16_t *)(box + 16) = 1; /* PTX */
+	*(uint16_t *)(box + 16) = 1; /* kind: PTX */
 	*(uint16_t *)(box + 18) = 0x101;
-	*(uint32_t *)(box + 20) = 64; /* header */
+	*(uint32_t *)(box + 20) = 64; /* bytes of the header */
 	*(uint64_t *)(box + 24) = padded;
-	*(uint32_t *)(box + 16 + 28) = 70; /* architecture */
-	*(uint32_t *)(box + 16 + 32) = 64; /* bits */
+	*(uint32_t *)(box + 16 + 28) = 70; /* architecture of the entry */
+	*(uint32_t *)(box + 16 + 32) = 64; /* address size in bits */
 	memcpy(box + 80, drv_ptx, len);
 	OK(cuModuleLoadData(&mod, &wrapper));
 	OK(cuModuleGetFunction(&fn, mod, "note"));
 	OK(cuModuleUnload(mod));
 	OK(cuModuleLoadFatBinary(&mod, box));
 	OK(cuModuleUnload(mod));
-	*(uint32_t *)(box + 16 + 28) = 100; /* for a newer device only */
+	*(uint32_t *)(box + 16 + 28) = 100; /* only for a newer device */
 	assert_int_equal(cuModuleLoadData(&mod, &wrapper), CUDA_ERROR_NO_BINARY_FOR_GPU);
 	free(box);
 }
@@ -403,9 +403,9 @@ static void occupancy(void **state)
 	OK(cuOccupancyMaxActiveBlocksPerMultiprocessor(&blocks, add, 32, 0));
 	assert_int_equal(blocks, 32);
 	OK(cuOccupancyMaxActiveBlocksPerMultiprocessor(&blocks, big, 32, 0));
-	assert_int_equal(blocks, 5); /* 41 KB of 228 each */
+	assert_int_equal(blocks, 5); /* each needs 41 KB of 228 KB */
 	OK(cuOccupancyMaxActiveBlocksPerMultiprocessor(&blocks, add, 32, 64 * 1024));
-	assert_int_equal(blocks, 0); /* more than it may have */
+	assert_int_equal(blocks, 0); /* more than a block may have */
 	OK(cuFuncSetAttribute(add, CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES, 64 * 1024));
 	OK(cuOccupancyMaxActiveBlocksPerMultiprocessor(&blocks, add, 32, 64 * 1024));
 	assert_int_equal(blocks, 3);
@@ -497,7 +497,7 @@ static void misuse(void **state)
 	assert_int_equal(cuEventRecord(event, NULL), CUDA_ERROR_INVALID_HANDLE);
 	assert_int_equal(cuModuleUnload((CUmodule)add), CUDA_ERROR_INVALID_HANDLE);
 	assert_int_equal(cuCtxSetCurrent((CUcontext)0x10), CUDA_ERROR_INVALID_CONTEXT);
-	/* Contexts as a stack. */
+	/* Contexts form a stack. */
 	OK(cuCtxPushCurrent(t->ctx));
 	OK(cuCtxPopCurrent(&ctx));
 	assert_ptr_equal(ctx, t->ctx);
@@ -509,7 +509,8 @@ static void misuse(void **state)
 	OK(cuCtxDestroy(ctx));
 	assert_int_equal(cuCtxPushCurrent(ctx), CUDA_ERROR_INVALID_CONTEXT);
 	OK(cuCtxSetCurrent(t->ctx));
-	assert_int_equal(cuMemFree(p), CUDA_ERROR_INVALID_VALUE); /* went with its context */
+	/* it was freed with its context */
+	assert_int_equal(cuMemFree(p), CUDA_ERROR_INVALID_VALUE);
 }
 
 /* The linker prints nothing, so its logs are empty strings. */

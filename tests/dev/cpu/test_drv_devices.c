@@ -35,7 +35,7 @@ static int end(pid_t pid)
 	return WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);
 }
 
-/* fn in a child. */
+/* Runs fn in a child process. */
 static pid_t begin(void (*fn)(void))
 {
 	pid_t pid = fork();
@@ -54,7 +54,7 @@ static void alone(void (*fn)(void))
 	assert_int_equal(end(begin(fn)), 0);
 }
 
-/* ---- what they say ---- */
+/* ---- device properties ---- */
 
 static void say(void)
 {
@@ -138,7 +138,7 @@ static void own_memory(void)
 		on(i);
 		OK(cuMemGetInfo(&before[i], &total));
 	}
-	OK(cuMemAlloc(&p, 1 << 20)); /* of device 1 */
+	OK(cuMemAlloc(&p, 1 << 20)); /* on device 1 */
 	for (int i = 0; i < 2; i++) {
 		on(i);
 		OK(cuMemGetInfo(&after[i], &total));
@@ -148,7 +148,7 @@ static void own_memory(void)
 	OK(cuPointerGetAttribute(&ordinal, CU_POINTER_ATTRIBUTE_DEVICE_ORDINAL, p));
 	assert_int_equal(ordinal, 1);
 	on(0);
-	OK(cuMemFree(p)); /* whatever is current */
+	OK(cuMemFree(p)); /* works whichever device is current */
 	on(1);
 	OK(cuMemGetInfo(&after[1], &total));
 	assert_int_equal(after[1], before[1]);
@@ -315,10 +315,10 @@ static const struct visible {
 	{"2,x,1", "2"},
 	{"1,,2", "1"},
 	{"99999999999999999999", ""},
-	{"0,1,0", ""}, /* twice: none */
+	{"0,1,0", ""}, /* a repeated device: none is visible */
 	{UUID "0201", "2"},
 	{"gpu-68656464-6C65-0101", "1"},
-	{"GPU-68656464", ""}, /* begins the UUIDs of all */
+	{"GPU-68656464", ""}, /* an ambiguous prefix of all UUIDs */
 	{"GPU-", ""},
 	{UUID "0001," UUID "0201", "02"},
 	{UUID "0201,1", "21"},

@@ -236,7 +236,7 @@ static void sizes(void **state)
 	box.dstHeight = 1;
 	box.dstPitch = 16;
 	box.Depth = 1;
-	box.dstY = SIZE_MAX / 16 + 1; /* wraps to the first row */
+	box.dstY = SIZE_MAX / 16 + 1; /* wraps around to the first row */
 	assert_int_equal(cuMemcpy3D(&box), CUDA_ERROR_INVALID_VALUE);
 	box.dstY = 0;
 	OK(cuMemcpy3D(&box));

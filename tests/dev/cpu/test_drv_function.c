@@ -45,7 +45,7 @@ static const struct {
 	int plain, sized, deep;
 	int set;
 	int refused;
-	CUresult error; /* of setting `refused` */
+	CUresult error; /* result of setting `refused` */
 } attributes[] = {
 	{CU_FUNC_ATTRIBUTE_MAX_THREADS_PER_BLOCK, 1024, 128, 96, NO, 64, CUDA_ERROR_INVALID_VALUE},
 	{CU_FUNC_ATTRIBUTE_SHARED_SIZE_BYTES, 0, 1000, 0, NO, 64, CUDA_ERROR_INVALID_VALUE},
@@ -112,7 +112,7 @@ static void all_attributes(void **state)
 		CUfunction fn = function_of(mod, "plain");
 
 		for (unsigned i = 0; i < ARRAY_LEN(attributes); i++) {
-			assert_int_equal(attributes[i].attr, i); /* none is missing */
+			assert_int_equal(attributes[i].attr, i); /* no attribute is missing */
 			check_attribute(mod, i);
 		}
 		v = attribute(fn, CU_FUNC_ATTRIBUTE_NUM_REGS);
@@ -230,7 +230,7 @@ static void try_later(CUfunction fn, const struct cluster_case *c)
 	OK(cuGraphKernelNodeGetAttribute(n, a.id, &got));
 	assert_int_equal(got.clusterDim.x, taken ? c->dims[0] : 0);
 	assert_int_equal(got.clusterDim.z, taken ? c->dims[2] : 0);
-	OK(cuGraphKernelNodeSetParams(n, &params)); /* keeps the attribute */
+	OK(cuGraphKernelNodeSetParams(n, &params)); /* this keeps the attribute */
 	OK(cuGraphKernelNodeCopyAttributes(copy, n));
 	OK(cuGraphKernelNodeGetAttribute(copy, a.id, &got));
 	assert_int_equal(got.clusterDim.y, taken ? c->dims[1] : 0);
@@ -408,7 +408,7 @@ static void node_attributes(void **state)
 	OK(cuModuleUnload(mod));
 }
 
-/* ---- limits ---- */
+/* ---- module limits ---- */
 
 /* A module's text after .version and .target, and a part of the expected log (NULL: the module
  * loads). */

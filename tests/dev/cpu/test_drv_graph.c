@@ -211,7 +211,7 @@ static void by_hand(void **state)
 	OK(cuGraphExecKernelNodeSetParams(exec, first, &p));
 	OK(cuGraphKernelNodeGetParams(first, &read));
 	assert_int_equal(*(unsigned *)read.kernelParams[1], 5);
-	/* A circle is no graph. */
+	/* A graph must not have a cycle. */
 	OK(cuGraphAddDependencies(graph, &second, &first, 1));
 	CUgraphExec none;
 	assert_int_equal(cuGraphInstantiate(&none, graph, 0), CUDA_ERROR_INVALID_VALUE);

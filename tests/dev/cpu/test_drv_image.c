@@ -92,7 +92,7 @@ static float at(
 
 #define EXPECT(want, ...) assert_float_equal(at(t, __VA_ARGS__), want, 0)
 
-/* ---- what is read ---- */
+/* ---- texture reads ---- */
 
 /* An array of floats; each is 100 z + 10 y + x. */
 static CUarray array_of(size_t w, size_t h, size_t d, unsigned flags)
@@ -154,7 +154,7 @@ static void nearest_and_between(void **state)
 	EXPECT(12, "level", near, 2.99f, 1.5f, 3);
 	EXPECT(11, "f2", between, 1.5f, 1.5f, 0);
 	EXPECT(11.25f, "f2", between, 1.75f, 1.5f, 0);
-	EXPECT(14.2578125f, "f2", between, 1.75f, 1.8f, 0); /* 77/256 for 0.3 */
+	EXPECT(14.2578125f, "f2", between, 1.75f, 1.8f, 0); /* 0.3 is rounded to 77/256 */
 	EXPECT(0, "f2", between, 0.25f, 0, 0);
 	EXPECT(23, "f2", between, 3.75f, 9, 0);
 	EXPECT(61.5f, "f3", volume, 2, 1.5f, 1);
@@ -298,7 +298,8 @@ static void layers(void **state)
 
 	assert_float_equal(in_layer(t, "a2", planes, 1, 2.5f, 1.5f, 0), 112, 0);
 	assert_float_equal(in_layer(t, "a2", planes, 7, 2.5f, 1.5f, 0), 212, 0);
-	assert_float_equal(in_layer(t, "a1", rows, -1, 3.5f, 0, 0), 203, 0); /* as 2^32 - 1 */
+	/* -1 counts as 2^32 - 1 */
+	assert_float_equal(in_layer(t, "a1", rows, -1, 3.5f, 0, 0), 203, 0);
 	assert_float_equal(in_layer(t, "a1", rows, 2, 3.5f, 0, 0), 203, 0);
 	/* The faces are +x, -x, +y, -y, +z, -z. */
 	for (int face = 0; face < 6; face++) {
@@ -377,11 +378,11 @@ static void surfaces(void **state)
 	assert_float_equal(v[0] + v[1], 25, 0);
 	OK(run(t, "ld_zero", s, (int[]){16, 1, 0, 0}, out));
 	assert_int_equal(bits[0] | bits[1], 0);
-	OK(run(t, "ld_bytes", s, (int[]){4, 0, 0, 0}, out)); /* 1.0f: 0x3f800000 */
+	OK(run(t, "ld_bytes", s, (int[]){4, 0, 0, 0}, out)); /* the bits of 1.0f: 0x3f800000 */
 	assert_int_equal(bits[0], 0);
 	assert_int_equal(bits[3], 0x3f);
 	OK(run(t, "st_zero", s, (int[]){4, 1, 77, 0}, out));
-	OK(run(t, "st_zero", s, (int[]){4, 2, 78, 0}, out)); /* nowhere */
+	OK(run(t, "st_zero", s, (int[]){4, 2, 78, 0}, out)); /* out of bounds: ignored */
 	OK(run(t, "ld_clamp", s, (int[]){4, 5, 0, 0}, out));
 	assert_int_equal(bits[0], 77);
 	OK(run(t, "st_layer", layered, (int[]){4, 1, 79, 1}, out));
@@ -389,7 +390,7 @@ static void surfaces(void **state)
 	assert_float_equal(v[0] + v[1], 5, 0);
 }
 
-/* ---- what cannot be ---- */
+/* ---- unsupported uses ---- */
 
 static void refused(void **state)
 {
@@ -413,7 +414,7 @@ static void refused(void **state)
 	assert_int_equal(cuTexObjectCreate(&t, &r, &d, NULL), CUDA_ERROR_INVALID_VALUE);
 	d.filterMode = CU_TR_FILTER_MODE_POINT;
 	assert_int_equal(cuTexObjectCreate(&t, &r, &d, (void *)&r), CUDA_ERROR_NOT_SUPPORTED);
-	d.flags |= 0x10; /* sRGB */
+	d.flags |= 0x10; /* CU_TRSF_SRGB */
 	assert_int_equal(cuTexObjectCreate(&t, &r, &d, NULL), CUDA_ERROR_NOT_SUPPORTED);
 	r.resType = CU_RESOURCE_TYPE_MIPMAPPED_ARRAY;
 	d.flags = 0;

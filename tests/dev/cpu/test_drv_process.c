@@ -22,7 +22,7 @@
 #include "resident.h"
 
 #define LIMIT_S  60
-#define ROUNDS_S 0.25 /* a few hundred launches */
+#define ROUNDS_S 0.25 /* enough for a few hundred launches */
 #define SKIP     77
 
 static void instance(const char *options)
@@ -186,7 +186,7 @@ static int rounds_elsewhere(void)
 		return SKIP;
 	pid_t pid = fork();
 	if (pid == 0) {
-		prctl(PR_SET_PDEATHSIG, SIGKILL); /* it takes no alarm */
+		prctl(PR_SET_PDEATHSIG, SIGKILL); /* it does not inherit the alarm */
 		own_proc();
 	}
 	/* Skips a sanitizer's checks at exit, which fail in a namespace. */
@@ -480,7 +480,7 @@ static void children_left(void **state)
 	must(plain_rounds);
 	must(leaves_in_order);
 	must(plain_rounds);
-	close(test_runs[1]); /* the children go, too */
+	close(test_runs[1]); /* makes the children exit */
 }
 
 /* ---- no new threads ---- */
@@ -520,7 +520,7 @@ static int makes_no_threads(void)
 		CUDA_ERROR_OPERATING_SYSTEM);
 	assert_int_equal(cuStreamWaitValue32(NULL, p, 0, CU_STREAM_WAIT_VALUE_EQ),
 		CUDA_ERROR_OPERATING_SYSTEM);
-	/* What needs none goes on. */
+	/* Calls that need no thread still work. */
 	OK(cuMemcpyHtoD(q, &one, sizeof(one)));
 	OK(cuMemcpyDtoDAsync(p, q, large, NULL));
 	OK(cuCtxSynchronize());

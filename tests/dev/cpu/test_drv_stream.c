@@ -73,7 +73,8 @@ static void conditions(void **state)
 	} rows[] = {
 		{5, 5, CU_STREAM_WAIT_VALUE_GEQ, false, true},
 		{4, 5, CU_STREAM_WAIT_VALUE_GEQ, false, false},
-		{2, 0xfffffffe, CU_STREAM_WAIT_VALUE_GEQ, false, true}, /* cyclic */
+		/* the comparison wraps around */
+		{2, 0xfffffffe, CU_STREAM_WAIT_VALUE_GEQ, false, true},
 		{0xfffffffe, 2, CU_STREAM_WAIT_VALUE_GEQ, false, false},
 		{0xfffffffe, 2, CU_STREAM_WAIT_VALUE_GEQ, true, true},
 		{7, 6, CU_STREAM_WAIT_VALUE_EQ, false, false},
@@ -125,7 +126,7 @@ static void events(void **state)
 	OK(cuStreamCreate(&b, CU_STREAM_NON_BLOCKING));
 	OK(cuEventCreate(&e, 0));
 	OK(cuEventCreate(&never, 0));
-	OK(cuEventQuery(e)); /* never recorded */
+	OK(cuEventQuery(e)); /* an event that was never recorded */
 	OK(cuStreamWaitEvent(b, e, 0));
 	assert_int_equal(cuEventElapsedTime(&ms, never, e), CUDA_ERROR_INVALID_HANDLE);
 	OK(cuStreamWaitValue32(a, g, 1, CU_STREAM_WAIT_VALUE_GEQ));

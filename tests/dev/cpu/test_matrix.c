@@ -15,8 +15,8 @@
 /* Functions give the row and column of element i in a lane's fragment of A, the column of B's
  * (its row), and those of C. */
 struct shape {
-	const char *text;       /* shape, and d.a.b.c */
-	unsigned m, k, a, b, c; /* elements a lane has */
+	const char *text;       /* shape and types d.a.b.c */
+	unsigned m, k, a, b, c; /* sizes; elements in each lane */
 	unsigned per_word;
 	enum { F16, BF16, TF32, F64, S8, U8 } type;
 	bool half_sums;

@@ -135,7 +135,7 @@ static u64 slow_dot(u64 a, u64 b, u64 c, int n, bool sa, bool sb, int shift)
 	return U32(sum);
 }
 
-/* ---- floats ---- */
+/* ---- float references ---- */
 
 static float f(u64 u)
 {
@@ -254,7 +254,7 @@ static u64 to_unsigned(double v)
 	return !(v > 0) ? 0 : v >= 0x1p64 ? ~0ull : (u64)v;
 }
 
-/* f16 by its definition. */
+/* Decodes f16 by its definition. */
 static double h(u64 u)
 {
 	int e = (int)(u >> 10 & 31);
@@ -321,7 +321,7 @@ static u64 slow_bf16_of(u64 a)
 	return (127ull + top + (kept >> 8)) << 7 | (kept >> 8 ? 0 : kept & 127);
 }
 
-/* ---- the table ---- */
+/* ---- rows of the table ---- */
 
 #define ROW(insn, types, expr)                                         \
 	static u64 VEC_CAT(ref_, __LINE__)(u64 a, u64 b, u64 c, u64 e) \

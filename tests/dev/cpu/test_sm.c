@@ -149,7 +149,7 @@ static void order(void **state)
 	struct sm_block b[64];
 
 	(void)state;
-	launch(s, 1024, 5, 0, 1); /* 4 fit */
+	launch(s, 1024, 5, 0, 1); /* 4 blocks fit */
 	launch(s, 32, 3, 0, 2);
 	assert_int_equal(sm_take(s, b, 64), 4);
 	for (uint64_t i = 0; i < 4; i++) {
@@ -311,7 +311,7 @@ static void shared(void **state)
 
 	(void)state;
 	assert_int_equal(pipe(taken), 0);
-	pid_t pid = fork(); /* ahead of every thread */
+	pid_t pid = fork(); /* before any thread is created */
 	if (pid == 0) {
 		(void)!read(taken[0], &byte, 1);
 		struct sm *child = open_sm(&c);
@@ -341,7 +341,7 @@ static void shared(void **state)
 	sm_close(s);
 }
 
-/* Joins and is killed. */
+/* A process that joins and is killed. */
 static void dies(const struct sm_config *c)
 {
 	pid_t pid = fork();

@@ -16,7 +16,7 @@
 
 enum type { F16, BF16, TF32, F64, S8, U8, F32, S32 };
 static const struct {
-	const char *name, *word; /* and of the registers */
+	const char *name, *word; /* names of the type and of its registers */
 	unsigned bytes;
 } types[] = {{"f16", "b32", 2}, {"bf16", "b32", 2}, {"tf32", "b32", 4}, {"f64", "f64", 8},
 	{"s8", "b32", 1}, {"u8", "b32", 1}, {"f32", "f32", 4}, {"s32", "b32", 4}};
@@ -24,7 +24,7 @@ static const struct {
 struct form {
 	const char *shape, *mma;      /* mma: the product's types as the instruction writes them */
 	unsigned m, n, k, a, b, c, d; /* matrix sizes; registers of each fragment */
-	enum type factor, sum, from;  /* of A and B, of D, of C */
+	enum type factor, sum, from;  /* types of A and B, of D, of C */
 };
 static const struct form forms[] = {
 	{"m16n16k16", "f32.f32", 16, 16, 16, 8, 8, 8, 8, F16, F32, F32},
@@ -45,7 +45,7 @@ static const struct form forms[] = {
 
 /* ---- the kernel ---- */
 
-#define PLACE 16384u /* bytes a matrix */
+#define PLACE 16384u /* bytes for one matrix */
 
 static void list(FILE *f, char name, unsigned n)
 {

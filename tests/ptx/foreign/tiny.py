@@ -22,7 +22,8 @@ def render(self, *args, **kw):
     if text not in seen:
         seen.add(text)
         with open(os.path.join(out, f"k{len(seen):03}.ptx"), "w") as f:
-            f.write(text.replace("TARGET", "sm_90").replace("VERSION", "7.8"))  # as its compiler does
+            # as tinygrad's compiler does
+            f.write(text.replace("TARGET", "sm_90").replace("VERSION", "7.8"))
     return text
 
 

@@ -14,7 +14,7 @@ struct bare {
 	/* addresses of FORM_IN and FORM_OUT words of one form, accessible to the host */
 	u64 in, out;
 };
-/* -ENOMEM. */
+/* Returns 0 or -ENOMEM. */
 int bare_open(struct bare *ret);
 void bare_close(struct bare *b);
 /* Returns NULL if the parser rejects the text. */

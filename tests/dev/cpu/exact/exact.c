@@ -13,7 +13,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define BATCH 32 /* kernels a module */
+#define BATCH 32 /* kernels in one module */
 
 static exact_ref *const references[] = {
 #define EXACT(forms, operands, ref)         ref,
@@ -43,12 +43,12 @@ static void die(const char *what)
 	exit(1);
 }
 
-/* ---- running ---- */
+/* ---- running forms ---- */
 
 struct bench {
 	struct bare bare;
 	unsigned known, wrong;
-	bool lists;    /* what is not known */
+	bool lists;    /* prints unknown forms */
 	unsigned step; /* compares every `step`-th pair of operands */
 	VEC(vop_fn *) reached;
 };
@@ -137,7 +137,7 @@ static bool is_reached(const struct bench *b, vop_fn *fn)
 	return false;
 }
 
-/* edges.txt has these. */
+/* edges.txt tests these. */
 static bool is_approximate(const char *handler)
 {
 	return !strncmp(handler, "rsqrt_", 6) || strstr(handler, "_approx_");

@@ -20,15 +20,15 @@ struct exact_type {
 	const char *name;
 	enum exact_kind kind;
 	unsigned bits;   /* of one element */
-	unsigned n;      /* elements */
-	unsigned fbits;  /* floats: of the fraction */
-	uint32_t f_bias; /* and the exponent's bias */
+	unsigned n;      /* number of elements */
+	unsigned fbits;  /* floats: bits of the fraction */
+	uint32_t f_bias; /* floats: the exponent's bias */
 	bool no_inf;     /* the largest exponent encodes numbers; only all ones is NaN */
 };
 extern const struct exact_type exact_types[];
-const struct exact_type *exact_type_of(const char *name); /* NULL: none */
+const struct exact_type *exact_type_of(const char *name); /* NULL if unknown */
 
-/* "setp.lt.and.ftz.f32" */
+/* A form's text, such as "setp.lt.and.ftz.f32". */
 struct exact_insn {
 	char text[80];
 	char parts[12][16]; /* the first part is the operation */

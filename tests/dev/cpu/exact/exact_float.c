@@ -297,7 +297,7 @@ static bool integral(const struct exact_insn *i)
 	       exact_has(i, "rpi");
 }
 
-/* To work[0], exactly. */
+/* Loads v into work[0], exactly. */
 static void get_any(const struct exact_insn *i, const struct exact_type *t, u64 v)
 {
 	v &= exact_mask(t->bits);

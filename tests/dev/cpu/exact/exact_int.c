@@ -141,7 +141,7 @@ bool ref_carry(const struct exact_insn *i, const u64 *v, u64 ret[2])
 	return true;
 }
 
-/* ---- bits ---- */
+/* ---- bit operations ---- */
 
 static u64 bit(u64 v, unsigned at)
 {

@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0
  * Copyright 2026 The heddle authors */
 
-/* See forms.h. */
+/* Implementation of forms.h. */
 #include "forms.h"
 
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-/* ---- types ---- */
+/* ---- element types ---- */
 
 const struct exact_type exact_types[] = {{"u8", KIND_UINT, 8, 1, 0, 0},
 	{"u16", KIND_UINT, 16, 1, 0, 0}, {"u32", KIND_UINT, 32, 1, 0, 0},

@@ -15,12 +15,12 @@
 #define FORM_N       (FORM_SIDE * FORM_SIDE) /* all pairs; a multiple of FORM_THREADS */
 #define FORM_THREADS 256
 #define FORM_SOURCES 4
-#define FORM_IN      ((size_t)FORM_N * FORM_SOURCES) /* words of 64 bits */
+#define FORM_IN      ((size_t)FORM_N * FORM_SOURCES) /* in 64-bit words */
 #define FORM_OUT     ((size_t)FORM_N * 2)
 
 struct form_row {
 	const char *forms, *operands, *reference;
-	unsigned target; /* sm_ that it needs */
+	unsigned target; /* the lowest sm_ target with the form */
 };
 /* Rows of exact.def, in its order, and their number. */
 extern const struct form_row form_rows[];

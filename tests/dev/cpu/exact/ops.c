@@ -21,10 +21,10 @@ static const char *const verdict_names[OPS_N_VERDICTS] = {
 static const struct option long_options[] = {
 	{"device", required_argument, NULL, 'd'},
 	{"jobs", required_argument, NULL, 'j'},
-	{"limit", required_argument, NULL, 'l'}, /* seconds, all in all */
+	{"limit", required_argument, NULL, 'l'}, /* timeout in seconds for the whole run */
 	{"match", required_argument, NULL, 'm'},
 	{"tsv", required_argument, NULL, 't'},
-	{"plant", required_argument, NULL, 'p'}, /* ops.h */
+	{"plant", required_argument, NULL, 'p'}, /* see ops_options.plant */
 	{"write", required_argument, NULL, 'w'},
 	{"sm", required_argument, NULL, 's'}, /* with --write: the target */
 	/* with --write: only forms that need a later target than this one */

@@ -11,18 +11,18 @@
 
 enum ops_verdict {
 	OPS_LOST,    /* not run: its process died or had no device */
-	OPS_SAME,    /* every bit */
+	OPS_SAME,    /* every bit is the same */
 	OPS_OPEN,    /* the same except for NaN bits that the ISA leaves open */
 	OPS_UNKNOWN, /* the virtual GPU does not know the instruction */
 	OPS_NEWER,   /* only newer devices have the form */
 	OPS_REFUSED, /* the device's compiler rejects the form */
-	OPS_FAILS,   /* ends in an error */
+	OPS_FAILS,   /* the run ends in an error */
 	OPS_DIFFERS,
 	OPS_N_VERDICTS
 };
 
 struct ops_outcome {
-	uint32_t verdict;      /* enum ops_verdict */
+	uint32_t verdict;      /* see enum ops_verdict */
 	uint32_t differ, open; /* numbers of values; open values do not count as differences */
 	/* of the first value that differs, else of the first open value */
 	u64 in[4], got[2], want[2];
@@ -50,6 +50,6 @@ int ops_run(const struct ops_options *o, const form_vec *forms, struct ops_outco
 /* Writes a module of some forms (indices into all) for a device. */
 void ops_module(
 	struct strbuf *s, const form_vec *forms, const unsigned *which, unsigned n, unsigned sm);
-#define OPS_BATCH 64 /* forms a module */
+#define OPS_BATCH 64 /* forms in one module */
 
 #endif

@@ -20,7 +20,7 @@ struct job {
 	struct ops_outcome *ret;
 	struct ops_device d;
 	struct bare bare;
-	CUdeviceptr in, out; /* of a batch */
+	CUdeviceptr in, out; /* of one batch */
 	u64 *host_in, *host_out;
 };
 
@@ -62,7 +62,7 @@ void ops_module(
 	}
 }
 
-/* ---- comparing ---- */
+/* ---- comparison ---- */
 
 static bool is_nan(const struct exact_type *t, u64 v)
 {
@@ -216,7 +216,7 @@ static bool run_batch(struct job *j, const unsigned *which, unsigned n)
 	return usable;
 }
 
-/* ---- processes ---- */
+/* ---- child processes ---- */
 
 static bool wanted(const struct ops_options *o, const struct form *f)
 {

@@ -30,7 +30,7 @@ struct outcome {
 struct request {
 	enum dev_kind device;
 	const char *match, *tsv, *plant, *write;
-	unsigned sm; /* with write */
+	unsigned sm; /* with --write: the target */
 };
 
 struct run {
@@ -39,7 +39,7 @@ struct run {
 	struct bare bare;
 	CUdeviceptr in, out;
 	char *host_in, *host_out;
-	bool usable; /* the context */
+	bool usable; /* the context is usable */
 };
 
 static const char *const verdict_names[OPS_N_VERDICTS] = {
@@ -228,7 +228,7 @@ static int run_all(const struct request *r, const sum_vec *forms, struct outcome
 	return 0;
 }
 
-/* ---- telling ---- */
+/* ---- reports ---- */
 
 static int report(const struct request *r, const sum_vec *forms, const struct outcome *o)
 {

@@ -30,7 +30,7 @@
 #include "wide.h"
 
 struct sum_form {
-	char text[64]; /* as sums.def has it */
+	char text[64]; /* as in sums.def */
 	char shape[12];
 	bool wmma, saturates, unknown; /* `unknown`: the virtual GPU does not know the form */
 	unsigned target;
@@ -44,7 +44,7 @@ void sums_expand(sum_vec *ret);
 bool sum_parse(const char *text, struct sum_form *ret);
 
 #define SUM_TILES 32
-#define SUM_KINDS 8 /* of tiles, by turns */
+#define SUM_KINDS 8 /* kinds of tiles, which alternate */
 /* bytes of one matrix; a tile has A, B and C in this order as input, and D as output */
 #define SUM_PLACE 2048u
 #define SUM_IN    ((size_t)SUM_TILES * 3 * SUM_PLACE)
@@ -74,7 +74,7 @@ struct sum_way sum_way_of(unsigned sm);
 struct sum_exact {
 	bool open; /* may have overflowed between steps: any result is allowed */
 	bool nan;  /* NaN or infinity: the result must be exactly this */
-	int inf;   /* 1, -1 */
+	int inf;   /* sign of the infinity: 1 or -1; 0: finite */
 	struct wide sum;
 	long double bound;
 	u64 whole; /* for integers: the exact bits, the only allowed result */
@@ -86,7 +86,7 @@ u64 sum_model(const struct sum_form *f, struct sum_way way, const u64 *a, const 
 
 struct sum_distance {
 	bool beyond;        /* beyond the bound, or not the required NaN or infinity */
-	long double bounds; /* of the bound, 0 to 1 */
+	long double bounds; /* as a fraction of the bound, 0 to 1 */
 	long double ulps;   /* distance from the exact sum, in units of D's last place */
 };
 struct sum_distance sum_compare(const struct sum_form *f, const struct sum_exact *e, u64 d);

@@ -114,12 +114,12 @@ static const char *register_type(const struct exact_type *t, bool factor)
 	return !factor && t->bits == 32 && t->kind == KIND_FLOAT ? "f32" : "b32";
 }
 
-/* Of a matrix, a lane. */
+/* Registers of one lane for a matrix. */
 static unsigned registers(
 	const struct sum_form *f, const struct exact_type *t, unsigned elements, bool factor)
 {
 	if (f->wmma && factor && !strcmp(t->name, "f16"))
-		return 8; /* each element twice */
+		return 8; /* each element is in two lanes */
 	return MAX(elements * element_bits(t) / (32 * 8 * register_bytes(t)), 1u);
 }
 

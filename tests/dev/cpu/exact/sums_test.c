@@ -17,7 +17,7 @@
 
 _Static_assert(SUM_IN <= FORM_IN * 8 && SUM_OUT <= FORM_OUT * 8, "they fit where forms do");
 
-#define BATCH 256 /* kernels a module */
+#define BATCH 256 /* kernels in one module */
 #define HEAD  ".version 8.1\n.target sm_90\n.address_size 64\n"
 
 static struct bare bare;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  * Copyright 2026 The heddle authors */
 
-/* See wide.h. */
+/* Implementation of wide.h. */
 #include "wide.h"
 
 #include <math.h>

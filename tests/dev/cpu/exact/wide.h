@@ -9,7 +9,7 @@
 #include "exact.h"
 
 #define WIDE_LOW   (-2208) /* exponent of its lowest bit */
-#define WIDE_LIMBS 140     /* of 32 bits: up to 2^2272 */
+#define WIDE_LIMBS 140     /* limbs of 32 bits, which hold up to 2^2272 */
 
 struct wide {
 	/* each counts 2^(WIDE_LOW + 32 i); carries are propagated when it is read */
@@ -29,7 +29,7 @@ struct wide_value wide_decode(const struct exact_type *t, u64 bits);
 void wide_add(struct wide *w, bool negative, unsigned __int128 significand, int exp);
 void wide_add_product(struct wide *w, const struct wide_value *a, const struct wide_value *b);
 void wide_sub(struct wide *w, const struct wide *other);
-/* -1, 0, 1 */
+/* Returns -1, 0 or 1. */
 int wide_sign(const struct wide *w);
 /* Truncates the sum to a long double. */
 long double wide_value(const struct wide *w);
