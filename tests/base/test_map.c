@@ -34,7 +34,7 @@ static void compare(const struct hash_map *m, const uint64_t *keys, const bool *
 	assert_int_equal(seen, n);
 }
 
-/* Adds and removes at random. `spread` 0: keys that differ in high bits only. */
+/* Adds and removes random keys. With `spread` 0, keys differ only in their high bits. */
 static void at_random(uint64_t spread)
 {
 	struct hash_map m = {0};

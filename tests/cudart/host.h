@@ -32,7 +32,7 @@ void wait_for(const unsigned *go);
 void astray(void);
 /* Needs dynamic shared memory; sum[0] becomes the sum of 0 … threads - 1. */
 void sum_shared(unsigned *sum);
-/* total += 1, in managed memory. */
+/* Adds 1 to total, which is in managed memory. */
 void count_one(void);
 
 /* kernel<<<grid, block, shared, stream>>>(arguments), as nvcc translates it. */

@@ -54,7 +54,7 @@ static void test_launch_errors(void **state)
 	assert_int_equal(cudaGetLastError(), cudaErrorInvalidConfiguration);
 	LAUNCH(number, 0, 32, 0, NULL, p, 1);
 	assert_int_equal(cudaGetLastError(), cudaErrorInvalidConfiguration);
-	/* No configuration was pushed. */
+	/* Launches without a pushed configuration. */
 	number(p, 1);
 	assert_int_equal(cudaGetLastError(), cudaErrorMissingConfiguration);
 	assert_int_equal(cudaLaunchKernel(&nothing, (struct rt_dim3){1, 1, 1},

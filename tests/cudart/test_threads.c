@@ -28,7 +28,7 @@ static void *work(void *user)
 	for (unsigned round = 0; round < ROUNDS && !w->what; round++) {
 		if (cudaMalloc(&p, sizeof(host)))
 			w->what = "cudaMalloc";
-		/* Each thread provokes an error of its own. */
+		/* Each thread causes an error of its own. */
 		if (w->k % 2 ? cudaSetDevice(50) != cudaErrorInvalidDevice
 			     : cudaMalloc(NULL, 1) != cudaErrorInvalidValue)
 			w->what = "an error";

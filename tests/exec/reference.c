@@ -205,7 +205,8 @@ static void blackscholes(struct job *j)
 		double call = s * normal(d) - discounted * normal(d - spread);
 
 		near(j, 3, i, call, 1e-5 * (s + x));
-		near(j, 4, i, call + discounted - s, 1e-5 * (s + x)); /* put-call parity */
+		near(j, 4, i, call + discounted - s,
+			1e-5 * (s + x)); /* put-call parity must hold */
 	}
 }
 

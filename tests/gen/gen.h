@@ -112,7 +112,7 @@ static inline uint32_t gen_blocks(const struct gen_program *p)
 	return p->grid[0] * p->grid[1] * p->grid[2];
 }
 
-/* build.c */
+/* Defined in build.c. */
 int gen_build(uint64_t seed, struct gen_program *ret);
 /* Adds a faulty node: a thread stores before or after an array of shared memory.
  * gen_stray_defined: the store is between barriers, so that its effect is the same each time

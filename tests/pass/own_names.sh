@@ -68,7 +68,7 @@ renamed() {
 	}
 	/\.entry |\.func / { params = labels = 0; delete to }
 	{
-		# parameters: NAME_param_N, and those of special.ptx
+		# Renames parameters: NAME_param_N, and those of special.ptx.
 		while (match($0, /[A-Za-z_0-9]*_param_[0-9]+/)) {
 			old = substr($0, RSTART, RLENGTH)
 			if (!(old in to)) to[old] = param[1 + params++ % n_params]

@@ -88,7 +88,7 @@ static inline struct ptx_func *func(const struct module *t)
 	return t->f;
 }
 
-/* The n-th instruction of the kernel. */
+/* Returns the n-th instruction of the kernel. */
 static inline const struct ptx_stmt *insn(const struct module *t, size_t n)
 {
 	for (size_t i = 0; i < t->f->body.len; i++)

@@ -196,7 +196,8 @@ static void numbers(void **state)
 	}
 }
 
-/* Prefixes of any length, with digits, that hide each other; single registers beside families. */
+/* Register families whose prefixes have any length, contain digits, and hide each other; and single
+ * registers. */
 static void register_names(void **state)
 {
 	struct module t = kernel(".reg .b32 %long_prefix<12>, %r1_<4>, %abc<2>, plain<3>, %r77;\n"

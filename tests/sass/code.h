@@ -89,7 +89,7 @@ int64_t sass_label(const struct sass_code *c, const char *name); /* -1 if unknow
 /* decode.c: decodes one instruction's text, without its address and semicolon, and may overwrite
  * the text. in->fn stays NULL for an unknown instruction. */
 void sass_decode(struct sass_code *c, struct sass_insn *in, char *text);
-/* cubin.c */
+/* Defined in cubin.c. */
 int sass_cubin_parse(struct sass_code *c, const uint8_t *at, size_t len);
 uint32_t sass_cubin_stack(const struct sass_code *c);
 const struct sass_elf_section *sass_elf_section(const struct sass_code *c, const char *name);

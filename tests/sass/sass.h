@@ -86,7 +86,7 @@ void sass_fault(struct sass_x *x, const struct sass_insn *in, enum vgpu_fault_ki
 	unsigned lane, const char *fmt, ...) HD_PRINTF(5, 6);
 enum sass_next sass_unknown(struct sass_x *x, const struct sass_insn *in, const char *what);
 
-/* warp.c: parts and convergence */
+/* Parts and reconvergence, defined in warp.c. */
 /* moves them to a new part, same pc */
 struct sass_part *sass_split(struct sass_x *x, uint32_t lanes);
 void sass_remove(struct sass_x *x, uint32_t lanes); /* the lanes exit */

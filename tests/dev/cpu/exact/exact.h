@@ -19,7 +19,7 @@ enum exact_kind { KIND_UINT, KIND_INT, KIND_BITS, KIND_FLOAT, KIND_PRED };
 struct exact_type {
 	const char *name;
 	enum exact_kind kind;
-	unsigned bits;   /* of one element */
+	unsigned bits;   /* width of one element */
 	unsigned n;      /* number of elements */
 	unsigned fbits;  /* floats: bits of the fraction */
 	uint32_t f_bias; /* floats: the exponent's bias */
@@ -44,9 +44,9 @@ bool exact_is(const struct exact_insn *i, const char *op);
 /* Computes the result from the operands' bits; ret[1] is a second destination's. Returns false
  * if the ISA leaves the result open. */
 typedef bool exact_ref(const struct exact_insn *i, const u64 *v, u64 ret[2]);
-/* exact_int.c */
+/* Defined in exact_int.c. */
 exact_ref ref_integer, ref_bits, ref_carry, ref_compare, ref_select, ref_logic, ref_video;
-exact_ref ref_float, ref_convert, ref_extreme, ref_class; /* exact_float.c */
+exact_ref ref_float, ref_convert, ref_extreme, ref_class; /* in exact_float.c */
 
 /* Returns -1 if a < b, 0 if equal, 1 if a > b, 2 if unordered. For floats; `flush` treats
  * subnormals as zeros. */
@@ -66,7 +66,7 @@ static inline u64 exact_mask(unsigned bits)
 {
 	return bits >= 64 ? ~0ull : (1ull << bits) - 1;
 }
-/* Element k of a packed value. */
+/* Returns element k of a packed value. */
 static inline u64 exact_part(const struct exact_type *t, u64 v, unsigned k)
 {
 	return v >> (t->bits * k) & exact_mask(t->bits);

@@ -22,7 +22,7 @@ struct form_row {
 	const char *forms, *operands, *reference;
 	unsigned target; /* the lowest sm_ target with the form */
 };
-/* Rows of exact.def, in its order, and their number. */
+/* The rows of exact.def, in order, and their number. */
 extern const struct form_row form_rows[];
 extern const size_t form_n_rows;
 

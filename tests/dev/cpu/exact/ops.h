@@ -31,7 +31,7 @@ struct ops_outcome {
 struct ops_device {
 	struct cu_api cu;
 	enum dev_kind kind;
-	unsigned sm; /* 90 */
+	unsigned sm; /* the device's architecture, such as 90 */
 	char name[64];
 };
 /* Opens the first device, with its primary context. Returns -ENODEV if there is none. */

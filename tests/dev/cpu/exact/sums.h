@@ -65,7 +65,7 @@ void sum_unpack(const struct sum_form *f, unsigned number, const char *out, u64 
 
 /* How tensor cores sum, from sm_80 on. */
 struct sum_way {
-	unsigned bits;  /* F */
+	unsigned bits;  /* F in the text above */
 	unsigned bytes; /* bytes of A's row that one step takes */
 };
 struct sum_way sum_way_of(unsigned sm);
