@@ -111,9 +111,12 @@ int samples_open(struct samples *k, struct cli *c, const char *device, const cha
 		.options = options,
 		.rows = json_object(),
 		.until_ms = budget_s ? clock_ms() + (double)budget_s * 1e3 : 0};
-	if (r == CLI_OK)
-		r = cli_will_write(c, k->path, "name another file: --resume FILE");
 	return r == CLI_OK ? read_file(k) : r;
+}
+
+int samples_check(const struct cli *c)
+{
+	return cli_will_write(c, cli_value(c, "resume"), "name another file: --resume FILE");
 }
 
 void samples_close(struct samples *k)
@@ -157,26 +160,32 @@ static bool append_line(const char *path, const char *line)
 	return ok;
 }
 
+/* Returns the row as its line of the file. The caller frees it. NULL: out of memory. */
+static char *line_of(const struct samples *k, const char *key, json_t *samples)
+{
+	json_t *o = json_pack("{ss ss ss so}", "device", k->device, "options", k->options, "row",
+		key, "samples", samples);
+	char *line = json_dumps(o, JSON_COMPACT | JSON_PRESERVE_ORDER | JSON_REAL_PRECISION(12));
+
+	json_decref(o);
+	return line;
+}
+
 void samples_add(struct samples *k, const char *key, json_t *samples)
 {
-	json_t *o;
-	char *line;
+	char *line = line_of(k, key, samples);
+	/* The row is what the file has, to the last digit, so that later calls compute the same
+	 * figures. */
+	json_t *o = line ? json_loads(line, 0, NULL) : NULL;
 
-	if (json_object_set_new(k->rows, key, samples)) {
+	if (!o || json_object_set(k->rows, key, json_object_get(o, "samples"))) {
 		cli_error(k->c, NULL, "out of memory");
-		return;
-	}
-	if (!k->path)
-		return;
-	o = json_pack("{ss ss ss sO}", "device", k->device, "options", k->options, "row", key,
-		"samples", samples);
-	line = json_dumps(o, JSON_COMPACT | JSON_PRESERVE_ORDER | JSON_REAL_PRECISION(12));
-	json_decref(o);
-	if (!line || !append_line(k->path, line)) {
+	} else if (k->path && !append_line(k->path, line)) {
 		cli_error(
 			k->c, NULL, "%s: %s; results are not kept there", k->path, strerror(errno));
 		k->path = NULL;
 	}
+	json_decref(o);
 	free(line);
 }
 

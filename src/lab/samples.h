@@ -27,6 +27,9 @@ struct samples {
 	unsigned begun, left; /* rows that began in this call; rows without time */
 };
 
+/* Checks before long work that the file of --resume can be written. Returns CLI_OK, or CLI_FAILED after it
+ * reports the error. */
+int samples_check(const struct cli *c);
 /* Reads --resume and --budget-s of the verb, and the rows of the file. Returns CLI_OK, or CLI_FAILED or
  * CLI_USAGE after it reports the error.
  * - A missing file counts as empty.

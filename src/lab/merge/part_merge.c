@@ -226,6 +226,8 @@ static int run_all(struct merge_bench *b)
 	if (r == CLI_OK)
 		r = picture_check(b->c);
 	if (r == CLI_OK)
+		r = samples_check(b->c);
+	if (r == CLI_OK)
 		r = cli_will_write(b->c, path, NULL);
 	if (r == CLI_OK && is_wanted(b, "pairs"))
 		r = ways_will_keep(b->c, b->store);

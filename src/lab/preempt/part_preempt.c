@@ -133,6 +133,8 @@ static int read_options(struct bench *b)
 
 	if (r == CLI_OK)
 		r = check_parts(b);
+	if (r == CLI_OK)
+		r = samples_check(b->c);
 	b->runtime = api && !strcmp(api, "runtime");
 	b->rounds = (unsigned)rounds;
 	snprintf(b->options, sizeof(b->options), "%s%s, %s API", COUNTED(rounds, "round"),

@@ -97,6 +97,8 @@ static int run_all(struct share *s)
 	if (r == CLI_OK)
 		r = picture_check(s->b.c);
 	if (r == CLI_OK)
+		r = samples_check(s->b.c);
+	if (r == CLI_OK)
 		r = check_predict(s);
 	if (r == CLI_OK)
 		r = stage_device(s->b.c, cli_value(s->b.c, "device"), &s->b.device,

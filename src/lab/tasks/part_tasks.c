@@ -374,8 +374,10 @@ int lab_tasks(struct cli *c)
 {
 	struct tasks_bench b = {.c = c};
 	char *file = NULL;
-	int r = find_file(&b, &file);
+	int r = samples_check(c);
 
+	if (r == CLI_OK)
+		r = find_file(&b, &file);
 	b.file = file;
 	if (r == CLI_OK)
 		r = open_device(&b);
