@@ -79,7 +79,7 @@ def main(build, seconds, changed):
     # A file of tests/ that some tests name concerns those alone.
     used = set().union(*(t["uses"] for t in tests))
     subjects = [
-        re.sub(pattern + ".*", where, file)
+        re.sub(f"(?:{pattern}).*", where, file)
         for file in changed
         if not (file.startswith("tests/") and file in used)
         for pattern, where in CONCERNS

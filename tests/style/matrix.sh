@@ -29,6 +29,7 @@ log() { # NAME START SECONDS PROCESSOR-SECONDS
 	concerns tests/sched/test_ages.c sched-ages
 	concerns src/sched/policy/ages.c layers sched-ages sched-hold
 	concerns src/shim/order/cost.c cost shim-gate
+	concerns bench/render/page.py layers figures stale-tables selftest
 	concerns src/base/arena.c layers base shim-gate
 	concerns tests/shim/lib.sh layers shim-gate
 	concerns tests/shim/gate.sh shim-gate
