@@ -15,9 +15,9 @@ import sys
 import time
 
 BUILD, FOLDER = sys.argv[1:3]
-DONE = "\x1b[0mready\x1b[0m"  # no shell echoes that as it was typed
+DONE = "\x1b[0mready\x1b[0m"  # printed by the shell; differs from its echo of the typed command
 
-# What is typed, what has to be offered or completed, and what must not be.
+# The typed text, the strings that must be offered or completed, and patterns that must not appear.
 CASES = [
     ("heddle ver", ["version"], []),
     ("heddle be", ["bench"], [r"bench\\ preempt"]),
@@ -148,7 +148,7 @@ def main():
             got = shell.offers(line, wanted)
             behind = got.replace(line, "", 1) if name != "fish" else got
             for w in wanted:
-                # What is completed in place shows its end only.
+                # An in-place completion shows only the rest of the word.
                 if w not in got and not any(w in line_ for line_ in got.splitlines()):
                     print(f"{name}: '{line}' TAB does not offer {w}: {got!r}")
                     wrong += 1
