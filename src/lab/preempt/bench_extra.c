@@ -28,7 +28,7 @@ unsigned bench_extra_steps(const struct bench *b)
 {
 	unsigned steps, n = count_extra(b, &steps);
 
-	return n + n * steps; /* alone, and beside each other */
+	return 2 * n + n * steps; /* alone, and beside each other */
 }
 
 static int extra_alone(struct bench *b, struct extra_pair *pairs, unsigned n)
