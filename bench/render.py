@@ -5,6 +5,7 @@
        python3 bench/render.py next [SECONDS]
        python3 bench/render.py figures TABLE
        python3 bench/render.py failures FILE
+       python3 bench/render.py thin TABLE
        python3 bench/render.py picture share|merge|opaque FILE...
 
 Makes pages of what bench/results.sh measured, and uses nothing but Python's own library.
@@ -13,15 +14,16 @@ RESULTS, PAGE, README and STATUS name another folder and other pages; with RESUL
 none of these pages. stale: lists the tables that were measured with other forms than the passes of
 this tree emit. next: the tables to measure next, within so many seconds (default: 1800), each with
 its seconds: first those that README.md quotes, then those of doc/status.md. figures: what pages may
-name of a table. failures: how many runs failed, of a JSON file. picture: prints an SVG of
-what `heddle bench` printed; FILE is - for standard input.
+name of a table. failures: how many runs failed, of a JSON file. thin: drops what no page
+shows of a result above 100 kB. picture: prints an SVG of what `heddle bench` printed; FILE is - for
+standard input.
 """
 import os
 import signal
 import sys
 
 sys.dont_write_bytecode = True  # the folder may be a source tree
-from render import order, page, pictures  # noqa: E402
+from render import order, page, pictures, status, thin  # noqa: E402
 from render.kept import Kept  # noqa: E402
 from render.measured import Measured  # noqa: E402
 from render.values import Broken, load_json, read_file  # noqa: E402
@@ -46,13 +48,23 @@ def render():
         for name, svg in kept.pictures.items():
             page.write(f"{os.path.dirname(path)}/results/{name}.svg", svg)
     faults = []
-    for path in where("README", "README.md"), where("STATUS", "doc/status.md"):
-        if path and os.path.exists(path):
-            marks = page.Marks(kept, path)
-            page.write(path, marks.renew(read_file(path)))
-            faults += marks.faults
+    for path, text in pages_with_marks(kept, faults):
+        marks = page.Marks(kept, path)
+        page.write(path, marks.renew(text))
+        faults += marks.faults
     if faults:
         raise Broken("\n".join(faults))
+
+
+def pages_with_marks(kept, faults):
+    """Lists README.md and doc/status.md, each with its text. Adds to faults what is wrong."""
+    readme, path = where("README", "README.md"), where("STATUS", "doc/status.md")
+    if readme and os.path.exists(readme):
+        yield readme, read_file(readme)
+    text, wrong = status.page(ROOT, kept) if path else (None, [])
+    faults += wrong
+    if text or (path and os.path.exists(path)):
+        yield path, text or read_file(path)
 
 
 def stale():
@@ -90,6 +102,13 @@ def failures(path):
     print(load_json(read_file(path), path).get("failures", 0))
 
 
+def thin_table(name):
+    """Drops what no page shows of a large result."""
+    sizes = thin.thin(ROOT, RESULTS, name)
+    if sizes:
+        print(f"{name}: {sizes[0]} bytes are {sizes[1]} now, without what no page shows")
+
+
 def picture(kind, *paths):
     """Prints the SVG of some files."""
     if kind not in ("share", "merge", "opaque"):
@@ -99,7 +118,7 @@ def picture(kind, *paths):
 
 
 COMMANDS = {"render": (render, 0, 0), "stale": (stale, 0, 0), "next": (next_tables, 0, 1),
-            "figures": (figures, 1, 1), "failures": (failures, 1, 1),
+            "figures": (figures, 1, 1), "failures": (failures, 1, 1), "thin": (thin_table, 1, 1),
             "picture": (picture, 2, 1000)}
 
 

@@ -7,6 +7,7 @@
 #        bench/results.sh stale
 #        bench/results.sh next [SECONDS]
 #        bench/results.sh figures TABLE
+#        bench/results.sh thin TABLE
 # Makes the tables of doc/results.md. The first way runs each TABLE's line (all: an hour or two) on this
 # machine, keeps what it prints in doc/results/TABLE.json or .txt (and .data.json), and in TABLE.about the
 # line, the commit, the digest of the emitted forms (bench/digest.sh), the device and the driver, and renders.
@@ -196,10 +197,13 @@ measure() {
 		case $file in *.part) continue ;; esac # what a line goes on from, if it is ended
 		[ ! -f "$file" ] || cp "$file" "$results/"
 	done
+	if [ "$kind" = json ] && command -v python3 >/dev/null; then
+		python3 "$root/bench/render.py" thin "$1" >&2
+	fi
 }
 
-[ $# -gt 0 ] || die "usage: bench/results.sh DIST [TABLE...], or bench/results.sh render|stale|next|figures TABLE"
-case $1 in render | stale | next | figures) exec python3 "$root/bench/render.py" "$@" ;; esac
+[ $# -gt 0 ] || die "usage: bench/results.sh DIST [TABLE...], or bench/results.sh render|stale|next|figures|thin"
+case $1 in render | stale | next | figures | thin) exec python3 "$root/bench/render.py" "$@" ;; esac
 tmp=$(mktemp -d)
 trap 'rm -rf "$tmp"' EXIT
 trap 'exit 1' INT TERM

@@ -42,8 +42,8 @@ def results(kept):
     for head, names in (FRESH, fresh), (STALE, kept.stale):
         blocks += [head] if names else []
         for name in names:
-            blocks += _section(name, kept)
-    return "\n\n".join(block for block in blocks if block) + "\n"
+            blocks += section(name, kept)
+    return "\n\n".join(blocks) + "\n"
 
 
 def _runs(tables):
@@ -65,8 +65,12 @@ def _link(name):
     return f"[{name}](results/{name})"
 
 
-def _section(name, kept):
-    """The blocks of one table."""
+def section(name, kept):
+    """Returns the blocks of one table."""
+    return [block for block in _blocks(name, kept) if block]
+
+
+def _blocks(name, kept):
     table, about = kept.tables[name], kept.tables[name].about
     description = TABLES.get(name)
     yield f"### {description.title if description else f'`{name}`'}"

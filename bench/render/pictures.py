@@ -115,14 +115,21 @@ def merge(data):
     return "\n".join([*out, "</svg>", ""])
 
 
+PARTITION = re.compile(r"merge partition=(\d+):(\d+)(?!.* help)")
+
+
+def is_partition(way):
+    """Whether a way of a pair is a point of its curve: a right one, and no worker helps the other
+    kernel."""
+    return bool(PARTITION.match(way["way"]) and way.get("ms") and not way.get("wrong"))
+
+
 def merge_curve(pair):
     """The points of a pair: the first kernel's share of the workers, and the time in ms."""
     curve = []
-    for way in pair.get("ways", []):
-        parts = re.match(r"merge partition=(\d+):(\d+)(?!.* help)", way["way"])
-        if parts and way.get("ms") and not way.get("wrong"):
-            first, second = int(parts[1]), int(parts[2])
-            curve.append((first / (first + second), way["ms"]))
+    for way in filter(is_partition, pair.get("ways", [])):
+        first, second = map(int, PARTITION.match(way["way"]).groups())
+        curve.append((first / (first + second), way["ms"]))
     return sorted(curve)
 
 

@@ -31,12 +31,6 @@ void bench_stage_close(struct bench_stage *s)
 	s->open = false;
 }
 
-void bench_progress(const char *arrangement, const char *low, const char *high)
-{
-	progress_step("%s: %s%s%s", arrangement, low ? low : "", low && high ? " + " : "",
-		high ? high : "");
-}
-
 struct stage_run bench_run(const struct bench *b, const char *low, const char *high)
 {
 	return (struct stage_run){.low = {low, "large", 0},
@@ -151,7 +145,7 @@ int bench_pair(struct bench *b, struct bench_stage *s, const struct stage_run *r
 	r = bench_stage_need(b, s);
 	if (r != CLI_OK)
 		return r;
-	bench_progress(s->spec.name, run->low.name, run->high.name);
+	progress_step("%s", key);
 	if (stage_run(&s->stage, &b->arena, run, &res) != CLI_OK) {
 		b->failures++;
 	} else {

@@ -39,8 +39,6 @@ struct bench_stage {
 int bench_stage_need(struct bench *b, struct bench_stage *s);
 void bench_stage_close(struct bench_stage *s);
 
-/* One line on a terminal. */
-void bench_progress(const char *arrangement, const char *low, const char *high);
 /* Returns a run of two programs: low with its large input, and high with its small input. Either
  * name may be NULL, and then that program does not run. */
 struct stage_run bench_run(const struct bench *b, const char *low, const char *high);

@@ -181,8 +181,8 @@ void samples_add(struct samples *k, const char *key, json_t *samples)
 	if (!o || json_object_set(k->rows, key, json_object_get(o, "samples"))) {
 		cli_error(k->c, NULL, "out of memory");
 	} else if (k->path && !append_line(k->path, line)) {
-		cli_error(k->c, NULL, "%s: %s; results are not kept there", k->path,
-			strerror(errno));
+		cli_error(
+			k->c, NULL, "%s: %s; results are not kept there", k->path, strerror(errno));
 		k->path = NULL;
 	}
 	json_decref(o);

@@ -2,7 +2,8 @@
 # SPDX-License-Identifier: Apache-2.0
 # Copyright 2026 The heddle authors
 #
-# usage: faults.sh ROOT BUILD. Each test of tests/planted.txt is a quick one, and each file there exists. No fault of
+# usage: faults.sh ROOT BUILD. Each test that doc/status.facts names is one of BUILD.
+# Each test of tests/planted.txt is a quick one, and each file there exists. No fault of
 # tests/faults.txt may lose its tests: each of them is a test of BUILD, one at least of each row is not in the suite
 # `full`, and each case is a word of some file in tests/. Rows without a test that surely finds the fault begin with
 # "-" and are counted. A test with "?" may be missing.
@@ -90,4 +91,14 @@ awk -F '\t' 'NR == FNR { split($0, t, " "); quick[t[1]] = t[2] == "quick"; next 
 				close(file[i])
 	}
 	!sub(/\?$/, "", $1) && !quick[$1] { print FILENAME ":" FNR ": no test of the quick matrix: " $1 }' "$tmp/tests" tests/planted.txt
+[ ! -f doc/status.facts ] || awk -F '\t' 'NR == FNR { split($0, t, " "); is_test[t[1]] = 1; next }
+	/^#/ || $3 == "-" { next }
+	{
+		n = split($3, test, ",")
+		for (i = 1; i <= n; i++) {
+			sub(/:.*/, "", test[i])
+			if (!(test[i] in is_test))
+				print FILENAME ":" FNR ": no such test: " test[i]
+		}
+	}' "$tmp/tests" doc/status.facts
 } | verdict

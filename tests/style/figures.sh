@@ -2,8 +2,8 @@
 # SPDX-License-Identifier: Apache-2.0
 # Copyright 2026 The heddle authors
 #
-# doc/results.md and the figures of README.md and doc/status.md are what bench/results.sh renders from
-# doc/results. In doc/status.md, and in the section of README.md about measurements, each number has a mark
+# doc/results.md, doc/status.md and the figures of README.md are what bench/results.sh renders from doc/results
+# and doc/status.facts. In doc/status.md, and in the section of README.md about measurements, each number has a mark
 # (<!--TABLE:NAME-->) or a †, or is in a phrase of figures.txt, which lists numbers that are no measurements.
 here=$(cd "$(dirname "$0")" && pwd)
 . "$(dirname "$0")/lib.sh"
@@ -44,6 +44,7 @@ cp README.md doc/status.md "$tmp/"
 		text = $0
 		figures += gsub(/[0-9][0-9,]*(\.[0-9]+)?((†|‡)?<!--[a-z-]+:[^ >]*-->|†)/, "", text)
 		gsub(/`[^`]*`|\]\([^)]*\)/, "", text)
+		gsub(/\| measured (with earlier forms )?[0-9-]+ \|/, "| |", text)
 		for (i = 1; i <= n; i++) {
 			seen[i] = seen[i] || index(text, phrase[i])
 			text = without(text, phrase[i])

@@ -292,6 +292,64 @@ tables
 echo '21 SMs' >>"$tmp/phrases"
 expect 1 figures "a phrase that is not there"
 
+# thin: a large result loses what no page shows, and a small one nothing.
+tables
+cp "$tmp/t/doc/results.md" "$tmp/before"
+thin() {
+	sh "$tmp/t/bench/results.sh" thin overhead
+}
+[ -z "$(thin)" ] || { echo "thin: of a small result" && status=1; }
+awk 'BEGIN { printf "{\"samples\": [0"; for (i = 0; i < 60000; i++) printf ", 1"; printf "],\n" } { sub(/^{/, ""); print }' \
+	"$tmp/t/doc/results/overhead.json" >"$tmp/large"
+cp "$tmp/large" "$tmp/t/doc/results/overhead.json"
+case $(thin) in "overhead: 180"*" bytes are "[0-9][0-9]" now"*) ;; *) echo "thin: $(wc -c "$tmp/t/doc/results/overhead.json")" && status=1 ;; esac
+sh "$tmp/t/bench/results.sh" render && cmp "$tmp/before" "$tmp/t/doc/results.md" || status=1
+sed -i 's/data.pop("samples", None)/&; data["overhead"].clear()/' "$tmp/t/bench/render/thin.py"
+cp "$tmp/large" "$tmp/t/doc/results/overhead.json"
+thin 2>"$tmp/said" && echo "thin: drops what a page shows" && status=1
+cmp "$tmp/large" "$tmp/t/doc/results/overhead.json" || status=1
+
+# doc/status.md: a row for each requirement, whose states follow from tests and tables.
+status_of() { # FILTER: an awk program that changes rows
+	tables
+	mkdir -p "$tmp/t/tests/cli"
+	echo "test('cli-' + 'demo', case)" >"$tmp/t/tests/cli/meson.build"
+	printf '# Status\n\n<!--requirements-->\n\n7.5<!--pairs:x--><!--stale--><!--/stale-->\n' >"$tmp/t/doc/status.in.md"
+	for ids in F:14 A:13 K:13 P:11 G:10 X:9; do
+		seq -f "${ids%:*}%g" "${ids#*:}"
+	done | awk -F '\t' -v OFS='\t' '{ $2 = "it"; $3 = $4 = $5 = "-" } '"$1"' { print }' >"$tmp/t/doc/status.facts"
+	sh "$tmp/t/bench/results.sh" render 2>"$tmp/said"
+}
+row() { # ROW WHAT
+	grep -qxF "$1" "$tmp/t/doc/status.md" || { echo "status.md: $2: $(grep "^| ${1%% |*} " "$tmp/t/doc/status.md")" && status=1; }
+}
+figure='0<!--overhead:overhead.cfd.plain_us-->'
+status_of '$1 == "F2" { $3 = "cli-demo:case"; $4 = "'$figure'" } $1 == "F3" { $3 = "cli-demo"; $5 = "half" }
+	$1 == "F4" { $5 = "all" } $1 == "F5" { $4 = "0<!--delay:x-->" }' || { cat "$tmp/said" && status=1; }
+row '| F1 | it | no evidence | no evidence | | |' "no test and no table"
+row "| F2 | it | tested | measured 2026-11-25 | \`cli-demo:case\`; 1,235${figure#0} | |" "a test and a table"
+row '| F3 | it | tested in part | no evidence | `cli-demo` | half |' "something is missing"
+row '| F4 | it | not yet | not yet | | |' "not begun"
+row '| F5 | it | no evidence | not measured | | |' "a table that is missing"
+row '| X9 | it | no evidence | no evidence | | |' "the last one"
+expect 0 figures "a rendered status"
+sed -i 's/^| F4 | it | not yet/| F4 | it | tested/' "$tmp/t/doc/status.md"
+expect 1 figures "a state that was typed"
+status_of '$1 == "F2" { $4 = "'$figure'" } END { system("echo kernels: fedcba987654 >'"$tmp"'/t/tests/pass/forms/digests") }' ||
+	{ cat "$tmp/said" && status=1; }
+row "| F2 | it | no evidence | measured with earlier forms 2026-11-25 | 1,235‡${figure#0} | |" "a stale table"
+said() { # LINE WHAT
+	grep -qF "$1" "$tmp/said" || { echo "status.facts: $2: $(cat "$tmp/said")" && status=1; }
+}
+status_of '$1 == "K7" { next }'
+said 'status.facts:34: K8: the requirement K7 is expected here' "a requirement without a row"
+status_of '$1 == "X9" { next }'
+said 'status.facts:1: 69 requirements: 70 are expected' "the last requirement without a row"
+status_of '$1 == "K7" { $3 = "cli-demos" }'
+said 'status.facts:34: no such test: cli-demos' "a test that is gone"
+status_of '$1 == "K7" { $3 = "cli-demo:suitcase" }'
+said 'status.facts:34: no such test: cli-demo:suitcase' "a case that is gone"
+
 # Each phrase, in a document, in a comment of C over several lines, and in one of a script.
 n=0
 while read -r phrase; do

@@ -48,7 +48,7 @@ static const struct column {
 	{"horizontal", "horizontal", HOST_WAY_HORIZONTAL, NULL,
 		offsetof(struct merge_pair, horizontal)},
 	{"steal", "steal", HOST_WAY_MERGE, is_paper_steal, offsetof(struct merge_pair, steal)},
-	{"steal, best", "steal_best", HOST_WAY_MERGE, is_steal,
+	{"best steal", "steal_best", HOST_WAY_MERGE, is_steal,
 		offsetof(struct merge_pair, steal_best)},
 	{"partition", "partition", HOST_WAY_MERGE, is_partition,
 		offsetof(struct merge_pair, partition)},
