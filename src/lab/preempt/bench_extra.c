@@ -153,8 +153,7 @@ int bench_extra(struct bench *b)
 	r = extra_alone(b, pairs, n);
 	for (unsigned k = 0; r == CLI_OK && k < steps; k++)
 		r = extra_step(b, pairs, n, k, sms[k]);
-	if (r != CLI_OK)
-		return r;
-	show_extra(b, pairs, n, sms, steps);
-	return CLI_OK;
+	if (bench_shows(r))
+		show_extra(b, pairs, n, sms, steps);
+	return r;
 }
